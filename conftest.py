@@ -22,6 +22,6 @@ for name, usual in {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_D
 @pytest.fixture(autouse=True)
 def first_interrupt(monkeypatch):
     """A test's Ctrl-C is no second one after that of the test before."""
-    from ldr.solvers import limits
+    from ldr.solvers import deadline
 
-    monkeypatch.setattr(limits, "_answered", -math.inf)
+    monkeypatch.setattr(deadline, "_last_interrupt", -math.inf)

@@ -34,7 +34,7 @@ from benchmarks.growth import slope
 from benchmarks.turns import Bar, Job, Lines, busy_core, standardised, turns
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.nca import SoftNeighbours
+from ldr.objectives.metric import SoftNeighbours
 from ldr.solvers import LBFGS, Stopping, minimise
 from ldr.solvers.threads import one_thread
 

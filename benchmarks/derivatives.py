@@ -30,11 +30,11 @@ from scipy.linalg import cho_solve
 import ldr
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.families.trace import Trace
-from ldr.sensitivity.filters import FiltersOfRows, filters_inverse
-from ldr.sensitivity.gradients import GradientsOfRows
+from ldr.sensitivity.covariances import FiltersOfRows, filters_inverse
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import hessian_inverse
-from ldr.sensitivity.scores import ScoresOfRows
+from ldr.sensitivity.regression import ScoresOfRows
+from ldr.sensitivity.rows import GradientsOfRows
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array

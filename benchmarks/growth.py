@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from experiments.jmlr2015.recipes import METHODS
+from ldr.multistart import automatic_solver
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
-from ldr.running import automatic_solver
 from ldr.solvers import Stopping, minimise
 from ldr.solvers.threads import one_thread
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.trust_region import Formulas, correlation_formulas, ratio_formulas
+from ldr.multistart import automatic_solver
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective
-from ldr.running import automatic_solver
 from ldr.solvers import Problem, Pymanopt, Stopping, minimise, named_solver
 
 # Tighter than the goal in value, so that nobody stops short of it.

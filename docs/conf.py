@@ -7,9 +7,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from latex2mathml.converter import convert  # noqa: E402
+
 import ldr  # noqa: E402
 from docs.pages import write_pages  # noqa: E402
 from docs.references import link_names, use_full_name, write_inventories  # noqa: E402
+from ldr.objectives.docstrings import MATH, math  # noqa: E402
 
 project = "ldr"
 author = copyright = "The ldr authors"
@@ -42,18 +45,27 @@ suppress_warnings = ["ref.python"]
 pygments_style = "friendly"
 
 
-def _formulas_are_text(app, what, name, obj, options, lines):
-    """Docstrings are read as text first: |f|, S_ and M* are formulas, not markup."""
-    for i, line in enumerate(lines):
-        parts = re.split(r"(``.*?``|`[^`]*`)", line)
-        parts[::2] = [
-            re.sub(r"\|", r"\\|", re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", part)) for part in parts[::2]
-        ]
-        lines[i] = "".join(parts)
+def _set_formulas(app, what, name, obj, options, lines):
+    """Set LaTeX as MathML, which needs no script; |f|, S_ and M* elsewhere are no markup."""
+    text = "\n".join(lines)
+    if tex := math(text):
+        drawn = f".. raw:: html\n\n   {convert(tex, display='block')}\n"
+        text = MATH.sub(lambda _: drawn, text, count=1)
+    lines[:] = [
+        line if line.startswith("   <math") else _escaped(line) for line in text.split("\n")
+    ]
+
+
+def _escaped(line):
+    parts = re.split(r"(``.*?``|`[^`]*`)", line)
+    parts[::2] = [
+        re.sub(r"\|", r"\\|", re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", part)) for part in parts[::2]
+    ]
+    return "".join(parts)
 
 
 def setup(app):
     write_pages(Path(__file__).resolve().parent)
-    app.connect("autodoc-process-docstring", _formulas_are_text, priority=900)
+    app.connect("autodoc-process-docstring", _set_formulas, priority=900)
     app.connect("missing-reference", use_full_name, priority=100)  # before intersphinx
     app.connect("doctree-resolved", link_names)

@@ -1,4 +1,4 @@
-"""The pages of the methods, from the registry and the guides."""
+"""The pages of the methods, from the registry and the docstrings."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from latex2mathml.converter import convert
-
 import ldr
 from docs import gallery
-from docs.formulas import TEX, WHEN_NOT
-from docs.guides import GUIDES, Guide
+from docs.method_examples import MethodExample
 from docs.tree import picture
-from ldr.advice import TABLE
 from ldr.cli.options import NEEDED
 from ldr.estimators.named import estimator_name
+from ldr.method_selection import TABLE
 from ldr.objectives import REGISTRY, Objective
+from ldr.objectives.docstrings import advice
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import Entry
 
@@ -59,9 +57,9 @@ def write_pages(root: Path) -> None:
     folder.mkdir(exist_ok=True)
     reference.mkdir(exist_ok=True)
     for name, cls in REGISTRY.items():
-        printed, result, figure = solve_example(name, GUIDES[name])
+        printed, result, figure = solve_example(name)
         figure.savefig(folder / f"{name}.png", dpi=120)
-        _write(folder / f"{name}.md", page(cls, GUIDES[name], printed, result))
+        _write(folder / f"{name}.md", page(cls, printed, result))
     picture().savefig(folder / "choosing.png", dpi=100)
     _write(folder / "index.md", index())
     gallery_folder = root / GALLERY
@@ -76,42 +74,39 @@ def write_pages(root: Path) -> None:
         _write(reference / f"{name}.md", text)
 
 
-def solve_example(name: str, guide: Guide) -> tuple[str, Any, Any]:
+def solve_example(name: str) -> tuple[str, Any, Any]:
     """What the example prints, its result and its figure."""
+    example = MethodExample.of(name)
     names: dict[str, Any] = {}
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
         warnings.simplefilter("error")
-        exec(compile(guide.solution(name), f"example of {name}", "exec"), names)
-        figure = eval(guide.plot, names)
+        exec(compile(example.solution, f"example of {name}", "exec"), names)
+        figure = eval(example.plot, names)
     return printed.getvalue(), names["result"], figure
 
 
-def page(cls: type[Objective], guide: Guide, printed: str, result: Any) -> str:
+def page(cls: type[Objective], printed: str, result: Any) -> str:
     """The page of a method, in MyST Markdown."""
-    entry = Entry.of(cls())
+    entry, example = Entry.of(cls()), MethodExample.of(cls.name)
     facts = [
         ("sense", {"min": "minimised", "max": "maximised"}[entry.sense]),
         ("[manifold](../writing-an-objective.md#which-manifold)", entry.manifold),
-        ("heuristic", entry.baseline),
-        ("is the heuristic optimal?", entry.exact),
+        ("baseline", entry.baseline),
+        ("is the baseline optimal?", entry.exact),
         ("needs besides X", entry.needs),
         ("estimator", f"`ldr.{estimator_name(cls)}`"),
         ("see also", ", ".join(f"[{name}]({name}.md)" for name in akin(cls)) or "-"),
-        ("source", entry.source),
     ]
     rows = "\n".join(f"| {name} | {_cell(text)} |" for name, text in facts)
     return f"""# {entry.name}
 
-{entry.summary}.
-
-```{{raw}} html
-{convert(TEX[entry.name], display="block")}
+```{{eval-rst}}
+.. autoclass:: ldr.objectives.{cls.__name__}
+   :no-members:
 ```
 
-{guide.when}
-
-**When not.** {WHEN_NOT[entry.name]}
+In plain text, as `ldr methods {entry.name}` prints it, the formula is `{entry.formula}`.
 
 | | |
 |---|---|
@@ -120,7 +115,7 @@ def page(cls: type[Objective], guide: Guide, printed: str, result: Any) -> str:
 ## Example
 
 ```python
-{guide.solution(entry.name).rstrip()}
+{example.solution.rstrip()}
 ```
 
 ```text
@@ -128,23 +123,14 @@ def page(cls: type[Objective], guide: Guide, printed: str, result: Any) -> str:
 ```
 
 ```python
-{guide.plot}
+{example.plot}
 ```
 
-![The rows of the example, projected]({entry.name}.png)
+![The samples of the example, projected]({entry.name}.png)
 
 {_READING}
 
 On the command line: `ldr solve {entry.name} DATA{_options(cls)} -r {result.r}`.
-
-## The objective
-
-In plain text, as `ldr methods {entry.name}` prints it: `{entry.formula}`.
-
-```{{eval-rst}}
-.. autoclass:: ldr.objectives.{cls.__name__}
-   :no-members:
-```
 
 ## The estimator
 
@@ -168,7 +154,7 @@ def akin(cls: type[Objective]) -> list[str]:
 
 def _advised(name: str) -> set[str]:
     """The methods that the advice on one names."""
-    return set(re.findall(r"[a-z-]+", f"{_when(REGISTRY[name])} {WHEN_NOT[name]}")) & set(REGISTRY)
+    return set(re.findall(r"[a-z-]+", " ".join(advice(REGISTRY[name].__doc__)))) & set(REGISTRY)
 
 
 def groups() -> dict[str, list[str]]:
@@ -190,7 +176,7 @@ def index() -> str:
     for heading, names in groups().items():
         rows = [
             f"| [![{name}]({name}.png){{w=170px}}]({name}.md) | [{name}]({name}.md)<br>"
-            f"{_cell(_when(REGISTRY[name]))} |"
+            f"{_cell(_brief(REGISTRY[name]))} |"
             for name in names
         ]
         text += [f"## {heading}", "\n".join(["| | |", "|---|---|", *rows])]
@@ -199,10 +185,9 @@ def index() -> str:
     return "\n\n".join(text) + "\n"
 
 
-def _when(cls: type[Objective]) -> str:
-    """The guide's advice, or of a method that has none yet the first line of its docstring."""
-    guide = GUIDES.get(cls.name)
-    return (inspect.getdoc(cls) or "").split("\n")[0] if guide is None else guide.when
+def _brief(cls: type[Objective]) -> str:
+    """What a method is, and when to use it."""
+    return f"{Entry.of(cls()).summary}. {advice(cls.__doc__)[0]}"
 
 
 def api() -> dict[str, str]:

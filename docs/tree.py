@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldr.advice import TABLE, Advice
-from ldr.suited import Beside
+from ldr.method_selection import TABLE, Advice, Beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ from experiments.jmlr2015 import convergence, figures, medians, planar, sweeps
 from experiments.jmlr2015 import verdict as judgement
 from experiments.jmlr2015.recipes import METHODS, RECIPES
 from experiments.machine import store as tables
-from experiments.machine.runner import run_jobs
+from experiments.machine.runner import run_jobs, stop_at_ctrl_c
 from experiments.other_papers import (
     guided_tour,
     probabilistic,
@@ -27,7 +27,6 @@ from experiments.other_papers import (
     trace_optimization,
 )
 from experiments.other_papers.papers import COLUMNS, KEY, Experiment, job_rows
-from ldr.solvers.limits import insist
 
 app = typer.Typer(
     add_completion=False,
@@ -307,5 +306,5 @@ def recipes(
 
 
 if __name__ == "__main__":
-    insist()  # a run that was interrupted is no result
+    stop_at_ctrl_c()
     app(prog_name="python -m experiments")

@@ -9,14 +9,8 @@ costs nothing.
 'global'
 """
 
-import sys
-
 import lazy_loader
 
-from ldr.moved import Moved
-
 __version__ = "0.9.0"
-
-sys.meta_path.append(Moved(__version__))
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,9 +1,7 @@
 from . import errors, estimators, objectives, observers, plots, report, solvers, subspaces, testing
-from .advice import choose
 from .checking import Check, check
-from .choosing import Path, path
-from .comparing import compare
-from .comparison import Comparison
+from .comparison import Comparison, compare
+from .cross_validation import score
 from .estimators import (
     CSP,
     DCA,
@@ -74,24 +72,25 @@ from .estimators import (
     UndercompleteICA,
     Xdawn,
 )
-from .horn import ParallelAnalysis, parallel_analysis
+from .inference.bootstrap import Bootstrap, bootstrap
 from .inference.dimension import Dimension, dimension
 from .inference.many import Solutions, solve_many
+from .inference.parallel_analysis import ParallelAnalysis, parallel_analysis
 from .inference.parametric import ParametricTest, parametric_test
 from .inference.permutation import PermutationTest, permutation_test
 from .layers import layer
-from .loading import load
+from .method_selection import choose
 from .objectives.custom.function import objective
 from .objectives.kernel import kernel
 from .objectives.l1 import l1
 from .objectives.normalised import normalised
+from .paths import Path, path
+from .persistence import load
 from .power import log_power
 from .refitting import refit
 from .regularisation import RegularisationPath, regularisation_path
 from .result import Result
-from .scoring import score
 from .solving import solve
-from .stability import Bootstrap, bootstrap
 from .tuning import Tuning, tune
 
 __all__ = [

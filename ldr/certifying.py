@@ -1,4 +1,4 @@
-"""What is known of the end of a run: theory first, then the smallest curvature."""
+"""Certificates: optimality by theory first, then by the smallest curvature."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.problem import BoundObjective
-from ldr.solvers.limits import hearing, until_told
+from ldr.solvers.deadline import hearing, until_told
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import Solver
@@ -77,7 +77,7 @@ def certify_run(
                 if problem.hidden(run.M) > PROVED_GLOBAL * abs(run.value):
                     certificate = replace(certificate, kind="none", message=NEARLY_COLLINEAR)
             return run, certificate, notes
-    message = ENDED[Status.INTERRUPTED if interrupt.heard else Status.TIME_LIMIT]
+    message = ENDED[Status.INTERRUPTED if interrupt.is_set() else Status.TIME_LIMIT]
     return run, certificate or Certificate("none", math.inf, message), notes
 
 
@@ -88,7 +88,7 @@ def _told_by(certificate: Certificate, run: Run) -> Run:
 
 
 def _of_all_columns(problem: BoundObjective, run: Run) -> Certificate | None:
-    """What is known beyond the columns, or the subspace, that the problem was solved on."""
+    """Extend a certificate beyond the columns, or the subspace, that were searched."""
     if problem.rest is None:
         return None
     return problem.rest.certificate(problem.lift(run.M)[0], -run.value * problem.unit)
@@ -104,14 +104,14 @@ def _local_certificate(curvature: Curvature, bound: Certificate | None) -> Certi
 
 
 def _among_zeros(problem: BoundObjective, M: Array, smooth: Certificate) -> Certificate:
-    """What the curvature among matrices with M's zeros says of M itself.
+    """Certify M from the curvature among matrices that share its zeros.
 
     A minimum there is a local one if no zero is about to change (strict complementarity).
     """
     if smooth.kind == "saddle":
         message = "among matrices with these zeros the Hessian has a direction of descent"
         return replace(smooth, message=message)
-    from ldr.solvers.nonsmooth.complementarity import slack_at
+    from ldr.solvers.nonsmooth.proximal_gradient import slack_at
 
     slack = slack_at(problem, M)
     if slack <= _LEAST_SLACK:

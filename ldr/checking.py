@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.doors import in_words
 from ldr.inputs import as_data, as_generator, as_objective, check_r
 from ldr.objectives.custom.function import CustomObjective
 from ldr.objectives.custom.verify import INVARIANCE_TOLERANCE, invariance_error, random_orthogonal
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
+from ldr.scaling import Units
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal
 from ldr.solvers.pickles import Pickled
 from ldr.solvers.problem import Problem
-from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.standardising import Units
 from ldr.types import PerRow, Rows
+from ldr.validation import in_words
 
 SLOPE_TOLERANCE = 0.1
 SYMMETRY_TOLERANCE = 1e-8

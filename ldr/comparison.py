@@ -1,27 +1,57 @@
-"""What `ldr.compare` returns: methods beside one another, and what their scores say."""
+"""`ldr.compare`: methods and their baselines compared by held-out scores."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import scipy
 
-from ldr.judging import OWN
+from ldr.cross_validation import (
+    FAILURES,
+    Criterion,
+    Folds,
+    HeldOut,
+    Part,
+    criteria,
+)
+from ldr.dimension_rule import as_dimension, is_open
+from ldr.inputs import as_data, as_generator
+from ldr.io.chunks import by_index
+from ldr.method_selection import asked_for, beyond, has_gaps, suited
+from ldr.objectives.data.opening import with_columns
+from ldr.objectives.kernel import is_categorical
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
+from ldr.objectives.registry import named
+from ldr.paths import gap_of
+from ldr.resampling import Sampled
 from ldr.result import Result
+from ldr.sample_weights import check_weighted, of_list
+from ldr.scaling import Units
+from ldr.solvers.checks import flag, whole
+from ldr.solvers.deadline import complete
+from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
-from ldr.solvers.records import dataclass, replace
-from ldr.types import Frame, PerRow, Rows
+from ldr.solving import solve
+from ldr.types import Argument, Dimension, Frame, PerRow, Rows, Splitter
+from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# An improvement below this is none: heuristic and optimum are one.
+# Relative improvement below which heuristic and optimum are the same: solvers stop at 1e-10.
 _SAME = 1e-9
+# Two-sided, of the t distribution: a difference beyond its quantile is claimed.
+_LEVEL = 0.05
 # A row of the table.
 Record: TypeAlias = Mapping[str, str | float | None]
 
@@ -34,15 +64,19 @@ class Compared:
     ----------
     name : str
     result : Result
-        Of all rows.
+        Result of all samples.
     scores : dict of ndarray (folds,)
-        Of held-out folds, by what is judged; larger is better.
+        Contributions of the folds by criterion; larger is better. Their mean is the score of all
+        held-out samples together, also where a fold is one sample.
     heuristic_scores : dict of ndarray (folds,), or None
-        Of the heuristic; None where it is the optimum, or there is none.
+        Scores of the baseline; None where it is the optimum, or there is none.
     why : str
-        Why it was taken.
-    unconverged : int
-        Folds whose solver stopped early.
+        Reason why it was compared.
+    numbers, heuristic_numbers : dict of float
+        Pooled over all held-out samples, by the first criterion: "rmsecv", "q2", or "accuracy",
+        "balanced_accuracy", "log_loss", "majority".
+    notes : tuple of str
+        Warnings on its folds.
     """
 
     name: str
@@ -50,17 +84,19 @@ class Compared:
     scores: dict[str, Array]
     heuristic_scores: dict[str, Array] | None
     why: str = ""
-    unconverged: int = 0
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    heuristic_numbers: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def heuristic(self) -> Result | None:
-        """The heuristic's projection of all rows, to transform with."""
+        """Baseline's projection of all samples, to transform with."""
         return at_heuristic(self.result)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Pickled):
-    """Methods beside one another; its repr is the table, in lines of 100 characters.
+    """Comparison of methods; its repr is the table, in lines of 100 characters.
 
     Attributes
     ----------
@@ -70,7 +106,7 @@ class Comparison(Pickled):
         Methods that fit but failed, or would take long, and why.
     X, y : the data that were compared
     notes : tuple of str
-        What the user should know of them all.
+        Warnings on the whole comparison.
     """
 
     methods: tuple[Compared, ...]
@@ -82,15 +118,15 @@ class Comparison(Pickled):
 
     @property
     def judged_by(self) -> tuple[str, ...]:
-        """What is scored; the first is what findings are about, the last the own objective."""
+        """Names of the scores; the conclusions use the first."""
         return tuple(self.methods[0].scores)
 
     @property
     def records(self) -> list[Record]:
-        """The table's rows, each method's and its heuristic's where that is another projection.
+        """Rows of the table: each method, and its baseline where that is another projection.
 
-        Of each score the mean over the folds and its standard error. "held-out value" is the
-        method's own objective, in its own units: not to be compared between methods.
+        Each score is that of all held-out samples, with its standard error over folds; a response
+        has also "rmsecv", in its units.
         """
         return [row for method in self.methods for row in self._rows(method)]
 
@@ -103,7 +139,7 @@ class Comparison(Pickled):
             "value": result.value,
             "improvement": result.improvement,
             "certificate": kind,
-            **_means(method.scores),
+            **_means(method.scores, method.numbers),
             "seconds": result.seconds,
         }
         if method.heuristic_scores is not None:
@@ -113,18 +149,18 @@ class Comparison(Pickled):
                 "value": result.baseline,
                 "improvement": None,
                 "certificate": None,
-                **_means(method.heuristic_scores),
+                **_means(method.heuristic_scores, method.heuristic_numbers),
                 "seconds": None,
             }
 
     @property
     def table(self) -> Frame:
-        """`records` as a pandas.DataFrame; the records themselves where pandas is not installed."""
+        """Table as a pandas.DataFrame; the records where pandas is not installed."""
         return _framed(self.records)
 
     @property
     def directions(self) -> Frame:
-        """The numbers of every direction of every method, as `Result.components` has them.
+        """Numbers of every direction of every method, as `Result.components` has them.
 
         A pandas.DataFrame, or the records where pandas is not installed.
         """
@@ -142,20 +178,25 @@ class Comparison(Pickled):
 
     @property
     def header(self) -> list[str]:
-        """Of the columns that are shown."""
+        """Titles of the printed columns."""
         return [*self._columns, "time"]
 
     def cells(self, record: Record) -> list[str]:
-        """A record as text, in the order of the header."""
+        """Format a record, in the order of the header."""
         return [_shown(record, column) for column in (*self._columns, "seconds")]
 
     @property
     def _columns(self) -> list[str]:
-        return ["method", "projection", *_NUMBERS, *self.judged_by]
+        errors = [_RMSECV] if _RMSECV in self.methods[0].numbers else []
+        return ["method", "projection", *_NUMBERS, *errors, *self.judged_by]
 
     @property
     def findings(self) -> list[str]:
-        """What the first score says of the best, and where a heuristic is not improved."""
+        """Conclusions: the best method by the first score, and baselines that score higher.
+
+        A difference is claimed where it exceeds the quantile of t with folds - 1 degrees of freedom
+        (two-sided, 5 %) times its standard error over folds.
+        """
         judged = self.judged_by[0]
         scored = [
             (float(np.mean(scores[judged])), name)
@@ -170,30 +211,33 @@ class Comparison(Pickled):
         if scored:
             best = max(value for value, _ in scored)
             names = " and ".join(name for value, name in scored if value == best)
-            nothing = "; the mean of the training rows predicts better than all" if best < 0 else ""
+            majority = self.methods[0].numbers.get("majority")
+            nothing = ""
+            if majority is not None:
+                nothing = f"; the largest class has {majority:.3f} of the samples"
+            elif best < 0 and "Q2" in judged:
+                nothing = "; the training mean predicts better than all"
             found.append(f"best {judged}: {names}, {best:.3f}{nothing}")
+        beyond = float(scipy.stats.t.ppf(1.0 - _LEVEL / 2.0, self.folds - 1))
         for m in self.methods:
             if m.heuristic_scores is None:
                 continue
             ours, theirs = m.scores[judged], m.heuristic_scores[judged]
             apart, error = float(np.mean(theirs - ours)), _error(theirs - ours)
             if apart >= 0.0005:  # in the digits that are shown
-                noise = ", within the noise of the folds" if apart < 2 * error else ""
+                noise = ", within the noise of the folds" if apart <= beyond * error else ""
                 found.append(
                     f"{m.name}: the heuristic scores higher than the optimum, "
                     f"{np.mean(theirs):.3f} against {np.mean(ours):.3f} "
                     f"({judged}; by {apart:.3f} +- {error:.3f}{noise})"
                 )
         for m in self.methods:
-            if m.unconverged or not m.result.converged:
-                rows = "" if m.result.converged else "all rows and "
-                found.append(
-                    f"{m.name}: not converged on {rows}{m.unconverged} of {self.folds} folds"
-                )
+            stopped = () if m.result.converged else ("not converged on all rows",)
+            found += [f"{m.name}: {note}" for note in (*stopped, *m.notes)]
         return found
 
     def plot(self, X: Rows = None, y: PerRow = None) -> Figure:
-        """The projections side by side; see `ldr.plots.side_by_side`.
+        """Plot the projections side by side; see `ldr.plots.side_by_side`.
 
         Parameters
         ----------
@@ -206,7 +250,7 @@ class Comparison(Pickled):
         return side_by_side(self, *given)
 
     def write_html(self, path: str | Path) -> None:
-        """The table, what it says, and the projections, in one HTML file.
+        """Write the table, the conclusions and the projections to one HTML file.
 
         Raises
         ------
@@ -248,13 +292,13 @@ class Comparison(Pickled):
 
 
 def _title(name: str) -> tuple[str, str]:
-    """Of a column, in two lines."""
+    """Split the title of a column into two lines."""
     above, comma, title = {"seconds": "time"}.get(name, name).rpartition(", ")
     return above + comma.strip(), title
 
 
 def _beside(columns: Mapping[str, list[str]]) -> list[str]:
-    """The lines of columns side by side: words to the left, numbers to the right."""
+    """Join columns into lines: text to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in columns.values()]
     lines = [
         "  ".join(
@@ -275,41 +319,41 @@ def _framed(records: list[Record]) -> Frame:
 
 
 _NUMBERS = ("value", "improvement", "certificate")
-# Characters of a printed line, and what is not printed where it would be longer, the first first.
+_RMSECV = "rmsecv"
+# Characters of a printed line, and the columns that are left out first where it is longer.
 _WIDTH = 100
-_LEFT_TO_THE_TABLE = (OWN, "seconds", "certificate", "improvement")
+_LEFT_TO_THE_TABLE = ("seconds", "certificate", "improvement")
 
 
 def _shown(record: Record, column: str) -> str:
-    """A cell of the table as text."""
+    """Format a cell of the table."""
     value = record[column]
     if value is None:
         return ""
     if isinstance(value, str):
         return value
     if f"{column} (error)" in record:
-        number = ".4g" if column == OWN else ".3f"
-        text = f"{value:{number}} +- {record[f'{column} (error)']:{number}}"
+        text = f"{value:.3f} +- {record[f'{column} (error)']:.3f}"
         return "-" if math.isnan(value) else text
     if column == "improvement":
         return "0 (exact)" if value == 0 else f"{value:+.3g}"
     return f"{value:.2g} s" if column == "seconds" else f"{value:.6g}"
 
 
-def _means(scores: Mapping[str, Array]) -> dict[str, float]:
-    found = {}
+def _means(scores: Mapping[str, Array], numbers: Mapping[str, float]) -> dict[str, float]:
+    found = {_RMSECV: numbers[_RMSECV]} if _RMSECV in numbers else {}
     for name, each in scores.items():
         found[name], found[f"{name} (error)"] = float(np.mean(each)), _error(each)
     return found
 
 
 def _error(scores: Array) -> float:
-    """The standard error of the mean."""
+    """Return the standard error of the mean."""
     return float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
 
 
 def at_heuristic(result: Result) -> Result | None:
-    """The heuristic's projection as a result, to transform and to score with.
+    """Return the baseline's projection as a result, to transform and to score with.
 
     None where there is none, or it is the optimum, or the start of a model that is fitted.
     """
@@ -317,3 +361,241 @@ def at_heuristic(result: Result) -> Result | None:
     if same or result.baseline_P is None or result.model is not None:
         return None
     return replace(result, M=result.baseline_M, P=result.baseline_P, predictors=())
+
+
+@in_words
+def compare(
+    methods: Sequence[str | Objective] | None = None,
+    X: Rows = None,
+    y: PerRow = None,
+    r: Dimension = 2,
+    *,
+    folds: int | Splitter = 5,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
+    standardise: bool = False,
+    time_order: bool = False,
+    starts: int | None = None,
+    workers: int = 1,
+    time_limit: float | None = None,
+    random_state: int | np.random.Generator | None = 0,
+) -> Comparison:
+    """Solve several methods and score them, and their heuristics, on held-out samples.
+
+    An optimum is better than its heuristic by the objective, which is not always what is wanted of
+    a projection. Here both have the same score, pooled over all held-out samples:
+
+    - labels: the accuracy of `predict`, for methods that do not predict of the nearest class mean
+      in the projection; and of the nearest training samples;
+    - a response: Q2 and RMSECV of `predict`, else of least squares on the coordinates; and Q2 of
+      the nearest training samples;
+    - labels or a quantity of trials (csp, spoc, xdawn): predicted from features of each trial;
+    - several views: Q2 of the last view from the first, and the mean product of paired scores in
+      units of their training standard deviations;
+    - a time series: Q2 of the next step;
+    - missing values: Q2 of observed entries that were hidden; else Q2 of the columns of X.
+
+    Q2 is 1 - the squared errors / those of the training mean. All that is fitted, means and
+    standard deviations too, is fitted to the training samples of a fold.
+
+    Parameters
+    ----------
+    methods : sequence of str or Objective, optional
+        Names, or objectives with their parameters; by default those of the registry that fit what
+        was handed over, and pca beside them; of more than 1000 rows without those of pairs of rows
+        (nca, lmnn, wda, mds-stress, sdr, hsic), which take minutes.
+    X : array, sparse matrix or DataFrame (n, d); a pair of them for two views or a background
+    y : array (n,), optional
+        Labels or a response.
+    r : int, float or "auto"
+        Dimension to reduce to, of all methods. A share of the variance, or "auto", is asked of pca
+        of all rows ("auto" of ppca, where values are missing), as `ldr.solve` has it.
+    folds : int or splitter of scikit-learn
+        As in `ldr.path`.
+    sample_weight : array (n,), optional
+        How much each row counts, in the solutions and in the scores; see `ldr.solve`. Methods that
+        take no weights are left out.
+    groups : array (n,), optional
+        Samples of a group are held out together; of a time series they are the trials.
+    standardise : bool
+        Columns in units of their standard deviations; see `ldr.solve`.
+    time_order : bool
+        Take the samples as a time series, where the methods do not say so.
+    starts, workers, time_limit :
+        As in `ldr.solve`, for each method and fold.
+    random_state : int or Generator, optional
+        Seed of the folds and of random starts.
+
+    Returns
+    -------
+    Comparison
+        With `table`, `findings`, ``plot()`` and ``write_html(path)``. Methods that could not run
+        are `left_out`, with the reason. After Ctrl-C it has the methods that were done, and a
+        warning says how many.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An unknown method, one twice, none that could run; folds that the rows do not allow.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> found = ldr.compare(["lda", "classical-lda"], X, y, 2, standardise=True)
+    >>> [method.result.certificate.kind for method in found.methods]
+    ['global', 'global']
+    """
+    flag("standardise", standardise)
+    flag("time_order", time_order)
+    if not hasattr(folds, "split"):
+        whole("folds", folds, 2)
+    if X is None:
+        raise ArgumentError("X is None, expected the rows to compare methods on")
+    X, trials = of_list(X)
+    groups = trials if groups is None else groups
+    X, y, sample_weight, groups = with_columns(X, y=y, sample_weight=sample_weight, groups=groups)
+    rng = as_generator(random_state)
+    chosen = asked_for(methods) if methods is not None else suited(X, y, time_order)
+    first = _of_one_kind([objective for objective, _ in chosen.values()])
+    gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
+    ordered = time_order or any(Need.TIME_ORDER in o.needs for o, _ in chosen.values())
+    by = criteria(X, y, views=first.views, ordered=ordered, gaps=gaps)
+    X, y, weights, groups = by_index(first, X, y, sample_weight=sample_weight, groups=groups)
+    like = _like([o for o, _ in chosen.values()], y, ordered, weights is not None)
+    rows = Sampled.of(like, X, y, "folds", weights, groups)
+    seed = rng if isinstance(random_state, np.random.Generator) else random_state
+    gap = max(gap_of(objective) for objective, _ in chosen.values())
+    parts = Folds.of(rows, folds, seed, groups, weights, lag=gap)
+    dimension, notes = _dimension(r, first, rows, gaps, standardise)
+    notes = (*notes, *parts.notes)
+    options: dict[str, Argument] = {
+        "standardise": standardise,
+        "starts": starts,
+        "workers": workers,
+        "time_limit": time_limit,
+        "random_state": int(rng.integers(2**31)),
+    }
+    left_out = {} if methods is not None else beyond(chosen, rows.n)
+    chosen = {name: each for name, each in chosen.items() if name not in left_out}
+
+    def compared() -> Iterator[Compared]:
+        for name, (objective, why) in chosen.items():
+            try:
+                if weights is not None:
+                    check_weighted(objective)
+                yield _compared(name, objective, why, rows, dimension, by, parts, options)
+            except FAILURES as error:
+                left_out[name] = str(error)
+
+    found = complete(compared(), len(chosen), "methods")
+    if not found:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise ArgumentError(f"no method fits the data: {reasons}")
+    return Comparison(tuple(found), len(parts.parts), X, y, left_out, notes)
+
+
+def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
+    """Return the first objective; refuse objectives of different kinds of data."""
+    first, *others = objectives
+    for other in others:
+        if (other.views, Need.BACKGROUND in other.needs) != (
+            first.views,
+            Need.BACKGROUND in first.needs,
+        ):
+            raise ArgumentError(
+                f"methods has {first.name!r} and {other.name!r}, which take other data: expected "
+                "methods of rows alone, of two views, or of rows and a background"
+            )
+    return first
+
+
+def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: bool) -> Objective:
+    """Return the objective by whose needs samples are read and split, for all methods alike."""
+    first, need = objectives[0], None
+    if ordered:
+        need = Need.TIME_ORDER
+    elif first.views == 1 and not first.missing and y is not None and is_categorical(y):
+        need = Need.LABELS
+    fitting = [o for o in objectives if (need in o.needs if need else Need.LABELS not in o.needs)]
+    if need is not None:
+        fitting.append(named("maf" if ordered else "lda"))
+    fitting = fitting or list(objectives)
+    return next((o for o in fitting if o.weighted or not weighted), fitting[0])
+
+
+def _dimension(
+    r: Dimension, first: Objective, rows: Sampled, gaps: bool, standardise: bool
+) -> tuple[Dimension, tuple[str, ...]]:
+    """Return r for all methods; pca of all samples chooses it where r is a share or "auto"."""
+    if not is_open(r):
+        return r, ()
+    if first.views > 1 or Need.BACKGROUND in first.needs:
+        raise ArgumentError(f"r = {r!r} is told by the columns of one X: expected a whole number")
+    asked = named("ppca" if gaps else "pca")
+    data = as_data(asked, rows.data.X, None)
+    if standardise:
+        data = Units.of(asked, data).divided(data)
+    found, notes = as_dimension(r, asked, data)
+    return found, tuple(f"{note} ({asked.name} of all rows)" for note in notes)
+
+
+def _compared(
+    name: str,
+    objective: Objective,
+    why: str,
+    rows: Sampled,
+    r: Dimension,
+    by: Mapping[str, Criterion],
+    folds: Folds,
+    options: dict[str, Argument],
+) -> Compared:
+    """Solve a method on all samples, and score it fold by fold."""
+    sampled = Sampled.of(objective, rows.data.X, rows.data.y, "folds")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = solve(objective, sampled.data.X, r, y=sampled.data.y, **options)
+    projections = {"": lambda part: part}
+    if at_heuristic(result) is not None:
+        projections["heuristic "] = _at_heuristic
+    every = {
+        which + judged: partial(_by, criterion, at)
+        for which, at in projections.items()
+        for judged, criterion in by.items()
+    }
+
+    def fit(X: Rows, y: PerRow, r: int) -> Result:
+        return solve(objective, X, r, y=y, certify=False, **options)
+
+    own = replace(folds, sampled=sampled, notes=[])
+    scored = list(own.scored(fit, [result.r], every))
+    if any(len(fold) < len(every) for fold in scored):
+        raise ArgumentError("; ".join(own.notes))
+    scores, numbers = [], []
+    for which in projections:
+        columns = {judged: [fold[which + judged, result.r] for fold in scored] for judged in by}
+        scores.append({judged: _contributions(each) for judged, each in columns.items()})
+        numbers.append(HeldOut.joined(next(iter(columns.values()))).numbers)
+    theirs = scores[1] if len(scores) > 1 else None
+    notes = tuple(own.notes)
+    return Compared(name, result, scores[0], theirs, why, numbers[0], numbers[-1], notes)
+
+
+def _by(criterion: Criterion, at: Callable[[Part], Part], new: Part, old: Part) -> HeldOut:
+    return criterion(at(new), at(old))
+
+
+def _at_heuristic(part: Part) -> Part:
+    return Part(at_heuristic(part.result) or part.result, part.X, part.y, part.runs)
+
+
+def _contributions(folds: Sequence[HeldOut]) -> Array:
+    """Return the folds' contributions to the pooled score, which is their mean."""
+    sizes = np.array([fold.weights.sum() for fold in folds])
+    scores = np.array([fold.score for fold in folds]) * sizes
+    count = len(folds)
+    if "q2" not in folds[0].numbers:
+        return np.asarray(count * scores / sizes.sum())
+    total = sizes @ [(fold.trivial or fold).score for fold in folds]
+    return np.asarray(1.0 - count * scores / total)

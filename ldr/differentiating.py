@@ -1,4 +1,4 @@
-"""How a result is differentiated; see `ldr.sensitivity`."""
+"""Derivatives of a result; see `ldr.sensitivity`."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from ldr.solvers.errors import (
     ArgumentError,
     ClusterError,
-    ClusterWarning,
     ConvergenceWarning,
     DataError,
     DataWarning,
@@ -18,7 +17,6 @@ from ldr.solvers.errors import (
 __all__ = [
     "ArgumentError",
     "ClusterError",
-    "ClusterWarning",
     "ConvergenceWarning",
     "DataError",
     "DataWarning",

@@ -6,23 +6,22 @@ import math
 
 import numpy as np
 
-from ldr.doors import in_words
-from ldr.io.alignment import by_index
-from ldr.marking import marked, of_array
+from ldr.io.chunks import by_index
 from ldr.objectives import registry
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples, with_columns
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.stored import brought
-from ldr.objectives.data.streams import expect, together
+from ldr.objectives.data.stored import brought, expect, side_by_side
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.registry import named
+from ldr.sample_weights import marked, of_array
 from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver
 from ldr.types import PerRow, Rows, XandY
+from ldr.validation import in_words
 
 # Seconds in which nothing is solved.
 _SHORTEST = 1e-6
@@ -47,15 +46,26 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
 
 @in_words
 def as_data(
-    objective: Objective, X: Rows, y: PerRow, sample_weight: PerRow = None, groups: PerRow = None
+    objective: Objective,
+    X: Rows,
+    y: PerRow,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
+    minimum_rows: int = 2,
 ) -> Data:
     """The data, checked against what the objective needs, with weights and trials of the rows."""
     beside = {"sample_weight": sample_weight, "groups": groups}
-    return data_in_order(objective, *in_order(objective, X, y, **beside))
+    X, y, sample_weight, groups = in_order(objective, X, y, **beside)
+    return data_in_order(objective, X, y, sample_weight, groups, minimum_rows)
 
 
 def data_in_order(
-    objective: Objective, X: Rows, y: PerRow, sample_weight: PerRow = None, groups: PerRow = None
+    objective: Objective,
+    X: Rows,
+    y: PerRow,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
+    minimum_rows: int = 2,
 ) -> Data:
     """The same of what `in_order` has seen."""
     listed = isinstance(X, list)
@@ -64,10 +74,10 @@ def data_in_order(
     views: tuple[Samples, ...]
     background = None
     if Need.BACKGROUND in objective.needs:
-        sample, background = _with_background(objective, X)
+        sample, background = _with_background(objective, X, minimum_rows)
         views = (sample,)
     elif objective.views == 1:
-        views = (as_samples(X, "X", allow_nan=objective.missing),)
+        views = (as_samples(X, "X", minimum_rows, allow_nan=objective.missing),)
     else:
         count = len(X) if isinstance(X, (tuple, list)) else 0
         if count != objective.views and not (count > objective.views and objective.any_views):
@@ -77,8 +87,15 @@ def data_in_order(
                 expected = f"{objective.views} arrays (X1, ..., X{objective.views})"
             got = f"{type(X).__name__} of {count}" if count else type(X).__name__
             raise DataError(f"X must be {expected} for objective {objective.name!r}, got {got}")
-        views = tuple(as_samples(view, f"X[{i}]") for i, view in enumerate(X))
-        views = together(views)
+        opened = [of_array(view) for view in X]
+        lengths = {None if ids is None else tuple(np.bincount(ids)) for _, ids in opened}
+        if len(lengths) > 1:
+            shapes = ", ".join(str(np.shape(view)) for view in X)
+            raise DataError(f"the views in X have shapes {shapes}, expected the same trials in all")
+        views = tuple(
+            as_samples(rows, f"X[{i}]", minimum_rows) for i, (rows, _) in enumerate(opened)
+        )
+        views = side_by_side(views)
         if all(view.n_known for view in views) and len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
@@ -88,7 +105,7 @@ def data_in_order(
     for need in objective.needs:
         if need in OF_Y:
             data.require(need, objective.name)
-    objective.afford(data)
+    objective.check_memory(data)
     return marked(objective, data, sample_weight, groups, listed)
 
 
@@ -111,14 +128,14 @@ def with_marks(
     return data.X, data.y
 
 
-def _with_background(objective: Objective, X: Rows) -> tuple[Samples, Samples]:
+def _with_background(objective: Objective, X: Rows, minimum_rows: int) -> tuple[Samples, Samples]:
     """The samples and the background (or the noise) of a pair with the same columns."""
     if not isinstance(X, (tuple, list)) or len(X) != 2:
         raise DataError(
             f"X must be a pair of arrays (samples, background) with the same columns for "
             f"objective {objective.name!r}, got {type(X).__name__}"
         )
-    sample, background = as_samples(X[0], "X[0]"), as_samples(X[1], "X[1]")
+    sample, background = as_samples(X[0], "X[0]", minimum_rows), as_samples(X[1], "X[1]")
     if sample.d != background.d:
         raise DataError(
             f"X[0] has {sample.d} columns and X[1] has {background.d}, expected the same columns"

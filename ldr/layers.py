@@ -16,12 +16,11 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.result import Result
-from ldr.sensitivity.formulas import Formula, Given, Traced, formula_of
-from ldr.sensitivity.implicit import moved, regular
+from ldr.sensitivity.formulas import Formula, Given, Traced, formula_of, moved, regular
 from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.checks import whole
-from ldr.solvers.errors import DataError, SingularError
+from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solving import solve
 from ldr.types import Argument
 
@@ -72,6 +71,9 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
 
     Notes
     -----
+    Within `jax.jit` and `jax.vmap`, and on the way back of a gradient, jax raises an error of its
+    own (`JaxRuntimeError`) that has the text of ours.
+
     In jax's default float32 a derivative has half its digits; `jax.config.update("jax_enable_x64",
     True)` gives it all.
 
@@ -147,6 +149,12 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
             found = as_tuple(many.P)
         return tuple(P.reshape(*batch, *P.shape[1:]) for P in found)
 
+    def second(*_: Traced) -> Traced:
+        raise ArgumentError(
+            f"a layer of {objective.name!r} has first derivatives only, expected no derivative of "
+            "a derivative; methods of matrices quadratic in the rows have those of every order"
+        )
+
     def called(
         function: Callable[..., Traced], X: Traced, *beside: Traced, together: bool = False
     ) -> Traced:
@@ -157,7 +165,7 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
             )
 
         method = "broadcast_all" if together else "sequential"
-        return jax.pure_callback(in_kind, shapes(X), X, *beside, vmap_method=method)
+        return _called_back(in_kind, shapes(X), X, *beside, vmap_method=method)
 
     @jax.jit
     def step(
@@ -174,13 +182,18 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         """
         forth, back, add = partial(_along, at), partial(_pulled, at), jax.tree.map
 
-        def times(moves: Traced) -> Traced:
+        @jax.custom_jvp
+        def times(X: Traced, y: Traced, parameters: Traced, moves: Traced) -> Traced:
             return called(forth, X, y, parameters, *moves)
 
-        def transposed(cotangents: Traced) -> Traced:
+        @jax.custom_jvp
+        def transposed(X: Traced, y: Traced, parameters: Traced, cotangents: Traced) -> Traced:
             like = add(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), moves)
             given = X, y, parameters, cotangents
             return jax.pure_callback(back, like, *given, vmap_method="sequential")
+
+        times.defjvp(second)
+        transposed.defjvp(second)
 
         def nothing_of(tree: Traced) -> Traced:
             return sum(0.0 * each.sum() for each in jax.tree.leaves(tree))
@@ -188,10 +201,10 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         still = tuple(jnp.zeros(each.shape, each.dtype) for each in shapes(X))
         none = nothing_of(moves)  # all of it is linear
         known, found = jax.lax.custom_linear_solve(
-            lambda z: (z[0], add(jnp.subtract, z[1], times(z[0]))),
+            lambda z: (z[0], add(jnp.subtract, z[1], times(X, y, parameters, z[0]))),
             add(lambda each: each + none, (moves, still)),
-            lambda _, b: (b[0], add(jnp.add, b[1], times(b[0]))),
-            lambda _, b: (add(jnp.add, b[0], transposed(b[1])), b[1]),
+            lambda _, b: (b[0], add(jnp.add, b[1], times(X, y, parameters, b[0]))),
+            lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
             symmetric=True,  # so that jax does not transpose the first
         )
         # with a cotangent of `known` too: jax up to 0.6 hands on one that it does not make
@@ -207,18 +220,21 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         dX, _, moves = tangents
         P = optimum(X, y, parameters)
         if formula_at(X, y, parameters) is None:
+            if not _is_traced(primals):
+                at(X, y, parameters)  # what it refuses is said here: jax hides it in a callback
             return P, along(X, y, parameters, (dX, moves))
         T = [each.T for each in P]
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
         # a factor, which the adjoint has too: what it says of ties cannot be lost
-        one = jax.pure_callback(partial(_check, at), shape, *told, vmap_method="sequential")
+        one = _called_back(partial(_check, at), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
     def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
         single_view = one_array or not isinstance(X, (tuple, list))
-        X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
+        with np.errstate(over="ignore"):  # beyond float32: what is infinite is refused in words
+            X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
         dtype = X[0].dtype
         for name in parameters:
             parameter(objective, name)
@@ -231,6 +247,23 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         return single(optimum(X, y, given))
 
     return project
+
+
+def _is_traced(given: Traced) -> bool:
+    import jax
+
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(given))
+
+
+def _called_back(
+    function: Callable[..., Traced], like: Traced, *given: Traced, vmap_method: str
+) -> Traced:
+    """`jax.pure_callback`, or a plain call of arrays that are there: its errors are ours."""
+    import jax
+
+    if _is_traced(given):
+        return jax.pure_callback(function, like, *given, vmap_method=vmap_method)
+    return jax.tree.map(jax.numpy.asarray, function(*given))
 
 
 def _along(

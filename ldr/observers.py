@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from ldr.solvers.checks import number
-from ldr.solvers.limits import followed
+from ldr.solvers.deadline import followed
 from ldr.solvers.run import Iteration
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Progress:
 
 
 class Bar:
-    """How far what takes many runs has come; silent where there is no terminal.
+    """A progress bar over many runs; silent without a terminal.
 
     Within it, paths, comparisons, bootstrap draws, folds and permutations show a bar each.
 

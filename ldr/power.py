@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldr.doors import in_words
-from ldr.marking import of_list
-from ldr.objectives.data.labels import as_array
-from ldr.objectives.data.marks import as_trials
+from ldr.objectives.data.sample_metadata import as_array, as_trials
 from ldr.result import Result
+from ldr.sample_weights import of_list
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerRow, Rows
+from ldr.validation import in_words
 
 
 @in_words

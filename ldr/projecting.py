@@ -1,23 +1,27 @@
-"""Rows under the map of a result, in the kind of container that they came in."""
+"""Projections and predictions of samples, in the kind of container that they came in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ldr.marking import of_array
 from ldr.objectives.data.containers import like
-from ldr.objectives.data.opening import as_samples, open_table, stored
+from ldr.objectives.data.opening import as_samples, open_table
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import lazy_rows
+from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import Predictor
 from ldr.objectives.view import Features
+from ldr.sample_weights import of_array
+from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
-from ldr.types import Rows
+from ldr.types import PerView, Rows
+from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
@@ -62,7 +66,7 @@ def project_rows(
     """(X - mean) P' of the features; of a model with gaps in X the posterior mean."""
     gaps = model is not None and features is None
     if columns and (table := open_table(X, name)):
-        X = stored(table.select(columns), name)
+        X = table.select(columns)
     samples = as_samples(of_array(X)[0], name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(
@@ -82,3 +86,45 @@ def project_rows(
 
 def _posterior_means(piece: Samples, model: FactorModel, mean: Array, P: Array) -> list[Array]:
     return [project_rows(piece, piece.name, None, mean, P, None, model)]
+
+
+class Predicting(Protocol):
+    """A `Result`, as far as its predictions look at it."""
+
+    @property
+    def objective(self) -> Objective: ...
+    @property
+    def predictors(self) -> tuple[Predictor, ...]: ...
+    @property
+    def mean(self) -> PerView: ...
+    @property
+    def features(self) -> PerView: ...
+    @property
+    def feature_names(self) -> PerView: ...
+
+
+@in_words
+def predicted(result: Predicting, X: Rows, view: int, question: str) -> Array:
+    """Predict new samples by the named method of a view's predictor.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        There is no predictor, or it does not know.
+    """
+    whole("view", view, 0)
+    predictors = result.predictors if result.objective.predicts else ()
+    if view >= len(predictors) or not hasattr(predictors[view], question):
+        what = "nothing" if question == "predict" else "no probabilities"
+        where = f" from view {view}" if view > 0 else ""
+        raise ArgumentError(
+            f"objective {result.objective.name!r} predicts {what}{where}: methods of labels "
+            "predict classes, regressions their response, methods of two views the other"
+        )
+    features, mean, columns = result.features, result.mean, result.feature_names
+    if isinstance(mean, tuple):
+        features = None if features is None else features[view]
+        mean, columns = mean[view], columns[view]
+    predictor = predictors[view]
+    Y = project_rows(X, "X", features, mean, predictor.P, columns)
+    return getattr(predictor, question)(Y)

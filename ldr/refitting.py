@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from ldr.canonical import directions_of
 from ldr.certifying import ENDED
-from ldr.doors import in_words
+from ldr.component_table import directions_of
 from ldr.inputs import as_data
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.objective import penalty_of, without_penalty
 from ldr.result import Result
-from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
-from ldr.solvers.limits import hearing, until_told
+from ldr.scaling import divided, undone
+from ldr.solvers.deadline import hearing, until_told
+from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, warn
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.support import on_support
@@ -25,10 +25,9 @@ from ldr.solvers.problem import Point, Problem
 from ldr.solvers.saddles import smallest_curvature
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
-from ldr.solvers.warn import warn
 from ldr.solving import as_result
-from ldr.standardising import divided, undone
 from ldr.types import PerRow, Rows
+from ldr.validation import in_words
 
 
 class WithZeros(Problem):
@@ -118,7 +117,7 @@ def refit(
                 f"among matrices with these zeros the Hessian has {found} direction of descent"
             )
             certificate = Certificate(kind, np.inf, message, curvature.smallest)
-    if interrupt.heard:
+    if interrupt.is_set():
         run = replace(run, status=Status.INTERRUPTED)
     if not run.status.converged:
         warn(f"refit: {run.status.advice}", ConvergenceWarning)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldr.doors import in_words
 from ldr.inputs import as_objective, as_seconds, with_marks
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.sparse import SparseMethod
 from ldr.result import Result
+from ldr.solvers.deadline import complete, within
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.limits import complete, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
-from ldr.solvers.records import dataclass, replace
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
 from ldr.types import PerRow, PerView, Rows
+from ldr.validation import in_words
 
 
 @dataclass(frozen=True, repr=False)

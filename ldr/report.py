@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +15,19 @@ from ldr import plots
 from ldr.io.outputs import check_outputs, files_of, replaced
 from ldr.objectives.registry import REGISTRY, Entry
 from ldr.plots.canvas import parts
-from ldr.plots.drawn import Drawn, DrawnComparison, DrawnFinding
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.records import dataclass
 from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ldr.comparison import Comparison
+    from ldr.inference.bootstrap import Bootstrap
+    from ldr.inference.dimension import Dimension
+    from ldr.inference.permutation import PermutationTest
+    from ldr.result import Result
+
+    Finding = Bootstrap | Dimension | PermutationTest
 
 
 _DPI = 150
@@ -46,7 +53,7 @@ class Section:
     width: int
 
     @classmethod
-    def of_finding(cls, found: DrawnFinding, figure: Figure | None = None) -> Section:
+    def of_finding(cls, found: Finding, figure: Figure | None = None) -> Section:
         return cls.of(found.question, repr(found), figure or found.plot())
 
     @classmethod
@@ -59,12 +66,12 @@ class Section:
 
 def write_report(
     path: str | Path,
-    result: Drawn,
+    result: Result,
     X: Rows,
     y: PerRow = None,
     *,
     data_name: str = "",
-    findings: Sequence[DrawnFinding] = (),
+    findings: Sequence[Finding] = (),
 ) -> None:
     """Write the report of a result.
 
@@ -95,12 +102,12 @@ def write_report(
 
 
 def html(
-    result: Drawn,
+    result: Result,
     X: Rows,
     y: PerRow = None,
     *,
     data_name: str = "",
-    findings: Sequence[DrawnFinding] = (),
+    findings: Sequence[Finding] = (),
 ) -> str:
     """The text that `write_report` writes."""
     shapes = " and ".join(str(M.shape[0]) for M in parts(result.M))
@@ -122,7 +129,7 @@ def html(
     )
 
 
-def write_comparison(path: str | Path, comparison: DrawnComparison, *, data_name: str = "") -> None:
+def write_comparison(path: str | Path, comparison: Comparison, *, data_name: str = "") -> None:
     """Write the page of a comparison: its table, what it says, the projections side by side.
 
     Parameters
@@ -153,7 +160,7 @@ def write_comparison(path: str | Path, comparison: DrawnComparison, *, data_name
 
 
 def write_finding(
-    path: str | Path, found: DrawnFinding, *, figure: Figure | None = None, data_name: str = ""
+    path: str | Path, found: Finding, *, figure: Figure | None = None, data_name: str = ""
 ) -> None:
     """Write the page of a test, a number of directions or a bootstrap.
 
@@ -190,7 +197,7 @@ def _page(template: str, **what: object) -> str:
     )
 
 
-def _headline(result: Drawn) -> Iterator[tuple[str, str]]:
+def _headline(result: Result) -> Iterator[tuple[str, str]]:
     yield "value", f"{result.value:.7g}"
     if result.baseline is not None:
         yield "heuristic", f"{result.baseline:.7g}"
@@ -211,15 +218,15 @@ _CLAIMS = {
 }
 
 
-def _words(result: Drawn, findings: Sequence[DrawnFinding]) -> Iterator[tuple[str, str]]:
+def _words(result: Result, findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     """What was asked, what was found, what that means and what it does not."""
     objective, numbers = result.objective, result.directions.brief()
     sense = {"max": "largest", "min": "smallest"}[objective.sense]
     dimensions = "1 dimension" if result.r == 1 else f"{result.r} dimensions"
-    asked = f"the linear map to {dimensions} with the {sense} value of the formula above."
+    asked = f"The linear map to {dimensions} with the {sense} value of the formula above."
     if REGISTRY.get(objective.name) is type(objective):
-        asked = f"{Entry.of(objective).summary}, by {asked}"
-    yield "What was asked", f"{asked[0].upper()}{asked[1:]}"
+        asked = f"{Entry.of(objective).summary}. {asked}"
+    yield "What was asked", asked
     known = result.certificate
     claim = "" if known is None else _CLAIMS[known.kind].format(gap=known.gap)
     found = f"A map with the value {result.value:.6g}. {claim}"
@@ -240,7 +247,7 @@ def _words(result: Drawn, findings: Sequence[DrawnFinding]) -> Iterator[tuple[st
     yield "What it does not mean", " ".join(doubts)
 
 
-def _pictures(result: Drawn, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Figure]]:
+def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Figure]]:
     """Those that this result has."""
     yield "Projection", "The projected rows.", plots.projection(result, X, y)
     if result.r >= 3 and not isinstance(result.P, tuple):

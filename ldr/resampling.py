@@ -1,40 +1,182 @@
-"""Rows of the data taken together: views, background and response, for folds and for bootstraps."""
+"""Resampling: samples that are held out, drawn, permuted or shifted together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
-from ldr.inputs import as_data
+from ldr.inputs import data_in_order, in_order
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_array
-from ldr.objectives.data.marks import Marks
+from ldr.objectives.data.sample_metadata import Marks, as_array
+from ldr.objectives.data.stored import brought
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
-from ldr.solvers.checks import whole
+from ldr.sample_weights import trials_of
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.records import dataclass, replace
-from ldr.types import PerRow, Rows, Splitter, XandY
+from ldr.types import PerRow, Rows, XandY
 
 Indices = npt.NDArray[np.intp]
-# Of a jackknife.
-_GROUPS = 100
+# Most parts of a jackknife: each costs a solution; 100 estimate the skewness for BCa well.
+_PARTS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """Draws with replacement, permutations and shifts of samples that stand in groups.
+
+    Attributes
+    ----------
+    groups : ndarray of int (n,)
+        The group of each sample, 0, 1, ..., none of them empty.
+    """
+
+    groups: Indices
+
+    @cached_property
+    def sizes(self) -> Indices:
+        return np.bincount(self.groups)
+
+    @cached_property
+    def _places(self) -> Indices:
+        """Samples of the first group, then of the second, ..."""
+        return np.argsort(self.groups, kind="stable")
+
+    @cached_property
+    def _starts(self) -> Indices:
+        return np.cumsum(self.sizes) - self.sizes
+
+    def samples_of(self, groups: Indices) -> Indices:
+        """Return the samples of some groups, group after group."""
+        sizes = self.sizes[groups]
+        at = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.asarray(self._places[np.repeat(self._starts[groups], sizes) + at])
+
+    def of_groups(self, y: np.ndarray) -> np.ndarray | None:
+        """Return the y of each group, or None where y varies within a group."""
+        firsts = y[self._places[self._starts]]
+        return firsts if (y == firsts[self.groups]).all() else None
+
+    def _strata(self, classes: Indices) -> list[Indices]:
+        """Return the groups of each class, or all groups where classes vary within groups."""
+        of_groups = self.of_groups(classes)
+        if of_groups is None:
+            return [np.arange(len(self.sizes))]
+        return [np.flatnonzero(of_groups == k) for k in np.unique(of_groups)]
+
+    def drawn(self, classes: Indices, rng: np.random.Generator) -> tuple[Indices, Indices]:
+        """Draw groups with replacement within classes: their samples, and the draw of each."""
+        parts = [k[rng.integers(len(k), size=len(k))] for k in self._strata(classes)]
+        groups = np.concatenate(parts)
+        return self.samples_of(groups), np.repeat(np.arange(len(groups)), self.sizes[groups])
+
+    def left_out(self, classes: Indices) -> Iterator[Indices]:
+        """Yield the samples without one part of the groups, for each of at most 100 parts."""
+        order = np.concatenate(self._strata(classes))
+        count = min(len(order), _PARTS)
+        for k in range(count):
+            yield np.flatnonzero(~np.isin(self.groups, order[k::count]))
+
+    def permuted(
+        self, null: str, count: int, rng: np.random.Generator, alike: bool = False
+    ) -> Indices:
+        """Draw orders (count, n) of the samples.
+
+        Parameters
+        ----------
+        null : {"rows", "within", "groups", "shift"}
+            All samples change places; those of each group; whole groups; the samples of each group
+            are shifted in a circle.
+        count : int
+        rng : Generator
+        alike : bool
+            Permute groups among those of equal size only. Among others a longer group
+            repeats the last sample of a shorter one: for what is constant in groups.
+        """
+        if null == "rows":
+            return _shuffled(np.zeros_like(self.groups), count, rng)
+        if null == "within":
+            return _shuffled(self.groups, count, rng)
+        at = np.arange(len(self.groups)) - np.repeat(self._starts, self.sizes)
+        starts, group = self._starts, self.groups[self._places]
+        if null == "shift":
+            steps = rng.integers(self.sizes, size=(count, len(self.sizes)))
+            found = self._places[starts[group] + (at + steps[:, group]) % self.sizes[group]]
+        else:
+            others = _shuffled(self.sizes * alike, count, rng)[:, group]
+            found = self._places[starts[others] + np.minimum(at, self.sizes[others] - 1)]
+        orders = np.empty_like(found)
+        orders[:, self._places] = found
+        return orders
+
+    def arrangements(self, null: str, y: np.ndarray | None) -> float:
+        """Count the different data sets that permutations within or of whole groups make.
+
+        Parameters
+        ----------
+        null : {"within", "groups"}
+        y : ndarray (n, ...) or None
+            The permuted values; None for a view, no two samples of which are equal.
+        """
+        classes, moved = self.groups, y
+        if null == "groups":
+            classes = self.sizes if y is None else np.zeros_like(self.sizes)
+            moved = None if y is None else y[self._places[self._starts]]
+        of_classes = np.unique(classes, return_counts=True)[1]
+        codes = np.arange(len(classes)) if moved is None else _codes(moved)
+        alike = np.unique(np.stack([classes, codes]), axis=1, return_counts=True)[1]
+        logarithm = sum(scipy.special.gammaln(of_classes + 1)) - sum(
+            scipy.special.gammaln(alike + 1)
+        )
+        return float(np.rint(np.exp(logarithm)) if logarithm < 30 else np.inf)
+
+
+def _shuffled(classes: Indices, count: int, rng: np.random.Generator) -> Indices:
+    """Draw orders (count, n) that permute the samples of each class among themselves."""
+    orders = np.empty((count, len(classes)), dtype=np.intp)
+    # the j-th of a class in the random order takes the place of its j-th sample
+    orders[:, np.argsort(classes, kind="stable")] = np.argsort(
+        rng.random((count, len(classes))) + classes, axis=1
+    )
+    return orders
+
+
+def moving_blocks(n: int, length: int, rng: np.random.Generator) -> Indices:
+    """Draw n samples in blocks of successive ones (the moving block bootstrap)."""
+    starts = rng.integers(n - length + 1, size=-(-n // length))
+    return (starts[:, None] + np.arange(length)).ravel()[:n]
+
+
+def without_blocks(n: int, length: int) -> Iterator[Indices]:
+    """Yield the samples without one block of successive ones, for each block."""
+    for block in np.array_split(np.arange(n), max(2, n // length)):
+        yield np.setdiff1d(np.arange(n), block)
+
+
+def _codes(values: np.ndarray) -> Indices:
+    """Number the distinct entries (rows of a matrix) 0, 1, ...."""
+    return np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """An objective's data, from which rows can be taken.
+    """Data of an objective, from which samples can be taken.
 
     Attributes
     ----------
     objective : Objective
     data : Data
+    groups : ndarray of int (n,) or None
+        The group, or the trial, of each sample, 0, 1, ...
     """
 
     objective: Objective
     data: Data
+    groups: Indices | None = None
 
     @classmethod
     def of(
@@ -46,13 +188,17 @@ class Sampled:
         sample_weight: PerRow = None,
         groups: PerRow = None,
     ) -> Sampled:
-        """Refuse distances: their rows are columns too."""
+        """Open the data; refuse distances, whose rows are columns too."""
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
-        data = as_data(objective, X, y, sample_weight, groups)
-        if data.y is not None and len(as_array(data.y)) != data.samples.n:
-            raise DataError(f"y has {len(as_array(data.y))} entries for {data.samples.n} rows of X")
-        return cls(objective, data)
+        X, y, sample_weight, groups = in_order(
+            objective, X, y, sample_weight=sample_weight, groups=groups
+        )
+        data = data_in_order(objective, X, y, sample_weight, groups)
+        n = data.samples.n
+        if data.y is not None and len(as_array(data.y)) != n:
+            raise DataError(f"y has {len(as_array(data.y))} entries for {n} rows of X")
+        return cls(objective, data, _groups(X, y, groups, sample_weight, data))
 
     @property
     def n(self) -> int:
@@ -60,17 +206,17 @@ class Sampled:
 
     @property
     def ordered(self) -> bool:
-        """Whether the rows are a time series."""
+        """True for a method of time series."""
         return Need.TIME_ORDER in self.objective.needs
 
     @property
     def trials(self) -> Indices | None:
-        """The trial of each row, 0, 1, ...; None where there is one only, or no order."""
+        """Trial of each sample, 0, 1, ...; None for a single series and without time order."""
         marks = self.data.samples.marks
         return marks.codes if marks is not None and self.ordered else None
 
     def take(self, rows: Indices, background: Indices | None = None) -> XandY:
-        """(X, y) of some rows; and of some rows of the background, all by default."""
+        """Return (X, y) of some samples, and of some of the background, all by default."""
         views = tuple(view.take(rows) for view in self.data.views)
         other = self.data.background
         if other is not None and background is not None:
@@ -79,120 +225,59 @@ class Sampled:
         return Data(views, None, other).X, y
 
     def part(self, rows: Indices) -> XandY:
-        """(X, y) of some rows in their order; of a series what does not follow on is a trial."""
+        """Return (X, y) of some samples in order; runs of a time series become trials."""
         X, y = self.take(rows)
         runs = runs_of(rows, self.trials)
         if self.ordered and runs[-1] > 0:
             X = replace(X, marks=replace(X.marks or Marks(), trials=runs))
         return X, y
 
-    def classes(self) -> list[Indices]:
-        """The rows of each class, for methods of labels; else all rows."""
-        if Need.LABELS not in self.objective.needs:
-            return [np.arange(self.n)]
-        codes, names = self.data.labels
-        return [np.flatnonzero(codes == k) for k in range(len(names))]
+    @property
+    def _units(self) -> tuple[Resampling, Indices]:
+        """Groups that are drawn as wholes, or samples, and the class of each sample."""
+        labelled = Need.LABELS in self.objective.needs
+        classes = self.data.labels[0] if labelled else np.zeros(self.n, dtype=np.intp)
+        return Resampling(np.arange(self.n) if self.groups is None else self.groups), classes
 
-    def folds(
-        self, count: int | Splitter, rng: np.random.Generator, groups: PerRow = None
-    ) -> list[tuple[Indices, Indices]]:
-        """(training, held out) of each fold: every class in all; time series in one piece each.
-
-        Of trials whole ones are held out. A splitter in the place of a count says itself, of y and
-        the groups.
-        """
-        if hasattr(count, "split"):
-            return self._split(count, groups)
-        whole("folds", count, 2)
-        if self.trials is not None:
-            return self._folds_of_trials(self.trials, count, rng)
-        smallest = min(len(rows) for rows in self.classes())
-        if count > smallest:
-            raise ArgumentError(
-                f"folds = {count} is too large: expected at most {smallest}, the rows"
-                f"{' of the smallest class' if Need.LABELS in self.objective.needs else ''}"
-            )
-        held = np.empty(self.n, dtype=np.intp)
-        for rows in self.classes():
-            held[rows] = np.arange(len(rows)) * count // len(rows)
-            if not self.ordered:
-                held[rows] = rng.permutation(held[rows])
-        return [(np.flatnonzero(held != k), np.flatnonzero(held == k)) for k in range(count)]
-
-    def _split(self, splitter: Splitter, groups: PerRow) -> list[tuple[Indices, Indices]]:
-        y = None if self.data.y is None else as_array(self.data.y)
-        try:
-            parts = list(splitter.split(np.zeros((self.n, 1)), y, groups))
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(
-                f"folds = {splitter!r} does not split these rows: {error}"
-            ) from error
-        if len(parts) < 2:
-            raise ArgumentError(
-                f"folds = {splitter!r} has {len(parts)} fold, expected two at least"
-            )
-        return [(np.asarray(training), np.asarray(held)) for training, held in parts]
-
-    def without_groups(self, block: int | None) -> Iterator[Indices]:
-        """The rows without each of at most 100 groups of equal size: of neighbours in a series.
-
-        Of trials without some of those.
-        """
-        if self.trials is not None:
-            count = min(int(self.trials[-1]) + 1, _GROUPS)
-            yield from (np.flatnonzero(self.trials % count != k) for k in range(count))
-            return
-        order = np.arange(self.n) if block is not None else np.concatenate(self.classes())
-        count = min(self.n, _GROUPS) if block is None else max(2, self.n // block)
-        for k in range(count):
-            left_out = order[k::count] if block is None else np.array_split(order, count)[k]
-            yield np.setdiff1d(order, left_out)
-
-    @staticmethod
-    def _folds_of_trials(
-        trials: Indices, count: int, rng: np.random.Generator
-    ) -> list[tuple[Indices, Indices]]:
-        most = int(trials[-1]) + 1
-        if count > most:
-            raise ArgumentError(
-                f"folds = {count} is too large: expected at most {most}, the number of trials"
-            )
-        held = rng.permutation(np.arange(most) * count // most)[trials]
-        return [(np.flatnonzero(held != k), np.flatnonzero(held == k)) for k in range(count)]
-
-    def draw(self, rng: np.random.Generator, block: int | None) -> XandY:
-        """(X, y) of rows drawn with replacement: within classes, or in blocks of a time series.
-
-        Of trials whole ones are drawn; one that is drawn twice is two.
-        """
-        if self.trials is not None:
-            return self._drawn_trials(self.trials, rng)
+    def drawn(self, rng: np.random.Generator, block: int | None) -> XandY:
+        """Return (X, y) of samples drawn with replacement; a trial drawn twice is two trials."""
         background = None
         if self.data.background is not None:
             background = rng.integers(self.data.background.n, size=self.data.background.n)
         if block is not None:
-            return self.take(_blocks(self.n, block, rng), background)
-        drawn = [rows[rng.integers(len(rows), size=len(rows))] for rows in self.classes()]
-        return self.take(np.concatenate(drawn), background)
+            return self.take(moving_blocks(self.n, block, rng), background)
+        units, classes = self._units
+        rows, draw = units.drawn(classes, rng)
+        X, y = self.take(rows, background)
+        return (X if self.trials is None else replace(X, marks=replace(X.marks, trials=draw))), y
 
-    def _drawn_trials(self, trials: Indices, rng: np.random.Generator) -> XandY:
-        ends = np.searchsorted(trials, np.arange(trials[-1] + 2))
-        drawn = rng.integers(len(ends) - 1, size=len(ends) - 1)
-        rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in drawn])
-        X, y = self.take(rows)
-        again = np.repeat(np.arange(len(drawn)), np.diff(ends)[drawn])
-        return replace(X, marks=replace(X.marks, trials=again)), y
+    def left_out(self, block: int | None) -> Iterator[Indices]:
+        """Yield the samples without one part of them, for each part of a jackknife."""
+        if block is not None:
+            return without_blocks(self.n, block)
+        units, classes = self._units
+        return units.left_out(classes)
 
 
 def runs_of(rows: Indices, trials: Indices | None = None) -> Indices:
-    """0, 1, ... of ascending rows that follow on one another, within a trial."""
+    """Number the runs of successive samples of a trial 0, 1, ...."""
     ends = np.diff(rows) != 1
     if trials is not None:
         ends |= np.diff(trials[rows]) != 0
     return np.cumsum(np.append(False, ends))
 
 
-def _blocks(n: int, length: int, rng: np.random.Generator) -> Indices:
-    """n rows in blocks of successive ones that start anywhere (the moving block bootstrap)."""
-    starts = rng.integers(n - length + 1, size=-(-n // length))
-    return (starts[:, None] + np.arange(length)).ravel()[:n]
+def _groups(X: Rows, y: PerRow, groups: PerRow, weights: PerRow, data: Data) -> Indices | None:
+    """Return the group of each sample, or its trial where X holds trials; None for neither."""
+    n, marks = data.samples.n, data.samples.marks
+    if marks is not None and marks.trials is not None:
+        return marks.codes
+    if groups is None:
+        given = trials_of(X, y)
+        return None if given is None or len(given) != n or not given.any() else given
+    given = as_array(brought(groups), "groups")
+    if len(given) != n and weights is not None:  # samples of weight 0 are left out
+        given = given[as_array(brought(weights)) > 0]
+    if given.shape != (n,):
+        raise DataError(f"groups has shape {given.shape}, expected ({n},), one group a row")
+    return _codes(given)

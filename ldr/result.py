@@ -1,32 +1,32 @@
-"""What `ldr.solve` returns."""
+"""The result of `ldr.solve`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.components import Directions, view_letters
+from ldr.component_table import Directions, view_letters
 from ldr.differentiating import Differentiates
-from ldr.doors import in_words
-from ldr.numbers import finite, plain, shown
+from ldr.multistart import Starts
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import as_tuple, single
+from ldr.objectives.data.opening import without_header
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
-from ldr.predicting import predicted
-from ldr.projecting import in_kind, project_rows, views_of
-from ldr.rotating import Rotates
-from ldr.running import Starts
+from ldr.projecting import in_kind, predicted, project_rows, views_of
+from ldr.rotation import Rotates
+from ldr.solvers.checks import flag
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
-from ldr.solvers.records import dataclass, field
 from ldr.solvers.run import Run
 from ldr.solvers.status import Status
 from ldr.types import Argument, Frame, PerRow, PerView, Rows
+from ldr.validation import finite, in_words, plain, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +122,7 @@ class Result(Differentiates, Rotates, Pickled):
 
     @property
     def components(self) -> Frame:
-        """What each coordinate is worth, as a DataFrame, or without pandas as a dict of arrays.
+        """A table of the components, as a DataFrame, or without pandas as a dict of arrays.
 
         The objective's own numbers come first; then the variance (over n), for orthonormal M its
         share of X's (explained_variance_ratio), how much of X the coordinates up to it predict (r2)
@@ -165,7 +165,7 @@ class Result(Differentiates, Rotates, Pickled):
 
     @property
     def gradient_norm(self) -> float:
-        """Of the Riemannian gradient at M, in the solver's variable.
+        """The norm of the Riemannian gradient at M, in the solver's variable.
 
         With a penalty it is the stationarity measure |V|/t of the proximal step V, which takes the
         gradient's place in `history` too.
@@ -179,7 +179,7 @@ class Result(Differentiates, Rotates, Pickled):
 
     @property
     def converged(self) -> bool:
-        """Whether the solver reached its tolerance, or the level of rounding."""
+        """True if the solver reached its tolerance, or the level of rounding."""
         return self.status.converged
 
     @property
@@ -202,7 +202,7 @@ class Result(Differentiates, Rotates, Pickled):
         )
 
     @in_words
-    def transform(self, X: Rows) -> Rows:
+    def transform(self, X: Rows, *, header: bool = True) -> Rows:
         """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 
         Of likelihoods (ppca, fa) that is the posterior mean, also of rows with missing entries.
@@ -213,6 +213,8 @@ class Result(Differentiates, Rotates, Pickled):
             Of several views a tuple of them, or a dict of those solved for by name.
             Or data larger than memory, as for `ldr.solve`: they are read piece by piece, and of a
             table those columns that were solved for. Or a Dask array or DataFrame.
+        header : bool
+            Whether the first line of a .csv or .tsv file has the names of its columns.
 
         Returns
         -------
@@ -221,6 +223,7 @@ class Result(Differentiates, Rotates, Pickled):
             The columns of a DataFrame are named `columns`. Of a Dask array or DataFrame it is one
             in the same chunks of rows, which has not been computed yet.
         """
+        X = X if flag("header", header) else without_header(X)
         if not isinstance(self.P, tuple):
             project = partial(
                 project_rows,
@@ -376,7 +379,7 @@ class Result(Differentiates, Rotates, Pickled):
         return "\n".join([*lines, *(f"  {name:<12} {text}" for name, text in self._figures())])
 
     def _figures(self) -> Iterator[tuple[str, str]]:
-        """What is known besides the value, in words, each with its name."""
+        """The numbers beside the value, in words, each with its name."""
         if self.baseline is not None:
             yield "baseline", f"{self.baseline:.12g}   ({self.objective.baseline})"
         if self.improvement is not None:

@@ -9,10 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ldr.asking import as_dimension
-from ldr.canonical import Heuristic, in_canonical_coordinates
 from ldr.certifying import certify_run
-from ldr.doors import in_words
+from ldr.component_table import Heuristic, in_canonical_coordinates
+from ldr.dimension_rule import as_dimension
 from ldr.inputs import (
     as_data,
     as_objective,
@@ -21,35 +20,40 @@ from ldr.inputs import (
     as_stopping,
     check_observers,
 )
+from ldr.multistart import (
+    GIVEN,
+    Starts,
+    as_random,
+    best_of,
+    closed_form_run,
+    once,
+    own_starts,
+    points_from,
+    search,
+    solver_for,
+    start_point,
+    uses_own_starts,
+)
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.custom.compiling import compilations
+from ldr.objectives.custom.backends import compilations
 from ldr.objectives.data.accelerator import accelerator
 from ldr.objectives.data.data import Data, as_tuple, single
+from ldr.objectives.data.opening import without_header
 from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.result import Result
-from ldr.running import Starts, best_of, closed_form_run, search, solver_for
+from ldr.scaling import Units, units_matter
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.checks import workers as check_workers
-from ldr.solvers.errors import ConvergenceWarning
-from ldr.solvers.limits import hearing, unlimited, until_told, within
+from ldr.solvers.deadline import hearing, unlimited, until_told, within
+from ldr.solvers.errors import ConvergenceWarning, TimeLimitError, warn
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Observer, Run
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
-from ldr.solvers.warn import warn
-from ldr.standardising import Units, units_matter
-from ldr.starting import (
-    GIVEN,
-    as_random,
-    once,
-    own_starts,
-    points_from,
-    start_point,
-    uses_own_starts,
-)
 from ldr.types import Dimension, PerRow, Rows, Start
+from ldr.validation import in_words
 
 
 @in_words
@@ -62,6 +66,7 @@ def solve(
     sample_weight: PerRow = None,
     groups: PerRow = None,
     standardise: bool = False,
+    header: bool = True,
     solver: str | Solver = "auto",
     start: Start = "baseline",
     starts: int | None = None,
@@ -118,17 +123,20 @@ def solve(
         one more pass over the data; constant columns stay as they are. The result's M, value,
         `start` and parameters in units of X (a width, `derivatives`) are then of divided columns;
         its P, mean and model are of the columns as they came, and `transform` takes those.
+    header : bool
+        Whether the first line of a .csv or .tsv file has the names of its columns; without it they
+        are "0", "1", ...
     solver : str or Solver
-        "auto" takes the closed form where it is exact, the self-consistent field or block Davidson
-        for trace ratios, variable projection for fa of complete data, imputation for fa and ppca of
-        others, coordinate descent for the lasso, smoothing and proximal gradients where there is
-        another l1 penalty, lbfgs for sums over pairs of rows (mds-stress, nca), gradients first for
-        jax functions of your own that take long to compile, the trust region otherwise. Or
+        "auto" takes the closed form where it is exact, the self-consistent field for trace ratios,
+        variable projection for fa of complete data, imputation for fa and ppca of others,
+        coordinate descent for the lasso, smoothing and proximal gradients where there is another l1
+        penalty, lbfgs for sums over pairs of rows (mds-stress, nca), gradients first for jax
+        functions of your own that take long to compile, the trust region otherwise. Or
         "closed-form", "trust-region", "gradients-first", "lbfgs", "conjugate-gradient",
-        "steepest-descent", "self-consistent-field", "davidson", "variable-projection" (fa), "em"
-        (ppca and fa), "imputation" (of them where entries are missing), "coordinate-descent"
-        (lasso), "svrg" (stochastic, for sums over rows: uica and robust-pca of rows in a file, your
-        own with ``sum_over_rows=True``), "smoothing", "proximal-gradient", "pymanopt:trust-region",
+        "steepest-descent", "self-consistent-field", "variable-projection" (fa), "em" (ppca and fa),
+        "imputation" (of them where entries are missing), "coordinate-descent" (lasso), "svrg"
+        (stochastic, for sums over rows: uica and robust-pca of rows in a file, your own with
+        ``sum_over_rows=True``), "smoothing", "proximal-gradient", "pymanopt:trust-region",
         "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.
     start : str or array (d, r); for two views a pair of arrays
         Where an iterative solver starts: "baseline", the objective's heuristic, by default;
@@ -145,11 +153,12 @@ def solve(
     tolerance : float
         Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the data.
     max_iterations : int, optional
-        By default the solver's own limit.
+        The most iterations from each start, all that leads to its run included, and those that
+        make the objective's own starts; by default the solver's own limit.
     time_limit : float, optional
-        Seconds, for all of it: reading, statistics, heuristic, all starts, certificate. What is
-        under way when they are over is finished, at most a pass over the data or a decomposition.
-        No claim depends on it: a certificate that does not fit is "none".
+        Seconds, for all of it: reading, statistics, baseline, all starts, certificate. It is
+        overrun by at most one block of pairs of samples, one pass over the data or one
+        decomposition. No claim depends on it: a certificate that does not fit is "none".
     observers : sequence of callables
         Each is called with every `ldr.solvers.Iteration`; returning True ends the run. See
         `ldr.observers`.
@@ -213,6 +222,7 @@ def solve(
     method = solver if isinstance(solver, Solver) else as_solver(solver)
     check_observers(observers)
     flag("standardise", standardise)
+    X = X if flag("header", header) else without_header(X)
     if certify != "thorough":
         flag("certify", certify)
 
@@ -237,7 +247,7 @@ def solve(
         @once
         def named_starts() -> dict[str, Array]:
             own = chosen is not None and uses_own_starts(start, starts)
-            return own_starts(problem, start, baseline) if own else {}
+            return own_starts(problem, start, baseline, stopping) if own else {}
 
         def points() -> dict[str, Array]:
             return points_from(problem, start, first, named_starts(), starts, rng)
@@ -251,12 +261,18 @@ def solve(
             elif chosen is not None:
                 named = {start if isinstance(start, str) else GIVEN: first}
                 prove = starts is None
-                runs, count, proof = search(
-                    problem, named, points, chosen, stopping, observers, workers, prove=prove
-                )
-                reached = Starts.of(problem, runs)
-                (problem, run), further = best_of(runs, count)
-                notes += further
+                try:
+                    runs, count, proof = search(
+                        problem, named, points, chosen, stopping, observers, workers, prove=prove
+                    )
+                except TimeLimitError:
+                    if heuristic is None:
+                        raise
+                    run = Run.cut_short(heuristic.M, heuristic.value, Status.TIME_LIMIT)
+                else:
+                    reached = Starts.of(problem, runs)
+                    (problem, run), further = best_of(runs, count)
+                    notes += further
             seconds = time.perf_counter() - began
             if certify:
                 thorough = certify == "thorough"
@@ -269,14 +285,15 @@ def solve(
             with unlimited():
                 run, heuristic, directions, ties = in_canonical_coordinates(problem, run, heuristic)
                 notes += ties
-        if interrupt.heard:
+        if interrupt.is_set():
             run = replace(run, status=Status.INTERRUPTED)
         run = replace(run, evaluations={**run.evaluations, **compiled, **_passes(data)})
         with unlimited():
             result = as_result(problem, data, run, heuristic, chosen, certificate, r, seconds)
             result = units.undone(result) if units else result
+    scales = () if units else units_matter(problem, data, run.status.converged)
     if not run.status.converged:
-        said = " ".join((run.status.advice, *notes))
+        said = " ".join((run.status.advice, *notes, *scales))
         warn(f"{objective.name}: {said}", ConvergenceWarning)
     names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
     return replace(
@@ -284,7 +301,7 @@ def solve(
         notes=(
             *result.notes,
             *notes,
-            *(() if units else units_matter(problem, data)),
+            *scales,
             *_cautions(result, data),
         ),
         parameters={**result.parameters, **compared},
@@ -312,7 +329,7 @@ def as_result(
     r: int,
     seconds: float,
 ) -> Result:
-    """What the user gets of a run."""
+    """Make the result of a run."""
     lifted, maps = _matrices_and_maps(problem, run.M)
     baseline_value = baseline_M = baseline_P = improvement = None
     if heuristic is not None:
@@ -351,13 +368,13 @@ def as_result(
 def _matrices_and_maps(
     problem: BoundObjective, M: Array
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """What the user gets of a point."""
+    """Return M and P of a point."""
     lifted, objective = problem.lift(M), problem.objective
     return lifted, tuple(np.array(N.T) for N in lifted) if objective.transposed else problem.maps(M)
 
 
 def _cautions(result: Result, data: Data) -> list[str]:
-    """What to make of the value; nothing where the rows were not counted."""
+    """Return the notes on the value; none where the samples were not counted."""
     if not all(view.n_known for view in data.views):
         return []
     d = max(len(M) for M in as_tuple(result.M))
@@ -365,7 +382,7 @@ def _cautions(result: Result, data: Data) -> list[str]:
 
 
 def _passes(data: Data) -> dict[str, int]:
-    """How often rows that are not in memory were read, the last pass counted as a whole one."""
+    """Count the passes over samples that are not in memory; the last one counts as whole."""
     stored = [view.passes for view in data.views if isinstance(view, StoredSamples)]
     return {"passes": math.ceil(max(stored))} if stored else {}
 
@@ -380,7 +397,7 @@ def _brought(data: Data) -> list[str]:
 
 
 def _parameters(problem: BoundObjective, run: Run) -> dict[str, float | Array]:
-    """Of the model; with a penalty also the stationarity measure |V|/t in the objective's units."""
+    """Return the model's parameters, and with a penalty the stationarity |V|/t."""
     own = problem.parameters(run.M)
     if problem.penalty is None:
         return dict(own)

@@ -1,4 +1,4 @@
-"""How far two subspaces are apart, and how one basis is turned to meet another."""
+"""Distances between subspaces, and the rotation that aligns one basis with another."""
 
 from __future__ import annotations
 

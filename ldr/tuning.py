@@ -1,91 +1,64 @@
-"""`ldr.tune`: numbers of an objective and scales of columns, by gradients of a held-out loss."""
+"""`ldr.tune`: parameters of an objective by the gradient of a held-out loss."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.doors import in_words
-from ldr.inputs import as_generator, as_objective
+from ldr.cross_validation import Folds, Part, class_scores, response_scores
+from ldr.inputs import as_objective, in_order
 from ldr.objectives.data.data import as_tuple, single
-from ldr.objectives.data.labels import as_array, as_labels
-from ldr.objectives.data.samples import Samples
-from ldr.objectives.kernels import as_response, is_categorical
+from ldr.objectives.kernel import is_categorical
 from ldr.objectives.objective import Objective
-from ldr.objectives.prediction import ClassPredictor
-from ldr.objectives.statistics import class_moments
+from ldr.paths import gap_of
 from ldr.resampling import Sampled
 from ldr.result import Result
+from ldr.scaling import in_units, undone
+from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.moving import parameter, with_parameters
 from ldr.solvers.checks import choice, whole
-from ldr.solvers.errors import ArgumentError, ConvergenceWarning
+from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, ObjectiveError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
-from ldr.solvers.records import dataclass, field
 from ldr.solving import solve
-from ldr.standardising import in_units, undone
 from ldr.types import PerRow, Rows, Splitter, XandY
+from ldr.validation import in_words
 
-# The name of numbers that the columns are multiplied by, among parameters.
+# The name of the factors of the columns, among parameters.
 SCALES = "scales"
-# Loss of held-out rows, from coordinates and y of the training rows and of those.
+# Loss of held-out samples, from coordinates and y of the training samples and of those.
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
-# Of coordinates: differences of a loss over it.
-_STEP = 1e-4
-# What a step may bring at least, relative to the loss, for the search to go on: for one number, and
-# for several, which may pass a saddle (scales of columns did, at 3e-5).
-_ENOUGH, _PASSING = 3e-5, 1e-6
-# Decades of the first step; ratios of actual to predicted decrease; what the radius is changed by.
-_FIRST = 1.0
-_POOR, _GOOD, _SHORTER, _LONGER = 0.1, 0.75, 0.25, 2.0
-# Least share of a secant's curvature in an update (Powell).
-_DAMPED = 0.2
-
-
-def log_loss(Y: Array, y: PerRow, held: Array, y_held: PerRow) -> float:
-    """Mean -log of the probability of the right class, the classes Gaussian in the coordinates."""
-    codes, classes = as_labels(y, len(Y))
-    moments = class_moments(Samples(Y), codes, len(classes))
-    predictor = ClassPredictor.of(np.eye(Y.shape[1]), classes, moments)
-    scores = predictor.decision(held - moments.mean)
-    right = np.searchsorted(classes, as_array(y_held))
-    scores = scores - scipy.special.logsumexp(scores, axis=1, keepdims=True)
-    return -float(np.mean(scores[np.arange(len(held)), right]))
-
-
-def squared_error(Y: Array, y: PerRow, held: Array, y_held: PerRow) -> float:
-    """Mean squared error of least squares on the coordinates, a share of what the mean leaves."""
-    known, wanted = as_response(y, len(Y)), as_response(y_held, len(held))
-    centre, middle = Y.mean(axis=0), known.mean(axis=0)
-    B = np.linalg.lstsq(Y - centre, known - middle, rcond=None)[0]
-    error = wanted - middle - (held - centre) @ B
-    return float(np.sum(error**2) / np.sum((wanted - middle) ** 2))
-
-
-LOSSES: dict[str, Loss] = {"log": log_loss, "squared": squared_error}
+# The named losses, each with what a method predicts that is scored by its `predict`.
+LOSSES = {"log": "classes", "squared": "response"}
+# Step of central differences in natural logarithms: errors of 1e-10 by curvature and rounding.
+_STEP = 1e-5
+# Relative decrease that ends the search; scales of columns pass saddles, where it was 3e-5.
+_ENOUGH = 1e-6
 
 
 @dataclass(frozen=True)
 class Tuning(Pickled):
-    """What `ldr.tune` found.
+    """Tuned parameters, their loss and the result.
 
     Attributes
     ----------
     parameters : dict
         By name; numbers, or arrays of weights and scales.
     loss : float
-        Held-out, the mean over the folds, at these parameters.
+        The mean over all held-out samples, at these parameters.
     history : tuple of (dict, float)
         Parameters and loss of every evaluation.
     solves : int
-        How many problems were solved, the one of all rows not counted.
+        Number of problems that were solved, without that of all samples.
     result : Result
-        Of all rows at these parameters; its P and mean are for columns as they came.
+        Result of all samples at these parameters; P and mean are for the columns as given.
     """
 
     parameters: dict[str, float | Array]
@@ -107,16 +80,18 @@ class Tuning(Pickled):
 
 @dataclass
 class _HeldOut:
-    """The mean loss of held-out rows as a function of the logarithms of parameters, in decades."""
+    """Mean loss of held-out samples as a function of the parameters' decimal logarithms."""
 
     objective: Objective
     folds: list[tuple[XandY, XandY]]
     r: int
-    loss: Loss
+    loss: str | Loss
     at_first: Mapping[str, Array]
+    most: int | None = None
     history: list[tuple[dict[str, Array], float]] = field(default_factory=list)
 
     def parameters(self, decades: Array) -> dict[str, Array]:
+        """Return the parameters by name, so many decades from the first ones."""
         found, start = {}, 0
         for name, value in self.at_first.items():
             step = decades[start : start + value.size].reshape(value.shape)
@@ -125,100 +100,75 @@ class _HeldOut:
         return found
 
     def __call__(self, decades: Array) -> tuple[float, Array]:
-        """The loss and its gradient."""
+        """Return the loss and its gradient; stop after the most evaluations."""
+        if len(self.history) == self.most:
+            raise StopIteration
         parameters = self.parameters(decades)
-        told = [self._of_fold(parameters, *fold) for fold in self.folds]
-        losses, gradients = zip(*told, strict=True)
-        value = float(np.mean(losses))
-        self.history.append((parameters, value))
-        return value, np.mean(gradients, axis=0)
+        each = [self._of_fold(parameters, *fold) for fold in self.folds]
+        losses, gradients, units = (np.sum(part, axis=0) for part in zip(*each, strict=True))
+        self.history.append((parameters, float(losses / units)))
+        return float(losses / units), math.log(10.0) * gradients / units
+
+    def share_of_first(self, decades: Array) -> tuple[float, Array]:
+        """Return the loss and its gradient in units of the first loss."""
+        value, gradient = self(decades)
+        unit = abs(self.history[0][1]) or 1.0
+        return value / unit, gradient / unit
 
     def _of_fold(
         self, parameters: dict[str, Array], training: XandY, held: XandY
-    ) -> tuple[float, Array]:
+    ) -> tuple[float, list[float], float]:
+        """Return the sum of a fold's losses, its derivatives by logarithms, and the divisor."""
         (X, y), (Z, z) = training, held
-        scales = parameters.get(SCALES)
-        if scales is not None:
-            X, Z = _scaled(X, scales), _scaled(Z, scales)
+        X, Z = (_scaled(rows, parameters.get(SCALES)) for rows in (X, Z))
         result = solve(_with(self.objective, parameters), X, self.r, y=y, certify=False)
-        rows = [as_tuple(one)[0].dense() for one in (X, Z)]
-        Y, W = ((A - result.mean) @ result.P.T for A in rows)
         sensitivity = result.sensitivity(X, y)
         gradient = []
         for name, value in parameters.items():
             for unit in np.eye(value.size):
+                step, factors = value * unit.reshape(value.shape), None
                 if name == SCALES:
                     moves = single(tuple(one.dense() * unit for one in as_tuple(X)))
                     derivative = sensitivity.along(moves)
                 else:
-                    step = value * unit.reshape(value.shape)
                     derivative = sensitivity.along(**{name: step if value.ndim else float(step)})
-                    unit = np.zeros(1)
-                moved = [
-                    (A * unit - derivative.mean) @ result.P.T + (A - result.mean) @ derivative.P.T
-                    for A in rows
-                ]
-                gradient.append(math.log(10.0) * self._along(Y, y, W, z, *moved))
-        return self.loss(Y, y, W, z), np.array(gradient)
+                ends = []
+                for t in (_STEP, -_STEP):
+                    factors = 1.0 + t * unit if name == SCALES else None
+                    new, old = _scaled(Z, factors), _scaled(X, factors)
+                    moved = self._moved(result, derivative, t)
+                    ends.append(self._measured(Part(moved, new, z), Part(moved, old, y))[0])
+                gradient.append((ends[0] - ends[1]) / (2.0 * _STEP))
+        loss, total = self._measured(Part(result, Z, z), Part(result, X, y))
+        return loss, gradient, total
 
-    def _along(self, Y: Array, y: PerRow, W: Array, z: PerRow, dY: Array, dW: Array) -> float:
-        """The derivative of the loss, the coordinates moving."""
-        size = max(float(np.abs(dY).max()), float(np.abs(dW).max()))
-        if size == 0:
-            return 0.0
-        h = _STEP * float(np.abs(Y).max()) / size
-        ahead, behind = (self.loss(Y + t * dY, y, W + t * dW, z) for t in (h, -h))
-        return (ahead - behind) / (2.0 * h)
+    def _moved(self, result: Result, derivative: Derivative, t: float) -> Result:
+        """Return the result at t, to first order: its predictors, or else its coordinates."""
+        if isinstance(self.loss, str) and self.objective.predicts == LOSSES[self.loss]:
+            problem, M = derivative.optimum_at(t)
+            maps, means = problem.maps(M), problem.mean_at(M)
+            return replace(result, mean=means[0], predictors=problem.predictors(M, maps, means))
+        return replace(
+            result, P=result.P + t * derivative.P, mean=result.mean + t * derivative.mean
+        )
 
-
-def _descend(function: Callable[[Array], tuple[float, Array]], size: int, evaluations: int) -> None:
-    """A trust region on a quadratic model whose Hessian is updated by damped BFGS.
-
-    Every evaluation counts, so that steps are judged by the function and its gradient at once, and
-    a step that is refused improves the model too.
-    """
-    x, radius, enough = np.zeros(size), _FIRST, _ENOUGH if size == 1 else _PASSING
-    value, gradient = function(x)
-    B = np.eye(size) * np.linalg.norm(gradient) / _FIRST
-    for _ in range(evaluations - 1):
-        step = _model_step(gradient, B, radius)
-        predicted = -float(gradient @ step + 0.5 * step @ B @ step)
-        if not predicted > enough * abs(value):
-            break
-        there, slope = function(x + step)
-        B = _updated(B, step, slope - gradient)
-        ratio = (value - there) / predicted
-        length = float(np.linalg.norm(step))
-        if ratio < _POOR:
-            radius = _SHORTER * length
-        elif ratio > _GOOD:
-            radius = max(radius, _LONGER * length)
-        if ratio > 0:
-            x, value, gradient = x + step, there, slope
-
-
-def _model_step(gradient: Array, B: Array, radius: float) -> Array:
-    """The minimum of g's + s'Bs/2 within the radius, B positive definite."""
-    values, Q = np.linalg.eigh(B)
-    g = Q.T @ gradient
-
-    def beyond(shift: float) -> float:
-        return float(np.linalg.norm(g / (values + shift))) - radius
-
-    if beyond(0.0) <= 0:
-        return Q @ (-g / values)
-    shift = scipy.optimize.brentq(beyond, 0.0, float(np.linalg.norm(g)) / radius)
-    return Q @ (-g / (values + shift))
-
-
-def _updated(B: Array, s: Array, y: Array) -> Array:
-    """BFGS, the secant moved towards Bs where it has too little curvature."""
-    Bs = B @ s
-    own, found = float(s @ Bs), float(s @ y)
-    if found < _DAMPED * own:
-        share = (1.0 - _DAMPED) * own / (own - found)
-        y = share * y + (1.0 - share) * Bs
-    return B - np.outer(Bs, Bs) / own + np.outer(y, y) / float(s @ y)
+    def _measured(self, new: Part, old: Part) -> tuple[float, float]:
+        """Return the sum of losses, and its divisor: a number, or the training mean's errors."""
+        if callable(self.loss):
+            found = np.asarray(self.loss(old.Y[0], old.y, new.Y[0], new.y))
+            if found.shape or found.dtype.kind not in "iufb" or not np.isfinite(found):
+                raise ObjectiveError(f"loss= returned {found!r}, expected a finite real number")
+            return float(found) * len(new.Y[0]), len(new.Y[0])
+        scored = (class_scores if self.loss == "log" else response_scores)(new, old)
+        if scored.log_loss is None:
+            assert scored.reference is not None
+            return -float(np.sum(scored.values)), -float(np.sum(scored.reference))
+        if not np.isfinite(scored.log_loss).all():
+            raise DataError(
+                "a held-out sample is of a class that no training sample of its fold has; expected "
+                "folds= whose training samples have every class"
+            )
+        return float(np.sum(scored.log_loss)), len(scored.log_loss)
 
 
 def _with(objective: Objective, parameters: Mapping[str, Array]) -> Objective:
@@ -226,8 +176,10 @@ def _with(objective: Objective, parameters: Mapping[str, Array]) -> Objective:
     return with_parameters(objective, own)
 
 
-def _scaled(X: Rows, scales: Array) -> Rows:
-    """Samples, or samples and background, with their columns multiplied."""
+def _scaled(X: Rows, scales: Array | None) -> Rows:
+    """Multiply the columns of samples, or of samples and background."""
+    if scales is None:
+        return X
     return single(tuple(in_units(one, 1.0 / scales) for one in as_tuple(X)))
 
 
@@ -241,10 +193,11 @@ def tune(
     y: PerRow = None,
     loss: str | Loss | None = None,
     folds: int | Splitter = 5,
+    groups: PerRow = None,
     evaluations: int = 30,
     random_state: int | np.random.Generator | None = None,
 ) -> Tuning:
-    """Choose numbers of an objective by the gradient of a held-out loss.
+    """Tune parameters of an objective by the gradient of a held-out loss.
 
     Every fold's optimum is differentiated in every number (`Result.sensitivity`), so that a
     quasi-Newton method can search all of them at once, in their logarithms. What it
@@ -262,15 +215,19 @@ def tune(
     y : array (n,), optional
         For the objective, the loss or both.
     loss : {"log", "squared"} or callable, optional
-        "log", for labels: -log of the probability of the right class, classes Gaussian in the
-        coordinates. "squared", for a response: the error of least squares on the coordinates, as a
-        share of what the training rows' mean leaves. Or a smooth function of the coordinates and y
-        of training rows, and those of held-out ones: loss(Y, y, Y_held, y_held).
+        "log", for labels: minus the logarithm of the probability that `predict_proba` gives the
+        right class; for methods that predict no classes these are Gaussian in the coordinates.
+        "squared", for a response: 1 - Q2 of `predict`, or else of least squares on the coordinates,
+        pooled over all folds. Or a smooth function of the coordinates and y of training samples,
+        and those of held-out ones: loss(Y, y, Y_held, y_held).
     folds : int or splitter of scikit-learn
+        As in `ldr.path`.
+    groups : array (n,), optional
+        Samples of a group are held out together; of methods with time order it names the trials.
     evaluations : int
-        Of the loss of all folds, at most.
+        Most evaluations of the loss of all folds.
     random_state : int or Generator, optional
-        Of the folds.
+        Seed of the folds.
 
     Returns
     -------
@@ -280,6 +237,8 @@ def tune(
     ------
     ldr.errors.ArgumentError
         No such number, one that is not positive, a loss without y.
+    ldr.errors.ObjectiveError
+        A loss that is no finite real number.
     ldr.errors.SingularError
         On the way numbers tie, and an optimum has no derivative.
 
@@ -300,13 +259,21 @@ def tune(
         raise ArgumentError("parameters is empty: expected numbers to start from, by name")
     if objective.views > 1:
         raise ArgumentError(f"{objective.name} is of several views, expected a method of one")
-    sampled = Sampled.of(objective, X, y, "held-out loss")
-    splits = sampled.folds(folds, as_generator(random_state))
-    parts = [(sampled.take(training), sampled.take(held)) for training, held in splits]
-    held_out = _HeldOut(objective, parts, r, _loss(loss, y), at_first)
-    with warnings.catch_warnings():
+    X, y, groups = in_order(objective, X, y, groups=groups)
+    sampled = Sampled.of(objective, X, y, "held-out loss", groups=groups)
+    splits = Folds.of(sampled, folds, random_state, groups, lag=gap_of(objective)).parts
+    parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]
+    held_out = _HeldOut(objective, parts, r, _loss(loss, y), at_first, evaluations)
+    start = np.zeros(sum(value.size for value in at_first.values()))
+    with warnings.catch_warnings(), suppress(StopIteration):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        _descend(held_out, sum(value.size for value in at_first.values()), evaluations)
+        scipy.optimize.minimize(
+            held_out.share_of_first,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            options={"ftol": _ENOUGH, "gtol": _ENOUGH},
+        )
     best, value = min(held_out.history, key=lambda each: each[1])
     own, scales = _with(objective, best), best.get(SCALES)
     rows = sampled.data.X if scales is None else _scaled(sampled.data.X, scales)
@@ -327,12 +294,12 @@ def _start(objective: Objective, name: str, value: npt.ArrayLike) -> Array:
     return start
 
 
-def _loss(loss: str | Loss | None, y: PerRow) -> Loss:
+def _loss(loss: str | Loss | None, y: PerRow) -> str | Loss:
     if callable(loss):
         return loss
     if y is None:
         raise ArgumentError("a held-out loss needs y=, or loss= as a function")
     if loss is None:
-        return log_loss if is_categorical(y) else squared_error
+        return "log" if is_categorical(y) else "squared"
     choice("loss", loss, tuple(LOSSES))
-    return LOSSES[loss]
+    return loss

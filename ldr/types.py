@@ -1,4 +1,4 @@
-"""What users hand over and are handed, where a union of types would have to be narrowed first."""
+"""Types of arguments and results, where a union of types would have to be narrowed first."""
 
 from __future__ import annotations
 

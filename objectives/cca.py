@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from operator import add
 
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.matrices import (
     CorrelationMatrices,
@@ -25,10 +25,8 @@ from ldr.objectives.families.wide_pairs import correlation
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
 from ldr.objectives.view import noted
-from ldr.solvers.errors import ArgumentError, ObjectiveWarning
+from ldr.solvers.errors import ArgumentError, ObjectiveWarning, warn
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
-from ldr.solvers.warn import warn
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,6 @@ class ManyViews(Objective):
     needs = (Need.SECOND_VIEW,)
     domain = "St x St"
     from_sums = True
-    arrays = Footprint(squares=16.0, span=2.8)
 
 
 def covariances(data: DataSums) -> list[Array]:
@@ -70,7 +67,6 @@ class CorrelationMethod(ManyViews):
     """Base of the methods of the covariances Caa and Cbb of two views, and Cab between them."""
 
     predicts = "view"
-    arrays = Footprint(squares=16.0, span=3.0)
 
 
 @dataclass(frozen=True)
@@ -91,10 +87,21 @@ def orthogonal(
 
 @dataclass(frozen=True)
 class CCA(ShrinkingCorrelation):
-    """Correlate two views: max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) on St x St.
+    r"""Orthogonal canonical correlation analysis (CCA) of two views.
 
-    Pa = Ma', Pb = Mb'. The heuristic is traditional CCA's maps made orthonormal, each by itself; it
-    is optimal for r = 1 only. Of three views or more it is orthogonal-mcca.
+    .. math::
+
+        \max_{M_a'M_a = M_b'M_b = I} \frac{\operatorname{tr}(M_a'C_{ab}
+        M_b)}{\sqrt{\operatorname{tr}(M_a'C_{aa} M_a) \operatorname{tr}(M_b'C_{bb} M_b)}}
+
+    P_a = M_a', P_b = M_b'. The baseline is classical cca's maps, each made orthonormal by itself;
+    it is optimal for r = 1 only. Of three views or more it is orthogonal-mcca.
+
+    Use it to see what two views share in orthogonal projections of both. Do not use it to test, or
+    to have the largest correlation of each pair of components: take classical-cca. Orthogonal
+    directions may hardly vary.
+
+    Source: Hotelling 1936; Cunningham & Ghahramani 2015, 3.1.4.
 
     Parameters
     ----------
@@ -104,12 +111,10 @@ class CCA(ShrinkingCorrelation):
     """
 
     name = "cca"
-    formula = "max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb))"
-    source = "Hotelling 1936; Cunningham & Ghahramani 2015, 3.1.4"
     baseline = "traditional cca's maps, orthonormalised"
     exact = "r = 1"
     relative_improvement = False
-    arrays = Footprint(squares=16.0, span=6.0, products=True)
+    products = "optimum"
 
     orthonormalise: str = word("polar", ("polar", "qr"))
 
@@ -125,23 +130,30 @@ class CCA(ShrinkingCorrelation):
 
 @dataclass(frozen=True)
 class ClassicalCCA(ShrinkingCorrelation):
-    """Correlate two views: max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), the sum of the correlations.
+    r"""Canonical correlation analysis (CCA) of two views.
 
-    Pa = Ma'Caa^{-1/2}, Pb = Mb'Cbb^{-1/2}. Exact by the leading singular vectors; the singular
-    values are the canonical correlations, unchanged by invertible affine maps of either view. On n
-    samples in general position max(0, da + db - (n - 1)) of them are 1 whatever the data: a warning
-    says so. Of three views or more it is mcca.
+    .. math:: \max_{P_a C_{aa} P_a' = P_b C_{bb} P_b' = I} \operatorname{tr}(P_a C_{ab} P_b')
+
+    In the whitened variables max tr(M_a'C_aa^{-1/2} C_ab C_bb^{-1/2} M_b), P_a = M_a'C_aa^{-1/2},
+    P_b = M_b'C_bb^{-1/2}: the sum of the canonical correlations. Exact by the leading singular
+    vectors; the singular values are the correlations, unchanged by invertible affine maps of either
+    view. On n samples in general position max(0, d_a + d_b - (n - 1)) of them are 1 whatever the
+    data: a warning says so. Of three views or more it is mcca.
+
+    Use it for the textbook's canonical correlations, whose components are uncorrelated but whose
+    directions are not orthogonal. Do not use it with more features than samples, where every
+    correlation is 1: give shrinkage or a ridge, or take pls.
+
+    Source: Hotelling 1936; Burges 2010, 4.4.
     """
 
     name = "classical-cca"
-    formula = "max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb)"
-    source = "Hotelling 1936; Burges 2010, 4.4"
     baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"
     transposed = False
     exact = "yes"
     scale_free = True
     stacks = True
-    arrays = Footprint(span=3.0, products=True)
+    products = "optimum"
 
     def bind(self, data: Data, r: int) -> Bilinear | SharedDirections:
         views, shrunk = self.opened(data)
@@ -176,17 +188,21 @@ class ClassicalCCA(ShrinkingCorrelation):
 
 @dataclass(frozen=True)
 class MaxDiff(ManyViews):
-    """Covary all pairs of views: max sum_{i<j} tr(Mi'Cij Mj) over orthonormal M1, ..., MK.
+    r"""MAXDIFF: the covariances of all pairs of views.
 
-    Pi = Mi'. Of two views it is pls. Several local optima are possible from three views on; where
+    .. math:: \max_{M_i'M_i=I} \sum_{i<j} \operatorname{tr}(M_i'C_{ij} M_j)
+
+    P_i = M_i'. Of two views it is pls. Several local optima are possible from three views on; where
     the multipliers at M prove it, it is certified.
 
-    Source: Van de Geer 1984; ten Berge 1988; Hanafi and Kiers 2006.
+    Use it for what three views or more of the same samples have in common, weighed by its size: pls
+    of any number of views. Do not use it for views in different units, whose covariances it
+    compares: take orthogonal-mcca.
+
+    Source: Van de Geer 1984; ten Berge 1988; Hanafi & Kiers 2006.
     """
 
     name = "maxdiff"
-    formula = "max sum_{i<j} tr(Mi'Cij Mj)"
-    source = "Van de Geer 1984; ten Berge 1988"
     baseline = "blocks of the top eigenvectors of the Cij, i != j, orthonormalised"
 
     def bind(self, data: Data, r: int) -> MultiBlock:
@@ -198,18 +214,22 @@ class MaxDiff(ManyViews):
 
 @dataclass(frozen=True)
 class MaxBet(ManyViews):
-    """Covary all views, themselves included: max 1/2 sum_{i,j} tr(Mi'Cij Mj).
+    r"""MAXBET: the covariances of all views, own variances included.
 
-    M1, ..., MK orthonormal, Pi = Mi'. The shared response model: the sum of ||Xi - S Mi'||^2 over
-    the views is least, for the best S, where it is largest.
+    .. math:: \max_{M_i'M_i=I} \frac{1}{2} \sum_{i,j} \operatorname{tr}(M_i'C_{ij} M_j)
+
+    P_i = M_i'. It is the shared response model: the sum of ||X_i - S M_i'||^2 over the views is
+    least, for the best S, where this is largest.
+
+    Use it to show several views in one space, such as the brains of several people who saw the same
+    film, where each view's own variance counts too. Do not use it if a view of large variance
+    should not dominate: scale the views first, or take maxdiff, which leaves own variances out.
 
     Source: Van de Geer 1984; ten Berge 1988; Chen et al. 2015 (shared response).
     """
 
     name = "maxbet"
     aliases = ("shared-response",)
-    formula = "max 1/2 sum_{i,j} tr(Mi'Cij Mj)"
-    source = "Van de Geer 1984; ten Berge 1988; Chen et al. 2015"
     baseline = "blocks of the top eigenvectors of the Cij, orthonormalised"
 
     def bind(self, data: Data, r: int) -> MultiBlock:
@@ -222,20 +242,26 @@ class MaxBet(ManyViews):
 
 @dataclass(frozen=True)
 class OrthogonalMCCA(ShrinkingViews, ManyViews):
-    """Correlate all pairs of views: max sum_{i<j} tr(Mi'Cij Mj)/(s_i s_j), Mi orthonormal.
+    r"""Orthogonal multiset canonical correlation analysis (MCCA).
 
-    s_i^2 = tr(Mi'Cii Mi), Pi = Mi'. Of two views it is cca. The heuristic is the directions of
-    classical multiset cca, each view's made orthonormal.
+    .. math::
 
-    Source: Kettenring 1971 (multiset cca); Cunningham and Ghahramani 2015, section 3.1.4.
+        \max_{M_i'M_i=I} \sum_{i<j} \frac{\operatorname{tr}(M_i'C_{ij} M_j)}{s_i s_j}, \quad
+        s_i^2 = \operatorname{tr}(M_i'C_{ii} M_i)
+
+    P_i = M_i'. Of two views it is cca. The baseline is the directions of multiset cca, each view's
+    made orthonormal.
+
+    Use it to see what three views or more share, whatever their units and variances, in orthogonal
+    projections of all. Do not use it with two views: cca is the same, with a certificate for two.
+
+    Source: Kettenring 1971; Cunningham & Ghahramani 2015, 3.1.4.
     """
 
     name = "orthogonal-mcca"
-    formula = "max sum_{i<j} tr(Mi'Cij Mj)/(s_i s_j), s_i^2 = tr(Mi'Cii Mi)"
-    source = "Kettenring 1971; Cunningham & Ghahramani 2015, 3.1.4"
     baseline = "classical multiset cca's maps, orthonormalised"
     relative_improvement = False
-    arrays = Footprint(squares=16.0, span=5.0, products=True)
+    products = "optimum"
 
     def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
         return orthogonal(self, data, r)
@@ -246,26 +272,33 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews):
 
 @dataclass(frozen=True)
 class MCCA(ShrinkingViews, ManyViews):
-    """Correlate all pairs of views: max sum_{i<j} tr(Mi'Cii^{-1/2} Cij Cjj^{-1/2} Mj).
+    r"""Multiset canonical correlation analysis (MCCA), also generalised CCA (MAXVAR).
 
-    sum_i Mi'Mi = K I of K views, Pi = Mi'Cii^{-1/2}: in the mean over the views a coordinate has
-    unit variance. Exact by the leading eigenvectors of C w = lambda blkdiag(Cii) w, the value is
-    K sum(lambda - 1)/2; lambda, from 0 to K, are the eigenvalues of the sum of the projectors on
-    the views, so that this is generalised cca (maxvar) too. Of two views it is classical-cca.
+    .. math::
 
-    Source: Kettenring 1971 (maxvar); Carroll 1968 (generalised cca).
+        \max_P \sum_{i<j} \operatorname{tr}(P_i C_{ij} P_j'), \quad \frac{1}{K} \sum_i P_i
+        C_{ii} P_i' = I
+
+    In the mean over the K views a component has unit variance; in the whitened variables sum_i
+    M_i'M_i = K I, P_i = M_i'C_ii^{-1/2}. Exact by the leading eigenvectors of C w = lambda
+    blkdiag(C_ii) w, the value is K sum(lambda - 1)/2; lambda, from 0 to K, are the eigenvalues of
+    the sum of the projectors on the views, so that this is generalised cca (maxvar) too. Of two
+    views it is classical-cca.
+
+    Use it for what three views or more share: the directions of each view need not be orthogonal,
+    and the optimum is global. Do not use it if views are to be projected orthogonally: take
+    orthogonal-mcca or maxdiff.
+
+    Source: Kettenring 1971 (MAXVAR); Carroll 1968 (generalised CCA).
     """
 
     name = "mcca"
     aliases = ("gcca",)
-    formula = "max sum_{i<j} tr(Mi'Cii^{-1/2} Cij Cjj^{-1/2} Mj), sum_i Mi'Mi = K I"
-    source = "Kettenring 1971; Carroll 1968"
     baseline = "leading eigenvectors of C w = lambda blkdiag(Cii) w"
     domain = "Gr"
     transposed = False
     exact = "yes"
     scale_free = True
-    arrays = Footprint(squares=11.0, span=2.8)
 
     def bind(self, data: Data, r: int) -> SharedDirections:
         views, shrunk = self.opened(data)

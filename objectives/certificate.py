@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 from ldr.solvers.pickles import Pickled
-from ldr.solvers.records import dataclass, replace
 
 # A proved gap, with every rounding error in it, is called "global" up to this relative size: that
 # of the value for ratios, of the terms it is the difference of for traces.
@@ -66,7 +66,7 @@ class Certificate(Pickled):
                 "directions in which next to nothing varies"
             )
             return cls("none", gap, message)
-        from ldr.solvers.linalg.missed import CHANCE
+        from ldr.solvers.linalg.bounds import CHANCE
 
         where = f"within {within}: " if within else ""
         message = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -12,12 +13,9 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.eigen import has_full_rank, unit_diagonal
-from ldr.solvers.linalg.lengths import power_of_two
+from ldr.solvers.linalg.eigen import has_full_rank, power_of_two, unit_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import polar_by_svd
-from ldr.solvers.records import dataclass, field
-from ldr.solvers.spectral import eigh
 
 # Sizes of columns within this factor cost no digits that scaling them would save.
 _ALIKE = 2.0
@@ -280,7 +278,7 @@ def _root_in_units(B: Array) -> tuple[Array, Array, bool]:
 
 
 def _root_of_scaled(scaled: Array, scale: Array | float) -> tuple[Array, Array]:
-    values, vectors = eigh(scaled)
+    values, vectors = np.linalg.eigh(scaled)
     roots = np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))
     W = vectors / roots / np.reshape(scale, (-1, 1))
     return W, np.ascontiguousarray(roots[:, None] * vectors.T * scale)
@@ -328,7 +326,7 @@ class Axes:
     @classmethod
     def principal(cls, S: Array) -> Axes:
         """The eigenvectors of the symmetric S, largest first."""
-        values, Q = eigh(0.5 * (S + S.T))
+        values, Q = np.linalg.eigh(0.5 * (S + S.T))
         return cls((np.ascontiguousarray(Q[:, ::-1]),), values[::-1], free=True)
 
     @classmethod

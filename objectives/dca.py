@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,10 +13,8 @@ import scipy
 from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.pencil import SumOfSquares
-from ldr.objectives.families.unwhitened import Unwhitened
-from ldr.objectives.families.whitened import Whitened, whiten
+from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
@@ -26,7 +25,6 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
-from ldr.solvers.records import dataclass
 
 # Least eigenvalue of the covariance of windows, in units of that of single rows.
 _LEAST = 1e-6
@@ -37,13 +35,22 @@ _RANDOM_STARTS = 8
 
 @dataclass(frozen=True)
 class DCA(Objective):
-    """Find what predicts itself: max PI = log det S_T - 1/2 log det S_2T, predictive information.
+    r"""Dynamical components analysis (DCA), by predictive information.
 
-    S_K is the covariance of K successive rows of y = Px, blocks (i, j) = P C_{i-j} P' with C_k the
-    covariance of x_{t+k} and x_t, so that PI is the mutual information, in nats, of T rows and the
-    T rows that follow, of a stationary Gaussian series. C_k is the mean over all pairs k apart in
-    all windows of 2T rows within a trial; windows of weighted rows count their geometric mean. PI
-    depends on the span alone; P = M'C_0^{-1/2}.
+    .. math:: \max_M \log \det S_T(M) - \frac{1}{2} \log \det S_{2T}(M)
+
+    S_K is the covariance of K successive samples of y = Px, blocks (i, j) = P C_{i-j} P' with C_k
+    the covariance of x_{t+k} and x_t, so that the value is the mutual information, in nats, of T
+    samples and the T samples that follow, of a stationary Gaussian series. C_k is the mean over all
+    pairs k apart in all windows of 2T samples within a trial, where each place in a window has its
+    own mean, over all windows, subtracted; windows of weighted samples count their geometric mean.
+    The value depends on the span alone; P = M'C_0^{-1/2}.
+
+    Use it when samples are in time order, for a few components whose own past best predicts their
+    own future, also where they rotate and are not slow. Do not use it with few samples for 2T
+    features each: take tica, which estimates two covariances.
+
+    Source: Clark, Livezey & Bouchard 2019.
 
     Parameters
     ----------
@@ -54,8 +61,6 @@ class DCA(Objective):
     """
 
     name = "dca"
-    formula = "max log det S_T(M) - 1/2 log det S_2T(M)"
-    source = "Clark, Livezey & Bouchard 2019"
     sense = "max"
     needs = (Need.TIME_ORDER,)
     baseline = "the slowest directions: top eigenvectors of C_0^{-1/2} sym(C_1) C_0^{-1/2}"
@@ -67,9 +72,9 @@ class DCA(Objective):
     window: int = whole(1, 1)
     ridge: float = number(0.0)
 
-    def footprint(self, data: Data) -> Footprint:
+    def order(self, data: Data) -> int:
         """Of the columns of two windows."""
-        return Footprint(3.6 * (2 * self.window) ** 2)
+        return 2 * self.window * super().order(data)
 
     def bind(self, data: Data, r: int) -> Predictive:
         compact, length = Compact.of(data.samples), 2 * self.window

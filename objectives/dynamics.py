@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,22 +13,18 @@ from scipy.linalg.lapack import dgeqrf, dormqr, dpotrs, dtrtrs
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, flag
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
-from ldr.objectives.statistics.pairs import pair_counts
 from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.statistics.time import pair_counts
 from ldr.objectives.view import Range
-from ldr.solvers.linalg.eigen import top_eigenvectors
-from ldr.solvers.linalg.lengths import power_of_two
-from ldr.solvers.linalg.symmetric import on_diagonal
+from ldr.solvers.linalg.eigen import on_diagonal, power_of_two, top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.problem import Point, once
-from ldr.solvers.records import dataclass, field
+from ldr.solvers.problem import Point
 
 # Of what is in the rows, a share that rounding of their means leaves.
 _LOST = 1e-14
@@ -39,17 +36,22 @@ _WORK = 64
 
 @dataclass(frozen=True)
 class Dynamics(Objective):
-    """Find a plane that moves by itself: min ||Xdot - X M D' M'||_F^2 over subspaces and D.
+    r"""Linear dynamics in a subspace, also rotational (jPCA).
 
-    Rows are in time order; y' = D y is fitted to the projected data, D (r x r) in closed form at
+    .. math:: \min_{M'M=I,\,D} \|\dot X - XMD'M'\|_F^2
+
+    Samples are in time order; y' = D y is fitted to the projected data, D (r x r) in closed form at
     each M and given in the result's `parameters`, in the basis M. Unless derivatives are given,
-    those of successive rows are taken at the middle: (x_{t+1} + x_t)/2 moves by x_{t+1} - x_t, so
-    that a rotation by w a row gives D the eigenvalues +-2i tan(w/2) exactly. P = M'.
+    those of successive samples are taken at the middle: (x_{t+1} + x_t)/2 moves by x_{t+1} - x_t,
+    so that a rotation by w a sample gives D the eigenvalues +-2i tan(w/2) exactly. P = M'.
 
     Cost: time O(n d^2) once, O(d^2 r) an evaluation; memory O(n d).
 
-    Source: Cunningham and Ghahramani 2015; skew-symmetric D: Churchland, Cunningham and others 2012
-    (jPCA).
+    Use it when samples are in time order, for a plane whose motion a linear law explains; skew=True
+    looks for rotations. Do not use it if the steps of samples are noise, as the derivative is then
+    noise too: take tica or dca.
+
+    Source: Cunningham & Ghahramani 2015; Churchland et al. 2012 (skew-symmetric D, jPCA).
 
     Parameters
     ----------
@@ -61,13 +63,10 @@ class Dynamics(Objective):
 
     name = "dynamics"
     weighted = True
-    formula = "min ||Xdot - X M D' M'||_F^2 over M and D"
-    source = "Cunningham & Ghahramani 2015; Churchland et al. 2012"
     sense = "min"
     needs = (Need.TIME_ORDER,)
     baseline = "top eigenvectors of X'X (pca)"
     sparse = False
-    arrays = Footprint(rows=12.0)
 
     skew: bool = flag(False)
     derivatives: Any = field(default=None, repr=False)
@@ -146,19 +145,19 @@ class DynamicsPoint(Point):
         self._problem = problem
         self._Y, self._V = problem.states @ M, problem.moves @ M
 
-    @once
+    @cached_property
     def _products(self) -> tuple[Array, Array, Array]:
         """AM, BM and B'M."""
         states, moves = self._problem.states, self._problem.moves
         return states.T @ self._Y, moves.T @ self._Y, states.T @ self._V
 
-    @once
+    @cached_property
     def _factored(self) -> tuple[Array, Array, Array]:
         """LAPACK's QR of XM, and Q'Xdot M."""
         QR, tau, _, _ = dgeqrf(self._Y)
         return QR, tau, dormqr("L", "T", QR, tau, self._V, _WORK * len(tau))[0]
 
-    @once
+    @cached_property
     def _R(self) -> Array:
         """On and above the diagonal, which is kept off zero, whatever the units of XM's columns."""
         R, eps = np.asfortranarray(self._factored[0][: self.M.shape[1]]), np.finfo(float).eps
@@ -168,7 +167,7 @@ class DynamicsPoint(Point):
             diagonal[:] = np.where(np.abs(diagonal) < least, least, diagonal)
         return R
 
-    @once
+    @cached_property
     def _eigen(self) -> tuple[Array, Array]:
         """Of S, by the singular values of XM; what is zero to rounding is kept off zero."""
         _, sigma, Ut = scipy.linalg.svd(self._Y, full_matrices=False, check_finite=False)
@@ -182,14 +181,14 @@ class DynamicsPoint(Point):
             return 0.5 * (D - D.T)
         return np.asarray(dpotrs(self._R, R.T)[0].T)
 
-    @once
+    @cached_property
     def D(self) -> Array:
         """The least-squares dynamics."""
         if self._problem.skew:
             return self._solve(self._V.T @ self._Y)
         return np.asarray(dtrtrs(self._R, self._factored[2][: len(self._R)])[0].T)
 
-    @once
+    @cached_property
     def _left(self) -> Array:
         """What XM D' leaves of Xdot M."""
         if self._problem.skew:
@@ -199,7 +198,7 @@ class DynamicsPoint(Point):
         left[: len(tau)] = 0.0
         return np.asarray(dormqr("L", "N", QR, tau, left, _WORK * len(tau), overwrite_c=1)[0])
 
-    @once
+    @cached_property
     def value(self) -> float:
         problem, left = self._problem, float(np.vdot(self._left, self._left))
         explained = float(np.vdot(self._V, self._V)) - left
@@ -208,7 +207,7 @@ class DynamicsPoint(Point):
         beside = problem.moves - self._V @ self.M.T
         return problem.outside + float(np.vdot(beside, beside)) + left
 
-    @once
+    @cached_property
     def gradient(self) -> Array:
         states, moves, left = self._problem.states, self._problem.moves, self._left
         return -2.0 * (states.T @ (left @ self.D) + moves.T @ (self._V - left))

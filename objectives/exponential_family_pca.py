@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -12,8 +13,7 @@ import scipy
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.families.batches import on_some_rows
+from ldr.objectives.families.pairwise import on_some_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
@@ -25,7 +25,6 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Product
 from ldr.solvers.problem import Point
-from ldr.solvers.records import dataclass, field
 from ldr.solvers.run import Stopping
 
 # Random points of which short runs are made, and the end of these.
@@ -109,17 +108,27 @@ _FAMILIES: Mapping[str, type[Family]] = {"bernoulli": Bernoulli, "poisson": Pois
 
 @dataclass(frozen=True)
 class ExponentialFamilyPCA(Objective):
-    """Reconstruct yes/no data or counts: the least deviance of Theta = 1mu' + EMM'.
+    r"""Exponential family principal component analysis (PCA): logistic and Poisson PCA.
+
+    .. math::
+
+        \min_{M'M=I,\,\mu} 2 \sum_{ij} \left[b(\theta_{ij}) - x_{ij} \theta_{ij}\right], \quad
+        \Theta = 1\mu' + EMM'
 
     E = T - 1mu' has the natural parameters that fit every entry of X alone: T = m(2x - 1) for
-    "bernoulli" (logistic pca), log x, or -m where x = 0, for "poisson"; m = `saturation`. Twice
-    what the log-likelihood lacks to the best one, the deviance sum 2 [b(theta) - x theta] + const
-    with b = log(1 + e^theta) or e^theta, is minimised over subspaces and mu. Missing entries (NaN)
-    count nothing, and are 0 in E; constant columns do not count. A row has the coordinates
-    M'(T_i - mu), a new one too: P = 2mM' for "bernoulli", P = M' of the logarithms for "poisson".
-    There are local optima: pca of T (the heuristic) and the best of short runs from random
-    subspaces are the default starts. `parameters` has the `intercept` mu and the
-    `explained_deviance`, the share of what an intercept alone leaves. Rows are held in memory.
+    "bernoulli" (logistic pca), log x, or -m where x = 0, for "poisson"; m = `saturation`. The value
+    is the deviance, twice the difference of the log-likelihood to its largest value, with b = log(1
+    + e^theta) or e^theta; it is minimised over subspaces and mu. Missing entries (NaN) count
+    nothing, and are 0 in E; constant features do not count. A sample has the coordinates M'(T_i -
+    mu), a new one too: P = 2mM' for "bernoulli", P = M' of the logarithms for "poisson". There are
+    local optima: pca of T (the baseline) and the best of short runs from random subspaces are the
+    default starts. `parameters` has the `intercept` mu and the `explained_deviance`, relative to a
+    model with an intercept alone. Samples are held in memory.
+
+    Use it as pca, where entries are 0 and 1 (logistic pca) or, with family="poisson", counts; some
+    may be missing. Do not use it for measurements: take pca or fa.
+
+    Source: Landgraf & Lee 2020; Collins, Dasgupta & Schapire 2001.
 
     Parameters
     ----------
@@ -130,18 +139,18 @@ class ExponentialFamilyPCA(Objective):
     """
 
     name = "exponential-family-pca"
-    formula = "min deviance of Theta = 1mu' + (T - 1mu')MM', T the parameters that saturate X"
-    source = "Landgraf & Lee 2020; Collins, Dasgupta & Schapire 2001"
     sense = "min"
     baseline = "pca of T, mu that of the columns' means"
     weighted = True
     missing = True
     sparse = False
     transposed = False
-    arrays = Footprint(squares=0.0, span=0.0, rows=32.0, row=150.0)
 
     family: str = word("bernoulli", tuple(_FAMILIES))
     saturation: float = number(4.0, positive=True)
+
+    def order(self, data: Data) -> int:
+        return 0
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples
@@ -175,7 +184,6 @@ class ExponentialFamilyPCA(Objective):
             T,
             there,
             counted,
-            complete=complete,
             intercept=family.intercept(mean)[:, None],
             centre=centre[:, None],
         )
@@ -263,8 +271,6 @@ class NaturalParameters(BoundObjective):
         Which entries are, of columns that vary.
     counted : ndarray (n, d)
         How much each counts.
-    complete : bool
-        Whether no entry is missing.
     intercept, centre : ndarray (d, 1)
         Natural parameters of the columns' means, and means of T.
     """
@@ -275,7 +281,6 @@ class NaturalParameters(BoundObjective):
     T: Array
     there: npt.NDArray[np.bool_]
     counted: Array
-    complete: bool = field(kw_only=True)
     intercept: Array = field(kw_only=True)
     centre: Array = field(kw_only=True)
 
@@ -302,11 +307,20 @@ class NaturalParameters(BoundObjective):
         E = self.T - self.centre.T
         if self.r <= len(E) < E.shape[1]:  # nothing of columns x columns
             rows = np.sqrt(self.counted) * E
-            return self.point([np.linalg.svd(rows, full_matrices=False)[2][: self.r].T])
-        return self.point([top_eigenvectors(E.T @ (self.counted * E), self.r)[1]])
+            N = np.linalg.svd(rows, full_matrices=False)[2][: self.r].T
+        else:
+            N = top_eigenvectors(E.T @ (self.counted * E), self.r)[1]
+        return self.point([self._varying(N)])
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        return self.point([self.manifold.factors[0].random_point(rng)])
+        return self.point([self._varying(self.manifold.factors[0].random_point(rng))])
+
+    def _varying(self, N: Array) -> Array:
+        """Zero in the constant columns, where the gradient is zero and steps would leave it."""
+        varies = np.asarray(self.there.any(axis=0))
+        if varies.all() or varies.sum() < self.r:
+            return N
+        return np.asarray(np.linalg.qr(N * varies[:, None])[0] * varies[:, None])
 
     def starts(self) -> dict[str, Array]:
         rng = np.random.default_rng(0)
@@ -323,9 +337,9 @@ class NaturalParameters(BoundObjective):
 
     def idle(self, M: Array) -> Sequence[Array]:
         """Of the intercept within the subspace, where no entry is left out."""
-        if not self.there.all():
-            return ()
         N = self.blocks(M)[0]
+        if not self._all_there(N):
+            return ()
         return [self.manifold.join([np.zeros_like(N), m[:, None]]) for m in N.T]
 
     def _deviance(self, M: Array, mu: Array) -> float:
@@ -344,13 +358,17 @@ class NaturalParameters(BoundObjective):
         explained = 1.0 - self.value(M) / alone if alone > 0 else 0.0
         return {"intercept": self._intercept(M), "explained_deviance": explained}
 
+    def _all_there(self, N: Array) -> bool:
+        """Whether no entry is left out of the columns of the subspace."""
+        return bool(self.there[:, N.any(axis=1)].all())
+
     def _intercept(self, M: Array) -> Array:
         """mu; what of it is in the subspace changes nothing, and centres the coordinates.
 
-        With missing entries it does count.
+        Where entries of its columns are left out, it does count.
         """
         N, mu = self.manifold.split(M)
-        return (mu - N @ (N.T @ (mu - self.centre)) if self.complete else mu)[:, 0]
+        return (mu - N @ (N.T @ (mu - self.centre)) if self._all_there(N) else mu)[:, 0]
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
         mu = self._intercept(M)

@@ -1,25 +1,28 @@
-"""Factor analysis by maximum likelihood."""
+"""Factor analysis and probabilistic principal component analysis, by maximum likelihood."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.coordinates import ColumnScaling, Scaling, Subspace
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.finite import check_squares
-from ldr.objectives.data.footprint import Footprint
+from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.factors import FactorPoint, Factors, Noise, check_rank, inner
-from ldr.objectives.families.incomplete_sums import has_missing, incomplete, observed_footprint
+from ldr.objectives.families.missing_data import has_missing, incomplete
+from ldr.objectives.families.trace import RESIDUAL
+from ldr.objectives.families.whitened import ROWS_ROUNDING, root_of_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.covariance import (
     CovarianceOperator,
@@ -31,13 +34,22 @@ from ldr.objectives.statistics.covariance import (
 )
 from ldr.objectives.statistics.products import CentredRows, Correlations, Form
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import View
+from ldr.objectives.view import Compact, View
+from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.eigen import rank_tolerance
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING, top_values
+from ldr.solvers.linalg.eigen import (
+    graded_eigen,
+    is_graded,
+    range_basis,
+    rank_tolerance,
+    scaled_factor,
+    symmetric_eigen,
+)
+from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.records import dataclass, field, replace
 from ldr.solvers.run import Stopping
 from ldr.solvers.variable_projection import VariableProjection
 
@@ -47,6 +59,8 @@ _LEAST_GUESS = 0.005
 
 # Factors, of the columns, from which Newton's method finishes.
 _MANY = 0.25
+# Sweeps of exchanges of the columns that stand for factors; two or three suffice.
+_EXCHANGES = 10
 # A step of imputation need not end where the complete problem does.
 _ROUGHLY = Stopping(max_iterations=10)
 # A noise variance within this factor of its lower bound counts as at the bound.
@@ -58,22 +72,32 @@ Correlation: TypeAlias = DenseCovariance | RowCovariance | Correlations
 
 @dataclass(frozen=True)
 class FactorAnalysis(Objective):
-    """Fit x = My + noise by maximum likelihood: y ~ N(0, I), noise ~ N(0, diag psi), M any d x r.
+    r"""Factor analysis (FA) by maximum likelihood.
 
-    min n/2 [d log 2 pi + log|S| + tr(S^{-1}C)] with S = MM' + diag(psi), over M and log psi; M is
-    known up to a rotation M -> MQ. P = M'(MM' + diag psi)^{-1} gives the posterior mean of y. For
-    fixed psi, M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of psi^{-1/2} C psi^{-1/2}:
-    by default log psi alone is solved for, and M eliminated ("variable-projection"). The starts are
-    the squared multiple correlations, and what r columns that stand for the factors leave of the
-    others (columns chosen one by one for the likelihood: near them is many a Heywood case); half
-    the variances where the covariance is singular. There
-    are local optima in general, above all where n is small or r too large. The result's `model`
-    scores rows, imputes missing entries and gives posterior covariances and BIC.
+    .. math::
 
-    Missing entries of X are NaN. The likelihood is then that of the observed entries, over M,
-    log psi and the mean. ``solver="em"`` is expectation maximisation.
+        \min_{M,\,\psi} \frac{n}{2} \left[\log|S| + \operatorname{tr}(S^{-1}C)\right], \quad S =
+        MM' + \operatorname{diag}(\psi)
 
-    Source: Joreskog 1967; Rubin and Thayer 1982 (EM); Cunningham and Ghahramani 2015, 3.1.2.
+    x = My + noise: y ~ N(0, I), noise ~ N(0, diag psi), M any d x r, known up to a rotation M ->
+    MQ; the value has the constant n d/2 log 2 pi too. P = M'(MM' + diag psi)^{-1} gives the
+    posterior mean of y. For fixed psi, M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of
+    psi^{-1/2} C psi^{-1/2}: by default log psi alone is solved for, and M eliminated
+    ("variable-projection"). The starts are the squared multiple correlations, and the residual
+    variances after regression on r features that stand for the factors (chosen one by one for the
+    likelihood and then exchanged: many Heywood cases are near them); half the variances where the
+    covariance is singular. There are local optima in general, above all where n is small or r too
+    large. The result's `model` scores samples, imputes missing entries and gives posterior
+    covariances and BIC.
+
+    Missing entries of X are NaN. The likelihood is then that of the observed entries, over M, log
+    psi and the mean. ``solver="em"`` is expectation maximisation.
+
+    Use it as ppca, where every feature has a noise variance of its own: questionnaires, sensors.
+    The result does not depend on the features' units. Do not use it with few samples or few
+    features: a noise variance can go to zero (a Heywood case, which is noted).
+
+    Source: Joreskog 1967; Rubin & Thayer 1982 (EM); Cunningham & Ghahramani 2015, 3.1.2.
 
     Parameters
     ----------
@@ -85,9 +109,7 @@ class FactorAnalysis(Objective):
 
     name = "fa"
     weighted = True
-    arrays = Footprint(products=True, everywhere=True)
-    formula = "min n/2 [d log 2pi + log|S| + tr(S^{-1}C)], S = MM' + diag(psi)"
-    source = "Joreskog 1967; Cunningham & Ghahramani 2015, 3.1.2"
+    products = "everywhere"
     sense = "min"
     baseline = "loadings for noise variances by squared multiple correlations"
     scale_free = True
@@ -98,9 +120,6 @@ class FactorAnalysis(Objective):
     rule = "bic"
 
     least_noise: float = number(1e-6, positive=True, below=0.5)
-
-    def footprint(self, data: Data) -> Footprint:
-        return observed_footprint(self.arrays, data.samples)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples
@@ -191,6 +210,13 @@ class DiagonalFactors(Factors):
         """Whether all eigenvectors of the covariance cost little more than those of the factors."""
         return isinstance(self.C, DenseCovariance) and self.r >= _MANY * self.d
 
+    @cached_property
+    def root(self) -> Array | None:
+        """F with F'F = C; None of a C known by its products."""
+        if isinstance(self.C, Correlations):
+            return None
+        return scaled_factor(self.C.C) if isinstance(self.C, DenseCovariance) else self.C.Z
+
     def profile(self) -> Profile:
         return Profile(self)
 
@@ -199,8 +225,7 @@ class DiagonalFactors(Factors):
 
     def complete(self, point: Point) -> Point:
         assert isinstance(point, ProfilePoint)
-        M = self.manifold.join([point.loadings, point.M])
-        return Completed(self, M, point) if isinstance(self.C, Correlations) else self.at(M)
+        return Completed(self, self.manifold.join([point.loadings, point.M]), point)
 
     def specialist(self) -> VariableProjection:
         return VariableProjection()
@@ -269,22 +294,44 @@ class DiagonalFactors(Factors):
 def _left_by_columns(C: Array, r: int) -> Array:
     """What r columns leave of each variance, themselves of theirs nothing.
 
-    They are chosen one by one: the next has the least log variance of its own and of what it leaves
-    of the others, together, which is minus twice the likelihood of those given it.
+    They are chosen one by one, and then exchanged one by one while that raises the likelihood.
     """
-    left, columns = C, np.arange(len(C))
+    columns: list[int] = []
     for _ in range(r):
-        own = np.diag(left)
-        after = np.maximum(own - left * left / own[:, None], np.finfo(float).tiny)
-        np.fill_diagonal(after, own)
-        j = int(np.argmin(np.log(after).sum(axis=1)))
-        rest = np.delete(np.arange(len(left)), j)
-        along = left[rest, j]
-        left = left[np.ix_(rest, rest)] - np.outer(along, along) / own[j]
-        columns = columns[rest]
+        columns.append(_best_column(C, columns))
+    for _ in range(_EXCHANGES):
+        before = set(columns)
+        for _ in range(r):
+            columns = [*columns[1:], _best_column(C, columns[1:])]
+        if set(columns) == before:
+            break
+    rest, left = _left_by(C, columns)
     found = np.zeros(len(C))
-    found[columns] = np.diag(left)
+    found[rest] = np.diag(left)
     return found
+
+
+def _best_column(C: Array, columns: list[int]) -> int:
+    """The column to add to others.
+
+    It has the least log variance of its own and of what it leaves of the rest, together, which is
+    minus twice the likelihood of those given the others.
+    """
+    rest, left = _left_by(C, columns)
+    own = np.diag(left)
+    after = np.maximum(own - left * left / own[:, None], np.finfo(float).tiny)
+    np.fill_diagonal(after, own)
+    return int(rest[np.argmin(np.log(after).sum(axis=1))])
+
+
+def _left_by(C: Array, columns: list[int]) -> tuple[npt.NDArray[np.intp], Array]:
+    """The other columns, and what the columns leave of their covariance."""
+    given = np.array(columns, dtype=np.intp)
+    rest = np.delete(np.arange(len(C)), given)
+    across = C[np.ix_(given, rest)]
+    left = C[np.ix_(rest, rest)] - across.T @ np.linalg.solve(C[np.ix_(given, given)], across)
+    np.fill_diagonal(left, np.maximum(np.diag(left), np.finfo(float).eps))
+    return rest, left
 
 
 class ProfilePoint(Point):
@@ -314,6 +361,27 @@ class ProfilePoint(Point):
         values, vectors = self._eigen
         return values[: self._problem.r], vectors[:, : self._problem.r]
 
+    @cached_property
+    def _left(self) -> Array:
+        """The diagonal of psi^{-1/2} C psi^{-1/2} less its parts of L > 1 among the top r.
+
+        From a root of C, whose sums of squares do not cancel where a column's noise is small.
+        """
+        problem, (values, vectors) = self._problem, self._top
+        V = vectors[:, values > 1.0]
+        if problem.root is None:
+            return problem.variances / self._psi - inner(V * values[values > 1.0], V)
+        F = problem.root / np.sqrt(self._psi)
+        F = F - (F @ V) @ V.T
+        return inner(F.T, F.T)
+
+    @property
+    def _excess(self) -> Array:
+        """(MM' + psi - C)_jj / psi_j."""
+        values, vectors = self._top
+        V = vectors[:, values > 1.0]
+        return 1.0 - inner(V, V) - self._left
+
     @property
     def loadings(self) -> Array:
         values, vectors = self._top
@@ -323,18 +391,15 @@ class ProfilePoint(Point):
     def value(self) -> float:
         if not np.isfinite(self._psi).all():
             return math.inf
-        problem, psi = self._problem, self._psi
-        top = np.maximum(self._top[0], 1.0)
-        parts = np.log(psi) + problem.variances / psi
-        return (
-            0.5 * problem.n * float(problem.constant + parts.sum() + np.sum(np.log(top) + 1 - top))
-        )
+        problem, top = self._problem, self._top[0]
+        top = top[top > 1.0]
+        parts = float(np.log(self._psi).sum() + np.log(top).sum() + self._left.sum()) + len(top)
+        return 0.5 * problem.n * (problem.constant + parts)
 
     @cached_property
     def gradient(self) -> Array:
-        problem, psi, M = self._problem, self._psi, self.loadings
-        excess = (inner(M, M) + psi - problem.variances) / psi
-        return 0.5 * problem.n * problem.noise.gather(self._slope / psi * excess)
+        problem = self._problem
+        return 0.5 * problem.n * problem.noise.gather(self._slope / self._psi * self._excess)
 
     @cached_property
     def _curvatures(self) -> tuple[Array, Array, Array]:
@@ -354,22 +419,20 @@ class ProfilePoint(Point):
         return diagonal, V[:, :q], weights
 
     def hessian_vector(self, U: Array) -> Array:
-        problem, psi, (_, V) = self._problem, self._psi, self._eigen
+        problem, (_, V) = self._problem, self._eigen
         diagonal, top, weights = self._curvatures
-        speed = self._slope / psi  # of log psi in t
+        speed = self._slope / self._psi  # of log psi in t
         u = speed * U[:, 0]
         pairs = weights * ((top * u[:, None]).T @ V)
         changed = diagonal * u + np.einsum("jk,jk->j", top, V @ pairs.T)
-        M = self.loadings
-        excess = (inner(M, M) + psi - problem.variances) / psi
-        product = speed * changed + excess * speed * (1.0 - speed) * U[:, 0]
+        product = speed * changed + self._excess * speed * (1.0 - speed) * U[:, 0]
         return 0.5 * problem.n * product[:, None]
 
 
 class Completed(FactorPoint):
-    """Where the loadings are at their best to the residual of the eigenvectors: no further product.
+    """A point whose loadings are at their best to the residual of the eigenvectors.
 
-    Of very many columns the numbers that products leave at each of a run's points are too many.
+    The profile's value and gradient do not cancel, and need no further product with C.
     """
 
     def __init__(self, problem: DiagonalFactors, M: Array, profile: ProfilePoint) -> None:
@@ -394,3 +457,217 @@ class Profile(Problem):
 
     def at(self, M: Array) -> ProfilePoint:
         return ProfilePoint(self.whole, M)
+
+
+@dataclass(frozen=True)
+class PPCA(Objective):
+    r"""Probabilistic principal component analysis (PPCA).
+
+    .. math::
+
+        \min_{M,\,\sigma^2} \frac{n}{2} \left[\log|S| + \operatorname{tr}(S^{-1}C)\right], \quad
+        S = MM' + \sigma^2 I
+
+    Maximum likelihood of x = My + noise: y ~ N(0, I), noise ~ N(0, s2 I), s2 = sigma^2, M any d x
+    r; the value has the constant n d/2 log 2 pi too. Closed form M = U_r (L_r - s2 I)^{1/2}, s2 the
+    mean of the d - r discarded eigenvalues of C, up to a rotation M -> MQ. P = (M'M + s2 I)^{-1} M'
+    gives the posterior mean of y. The result's `model` scores samples, imputes missing entries and
+    gives posterior covariances and BIC.
+
+    Missing entries of X are NaN. The likelihood is then that of the observed entries, over M, log
+    s2 and the mean; it has no closed form, and the baseline is the closed form after the features'
+    means are filled in. ``solver="em"`` is expectation maximisation.
+
+    Use it when a likelihood is needed: to choose r, to compare models, to score new samples. Do not
+    use it if features differ in their noise: take fa.
+
+    Source: Tipping & Bishop 1999; Cunningham & Ghahramani 2015, 3.1.1.
+    """
+
+    name = "ppca"
+    weighted = True
+    sense = "min"
+    baseline = "closed form from the eigenvectors of C, columns' means where X is missing"
+    transposed = False
+    domain = "R"
+    exact = "where nothing is missing"
+    missing = imputes = True
+    from_sums = True
+    rule = "bic"
+    products = "optimum"
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        samples = data.samples
+        if has_missing(samples):
+            return incomplete(self, samples, r, tied=True)
+        if samples.wide:
+            return self._of_products(samples, r)
+        compact = Compact.of(samples, quiet=True)
+        stats = moments(compact.rows)
+        if np.isnan(stats.mean).any():
+            return incomplete(self, samples, r, tied=True)
+        C, root = stats.covariance, root_of_rows(compact, stats)
+        view = compact.view_of(stats)
+        scaling = Scaling.of(math.sqrt(float(C.trace()) / samples.d), view.coordinates)
+        C = C / scaling.unit / scaling.unit
+        return IsotropicFactors(
+            self,
+            (replace(view, coordinates=scaling),),
+            C,
+            np.diag(C),
+            noise=Noise(len(C), tied=True),
+            r=r,
+            n=stats.n,
+            scale=np.full(samples.d, scaling.unit),
+            of_rows=None if root is None else root / scaling.unit,
+            offset=stats.mean / scaling.unit,
+        )
+
+    def _of_products(self, samples: Samples, r: int) -> IsotropicFactors:
+        """Of rows with too many columns for C: in its leading eigenvectors and one more."""
+        C = CovarianceOperator.of(samples)
+        check_dimension(r, min(samples.shape) - 1)
+        found = block_krylov(C, r + 1, tolerance=RESIDUAL, most_products=C.most_products)
+        view = View(C.mean, Subspace(found.vectors), scatter=C)
+        left = f"eigenvectors by block Krylov, {found.products} products"
+        scaling = Scaling.of(math.sqrt(C.trace / samples.d), view.coordinates)
+        values = found.values / scaling.unit / scaling.unit
+        rest = C.trace / scaling.unit / scaling.unit - float(values.sum())
+        return IsotropicFactors(
+            self,
+            (replace(view, coordinates=scaling).noting(left),),
+            np.diag(values),
+            values + rest / len(values),
+            noise=Noise(len(values), tied=True),
+            r=r,
+            n=samples.weight,
+            scale=np.full(samples.d, scaling.unit),
+            offset=found.vectors.T @ C.mean / scaling.unit,
+            variance_outside=rest,
+            by_products=(C, found),
+        )
+
+
+@dataclass(frozen=True)
+class IsotropicFactors(Factors):
+    """The likelihood over R^{k x r} and log s2, with d - k further eigenvalues of C, mostly zero.
+
+    Parameters
+    ----------
+    variance_outside : float
+        The sum of the further eigenvalues: of a C known by its products, in the leading ones.
+    of_rows : ndarray (m, k) or None
+        F with F'F = C, where the rows know more than C.
+    offset : ndarray (k,)
+        The mean of the rows.
+    by_products : pair, optional
+        The covariance that is known by its products, in the columns' units, and its eigenvectors.
+    """
+
+    baseline_exact = True
+
+    C: Array
+    of_rows: Array | None = field(default=None, kw_only=True)
+    offset: Array = field(kw_only=True)
+    variance_outside: float = field(default=0.0, kw_only=True)
+    by_products: tuple[CovarianceOperator, Ritz] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, len(self.C))
+        if self.variance_outside > 0:
+            return
+        if self.of_rows is None:
+            range_ = range_basis(self.C)
+            check_rank(self.r, len(self.C) if range_ is None else range_.shape[1])
+        else:
+            check_rank(self.r, len(self.of_rows))
+
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        """Eigenvalues of C and eigenvectors."""
+        if self.of_rows is None and not is_graded(self.C):
+            return symmetric_eigen(self.C)
+        return graded_eigen(scaled_factor(self.C) if self.of_rows is None else self.of_rows)
+
+    @cached_property
+    def root(self) -> Array | None:
+        if self.variance_outside > 0:
+            return None
+        return scaled_factor(self.C) if self.of_rows is None else self.of_rows
+
+    @cached_property
+    def _noise(self) -> float:
+        """The best s2."""
+        left = float(np.sum(self._eigen[0][self.r :])) + self.variance_outside
+        noise = left / (self.d - self.r)
+        if not noise > SMALLEST:
+            raise SingularError(
+                f"the likelihood is unbounded: to rounding nothing is left beside r = {self.r} "
+                "dimensions; the columns vary in units too far apart, or r is too large"
+            )
+        return noise
+
+    def closed_form(self) -> Array:
+        """M = U_r (L_r - s2 I)^{1/2}; s2 averages the d - r others, the d - k zeros included."""
+        return self._best
+
+    @cached_property
+    def _best(self) -> Array:
+        noise = self._noise
+        L, U = self._eigen[0][: self.r], self._eigen[1][:, : self.r]
+        M = U * np.sqrt(np.maximum(L - noise, 0.0))
+        return self.point([M, np.array([[math.log(noise)]])])
+
+    def baseline(self) -> Array:
+        return self.closed_form()
+
+    def of_covariance(self, C: Array) -> IsotropicFactors:
+        noise = Noise(len(C), tied=True)
+        return replace(self, C=C, variances=np.diag(C), noise=noise, of_rows=None)
+
+    def improved(self, M: Array) -> Array:
+        return self.closed_form()
+
+    def certificate(self, M: Array) -> Certificate:
+        """The largest likelihood is known from the eigenvalues: log|S| is, and tr(S^{-1}C) = d.
+
+        The rounding of C, or of the rows, is in the gap. Of a C known by its products a random
+        vector tells what the eigenvalues do not exceed, but for a small chance: the larger they
+        are, beside the same trace, the larger the likelihood.
+        """
+        top, noise = self._eigen[0][: self.r], self._noise
+        if self.by_products is None:
+            return Certificate.of_gap(
+                self._gap(M, top, noise),
+                PROVED_GLOBAL * max(abs(self.at(M).value), self.n),
+                "no likelihood is larger: that of the eigenvalues",
+                "the likelihood of the eigenvalues bounds the value",
+            )
+        C, found = self.by_products
+        most = top_values(C, found.block, self.r, found.products) / self.scale[0] / self.scale[0]
+        noise -= float(np.sum(most - top)) / (self.d - self.r)
+        gap = self._gap(M, most, noise) if noise > 0 else math.inf
+        return Certificate.of_chance(gap, found.accuracy)
+
+    def _gap(self, M: Array, top: Array, noise: float) -> float:
+        """To the likelihood of these largest eigenvalues and the mean of the others."""
+        logs = np.log(np.append(top, np.full(self.d - self.r, noise)))
+        best = 0.5 * self.n * (self.constant + float(logs.sum()) + self.d)
+        terms = 0.5 * self.n * (abs(self.constant) + float(np.abs(logs).sum()) + self.d)
+        return abs(self.at(M).value - best) + SUMS_ROUNDING * terms + self._rounding(noise)
+
+    def _rounding(self, noise: float) -> float:
+        """By how much the rounding of C, or of the rows, moves the least value.
+
+        That changes with C by n/2 tr(S^{-1} dC), and with rows X by tr(S^{-1} X'dX).
+        """
+        L, U = self._eigen[0][: self.r], self._eigen[1][:, : self.r]
+        rest = np.eye(len(U)) - U @ U.T
+        inverse = rest.T @ rest / noise + (U / L) @ U.T
+        variances = np.maximum(np.diag(self.C), 0.0)
+        sizes = (variances + self.offset**2) @ np.diag(inverse)
+        of_rows = self.n * ROWS_ROUNDING * math.sqrt(self.d * sizes)
+        if self.of_rows is not None:
+            return of_rows
+        scale = np.sqrt(variances)
+        return of_rows + 0.5 * self.n * SUMS_ROUNDING * float(scale @ np.abs(inverse) @ scale)

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.unwhitened import Unwhitened
-from ldr.objectives.families.whitened import Whitened, whiten_rows
+from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
-from ldr.objectives.starts.directions import random_directions
+from ldr.objectives.starts import few_or_more, random_directions
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.problem import Point
-from ldr.solvers.records import dataclass
 
 # Rows of a segment where the user does not say, and the fewest that have two frequencies.
 _SEGMENT, _FEWEST = 64, 4
@@ -35,13 +33,24 @@ _ROUNDS = 100
 
 @dataclass(frozen=True)
 class ForeCA(Objective):
-    """Find what can be forecast: min sum_k H(m_k), H = -sum_f p_f log p_f / log F.
+    r"""Forecastable component analysis (ForeCA).
 
-    Of white rows z = C^{-1/2}(x - mean), p_f = m'R_fm / sum_g m'R_gm with R_f the real part of
-    their spectral density at frequency f, 0 < f <= 1/2 cycles a row, of F in all: the entropy of a
-    spectrum is 1 for white noise and 0 for one oscillation. M is orthonormal, so that coordinates
-    are uncorrelated; P = M'C^{-1/2}. R_f is the mean over segments that overlap by half, windowed
-    by Hann, within trials; a segment counts the geometric mean of its rows' weights.
+    .. math::
+
+        \min_{M'M=I} -\sum_k \sum_f p_{kf} \frac{\log p_{kf}}{\log F}, \quad p_{kf} \propto
+        m_k'R_f m_k
+
+    For white samples z = C^{-1/2}(x - mean), p_kf = m_k'R_f m_k / sum_g m_k'R_g m_k with R_f the
+    real part of their spectral density at frequency f, 0 < f <= 1/2 cycles a sample, of F in all:
+    the entropy of a spectrum is 1 for white noise and 0 for one oscillation. Components are
+    uncorrelated; P = M'C^{-1/2}. R_f is the mean over segments that overlap by half, windowed by
+    Hann, within trials; a segment counts the geometric mean of its samples' weights.
+
+    Use it when samples are in time order, for what can be forecast, slow or not: whatever has its
+    power at few frequencies. Do not use it for short series, as a spectrum needs many segments:
+    take maf.
+
+    Source: Goerg 2013.
 
     Parameters
     ----------
@@ -52,8 +61,6 @@ class ForeCA(Objective):
     """
 
     name = "foreca"
-    formula = "min sum_k -sum_f p_f log p_f / log F, p_f ~ m_k'R_fm_k of white rows"
-    source = "Goerg 2013"
     sense = "min"
     needs = (Need.TIME_ORDER,)
     baseline = "amuse: eigenvectors of the lagged covariance of white rows, least entropy first"
@@ -64,10 +71,6 @@ class ForeCA(Objective):
     sparse = False
     segment: int | None = whole(None, _FEWEST, optional=True)
     ridge: float = number(0.0)
-
-    def footprint(self, data: Data) -> Footprint:
-        """A matrix a frequency, of which a segment has half as many as rows, some times."""
-        return Footprint(squares=10.0 + 2.8 * (self.segment or _SEGMENT), rows=4.0)
 
     def bind(self, data: Data, r: int) -> SpectralEntropy:
         compact = Compact.of(data.samples)
@@ -292,7 +295,7 @@ class SpectralEntropy(BoundObjective):
 
     def starts(self) -> dict[str, Array]:
         known = {"amuse": self.baseline(), "one by one": self._one_by_one()}
-        return known | random_directions(self)
+        return known | random_directions(self, few_or_more(self.R.shape[1], 300, least=5))
 
     def _one_by_one(self) -> Array:
         """Goerg's algorithm: in what is left, w minimises sum_f -log p_f w'R_fw, p_f of the last w.

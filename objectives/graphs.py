@@ -1,37 +1,67 @@
-"""Graphs of the data: sparse symmetric weights between rows."""
+"""Neighbour graphs of samples, and the Laplacian and reconstruction scatters of graph methods."""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Matrix, check_real
+from ldr.objectives.data.array_types import Matrix, check_real
+from ldr.objectives.data.change import Change
 from ldr.objectives.data.containers import open_matrix
-from ldr.objectives.data.labels import as_labels
+from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.statistics.sparse import shifted_rows
+from ldr.objectives.families.matrices import (
+    DataForms,
+    PencilMatrices,
+    RatioMatrices,
+    RowForms,
+    TraceMatrices,
+)
+from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
+from ldr.objectives.families.trace import Trace, trace_where_varied
+from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
+from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.families.wide import WidePencil, against_total, of_classes
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need, whole
+from ldr.objectives.statistics import class_moments, graph_scatter, mean, moments
+from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.products import (
+    CentredRows,
+    Form,
+    SymmetricProduct,
+    WeightedSquares,
+    differences,
+    scaled_rows,
+    shifted_rows,
+)
 from ldr.objectives.statistics.sums import dense, spread_rows
+from ldr.objectives.view import Compact
 from ldr.solvers.checks import SMALLEST, keep_number, keep_whole
+from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
-from ldr.solvers.limits import check
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
 
 Integers = npt.NDArray[np.intp]
 
 KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
-# Products in a part of a search for neighbours, and the fewest rows of it a core: on fewer dense
-# ones scikit-learn is several times slower.
-_PRODUCTS, _QUERIES = 2**30, 1100
+# Samples whose neighbours are searched at once, between two looks at the time limit.
+_QUERIES = 1000
 # Of fewer rows, or more columns, no tree is made; so many rows are asked how many it looks at. The
 # distance of one takes so many times as long as by a product, and so much more of each column.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
@@ -157,13 +187,17 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
     k = indices.shape[1]
     Z = np.asarray(picked, dtype=np.float64).reshape(len(rows), k, -1) - rows[:, None]
     G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
+    diagonal = np.einsum("ijj->ij", G)
     try:
-        weights = np.linalg.solve(G, np.ones((len(rows), k, 1)))[..., 0]
+        # A Cholesky factor shows that G, scaled to a unit diagonal, has no eigenvalue of rounding.
+        np.linalg.cholesky(G - 2 * k * rank_tolerance(k) * diagonal[:, None] * np.eye(k))
     except np.linalg.LinAlgError:
         raise SingularError(
-            "the local Gram matrices of the neighbours are singular; give regularisation= a "
-            "positive value"
+            f"local Gram matrices of {k} neighbours are singular to machine precision with "
+            f"regularisation = {regularisation:g}; give regularisation= a larger value, such as "
+            "1e-3, or fewer neighbours"
         ) from None
+    weights = np.linalg.solve(G, np.ones((len(rows), k, 1)))[..., 0]
     return weights / weights.sum(axis=1, keepdims=True)
 
 
@@ -213,14 +247,12 @@ def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
 
 def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
     """Distances and indices of the k nearest of the other rows of each; part by part."""
-    n, d = X.shape
-    dense = isinstance(X, np.ndarray)
-    if dense:
+    n = X.shape[0]
+    if isinstance(X, np.ndarray):
         X = X - X.mean(axis=0)  # differences of squares of large numbers would cancel
     search, order = _tree(X, k) or (_products(X), np.arange(n))
-    parts = min(n * n * d // _PRODUCTS, n // (_QUERIES * (os.cpu_count() or 1) if dense else 1))
     distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
-    for rows in np.array_split(order, max(1, parts)):
+    for rows in np.array_split(order, max(1, n // _QUERIES)):
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
@@ -340,3 +372,596 @@ def _adjacency(given: Matrix, n: int) -> csr_array:
     if abs(W - W.T).max() > 1e-12 * max(float(abs(W).max()), np.finfo(float).tiny):
         raise DataError("graph is not symmetric; pass 0.5 * (W + W.T) if that is meant")
     return W
+
+
+@dataclass(frozen=True)
+class Scatters(Pencil):
+    """The matrices of a graph method: A = X'LX or X'(I - W)'(I - W)X, B = X'DX or X'X.
+
+    The terms of A are those of B.
+
+    Attributes
+    ----------
+    unrelated : float
+        What A is, in units of B, of rows that have nothing to do with their neighbours.
+    """
+
+    size: float = 1.0
+    unrelated: float = field(default=1.0, kw_only=True)
+
+
+def _of_classes(rows: Samples, codes: np.ndarray, classes: int) -> Scatters:
+    """Of the class graph H, h_ij = 1/n_k for i and j in class k.
+
+    H = ZZ' with Z the scaled class indicators, D = I and I - H is a projector: both X'LX and
+    X'(I - H)'(I - H)X are S_W, both X'DX and X'X are nC, and the n x n graph, dense within each
+    class, is not formed.
+    """
+    stats = class_moments(rows, codes, classes)
+    n, total = stats.n, stats.total
+    squares = SumOfSquares(total, stats.mean, n, scatter=KnownScatter(total, n))
+    return Scatters(stats.within, squares, unrelated=1.0 - classes / n)
+
+
+def rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
+    """What a weighted mean has beyond its first number; sparse rows are shifted anyway."""
+    return 0.0 if rows.is_sparse else rows.centred_transpose_times(shares, middle)
+
+
+def shares_of(rows: Samples) -> Array:
+    """Of the rows, in their mean."""
+    return (np.ones(rows.n) if rows.weights is None else rows.weights) / rows.weight
+
+
+def sees_distances(graph: object) -> bool:
+    """Whether the graph is made of distances between rows, which the units of columns change."""
+    return isinstance(graph, str) and graph != "classes"
+
+
+@dataclass(frozen=True)
+class GraphMethod(Objective):
+    """Base of the methods of a graph on the rows.
+
+    Parameters
+    ----------
+    graph : str or matrix
+    neighbours : int
+        k of the neighbour graph: the nearest other rows, of rows equally far the first. Rows that
+        are equal are neighbours at distance zero and take the places of others: a row of k copies
+        or more has no other neighbours. Its edges add nothing to a Laplacian, and its
+        reconstruction weights are 1/k each.
+    """
+
+    sense = "min"
+    needs: ClassVar[tuple[Need, ...]] = (Need.GRAPH,)
+    products = "optimum"
+    of_spread: ClassVar[str]  # B, in formulas
+
+    graph: str | Matrix = "neighbours"
+    neighbours: int = whole(10, 1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._graph()
+        if isinstance(self.graph, str) and "class" in self.graph and Need.LABELS not in self.needs:
+            vars(self)["needs"] = (*self.needs, Need.LABELS)
+
+    def _graph(self) -> Graph:
+        """The graph, which refuses what there is not."""
+        return Graph(self.graph, self.neighbours)
+
+    weighted = True
+
+    @property
+    def repeats(self) -> bool:  # type: ignore[override]
+        """Of the classes alone: a row is not its own neighbour, however often it counts."""
+        return isinstance(self.graph, str) and self.graph == "classes"
+
+    @property
+    def by_place(self) -> bool:  # type: ignore[override]
+        """Where the graph is the user's."""
+        return not isinstance(self.graph, str)
+
+    @property
+    def scale_free(self) -> bool:  # type: ignore[override]
+        return not self.transposed and not sees_distances(self.graph)
+
+    def compact(self, samples: Samples) -> Compact:
+        return Compact.of(samples)
+
+    def scatters(self, data: Data) -> RowPencil[Scatters]:
+        """A against B, of the rows in any coordinates."""
+        notes: Sequence[str] = ()
+        if isinstance(self.graph, str) and self.graph == "classes":
+            compact = self.compact(data.samples)
+            codes, classes = data.labels
+            matrices = partial(_of_classes, codes=codes, classes=len(classes))
+            wide = (
+                against_total(of_classes(data.samples, codes, len(classes)))
+                if (data.samples.wide)
+                else None
+            )
+        else:
+            data = self._joined(data)
+            compact, W = self.compact(data.samples), self._weights(data)
+            notes = notes_on(self._graph(), data.samples.n)
+            matrices = partial(self._matrices, W=W)
+            wide = self._wide(data.samples, W) if data.samples.wide else None
+
+        def of(change: Change) -> Scatters:
+            return matrices(change(compact.rows))
+
+        return RowPencil(compact, of, self.of_spread, wide=wide, notes=notes)
+
+    def scatter_forms(self, data: DataForms) -> PencilMatrices:
+        """A and B, of a W that is known."""
+        if isinstance(self.graph, str) and self.graph == "classes":
+            between, within = data.scatters_of_classes()
+            return PencilMatrices(within, between + within, -1.0)
+        return self._forms(data.rows, data.links(self._settled))
+
+    def _settled(self, data: Data) -> csr_array:
+        """W, whose edges stay where rows move a little."""
+        samples, k = data.samples, self.neighbours
+        if isinstance(self.graph, str) and self.graph == "neighbours":
+            check_settled(samples, k)
+        elif isinstance(self.graph, str) and self.graph == "class-neighbours":
+            codes, classes = data.labels
+            for members in (samples.take(codes == c) for c in range(len(classes))):
+                check_settled(members, k)
+        return self._weights(data)
+
+    @abstractmethod
+    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
+        """Of a known graph."""
+
+    def _joined(self, data: Data) -> Data:
+        """The rows that the graph is of, in memory."""
+        data = self.in_memory(data)
+        return data if self.by_place else data.of_rows_that_count()
+
+    @abstractmethod
+    def _weights(self, data: Data) -> csr_array:
+        """W, of rows in memory."""
+
+    @abstractmethod
+    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
+        """The matrices by their products, of rows with too many columns for arrays."""
+
+    @abstractmethod
+    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
+        """Of rows in some coordinates."""
+
+
+@dataclass(frozen=True)
+class ShrinkingGraph(Shrinking, GraphMethod):
+    """Base of those of A against B.
+
+    Parameters
+    ----------
+    shrinkage : "auto" or None
+        "auto" moves B towards its diagonal, by the share that Ledoit and Wolf's rule finds for the
+        rows' covariance of columns in units of their standard deviations, and A as much towards the
+        same diagonal, times what rows that have nothing to do with their neighbours would make of
+        A: what neighbours share (X'WX of a Laplacian) shrinks, and directions of small variance are
+        not taken for smooth ones. The share is in the result's parameters.
+    """
+
+    def shrunk_scatters(self, data: Data) -> RowPencil[Scatters]:
+        return self.shrunk(self.scatters(data), attrgetter("unrelated"))
+
+
+@dataclass(frozen=True)
+class WhitenedGraph(ShrinkingGraph):
+    """Base of those that whiten B: exact by the bottom generalised eigenvectors of (A, B)."""
+
+    transposed = False
+    exact = "yes"
+
+    def bind(self, data: Data, r: int) -> Trace:
+        return whitened_trace(self, self.shrunk_scatters(data), r, ridge=self.ridge)
+
+    def forms(self, data: DataForms) -> PencilMatrices:
+        return replace(self.scatter_forms(data), ridge=self.ridge)
+
+
+@dataclass(frozen=True)
+class OrthonormalGraph(GraphMethod):
+    """Base of those of A alone: exact by its bottom eigenvectors, where something varies."""
+
+    exact = "yes"
+    products = ""
+
+    def bind(self, data: Data, r: int) -> Trace:
+        rows = self.scatters(data)
+        known = rows.plain.B.scatter
+        total = moments(rows.compact.rows).scatter if known is None else known.array
+        return trace_where_varied(self, rows.view, rows.plain.A, total, r)
+
+    def forms(self, data: DataForms) -> TraceMatrices:
+        found = self.scatter_forms(data)
+        return TraceMatrices(found.A, -1.0, shares=found.shares)
+
+
+@dataclass(frozen=True)
+class RatioGraph(NestedMethod, ShrinkingGraph):
+    """Base of the ratios tr(M'AM) / tr(M'BM)."""
+
+    exact = "r = 1"
+
+    def bind(self, data: Data, r: int) -> TraceRatio:
+        return trace_ratio(self, self.shrunk_scatters(data), r, ridge=self.ridge)
+
+    def forms(self, data: DataForms) -> RatioMatrices:
+        found = self.scatter_forms(data)
+        A, B, weights, shares = found.A, found.B, self.column_weights, found.shares
+        return RatioMatrices(A, B, -1.0, weights, ridge=self.ridge, shares=shares)
+
+
+Found = TypeVar("Found")
+# Of all pairs of rows, from which share on edges are many.
+_MANY = 1 / 32
+# Up to this many numbers (32 MiB) the differences of neighbours are kept.
+_KEPT = 2**22
+# Squared lengths of the edges, the heat, and the edges that it is the mean of.
+Squared: TypeAlias = tuple[Array, float, Integers]
+
+
+@dataclass(frozen=True, eq=False)
+class HeatedEdges:
+    """Edges whose weights exp(-||x_i - x_j||^2 / heat) move with the rows."""
+
+    W: csr_array
+    heat: float | str
+    _rows: list[tuple[Array, Squared]] = field(default_factory=list, init=False)
+    _last: list[tuple[Array, Array]] = field(default_factory=list, init=False)
+
+    @cached_property
+    def ends(self) -> tuple[Integers, Integers]:
+        """i and j of every edge."""
+        i, j = self._upper.tocoo().coords
+        return self._order[i], self._order[j]
+
+    @cached_property
+    def _order(self) -> Integers:
+        """Of the rows, in which the ends of edges are near one another."""
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+        return np.asarray(reverse_cuthill_mckee(self.W, symmetric_mode=True))
+
+    @cached_property
+    def _upper(self) -> csr_array:
+        from scipy.sparse import triu
+
+        return triu(self.W[self._order][:, self._order], format="csr")
+
+    @property
+    def many(self) -> bool:
+        """Whether sums over the edges take longer than products of all rows."""
+        return self._upper.nnz >= _MANY * len(self._upper.indptr) ** 2
+
+    def apart(self, weights: Array) -> EdgeLaplacian:
+        """The Laplacian of other weights of the edges."""
+        from scipy.sparse import csr_array
+
+        upper = self._upper
+        moved = csr_array((weights, upper.indices, upper.indptr), shape=upper.shape)
+        return EdgeLaplacian(moved, self._order)
+
+    @cached_property
+    def between(self) -> csr_array:
+        """Of every edge a row e_i - e_j."""
+        return differences(*self.ends, self.W.shape[0])
+
+    def along(self, X: Array, dX: Array) -> Array:
+        """How the weights change; the last direction's is kept, which more than one asks for."""
+        return _kept(self._last, dX, lambda: self._along(X, dX))
+
+    def _along(self, X: Array, dX: Array) -> Array:
+        squared, width, middle = _kept(self._rows, X, lambda: self._squares(X))
+        rate = self._summed(X, dX)
+        widens = 2.0 * float(rate[middle].mean()) if len(middle) else 0.0
+        rate *= -2.0 / width
+        rate += widens / width**2 * squared
+        rate *= self._upper.data
+        return rate
+
+    def _squares(self, X: Array) -> Squared:
+        squared = self._summed(X, X)
+        return (squared, *self._width(squared))
+
+    def back(self, X: Array, slopes: Array) -> Array:
+        """The derivative in X of the sum of slopes times weights, of every edge once."""
+        (i, j), (squared, width, middle) = self.ends, self._squares(X)
+        pull = slopes * self._upper.data / width
+        of_squares = -pull
+        of_squares[middle] += float(pull @ squared) / width / max(len(middle), 1)
+        found = np.zeros_like(X)
+        for some in few(np.arange(len(i)), X.shape[1]):
+            moves = 2.0 * of_squares[some, None] * (X[i[some]] - X[j[some]])
+            np.add.at(found, i[some], moves)
+            np.subtract.at(found, j[some], moves)
+        return found
+
+    def _summed(self, X: Array, other: Array) -> Array:
+        """<x_i - x_j, z_i - z_j> of every edge; of many by products of all rows."""
+        (i, j), n = self.ends, len(X)
+        found = np.empty(len(i))
+        if self.many:
+            X, other = (rows[self._order] for rows in (X, other))
+            X, other = X - X.mean(axis=0), other - other.mean(axis=0)  # large numbers would cancel
+            own, ones = np.einsum("ij,ij->i", X, other)[:, None], np.ones((n, 1))
+            left, right = np.hstack([X, other, own, ones]), np.hstack([-other, -X, ones, own]).T
+            for own_rows, others, edges, places in self._blocks:
+                products = left[own_rows] @ right[:, others]
+                np.take(products, places, out=found[edges], mode="clip")
+            return found
+        for some in few(np.arange(len(i)), X.shape[1]):
+            Z, there = (rows[i[some]] - rows[j[some]] for rows in (X, other))
+            found[some] = np.einsum("ij,ij->i", Z, there)
+        return found
+
+    @cached_property
+    def _blocks(self) -> list[tuple[slice, slice, slice, Integers]]:
+        """Rows, those their edges lead to, the edges, and where these stand among the pairs."""
+        (i, j), n, found = self._upper.tocoo().coords, self.W.shape[0], []
+        for rows in few(np.arange(n), n // 3):
+            a, b = int(rows[0]), int(rows[-1]) + 1
+            edges = slice(*np.searchsorted(i, [a, b]))  # they are in order
+            end = int(j[edges].max(initial=a)) + 1
+            places = (i[edges] - a) * np.intp(end - a) + (j[edges] - a)
+            found.append((slice(a, b), slice(a, end), edges, places))
+        return found
+
+    def _width(self, squared: Array) -> tuple[float, Integers]:
+        """heat, and the edges that it is the mean of."""
+        if self.heat != "median":
+            return float(self.heat), np.zeros(0, dtype=np.intp)
+        order, m = np.argsort(squared, kind="stable"), len(squared)
+        middle = order[(m - 1) // 2 : m // 2 + 1]
+        return float(squared[middle].mean()), middle
+
+
+def _kept(last: list[tuple[Array, Found]], of: Array, find: Callable[[], Found]) -> Found:
+    """What was found of this array last, or is now."""
+    if not last or last[0][0] is not of:
+        last[:] = [(of, find())]
+    return last[0][1]
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeLaplacian:
+    """D - W, of the weights of i < j, the rows in an order of their own."""
+
+    upper: csr_array
+    order: Integers
+
+    def __matmul__(self, Y: Array) -> Array:
+        Z, found = Y[self.order], np.empty_like(Y)
+        degrees = self.upper.sum(axis=1) + self.upper.sum(axis=0)
+        found[self.order] = degrees[:, None] * Z - self.upper @ Z - self.upper.T @ Z
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class MovingLaplacian:
+    """D - W, W moving."""
+
+    edges: HeatedEdges
+
+    def along(self, X: Array, dX: Array) -> WeightedSquares | EdgeLaplacian:
+        edges, rates = self.edges, self.edges.along(X, dX)
+        return edges.apart(rates) if edges.many else WeightedSquares(edges.between, rates)
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        i, j = self.edges.ends
+        return self.edges.back(X, np.einsum("ij,ij->i", Y[i] - Y[j], Z[i] - Z[j]))
+
+
+@dataclass(frozen=True, eq=False)
+class MovingDegrees:
+    """The diagonal of D, W moving."""
+
+    edges: HeatedEdges
+
+    def along(self, X: Array, dX: Array) -> Array:
+        (i, j), moves = self.edges.ends, self.edges.along(X, dX)
+        return np.asarray(np.bincount(i, moves, len(X)) + np.bincount(j, moves, len(X)))
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        i, j = self.edges.ends
+        products = np.einsum("ij,ij->i", Y, Z)
+        return self.edges.back(X, products[i] + products[j])
+
+
+@dataclass(frozen=True, eq=False)
+class MovingResiduals:
+    """(I - W)'(I - W) whose W, of the neighbours' weights, moves with the rows."""
+
+    W: csr_array
+    regularisation: float
+    _rows: list[tuple[Array, list[Neighbourhoods]]] = field(default_factory=list, init=False)
+
+    @cached_property
+    def _residuals(self) -> csr_array:
+        return residuals(self.W)
+
+    def _around(self, X: Array) -> Iterable[Neighbourhoods]:
+        """The neighbourhoods; few are kept for further directions."""
+        found = Neighbourhoods.of(self.W, X, self.regularisation)
+        if self.W.nnz * X.shape[1] > _KEPT:
+            return found
+        return _kept(self._rows, X, lambda: list(found))
+
+    def along(self, X: Array, dX: Array) -> SymmetricProduct:
+        from scipy.sparse import csr_array
+
+        W, rates = self.W, np.empty_like(self.W.data)
+        for some in self._around(X):
+            rates[some.entries] = -some.rates(dX)
+        return SymmetricProduct(self._residuals, csr_array((rates, W.indices, W.indptr), W.shape))
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        W, R = self.W, self._residuals
+        i, j = np.repeat(np.arange(len(X)), np.diff(W.indptr)), W.indices
+        pairs = ((R @ one, other) for one, other in ((Z, Y), (Y, Z)))
+        slopes = np.sum(
+            [-np.einsum("ij,ij->i", left[i], other[j]) for left, other in pairs], axis=0
+        )
+        found = np.zeros_like(X)
+        for some in self._around(X):
+            some.pull(slopes[some.entries], found)
+        return found
+
+
+def residuals(W: csr_array) -> csr_array:
+    """I - W."""
+    from scipy.sparse import eye_array
+
+    return (eye_array(W.shape[0]) - W).tocsr()
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Rows together that have as many neighbours: of v with Gv = 1 their weights are v / sum v.
+
+    Attributes
+    ----------
+    entries : ndarray of int (m, k)
+        Where their weights stand in W.data.
+    i, j : ndarray of int (m,), (m, k)
+    w : ndarray (m, k)
+    Z : ndarray (m, k, d)
+        x_j - x_i.
+    inverse : ndarray (m, k, k)
+        Of G, regularised.
+    """
+
+    entries: Integers
+    i: Integers
+    j: Integers
+    w: Array
+    Z: Array
+    inverse: Array
+    regularisation: float
+
+    @classmethod
+    def of(cls, W: csr_array, X: Array, regularisation: float) -> Iterator[Neighbourhoods]:
+        counts = np.diff(W.indptr)
+        for k in np.unique(counts):
+            for i in few(np.flatnonzero(counts == k), k * X.shape[1]):
+                entries = W.indptr[i, None] + np.arange(k)
+                j = W.indices[entries]
+                Z = X[j] - X[i, None]
+                G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
+                inverse = np.asarray(np.linalg.inv(G), dtype=np.float64)
+                yield cls(entries, i, j, W.data[entries], Z, inverse, regularisation)
+
+    @cached_property
+    def _left(self) -> Array:
+        """Z'w, as columns."""
+        return np.asarray(self.Z.transpose(0, 2, 1) @ self.w[:, :, None])
+
+    def rates(self, dX: Array) -> Array:
+        """How the weights change along dX: G dv = -dG w."""
+        Z, w, dZ = self.Z, self.w[:, :, None], dX[self.j] - dX[self.i, None]
+        traces = 2.0 * self.regularisation * np.einsum("ijk,ijk->i", Z, dZ)[:, None, None]
+        dGw = dZ @ self._left + Z @ (dZ.transpose(0, 2, 1) @ w) + traces * w
+        dv = -self.inverse @ dGw
+        return np.asarray((dv - w * dv.sum(axis=1, keepdims=True))[..., 0])
+
+    def pull(self, slopes: Array, found: Array) -> None:
+        """Add the derivative in X of the sum of slopes times weights."""
+        Z, w = self.Z, self.w
+        s = slopes - np.einsum("ij,ij->i", w, slopes)[:, None]
+        b = -self.inverse @ s[:, :, None]
+        ends = np.concatenate([self._left, Z.transpose(0, 2, 1) @ b], axis=2)
+        moves = np.concatenate([b, w[:, :, None]], axis=2) @ ends.transpose(0, 2, 1)
+        moves += 2.0 * self.regularisation * (w[:, None, :] @ b) * Z
+        np.add.at(found, self.j, moves)
+        np.subtract.at(found, self.i, moves.sum(axis=1))
+
+
+def laplacian(W: csr_array) -> csr_array:
+    """D - W, D the row sums of W."""
+    from scipy.sparse import diags_array
+
+    return (diags_array(W.sum(axis=1)) - W).tocsr()
+
+
+@dataclass(frozen=True)
+class LaplacianMethod(GraphMethod):
+    """Base of the methods of X'LX, L = D - W, D the row sums of W.
+
+    Parameters
+    ----------
+    graph : {"neighbours", "epsilon", "classes", "class-neighbours"} or sparse n x n matrix
+        "neighbours": the symmetrised k-nearest-neighbour graph; "epsilon": rows within that
+        distance; "classes": weight 1/n_k between two members of class k, from the labels y;
+        "class-neighbours": neighbours of the same class; or symmetric weights of the user's. Of
+        rows with weights an edge counts w_i w_j times.
+    heat : float or "median" or None
+        Weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared distance
+        of the graph's edges; None gives weight 1.
+    epsilon : float, optional
+        Distance of the epsilon graph.
+    """
+
+    of_spread = "X'DX"
+
+    heat: float | str | None = None
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        graph = self._graph()
+        for name in ("heat", "epsilon"):
+            object.__setattr__(self, name, getattr(graph, name))
+
+    def _graph(self) -> Graph:
+        return Graph(self.graph, self.neighbours, self.heat, self.epsilon)
+
+    def _weights(self, data: Data) -> csr_array:
+        W, weights = as_graph(self._graph(), data.samples, data.y), data.samples.weights
+        if weights is None:
+            return W
+        return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)  # W is symmetric
+
+    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
+        degrees = W.sum(axis=1)
+        if (shares := self._shares(degrees)) is not None:
+            rows = rows.about(shares)
+        if self.heat is None or not isinstance(self.graph, str):
+            A, B = rows.form(laplacian(W)), rows.form(degrees)
+            return PencilMatrices(A, B, -1.0, shares=shares)
+        if shares is not None or (self.graph == "class-neighbours" and self.heat == "median"):
+            raise UnknownError  # shares, and widths of each class, move too
+        edges = HeatedEdges(W, self.heat)
+        A, B = (
+            rows.form(laplacian(W), MovingLaplacian(edges)),
+            rows.form(degrees, MovingDegrees(edges)),
+        )
+        return PencilMatrices(A, B, -1.0)
+
+    def _shares(self, degrees: Array) -> Array | None:
+        """Of the rows in what is subtracted; None is their mean."""
+        return None
+
+    def _middle(self, rows: Samples, mean: Array, degrees: Array) -> tuple[Array, Array]:
+        """Where the rows are centred in X'DX, and the shares of the rows in it: at the mean."""
+        return mean, shares_of(rows)
+
+    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
+        rows = rows.in_memory()
+        degrees = W.sum(axis=1)
+        middle, shares = self._middle(rows, mean(rows), degrees)
+        A, B = graph_scatter(rows, W, middle, rest(rows, shares, middle))
+        squares = SumOfSquares(B, middle, degrees.sum())
+        return Scatters(A, squares, unrelated=1.0 - W.trace() / degrees.sum())
+
+    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
+        degrees = W.sum(axis=1)
+        rows = CentredRows.of(samples).distinct
+        about = rows.about(self._middle(samples, rows.mean, degrees)[0])
+        B = Form(about, about, degrees)
+        return WidePencil(about, Form(rows, rows, laplacian(W)), B, about.squares(degrees))

@@ -1,58 +1,345 @@
-"""Orthogonal independent component analysis, or projection pursuit."""
+"""Independent component analysis (ICA): orthogonal, and undercomplete (a product of experts)."""
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from operator import add
+from typing import Any
 
 import numpy as np
 
+from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.families.row_sum import InPieces, WhitenedColumns
-from ldr.objectives.families.terms import Exchangeable
-from ldr.objectives.families.white_projected import WhiteProjected
-from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import word
-from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.directions import SCREENED, screened
-from ldr.objectives.starts.sources import (
-    CONTRASTS,
-    Contrast,
-    ContrastPoint,
-    Cost,
-    heuristics,
-    heuristics_in_pieces,
-    sample_note,
+from ldr.objectives.families.composite import Exchangeable
+from ldr.objectives.families.projected import (
+    DenseRows,
+    ProjectedPoint,
+    WhiteProjected,
+    white_sample,
 )
-from ldr.solvers.manifolds import Array, Manifold, Stiefel
-from ldr.solvers.problem import Point, Preconditioner, once
-from ldr.solvers.records import dataclass, field
+from ldr.objectives.families.row_sum import (
+    SAMPLE_ROWS,
+    InPieces,
+    ProjectedTerm,
+    RowSum,
+    RowTerm,
+    WhitenedColumns,
+    added,
+)
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, word
+from ldr.objectives.problem import BoundObjective
+from ldr.objectives.starts import few_or_more, fourth_order_directions, oriented, random_points
+from ldr.objectives.statistics.sums import counted_rows
+from ldr.objectives.trials import inverse_in_pairs
+from ldr.solvers.linalg.eigen import symmetric_eigen
+from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
+from ldr.solvers.problem import Point, Preconditioner
+
+Function = Callable[[Array], Array]
+
+_FACTORS = 16  # of a product whose logarithm is taken
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """G with its first and second derivative, each elementwise; the second from y and G'(y).
+
+    `total` is the sums of the columns of G(y), where of many they cost less than all of it.
+    """
+
+    value: Function
+    first: Function
+    second: Callable[[Array, Array], Array]
+    total: Function | None = None
+
+    def of_gaussian(self) -> float:
+        """E G(nu), nu standard normal: the trapezoidal rule, exact to rounding for smooth G."""
+        step = 0.05
+        nu = np.arange(-14.0, 14.0 + step, step)
+        density = np.exp(-0.5 * nu**2) / math.sqrt(2.0 * math.pi)
+        return step * float(density @ self.value(nu))
+
+
+def _log_cosh(y: Array) -> Array:
+    """log cosh y, without overflow.
+
+    log1p would be ten times as slow, and of no use beside |y| and log 2.
+    """
+    size = np.abs(y)
+    rest = np.exp(-2.0 * size)
+    rest += 1.0
+    size += np.log(rest)
+    size -= math.log(2.0)
+    return size
+
+
+def _sum_of_log_cosh(y: Array) -> Array:
+    """A logarithm for each product of 16 rows of 1 + exp(-2|y|), which are at most 2^16."""
+    n, r = y.shape
+    whole = n - n % _FACTORS
+    rest = np.abs(y)
+    sizes = np.ones(n) @ rest
+    rest *= -2.0
+    np.exp(rest, out=rest)
+    rest += 1.0
+    products = np.multiply.reduce(rest[:whole].reshape(_FACTORS, -1, r))
+    logarithms = np.log(products).sum(axis=0) + np.log(rest[whole:]).sum(axis=0)
+    return np.asarray(sizes + logarithms - n * math.log(2.0))
+
+
+def _rest_of_square(y: Array, slope: Array) -> Array:
+    square = slope * slope
+    return np.subtract(1.0, square, out=square)
+
+
+LOG_COSH = Contrast(_log_cosh, np.tanh, _rest_of_square, _sum_of_log_cosh)
+KURTOSIS = Contrast(lambda y: 0.25 * y**4, lambda y: y**3, lambda y, slope: 3.0 * y**2)
+EXP = Contrast(
+    lambda y: -np.exp(-0.5 * y**2),
+    lambda y: y * np.exp(-0.5 * y**2),
+    lambda y, slope: (1.0 - y**2) * np.exp(-0.5 * y**2),
+)
+
+CONTRASTS = {"log cosh": LOG_COSH, "kurtosis": KURTOSIS, "exp": EXP}
+
+
+def hyperbolic_secant() -> Contrast:
+    """-log p(y) of p(y) = 1/(pi cosh y)."""
+    constant = math.log(math.pi)
+    return Contrast(
+        lambda y: constant + _log_cosh(y),
+        LOG_COSH.first,
+        LOG_COSH.second,
+        lambda y: len(y) * constant + _sum_of_log_cosh(y),
+    )
+
+
+def student(degrees: float) -> Contrast:
+    """-log p(y) of Student's t: (nu + 1)/2 log(1 + y^2/nu) and a constant."""
+    nu = degrees
+    constant = math.lgamma(nu / 2) - math.lgamma((nu + 1) / 2) + 0.5 * math.log(nu * math.pi)
+    return Contrast(
+        lambda y: constant + 0.5 * (nu + 1.0) * np.log1p(y**2 / nu),
+        lambda y: (nu + 1.0) * y / (nu + y**2),
+        lambda y, slope: (nu + 1.0) * (nu - y**2) / (nu + y**2) ** 2,
+    )
+
+
+Cost = Callable[[Array], Array]
+
+# Numbers that stay in the cache, where arrays are made of them and where there is one.
+_BLOCK, _ONE_BLOCK = 2**14, 2**16
+_STEPS = 30  # of the fixed point
+_SETTLED = 1e-6
+_DIRECTIONS, _ENTRIES = 30, 2**20  # random directions at most, and at most so many of all rows
+
+
+def deflated_directions(
+    X: Array, contrast: Contrast, cost: Cost, first: Array, r: int, w: Array | None = None
+) -> Array:
+    """r stationary directions of E G(m'x), one after another, each orthogonal to those before.
+
+    The fixed point m <- E[x g(m'x)] - E[g'(m'x)] m starts from all columns of `first` at once; the
+    end of least cost is kept.
+
+    Source: Hyvarinen 1999 (FastICA).
+    """
+    n = len(X) if w is None else w.sum()
+    found = np.empty((X.shape[1], 0))
+    for _ in range(r):
+        M, moving = _apart(first, found), np.arange(first.shape[1])
+        for _ in range(_STEPS):
+            Y = X @ M[:, moving]
+            slope = contrast.first(Y)
+            second = counted_rows(contrast.second(Y, slope), w).sum(axis=0)
+            new = _apart((X.T @ counted_rows(slope, w) - second * M[:, moving]) / n, found)
+            settled = 1.0 - np.abs(np.sum(new * M[:, moving], axis=0)) < _SETTLED
+            M[:, moving] = new
+            moving = moving[~settled]
+            if len(moving) == 0:
+                break
+        best = np.argmin(cost(ContrastPoint(X, M, contrast, w=w).value))
+        found = np.column_stack([found, M[:, best]])
+    return found
+
+
+def _apart(M: Array, found: Array) -> Array:
+    """The unit vectors of what is left of the columns of M off the orthonormal columns found."""
+    for _ in range(2):  # twice is enough
+        M = M - found @ (found.T @ M)
+        lengths = np.linalg.norm(M, axis=0)
+        gone = lengths < 1e-12
+        if gone.any():  # nothing is left: any direction off the others will do
+            rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
+            M = np.where(gone, rest[:, None], M)
+            lengths = np.where(gone, 1.0, lengths)
+        M = M / lengths
+    return M
+
+
+def heuristics(
+    X: Array, r: int, contrast: Contrast, cost: Cost, w: Array | None = None
+) -> dict[str, Callable[[], Array]]:
+    """FOBI and FastICA's deflation from it: of each the r directions m with the least cost.
+
+    The cost is a function of E G(m'x). Deflation starts from FOBI's directions and random ones,
+    fewer of them where rows or columns are many; of many rows with a sample of them.
+    """
+    directions = cache(partial(fourth_order_directions, X, w))
+
+    def costs(M: Array) -> Array:
+        return cost(ContrastPoint(X, M, contrast, w=w).value)
+
+    @cache
+    def known() -> Array:
+        return costs(directions())
+
+    def fobi(count: int = r) -> Array:
+        return _least(directions(), known(), count)
+
+    def deflation() -> Array:
+        some, v = white_sample(X, w)
+        axes, k = oriented(directions(), X, w), X.shape[1]
+        count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
+        drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
+        first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])
+        return deflated_directions(some, contrast, cost, first, r, v)
+
+    return {"fobi": fobi, "deflation": deflation}
+
+
+def _least(M: Array, costs: Array, count: int) -> Array:
+    """The columns of least cost."""
+    return np.ascontiguousarray(M[:, np.argsort(costs, kind="stable")[:count]])
+
+
+class ContrastPoint(ProjectedPoint):
+    """The r means E G(m_k'x) of rows of the total weight n, of which X are some or all.
+
+    The gradients of the means are the columns of E x g(m_k'x), their changes along V those of
+    E x g'(m_k'x) x'v_k.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        M: Array,
+        contrast: Contrast,
+        n: float | None = None,
+        w: Array | None = None,
+    ) -> None:
+        super().__init__(X, M)
+        self._contrast = contrast
+        self._w = w
+        self._n = n or (len(X) if w is None else w.sum())
+
+    @cached_property
+    def value(self) -> Any:
+        """A block at a time: what is made of it on the way stays in the cache."""
+        total: Any = 0.0
+        counts = np.ones(len(self.Y)) if self._w is None else self._w
+        many = self.Y.size > _BLOCK
+        of_equal = self._contrast.total if many and self._w is None else None
+        rows = max(1, (_ONE_BLOCK if of_equal else _BLOCK) // self.Y.shape[1])
+        for first in range(0, len(self.Y), rows):
+            Y = self.Y[first : first + rows]
+            if of_equal:
+                total = total + of_equal(Y)
+            else:
+                total = total + counts[first : first + rows] @ self._contrast.value(Y)
+        return total / self._n
+
+    @cached_property
+    def _first(self) -> Array:
+        return self._contrast.first(self.Y)
+
+    @property
+    def slope(self) -> Array:
+        return counted_rows(self._first, self._w) / self._n
+
+    @cached_property
+    def gradient(self) -> Array:
+        return self.X.T @ counted_rows(self._first, self._w) / self._n
+
+    @cached_property
+    def second(self) -> Array:
+        """g'(Y)/n, times the weights."""
+        second = counted_rows(self._contrast.second(self.Y, self._first), self._w)
+        second /= self._n
+        return second
+
+    def curvature(self, dY: Array) -> Array:
+        return self.second * dY
+
+    def hessian_vector(self, V: Array) -> Array:
+        dY = self.X @ V
+        dY *= self.second
+        return self.X.T @ dY
+
+
+def heuristics_in_pieces(
+    samples: Samples, columns: WhitenedColumns, r: int, contrast: Contrast, cost: Cost
+) -> dict[str, Callable[[], Array]]:
+    """FOBI by a pass over the rows and another for the costs; deflation of a sample of rows."""
+
+    def fobi() -> Array:
+        outer = samples.reduce(partial(_fourth_order, columns), add)
+        M = symmetric_eigen(outer / samples.weight)[1]
+        term = columns.term(partial(ContrastPoint, contrast=contrast, n=samples.weight))
+        means, _ = samples.reduce(partial(term.first, M), added)
+        return _least(M, cost(means), r)
+
+    def deflation() -> Array:
+        X, w = columns.sample(samples)
+        return heuristics(X, r, contrast, cost, w)["deflation"]()
+
+    return {"fobi": fobi, "deflation": deflation}
+
+
+def sample_note(samples: Samples) -> str:
+    return (
+        "the rows are read at every evaluation; other starts than FOBI are those of a random "
+        f"sample of {min(SAMPLE_ROWS, samples.n)} rows"
+    )
+
+
+def _fourth_order(columns: WhitenedColumns, piece: Samples) -> Array:
+    """The sum of |x|^2 x x' of white x."""
+    total = np.zeros((columns.W.shape[1], columns.W.shape[1]))
+    for X, w in columns.blocks(piece):
+        total += (counted_rows(X, w) * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
+    return total
+
 
 # Of the preconditioner, relative to the largest.
 _LEAST_CURVATURE = 1e-2
-# Of few rows, a point found among random ones is a start where its value is at least this share of
-# the best other start's: of 1,571 problems none ended at a lower value for it.
-_WORTH = 0.4
 
 
 @dataclass(frozen=True)
 class ICA(Objective):
-    """Find the least Gaussian directions: max sum_k (E G(m_k'x) - E G(nu))^2, M'M = I, x white.
+    r"""Independent component analysis (ICA), by FastICA's contrast.
+
+    .. math:: \max_{M'M=I} \sum_k \left(\mathrm{E}\, G(m_k'x) - \mathrm{E}\, G(\nu)\right)^2
 
     nu is standard normal. The square makes it FastICA's contrast, which finds sources with heavier
-    and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x =
-    C^{-1/2}(x - mean), P = M'C^{-1/2}, so that the columns of Y are uncorrelated, of variance 1.
-    The columns come in the order of their terms. The heuristic is FOBI; FastICA's deflation and, of
-    fewer directions than columns, the best of random ones after a few steps ("screened"; of few
-    rows only where it is not far worse than these) are the other default starts. Of many rows a run
-    on some of them comes first.
+    and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x is
+    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}, so that components are uncorrelated, of variance
+    1, in the order of their terms. The baseline is FOBI; the other default start is FastICA's
+    deflation from many directions at once. With many samples a run on some of them comes first.
 
-    Cost of an evaluation: time O(n d r), memory O(n d); of rows in a file or on a cluster a pass
-    over them, with memory for a piece, and these two are those of a random sample of rows.
+    Cost of an evaluation: time O(n d r), memory O(n d); for samples in a file or on a cluster a
+    pass over them, with memory for a chunk, and deflation is that of a random subset of samples.
 
-    Source: Hyvarinen 1999 (FastICA's contrast for several units).
+    Use it when features are mixtures of independent sources, at most one of which is Gaussian. Do
+    not use it for normal sources, which have no directions of their own.
+
+    Source: Hyvarinen 1999.
 
     Parameters
     ----------
@@ -63,15 +350,12 @@ class ICA(Objective):
 
     name = "ica"
     weighted = True
-    formula = "max sum_k (E G(m_k'x) - E G(nu))^2, x white"
-    source = "Hyvarinen 1999"
     sense = "max"
     baseline = "FOBI (fourth-order blind identification)"
     scale_free = True
     sparse = False
     transposed = False
     domain = "St"
-    arrays = Footprint(squares=11.0, rows=6.0)
 
     contrast: str = word("log cosh", CONTRASTS)
 
@@ -95,7 +379,6 @@ class ICA(Objective):
             contrast=contrast,
             gaussian=gaussian,
             heuristics=heuristics(X, r, contrast, cost, w),
-            screens=r < X.shape[1],  # of all directions none is missed
         )
 
 
@@ -104,13 +387,6 @@ def _pursuit_in_pieces(
 ) -> PursuitInPieces:
     columns = WhitenedColumns.of(samples, r)
     gaussian = contrast.of_gaussian()
-
-    def screened_sample() -> Array:
-        X, w = columns.sample(samples)
-        some = Pursuit(objective, (columns.view,), X, r, w=w, contrast=contrast, gaussian=gaussian)
-        return screened(some, X, w)
-
-    found = heuristics_in_pieces(samples, columns, r, contrast, cost)
     return PursuitInPieces(
         objective,
         (columns.view.noting(sample_note(samples)),),
@@ -118,7 +394,7 @@ def _pursuit_in_pieces(
         samples,
         columns.term(partial(ContrastPoint, contrast=contrast, n=samples.weight)),
         gaussian=gaussian,
-        heuristics={**found, SCREENED: screened_sample},
+        heuristics=heuristics_in_pieces(samples, columns, r, contrast, cost),
     )
 
 
@@ -134,7 +410,7 @@ class PursuitPoint(Point):
         self._means = means
         self._gaussian = gaussian
 
-    @once
+    @cached_property
     def _c(self) -> Array:
         return np.asarray(self._means.value - self._gaussian)
 
@@ -147,7 +423,7 @@ class PursuitPoint(Point):
         """Of each column to -f."""
         return self._c**2
 
-    @once
+    @cached_property
     def gradient(self) -> Array:
         return -2.0 * self._c * self._means.gradient
 
@@ -191,16 +467,6 @@ class Pursuit(Exchangeable, WhiteProjected):
     @cached_property
     def manifold(self) -> Manifold:  # type: ignore[override]
         return Stiefel(self.X.shape[1], self.r)
-
-    def starts(self) -> dict[str, Array]:
-        """Without the point found among random ones where others are far better already."""
-        found = super().starts()
-        # Of many rows a start is worth what a sample leads it to.
-        if SCREENED in found and self.leads:
-            values = {name: self.value(M) for name, M in found.items()}
-            if values[SCREENED] > _WORTH * min(values.values()):
-                del found[SCREENED]
-        return found
 
     def at(self, M: Array) -> ProjectedPursuitPoint:
         return ProjectedPursuitPoint(self._means(M), self.gaussian)
@@ -250,3 +516,238 @@ class PursuitInPieces(Exchangeable, InPieces):
 
     def contributions(self, M: Array) -> Array:
         return self.at(M).contributions
+
+
+EXPERTS = ("log cosh", "student-t")
+# Of the preconditioner.
+_LEAST_SOURCE_CURVATURE = 1e-2
+
+
+@dataclass(frozen=True)
+class UndercompleteICA(Objective):
+    r"""Undercomplete independent component analysis (ICA), by maximum likelihood.
+
+    .. math:: \min_M -\frac{1}{2} \log|M'M| - \frac{1}{n} \sum_{ik} \log p(m_k'x_i)
+
+    M is any d x r matrix: the sources need not be orthogonal, and their scales are fitted. x is
+    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}. Both experts have heavy tails: the sources found
+    are those with heavier tails than a Gaussian; for lighter tails see `ICA`. Components come in
+    the order of their terms. The baseline is FOBI; FastICA's deflation from many directions at once
+    and, with few features in memory, random directions are the other default starts. With many
+    samples a run on some of them comes first.
+
+    Cost of an evaluation: time O(n d r), memory O(n d); for samples in a file or on a cluster a
+    pass over them, with memory for a chunk, and deflation is that of a random subset of samples.
+
+    Use it for fewer sources than features, and a likelihood of them. Do not use it for all sources:
+    ica is faster.
+
+    Source: Porrill & Stone 1998; Welling, Zemel & Hinton 2004; Cunningham & Ghahramani 2015.
+
+    Parameters
+    ----------
+    expert : {"log cosh", "student-t"}
+        p(y) = 1/(pi cosh y), or Student's t.
+    degrees : float
+        Degrees of freedom of Student's t.
+    """
+
+    name = "uica"
+    weighted = True
+    sense = "min"
+    baseline = "FOBI (fourth-order blind identification)"
+    scale_free = True
+    sparse = False
+    transposed = False
+    domain = "R"
+
+    expert: str = word("log cosh", EXPERTS)
+    degrees: float = number(3.0, positive=True)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
+        if data.samples.in_pieces:
+            return _sum_of_experts(self, data.samples, r, expert)
+        rows = DenseRows.whitened(data, self)
+        return ProductOfExperts(
+            self,
+            (rows.view,),
+            rows.X,
+            r,
+            w=rows.weights,
+            expert=expert,
+            heuristics=heuristics(rows.X, r, expert, _own, rows.weights),
+        )
+
+
+def _own(means: Array) -> Array:
+    """The cost of a direction, its E G(m'x)."""
+    return means
+
+
+def _sum_of_experts(
+    objective: UndercompleteICA, samples: Samples, r: int, expert: Contrast
+) -> SumOfExperts:
+    columns = WhitenedColumns.of(samples, r)
+    contrasts = columns.term(partial(ContrastPoint, contrast=expert, n=samples.weight))
+    return SumOfExperts(
+        objective,
+        (columns.view.noting(sample_note(samples)),),
+        Euclidean(columns.W.shape[1], r),
+        samples,
+        ExpertsTerm(contrasts, samples.weight),
+        heuristics=heuristics_in_pieces(samples, columns, r, expert, _own),
+    )
+
+
+class LogVolume(Point):
+    """-1/2 log|S|, S = M'M: what keeps the experts, M'x of white x, from becoming the same.
+
+    Gradient -M S^{-1}; along V it changes by -(V - M S^{-1} dS) S^{-1}, dS = V'M + M'V.
+    """
+
+    def __init__(self, M: Array) -> None:
+        self.M = M
+        self._S = M.T @ M
+
+    @property
+    def value(self) -> float:
+        return -0.5 * float(np.linalg.slogdet(self._S)[1])
+
+    @cached_property
+    def gradient(self) -> Array:
+        return -self._over_S(self.M)
+
+    def hessian_vector(self, V: Array) -> Array:
+        dS = V.T @ self.M + self.M.T @ V
+        return -self._over_S(V + self.gradient @ dS)
+
+    def _over_S(self, A: Array) -> Array:
+        """A S^{-1}."""
+        return np.asarray(np.linalg.solve(self._S, A.T).T)
+
+
+class ExpertsPoint(Point):
+    """The experts' sum E sum_k G(y_k), G = -log p, and the volume."""
+
+    def __init__(self, experts: ContrastPoint) -> None:
+        self.M = M = experts.M
+        self._experts = experts
+        self._volume = LogVolume(M)
+
+    @cached_property
+    def value(self) -> float:
+        return float(self._experts.value.sum()) + self._volume.value
+
+    @cached_property
+    def gradient(self) -> Array:
+        return self._experts.gradient + self._volume.gradient
+
+    def hessian_vector(self, V: Array) -> Array:
+        return self._experts.hessian_vector(V) + self._volume.hessian_vector(V)
+
+    @property
+    def slope(self) -> Array:
+        """Of the experts."""
+        return self._experts.slope
+
+    def curvature(self, dY: Array) -> Array:
+        return self._experts.curvature(dY)
+
+
+class ByExpert(Exchangeable):
+    """Sources in the order of what each alone, without regard to the angles, adds to -f."""
+
+    @abstractmethod
+    def costs(self, M: Array) -> Array:
+        """E G(m_k'x) of each source."""
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        """Sources of variance one."""
+        k, r = self.manifold.shape
+        return Stiefel(k, r).random_point(rng)
+
+    def contributions(self, M: Array) -> Array:
+        return np.log(np.linalg.norm(M, axis=0)) - self.costs(M)
+
+
+@dataclass(frozen=True)
+class ProductOfExperts(ByExpert, WhiteProjected):
+    """Undercomplete ica on the Euclidean space of k x r matrices.
+
+    Parameters
+    ----------
+    expert : Contrast
+        -log p.
+    """
+
+    preconditioner_cost = 4
+
+    expert: Contrast = field(kw_only=True)
+
+    @cached_property
+    def manifold(self) -> Manifold:  # type: ignore[override]
+        return Euclidean(self.X.shape[1], self.r)
+
+    def starts(self) -> dict[str, Array]:
+        drawn = random_points(self, self.X, few_or_more(self.X.shape[1], 100), self.w)
+        return super().starts() | {f"random direction {k + 1}": M for k, M in enumerate(drawn)}
+
+    def at(self, M: Array) -> ExpertsPoint:
+        return ExpertsPoint(self._experts(M))
+
+    def _experts(self, M: Array) -> ContrastPoint:
+        return ContrastPoint(self.X, M, self.expert, w=self.w)
+
+    def preconditioner(self, M: Array) -> Preconditioner:
+        """The inverse of the Hessian where the y_k are independent, and of what is across M.
+
+        Along V = ME it is that of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, h_ij = E g'(y_j)
+        E y_i^2 and h_jj = E g'(y_j) y_j^2; v_j across M is multiplied by E g'(y_j) - 1/E y_j^2.
+
+        Source: Ablin, Cardoso and Gramfort 2018 (Picard).
+        """
+        experts = self._experts(M)
+        sizes, slopes = np.sum(M * M, axis=0), experts.second.sum(axis=0)
+        own = np.einsum("ij,ij,ij->j", experts.second, experts.Y, experts.Y)
+        within = inverse_in_pairs(slopes * sizes[:, None], _LEAST_SOURCE_CURVATURE)
+        along = np.maximum(own + 1.0, _LEAST_SOURCE_CURVATURE)
+        across = np.maximum(slopes - 1.0 / sizes, _LEAST_SOURCE_CURVATURE / sizes)
+
+        def apply(N: Array, U: Array) -> Array:
+            T = N.T @ U
+            rest = U - N @ np.linalg.solve(N.T @ N, T)
+            return rest / across + N @ (within(T) + np.diag(np.diag(T) / along))
+
+        return apply
+
+    def costs(self, M: Array) -> Array:
+        return np.asarray(self._experts(M).value)
+
+
+@dataclass(frozen=True)
+class ExpertsTerm(RowTerm):
+    """The experts' sum over rows, and their share of the weight n of the volume, which adds up."""
+
+    contrasts: ProjectedTerm
+    n: float
+
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
+        means, gradient = self.contrasts.first(M, rows)
+        share, volume = rows.weight / self.n, LogVolume(M)
+        return float(means.sum()) + share * volume.value, gradient + share * volume.gradient
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
+        share = rows.weight / self.n
+        return self.contrasts.second(M, V, rows) + share * LogVolume(M).hessian_vector(V)
+
+
+@dataclass(frozen=True)
+class SumOfExperts(ByExpert, RowSum):
+    """Undercomplete ica of rows that are read at every step."""
+
+    term: ExpertsTerm
+
+    def costs(self, M: Array) -> Array:
+        of_experts = partial(self.term.contrasts.first, M)
+        return np.asarray(self.samples.reduce(of_experts, added)[0])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from ldr.solvers.checks import number, real
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.records import dataclass
 
 
 def coefficient(value: object) -> float | None:

@@ -1,23 +1,56 @@
-"""Locality preserving projections: neighbours stay together."""
+"""Locality preserving and neighbourhood preserving projections (LPP, NPE)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.graph import OrthonormalGraph, RatioGraph, WhitenedGraph
-from ldr.objectives.families.laplacian import LaplacianMethod
-from ldr.objectives.parameters import word
+from ldr.objectives.families.matrices import PencilMatrices, RowForms
+from ldr.objectives.families.pencil import SumOfSquares
+from ldr.objectives.families.wide import WidePencil
+from ldr.objectives.graphs import (
+    GraphMethod,
+    LaplacianMethod,
+    MovingResiduals,
+    OrthonormalGraph,
+    RatioGraph,
+    Scatters,
+    WhitenedGraph,
+    given_weights,
+    lle_weights,
+    residuals,
+    rest,
+    shares_of,
+    within_classes,
+)
+from ldr.objectives.parameters import number, word
+from ldr.objectives.statistics import moments, reconstruction_scatter
+from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.products import CentredRows, Form, Squares, scaled_rows
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
 class LPP(WhitenedGraph, LaplacianMethod):
-    """Keep neighbours together: min sum_ij w_ij ||y_i - y_j||^2 / 2 subject to Y'DY = I.
+    r"""Locality preserving projections (LPP).
 
-    In M: min tr(M' B^{-1/2} A B^{-1/2} M) with A = X'LX, B = X'DX, L = D - W, D the row sums of W;
-    P = M'B^{-1/2}. Exact by the bottom generalised eigenvectors of (A, B).
+    .. math:: \min_{Y'DY=I} \frac{1}{2} \sum_{ij} w_{ij} \|y_i - y_j\|^2
+
+    In M: min tr(M'B^{-1/2} A B^{-1/2} M) with A = X'LX, B = X'DX, L = D - W, D the row sums of W; P
+    = M'B^{-1/2}. Exact by the bottom generalised eigenvectors of (A, B).
+
+    Use it to keep neighbours together, in components of unit variance. Do not use it with thousands
+    of features: it needs their scatter.
+
+    Source: He & Niyogi 2003; Kokiopoulou, Chen & Saad 2011.
 
     Parameters
     ----------
@@ -27,8 +60,6 @@ class LPP(WhitenedGraph, LaplacianMethod):
     """
 
     name = "lpp"
-    formula = "min tr(M'B^{-1/2} X'LX B^{-1/2} M), B = X'DX"
-    source = "He & Niyogi 2003; Kokiopoulou, Chen & Saad 2011"
     baseline = "bottom generalised eigenvectors of (X'LX, X'DX)"
 
     centre: str = word("mean", ("mean", "degree"))
@@ -45,29 +76,160 @@ class LPP(WhitenedGraph, LaplacianMethod):
 
 @dataclass(frozen=True)
 class OLPP(OrthonormalGraph, LaplacianMethod):
-    """Keep neighbours together: min sum_ij w_ij ||y_i - y_j||^2 / 2 = tr(M'X'LX M), M orthonormal.
+    r"""Orthogonal locality preserving projections (OLPP): LPP over orthonormal M.
 
-    L = D - W, D the row sums of W. With the class graph X'LX is S_W.
+    .. math:: \min_{M'M=I} \operatorname{tr}(M'X'LXM)
 
-    P = M'. Exact by the bottom eigenvectors, outside the directions in which nothing varies.
+    L = D - W, D the row sums of W. With the class graph X'LX is S_W. P = M'. Exact by the bottom
+    eigenvectors, outside the directions in which nothing varies.
+
+    Use it to keep neighbours together, with orthonormal directions. No scale is fixed, so
+    directions of small variance win; see orthogonal-lpp. Do not use it if some directions hardly
+    vary, as these come first: take orthogonal-lpp, or pca before it.
+
+    Source: Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011.
     """
 
     name = "olpp"
-    formula = "min tr(M'X'LX M)"
-    source = "Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011"
     baseline = "bottom eigenvectors of X'LX"
 
 
 @dataclass(frozen=True)
 class OrthogonalLPP(RatioGraph, LaplacianMethod):
-    """Keep neighbours together against the spread: min tr(M'X'LX M) / tr(M'X'DX M), M orthonormal.
+    r"""Orthogonal locality preserving projections (LPP): the trace ratio.
 
-    P = M'. The heuristic, the bottom generalised eigenvectors made orthonormal, minimises
-    tr((M'BM)^{-1} M'AM) instead and is optimal here for r = 1 only.
+    .. math:: \min_{M'M=I} \frac{\operatorname{tr}(M'X'LXM)}{\operatorname{tr}(M'X'DXM)}
+
+    L = D - W, D the row sums of W. P = M'. The baseline, the bottom generalised eigenvectors made
+    orthonormal, minimises tr((M'BM)^{-1} M'AM) instead and is optimal here for r = 1 only.
+
+    Use it to keep neighbours together relative to the spread, in an orthogonal projection. Do not
+    use it to unroll a curved sheet: a linear map cannot.
+
+    Source: Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012.
     """
 
     name = "orthogonal-lpp"
-    formula = "min tr(M'X'LX M) / tr(M'X'DX M)"
-    source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
     baseline = "orthonormalised generalised eigenvectors of (X'LX, X'DX)"
     sibling = "lpp"
+
+
+@dataclass(frozen=True)
+class ReconstructionMethod(GraphMethod):
+    """Base of the methods of X'(I - W)'(I - W)X, the rows of W summing to 1.
+
+    Parameters
+    ----------
+    graph : {"neighbours", "classes", "class-neighbours"} or sparse n x n matrix
+        "neighbours": the weights of locally linear embedding, which reconstruct each row from its
+        k nearest neighbours; "class-neighbours": from those of its class; "classes": 1/n_k
+        between two members of class k; or weights of the user's. Of rows with weights what is left
+        of each counts w_i times.
+    regularisation : float
+        Of the weights: this share of the trace of each row's local Gram matrix is added to its
+        diagonal.
+    """
+
+    of_spread = "X'X"
+
+    regularisation: float = number(1e-3)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.graph, str) and self.graph == "epsilon":
+            raise ArgumentError(
+                "graph='epsilon' has no reconstruction weights; expected 'neighbours', "
+                "'class-neighbours', 'classes' or a matrix"
+            )
+        super().__post_init__()
+
+    def _weights(self, data: Data) -> csr_array:
+        if not isinstance(self.graph, str):
+            return given_weights(self.graph, data.samples.n)
+
+        def weights(samples: Samples, k: int) -> csr_array:
+            return lle_weights(samples, k, self.regularisation)
+
+        if self.graph == "neighbours":
+            return weights(data.samples, self.neighbours)
+        return within_classes(weights, data.samples, data.y, self.neighbours)
+
+    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
+        moving = MovingResiduals(W, self.regularisation) if isinstance(self.graph, str) else None
+        return PencilMatrices(rows.form(Squares(residuals(W)), moving), rows.scatter(), -1.0)
+
+    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
+        rows = rows.in_memory()
+        stats = moments(rows)
+        shares = shares_of(rows)
+        A = reconstruction_scatter(rows, W, stats.mean, rest(rows, shares, stats.mean))
+        known = KnownScatter(stats.scatter, stats.n)
+        squares = SumOfSquares(stats.scatter, stats.mean, stats.n, scatter=known)
+        left = 1.0 + shares @ (W.multiply(W).sum(axis=1) - 2.0 * W.diagonal())  # ||I - W||^2 / n
+        return Scatters(A, squares, unrelated=left)
+
+    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
+        rows = CentredRows.of(samples).distinct
+        total, R = Form(rows, rows, rows.counts), residuals(W)
+        left = Squares(scaled_rows(R, np.sqrt(rows.counts)))
+        return WidePencil(rows, Form(rows, rows, left), total, rows.squares(rows.counts))
+
+
+@dataclass(frozen=True)
+class NPE(WhitenedGraph, ReconstructionMethod):
+    r"""Neighbourhood preserving embedding (NPE).
+
+    .. math:: \min_{Y'Y=I} \|(I - W)Y\|_F^2
+
+    In M: min tr(M'B^{-1/2} A B^{-1/2} M) with A = X'(I-W)'(I-W)X and B = X'X, W the weights of
+    locally linear embedding; P = M'B^{-1/2}. Exact by the bottom generalised eigenvectors.
+
+    Use it to keep each sample the same combination of its neighbours, in components of unit
+    variance: a linear version of locally linear embedding. Do not use it with more neighbours than
+    features: the weights are then not unique.
+
+    Source: He, Cai, Yan & Zhang 2005; Kokiopoulou, Chen & Saad 2011.
+    """
+
+    name = "npe"
+    baseline = "bottom generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
+
+
+@dataclass(frozen=True)
+class ONPP(OrthonormalGraph, ReconstructionMethod):
+    r"""Orthogonal neighbourhood preserving projections (ONPP): NPE over orthonormal M.
+
+    .. math:: \min_{M'M=I} \|(I - W)XM\|_F^2
+
+    W are the weights of locally linear embedding. With the class graph it is S_W. P = M'. Exact by
+    the bottom eigenvectors, outside the directions in which nothing varies.
+
+    Use it to keep each sample the same combination of its neighbours, with orthonormal directions.
+    Do not use it if some directions hardly vary, as these come first: take orthogonal-npe, or pca
+    before it.
+
+    Source: Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011.
+    """
+
+    name = "onpp"
+    baseline = "bottom eigenvectors of X'(I-W)'(I-W)X"
+
+
+@dataclass(frozen=True)
+class OrthogonalNPE(RatioGraph, ReconstructionMethod):
+    r"""Orthogonal neighbourhood preserving embedding (NPE): the trace ratio.
+
+    .. math:: \min_{M'M=I} \frac{\|(I - W)XM\|_F^2}{\|XM\|_F^2}
+
+    W are the weights of locally linear embedding. P = M'. The baseline, the bottom generalised
+    eigenvectors made orthonormal, minimises tr((M'BM)^{-1} M'AM) instead and is optimal here for r
+    = 1 only.
+
+    Use it to keep each sample the same combination of its neighbours, relative to the spread, in an
+    orthogonal projection. Do not use it to unroll a curved sheet: a linear map cannot.
+
+    Source: Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012.
+    """
+
+    name = "orthogonal-npe"
+    baseline = "orthonormalised generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
+    sibling = "npe"

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from ldr.objectives.data.change import Change
+from dataclasses import dataclass
+
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
-from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
-from ldr.objectives.families.trace import Trace, trace_where_varied
-from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
-from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.families.wide import of_lag
+from ldr.objectives.families.stated import StatedQuotient, StatedTrace
+from ldr.objectives.families.trace_ratio import NestedMethod
+from ldr.objectives.families.wide import WidePencil, of_lag
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole, word
-from ldr.objectives.statistics import lagged_moments
-from ldr.objectives.statistics.pairs import count_pairs
-from ldr.objectives.view import Compact
+from ldr.objectives.statistics.time import count_pairs
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -35,7 +29,6 @@ class LaggedMethod(Objective):
     needs = (Need.TIME_ORDER,)
     weighted = True
     from_sums = True
-    arrays = Footprint(squares=12.0)
 
     lag: int = whole(1, 1)
 
@@ -45,24 +38,15 @@ class LaggedMethod(Objective):
 
 
 @dataclass(frozen=True)
-class AutocorrelationMethod(Shrinking, LaggedMethod):
+class AutocorrelationMethod(StatedQuotient, LaggedMethod):
     """Base of the methods of S_lag against the covariance C."""
 
     stacks = True
-    arrays = Footprint(squares=16.0, products=True)
+    products = "optimum"
+    cancels = 1.0
 
-    def covariances(self, data: Data) -> RowPencil[Pencil]:
-        """(S_lag, C) of the rows in any coordinates."""
-
-        compact = self.compact(data.samples)
-
-        def pencil(change: Change) -> Pencil:
-            stats = lagged_moments(change(compact.rows), self.lag)
-            C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
-            return Pencil(stats.lagged, C, 1.0)
-
-        wide = of_lag(data.samples, self.lag) if data.samples.wide else None
-        return self.shrunk(RowPencil(compact, pencil, "the covariance", wide=wide))
+    def wide(self, data: Data) -> WidePencil:
+        return of_lag(data.samples, self.lag)
 
     def autocorrelations(self, r: int) -> int:
         """How many are added up, of r factors."""
@@ -81,24 +65,27 @@ class AutocorrelationMethod(Shrinking, LaggedMethod):
 
 @dataclass(frozen=True)
 class MAF(NestedMethod, AutocorrelationMethod):
-    """Find what stays correlated in time: max tr(M'S_lag M) / tr(M'CM) over orthonormal M.
+    r"""Orthogonal maximum autocorrelation factors (MAF): the trace ratio.
 
-    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
-    P = M'. The heuristic is the orthonormalised generalised eigenvectors of (S_lag, C).
+    .. math:: \max_{M'M=I} \frac{\operatorname{tr}(M'S_{\text{lag}} M)}{\operatorname{tr}(M'CM)}
+
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, samples in time
+    order. P = M'. The baseline is the orthonormalised generalised eigenvectors of (S_lag, C).
+
+    Use it when samples are in time or space order, for directions that stay correlated from one
+    sample to the next, however little they vary. Do not use it for uncorrelated factors, each with
+    its own autocorrelation: take classical-maf.
+
+    Source: Larsen 2002; Cunningham & Ghahramani 2015, 3.1.5.
     """
 
     name = "maf"
-    formula = "max tr(M'S_lag M) / tr(M'CM)"
-    source = "Larsen 2002; Cunningham & Ghahramani 2015, 3.1.5"
     baseline = "orthonormalised generalised eigenvectors of (S_lag, C)"
     exact = "r = 1"
     sibling = "classical-maf"
 
     def autocorrelations(self, r: int) -> int:
         return 1  # the ratio is their mean
-
-    def bind(self, data: Data, r: int) -> TraceRatio:
-        return trace_ratio(self, self.covariances(data), r, ridge=self.ridge)
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         both = self.autocovariances(data)
@@ -107,60 +94,71 @@ class MAF(NestedMethod, AutocorrelationMethod):
 
 @dataclass(frozen=True)
 class ClassicalMAF(AutocorrelationMethod):
-    """Find what stays correlated in time: max tr((M'CM)^{-1} M'S_lag M), factors uncorrelated.
+    r"""Maximum autocorrelation factors (MAF).
 
-    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
-    In the whitened variable max tr(M'C^{-1/2} S_lag C^{-1/2} M), P = M'C^{-1/2}; exact by the top
-    generalised eigenvectors of (S_lag, C).
+    .. math:: \max_M \operatorname{tr}\left((M'CM)^{-1} M'S_{\text{lag}} M\right)
+
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, samples in time
+    order. In the whitened variable max tr(M'C^{-1/2} S_lag C^{-1/2} M), P = M'C^{-1/2}; exact by
+    the top generalised eigenvectors of (S_lag, C).
+
+    Use it for the textbook's maximum autocorrelation factors, which are uncorrelated but not
+    orthogonal. Do not use it if distances in the projection are to mean what they mean in X: take
+    maf.
+
+    Source: Switzer & Green 1984; Larsen 2002.
     """
 
     name = "classical-maf"
-    formula = "max tr(M'C^{-1/2} S_lag C^{-1/2} M)"
-    source = "Switzer & Green 1984; Larsen 2002"
     baseline = "top generalised eigenvectors of (S_lag, C)"
     transposed = False
     exact = "yes"
     scale_free = True
-
-    def bind(self, data: Data, r: int) -> Trace:
-        return whitened_trace(self, self.covariances(data), r, ridge=self.ridge)
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         return PencilMatrices(*self.autocovariances(data), ridge=self.ridge)
 
 
 @dataclass(frozen=True)
-class Autocovariance(LaggedMethod):
-    """Find what covaries with its own past: max tr(M'S_lag M) over orthonormal M.
+class Autocovariance(StatedTrace, LaggedMethod):
+    r"""Largest autocovariance.
 
-    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, rows in time order. P = M'.
+    .. math:: \max_{M'M=I} \operatorname{tr}(M'S_{\text{lag}} M)
+
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, samples in time order. P = M'.
     Exact by the top eigenvectors of S_lag, which may be indefinite: a direction in which nothing
     varies is better than one that covaries negatively.
+
+    Use it when samples are in time order, for what varies much and persists; maf is its counterpart
+    that does not depend on how much a direction varies. Do not use it for features in different
+    units: those of large variance win.
+
+    Source: Cunningham & Ghahramani 2015, 3.1.5.
     """
 
     name = "autocovariance"
-    formula = "max tr(M'S_lag M)"
-    source = "Cunningham & Ghahramani 2015, 3.1.5"
     baseline = "top eigenvectors of S_lag"
     exact = "yes"
-
-    def bind(self, data: Data, r: int) -> Trace:
-        compact = Compact.of(data.samples, room=r)
-        stats = lagged_moments(compact.rows, self.lag)
-        view = compact.view_of(stats)
-        return Trace(self, (view,), stats.lagged, r)
 
     def matrices(self, data: DataSums) -> TraceMatrices:
         return TraceMatrices(data.rows.lagged(self.lag))
 
 
 @dataclass(frozen=True)
-class SquaredDifference(LaggedMethod):
-    """Find what changes least (or most) over a lag: min tr(M'(C - S_lag)M) over orthonormal M.
+class SquaredDifference(StatedTrace, LaggedMethod):
+    r"""Least or largest squared difference over a lag.
+
+    .. math:: \min_{M'M=I} \operatorname{tr}(M'(C - S_{\text{lag}})M)
 
     With S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n, both of the centred X, it is
     half the mean squared change over the lag, but for the ends of the series: the discrete analogue
-    of slow feature analysis. P = M'. Exact by the extreme eigenvectors of C - S_lag.
+    of slow feature analysis. P = M'. Exact by the extreme eigenvectors of C - S_lag. It is a
+    maximum with extreme="max".
+
+    Use it when samples are in time order, for the largest, or the smallest, changes over a lag. Do
+    not use it to find what is slow: features of small variance win; take sfa with whiten=True.
+
+    Source: Cunningham & Ghahramani 2015, 3.1.5 and 3.1.6.
 
     Parameters
     ----------
@@ -169,8 +167,6 @@ class SquaredDifference(LaggedMethod):
     """
 
     name = "squared-difference"
-    formula = "min (or max) tr(M'(C - S_lag)M)"
-    source = "Cunningham & Ghahramani 2015, 3.1.5 and 3.1.6"
     baseline = "extreme eigenvectors of C - S_lag"
     exact = "yes"
 
@@ -179,15 +175,6 @@ class SquaredDifference(LaggedMethod):
     @property
     def sense(self) -> str:  # type: ignore[override]
         return self.extreme
-
-    def bind(self, data: Data, r: int) -> Trace:
-        compact = Compact.of(data.samples, room=r if self.extreme == "max" else 0)
-        stats = lagged_moments(compact.rows, self.lag)
-        view = compact.view_of(stats)
-        A = stats.scatter / stats.n - stats.lagged
-        if self.extreme == "max":
-            return Trace(self, (view,), A, r)
-        return trace_where_varied(self, view, A, stats.scatter, r, is_square=False)
 
     def matrices(self, data: DataSums) -> TraceMatrices:
         S, C = self.autocovariances(data)

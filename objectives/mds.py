@@ -4,46 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.finite import check_squares
-from ldr.objectives.data.footprint import Footprint
+from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pairwise import Change, Pairwise, WeightedPairsPoint, kept_of_pairs
+from ldr.objectives.families.pairwise import Change, Pairwise, WeightedPairsPoint, in_batches
 from ldr.objectives.families.projected import DenseRows, ProjectedPoint
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.kernels import centred_gram, weighted_centre
+from ldr.objectives.kernel import centred_gram, weighted_centre
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.directions import principal_directions
+from ldr.objectives.starts import principal_directions
 from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.sizes import typical_length
-from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.statistics.sums import typical_length, weighted
 from ldr.objectives.view import Compact, HalfSquaredDistances, View
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
 
 
 @dataclass(frozen=True)
 class MDS(Objective):
-    """Keep the distances large: max sum_ij ||M'(x_i - x_j)||^2 over orthonormal M.
+    r"""Multidimensional scaling (MDS) of samples, by a linear map.
 
-    It is 2 n^2 tr(M'CM): the span, and the scores up to an orthogonal matrix, are those of PCA.
-    P = M'.
+    .. math:: \max_{M'M=I} \sum_{ij} \|M'(x_i - x_j)\|^2
+
+    It is 2 n^2 tr(M'CM): the span, and the scores up to an orthogonal matrix, are those of pca. P =
+    M'.
+
+    Use it to keep inner products of the samples. Among linear maps the answer is that of pca. Do
+    not use it if only distances are known: take mds-distances or, if distances are not Euclidean,
+    mds-stress.
+
+    Source: Torgerson 1952; Cunningham & Ghahramani 2015, 3.1.2.
     """
 
     name = "mds"
     weighted = True
-    formula = "max sum_ij ||M'(x_i - x_j)||^2 = 2 n^2 tr(M'CM)"
-    source = "Torgerson 1952; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "max"
     baseline = "top eigenvectors of the covariance"
     exact = "yes"
@@ -62,29 +65,32 @@ class MDS(Objective):
 
 @dataclass(frozen=True)
 class DistanceMDS(Objective):
-    """Classical multidimensional scaling of distances: X is the n x n matrix of d(i, j).
+    r"""Classical multidimensional scaling (MDS) of a distance matrix.
 
-    B = -1/2 J D2 J with D2 the squared distances and J = I - 11'/n is the Gram matrix of the
-    centred points if the distances are Euclidean; negative eigenvalues, which say that they are
-    not, are counted in the notes. M spans its top eigenvectors, max 2n tr(M'BM), the sum of squared
-    distances of the scores. P = (M'BM)^{-1/2} M' is applied to -D2/2, so that `transform` gives the
-    scores B M (M'BM)^{-1/2} of the points and, from their distances to the n points, of new ones.
-    Weights W = diag(w) take W^{1/2} H'(-D2/2)H W^{1/2}, H = I - w1'/N, for B and N for n.
+    .. math:: \max_{M'M=I} 2n \operatorname{tr}(M'BM), \quad B = -\frac{1}{2} J D^{(2)} J
 
-    Source: Torgerson 1952; Gower 1968 for new points.
+    X is the n x n matrix of distances d(i, j), D^(2) their squares, J = I - 11'/n. B is the Gram
+    matrix of the centred points if the distances are Euclidean; its negative eigenvalues, which
+    show that they are not, are counted in the notes. M spans the top eigenvectors of B; the value
+    is the sum of squared distances of the scores. P = (M'BM)^{-1/2} M' is applied to -D^(2)/2, so
+    that `transform` gives the scores B M (M'BM)^{-1/2} of the points and, from their distances to
+    the n points, of new ones. Weights W = diag(w) take W^{1/2} H'(-D^(2)/2)H W^{1/2}, H = I -
+    w1'/N, for B and N for n.
+
+    Use it when there are no samples, only the distances between them. Do not use it if the samples
+    are known: there is no map from features to coordinates; take mds or mds-stress.
+
+    Source: Torgerson 1952; Gower 1968 (new points).
     """
 
     name = "mds-distances"
     weighted = by_place = True
-    formula = "max 2n tr(M'BM), B = -J D2 J / 2"
-    source = "Torgerson 1952; Gower 1968"
     sense = "max"
     needs = (Need.DISTANCES,)
     baseline = "top eigenvectors of B"
     sparse = False
     transposed = False
     exact = "yes"
-    arrays = Footprint(squares=6.0)
 
     def bind(self, data: Data, r: int) -> ClassicalScaling:
         features = HalfSquaredDistances()
@@ -166,14 +172,21 @@ _KEPT = 2**25
 
 @dataclass(frozen=True)
 class MDSStress(Objective):
-    """Keep every distance: min sum_ij w_ij (d_ij - ||M'(x_i - x_j)||)^2 over subspaces.
+    r"""Metric multidimensional scaling (MDS) by least stress, with a linear map.
 
-    d_ij = ||x_i - x_j||; w_ij = 1, or 1/d_ij for Sammon's mapping (his stress is this divided by
-    sum_ij d_ij). Where two projected points coincide their distance has a kink, therefore every
-    distance t, of rows and of projected points alike, is taken as sqrt(t^2 + e^2): a projection
+    .. math:: \min_{M'M=I} \sum_{ij} w_{ij} \left(\|x_i - x_j\| - \|M'(x_i - x_j)\|\right)^2
+
+    w_ij = 1, or 1/||x_i - x_j|| for Sammon's mapping (his stress is this divided by the sum of the
+    distances). Where two projected points coincide their distance has a kink, therefore every
+    distance t, of samples and of projected points alike, is taken as sqrt(t^2 + e^2): a projection
     that keeps all of them still has stress 0. P = M'. There are local optima in general. An
     evaluation takes O(n^2 r) time, after O(n^2 d) once. Memory is n^2 numbers, or O(n (d + r)) for
     n > 5792, where the O(n^2 d) are spent at each evaluation.
+
+    Use it to keep the distances themselves, as closely as r dimensions allow. Do not use it with
+    many samples: each evaluation visits all pairs.
+
+    Source: Kruskal 1964; Sammon 1969; Cunningham & Ghahramani 2015, 3.1.2.
 
     Parameters
     ----------
@@ -185,19 +198,12 @@ class MDSStress(Objective):
 
     name = "mds-stress"
     weighted = by_pairs = True
-    formula = "min sum_ij w_ij (||x_i - x_j|| - ||M'(x_i - x_j)||)^2"
-    source = "Kruskal 1964; Sammon 1969; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "min"
     baseline = "pca"
     sparse = False
 
     weights: str = word("none", WEIGHTS)
     epsilon: float = number(1e-3, positive=True)
-
-    def footprint(self, data: Data) -> Footprint:
-        kept = data.samples.n_known and data.samples.n**2 <= _KEPT
-        pairs = (1.2 if kept else 0.0) + kept_of_pairs(data, 1.3)
-        return Footprint(squares=4.0, rows=4.0, pairs=pairs)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if data.samples.in_pieces:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.families.composite import weighted_sum
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import as_objective
@@ -14,7 +15,6 @@ from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
 from ldr.solvers.trust_region import TrustRegion
 
 # Random M whose median value is the typical one.
@@ -43,7 +43,7 @@ class Normalised(Objective):
                 "only a smooth objective can be normalised: add the penalty to what is normalised"
             )
         kept = ("source", "views", "needs", "baseline", "domain", "exact", "transposed", "sparse")
-        for attribute in (*kept, "scale_free", "weighted", "any_views", "arrays"):
+        for attribute in (*kept, "scale_free", "weighted", "any_views", "products"):
             object.__setattr__(self, attribute, getattr(inner, attribute))
         object.__setattr__(self, "sense", "min")
         object.__setattr__(self, "name", f"normalised {inner.name}")
@@ -55,11 +55,11 @@ class Normalised(Objective):
     def largest_r(self, data: Data) -> int:
         return self.objective.largest_r(data)
 
-    def footprint(self, data: Data) -> Footprint:
-        return self.objective.footprint(data)
+    def order(self, data: Data) -> int:
+        return self.objective.order(data)
 
     def seen(self, data: Data) -> Data:
-        return data.everywhere(self.arrays)
+        return data.everywhere() if self.products == "optimum" else data
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         bound = self.objective.bind(self.seen(data), r)

@@ -5,27 +5,34 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from ldr.objectives import docstrings
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.footprint import Footprint
+from ldr.objectives.data.memory import check_memory
 from ldr.objectives.l1 import L1, coefficient
-from ldr.objectives.parameters import Need, complete_docstring, keep_parameters, need_named
+from ldr.objectives.parameters import Need, keep_parameters, need_named
 from ldr.objectives.problem import BoundObjective
-from ldr.solvers.brief import Brief
-from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.pickles import OF_ANOTHER
-from ldr.solvers.records import dataclass
+from ldr.solvers.checks import Brief
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.pickles import Pickled
 
 if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
 
 # What a method can match without a remainder, where the rows are few.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
+# Square arrays that a method has at once: matrices, factors and eigenvectors.
+_ARRAYS = 8
+_FEWER_COLUMNS = (
+    "leave out columns, or take a method of few directions of sparse rows by itself, in no sum, "
+    "without a penalty and not normalised (pca, lda, maf, pls)"
+)
+_FEWER_ROWS = "give fewer rows, or landmarks= or components= where there are such"
 
 
-class Objective(Brief, ABC):
+class Objective(Brief, Pickled, ABC):
     """What a projection should preserve. Subclasses are frozen dataclasses of their parameters.
 
     Attributes
@@ -33,7 +40,7 @@ class Objective(Brief, ABC):
     name, aliases : str, tuple of str
         Its name in the registry, and others that it is known by.
     formula, source : str
-        What is optimised, and where it comes from.
+        What is optimised, and where it comes from: as the docstring has them, if it does.
     sense : {"min", "max"}
         Of the value that is reported; solvers always minimise.
     views, any_views : int, bool
@@ -68,13 +75,15 @@ class Objective(Brief, ABC):
     scale_free, stacks, by_size : bool
         Whether the projection is the same whatever the units of the columns (without a ridge), many
         problems are solved as stacks of their matrices, numbers of directions count by their sizes.
-    arrays : Footprint
-        What it holds in memory at once.
+    products : str
+        Whether it makes no array of columns x columns of sparse rows with very many columns, as
+        products with the rows serve: "" (it makes one), "optimum" (they find an optimum and tell
+        what is near it) or "everywhere" (at every M).
     """
 
     name: ClassVar[str]
-    formula: ClassVar[str]
-    source: ClassVar[str]
+    formula: ClassVar[str] = ""
+    source: ClassVar[str] = ""
     sense: ClassVar[str]
     baseline: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -99,27 +108,16 @@ class Objective(Brief, ABC):
     scale_free: ClassVar[bool] = False
     stacks: ClassVar[bool] = False
     by_size: ClassVar[bool] = False
-    arrays: ClassVar[Footprint] = Footprint()
+    products: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if isinstance(needs := vars(cls).get("needs"), tuple):
             cls.needs = tuple(need_named(name) for name in needs)
-        complete_docstring(cls)
+        docstrings.complete(cls)
 
     def __post_init__(self) -> None:
         keep_parameters(self)
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        """As the pickled parameters make it, with what this version knows of the method."""
-        vars(self).update(state)
-        if not is_dataclass(self):
-            return
-        own = {each.name: state[each.name] for each in fields(self) if each.name in state}
-        try:
-            type(self).__init__(self, **own)
-        except TypeError as error:
-            raise DataError(f"a pickled {type(self).__name__}: {error}; {OF_ANOTHER}") from error
 
     def largest_r(self, data: Data) -> int:
         """The most dimensions to ask for: the columns of the narrowest view."""
@@ -141,14 +139,18 @@ class Objective(Brief, ABC):
             f"looks at other rows{ridge}"
         ]
 
-    def footprint(self, data: Data) -> Footprint:
-        """What it holds in memory of these data at once."""
-        return self.arrays
+    def order(self, data: Data) -> int:
+        """Of the largest square arrays that it makes of these data: columns, rows, or neither."""
+        if self.products and any(view.wide for view in data.views):
+            return 0
+        return sum(min(view.n, view.d) if view.n_known else view.d for view in data.views)
 
-    def afford(self, data: Data) -> None:
-        """Refuse data of which it would hold more than there is memory for, with a way out."""
-        data = self.seen(data)
-        self.footprint(data).afford(self.name, data.views)
+    def check_memory(self, data: Data) -> None:
+        """Refuse data whose square arrays would not fit into memory, with a way out."""
+        order = self.order(self.seen(data))
+        of_rows = any(view.n_known and order == view.n and order != view.d for view in data.views)
+        what = f"{self.name}, with {_ARRAYS} arrays of {order} x {order} numbers,"
+        check_memory(_ARRAYS * 8.0 * order**2, what, _FEWER_ROWS if of_rows else _FEWER_COLUMNS)
 
     def seen(self, data: Data) -> Data:
         """The data as its problem is made of them."""
@@ -157,7 +159,7 @@ class Objective(Brief, ABC):
     def in_memory(self, data: Data) -> Data:
         """The data with all rows in memory, and memory for what is made of them there."""
         data = data.in_memory()
-        self.afford(data)
+        self.check_memory(data)
         return data
 
     @abstractmethod
@@ -293,7 +295,7 @@ class Sum(Objective):
             "missing": alone and first.missing,
             "sparse": all(part.sparse for part in parts),
             "weighted": all(part.weighted for part in parts),
-            "arrays": next((p.arrays for p in parts if p.arrays.near), first.arrays),
+            "products": max((part.products for part in parts), key="optimum".__eq__),
         }
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)
@@ -323,15 +325,15 @@ class Sum(Objective):
 
     def seen(self, data: Data) -> Data:
         alone = len(self.terms) == 1 and self.penalty is None
-        return data if alone else data.everywhere(self.arrays)
+        return data.everywhere() if self.products == "optimum" and not alone else data
 
-    def afford(self, data: Data) -> None:
+    def check_memory(self, data: Data) -> None:
         for _, part in self.terms:
-            part.afford(self.seen(data))
+            part.check_memory(self.seen(data))
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem on the terms' common manifold, in their common coordinates."""
-        from ldr.objectives.families.weighted_sum import weighted_sum
+        from ldr.objectives.families.composite import weighted_sum
 
         bounds = [part.bind(self.seen(data), r) for _, part in self.terms]
         weights = [weight for weight, _ in self.terms]

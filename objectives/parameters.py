@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Callable, Collection
 from dataclasses import field, fields, is_dataclass
 from enum import StrEnum
@@ -100,35 +98,3 @@ def keep_parameters(owner: object) -> None:
     for each in fields(owner):
         if _CHECK in each.metadata:
             each.metadata[_CHECK](owner, each.name)
-
-
-_SECTION = re.compile(r"^Parameters\n-+\n((?:.+\n?|\n(?=[ ]))*)", re.MULTILINE)
-_ENTRY = re.compile(r"^(\w[\w, ]*) :.*\n?(?:[ ]+.*\n?)*", re.MULTILINE)
-
-
-def described(text: str | None) -> dict[str, str]:
-    """The entries of a docstring's parameters; several may share one."""
-    section = _SECTION.search(inspect.cleandoc(text or ""))
-    entries = _ENTRY.finditer(section[1]) if section else ()
-    return {name: each[0].rstrip() for each in entries for name in each[1].split(", ")}
-
-
-def complete_docstring(cls: type) -> None:
-    """Put into the docstring of a class its source, and the parameters that its bases describe."""
-    if not vars(cls).get("__doc__"):
-        return
-    text = inspect.cleandoc(cls.__doc__ or "")
-    merged: dict[str, str] = {}
-    for documented in (*(base.__doc__ for base in reversed(cls.__bases__)), text):
-        merged.update(described(documented))
-    for name in inspect.get_annotations(cls):  # those of the bases first, as of the fields
-        if name in merged:
-            merged[name] = merged.pop(name)
-    found = _SECTION.search(text)
-    before, after = (text[: found.start()], text[found.end() :]) if found else (text, "")
-    source = vars(cls).get("source", "")
-    if isinstance(source, str) and source and "Source:" not in before:
-        before = f"{before.rstrip()}\n\nSource: {source}."
-    section = ("Parameters", "----------", *dict.fromkeys(merged.values())) if merged else ()
-    parts = (before.rstrip(), "\n".join(section), after.strip())
-    cls.__doc__ = "\n\n".join(part for part in parts if part) + "\n"

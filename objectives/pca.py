@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.matrices import DataSums, DeterminantMatrix, TraceMatrices
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Objective
@@ -18,11 +18,9 @@ from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.view import Compact, Range, View
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.eigen import top_eigenvectors
-from ldr.solvers.linalg.lengths import power_of_two
+from ldr.solvers.linalg.eigen import power_of_two, top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
-from ldr.solvers.records import dataclass, field
 
 
 class LogDeterminantPoint(Point):
@@ -132,22 +130,28 @@ class PrincipalMethod(Objective):
 
 @dataclass(frozen=True)
 class PCA(PrincipalMethod):
-    """Reconstruct the data from r coordinates: min sum_i ||x_i - MM'x_i||^2.
+    r"""Principal component analysis (PCA).
+
+    .. math:: \min_{M'M=I} \sum_i \|x_i - MM'x_i\|^2
 
     With C = X'X/n of the centred X this is n (tr C - tr(M'CM)), so the r leading eigenvectors of C
     are the global optimum. P = M'.
+
+    Use it for a first look at any data, and as a step before another method. Divide features in
+    different units by their standard deviations first. Do not use it to find what labels, a
+    response or time explain: the directions of largest variance need not be those that matter. One
+    corrupt sample can turn the result: take robust-pca.
+
+    Source: Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1.
     """
 
     name = "pca"
     weighted = True
     stacks = True
-    formula = "min sum ||x - MM'x||^2"
-    source = "Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"
 
-    def footprint(self, data: Data) -> Footprint:
-        by_products = CovarianceOperator.worthwhile(data.samples, 1)
-        return Footprint(0.0, 0.0, products=True) if by_products else self.arrays
+    def order(self, data: Data) -> int:
+        return 0 if CovarianceOperator.worthwhile(data.samples, 1) else super().order(data)
 
     def bind(self, data: Data, r: int) -> Trace:
         if CovarianceOperator.worthwhile(data.samples, r):
@@ -167,18 +171,24 @@ class PCA(PrincipalMethod):
 
 @dataclass(frozen=True)
 class LogDetPCA(PrincipalMethod):
-    """Keep the most information of normal data: max log|M'CM| over subspaces.
+    r"""Log-determinant principal component analysis (PCA).
 
-    Twice the entropy of the projection, up to a constant: the mutual information of it and x under
-    vanishing noise. The eigenvalues of M'CM interlace with those of C, so the r leading
-    eigenvectors of C, pca's, are the global optimum. Where C is singular, M is restricted to its
-    range. P = M'. O(nd^2) time once, then O(d^2 r) an evaluation.
+    .. math:: \max_{M'M=I} \log |M'CM|
+
+    Twice the entropy of the projection of normal data, up to a constant: the mutual information of
+    it and x under vanishing noise. The eigenvalues of M'CM interlace with those of C, so the r
+    leading eigenvectors of C, those of pca, are the global optimum. Where C is singular, M is
+    restricted to its range. P = M'. O(nd^2) time once, then O(d^2 r) an evaluation.
+
+    Use it as pca, where the volume (the entropy of normal data) is to be kept, not the sum of
+    variances. Do not use it to find other directions than pca: the optimum is the same, the value
+    is another.
+
+    Source: Linsker 1988; Burges 2010, 3.
     """
 
     name = "log-det-pca"
     weighted = True
-    formula = "max log|M'CM|"
-    source = "Linsker 1988; Burges 2010, 3"
     sense = "max"
 
     def bind(self, data: Data, r: int) -> LogDeterminant:

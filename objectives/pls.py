@@ -4,45 +4,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ldr.objectives.coordinates import Axes, Subspace, signs
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.matrices import DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiTrace, multi_trace
-from ldr.objectives.families.regression import Fit, Regression
 from ldr.objectives.families.wide_pairs import leading_pairs
-from ldr.objectives.kernels import as_response
+from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
 from ldr.objectives.prediction import LinearPredictor, Outputs, PairedViews
 from ldr.objectives.problem import Fitted, check_dimension
+from ldr.objectives.regression import Fit, Regression
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.view import Compact, View, noted
-from ldr.solvers.linalg.lengths import power_of_two
+from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
 
 
 @dataclass(frozen=True)
 class PLS(Objective):
-    """Covary two views: max tr(Ma'Xa'Xb Mb) over orthonormal Ma and Mb.
+    r"""Partial least squares (PLS) of two views, by singular value decomposition.
 
-    Pa = Ma', Pb = Mb'. Exact by the leading singular vectors of Xa'Xb of the centred views. Of
-    three views or more it is maxdiff times the number of rows, which is not.
+    .. math:: \max_{M_a'M_a = M_b'M_b = I} \operatorname{tr}(M_a'X_a'X_b M_b)
+
+    P_a = M_a', P_b = M_b'. Exact by the leading singular vectors of X_a'X_b of the centred views.
+    Of three views or more it is maxdiff times the number of samples, which is not exact.
+
+    Use it for two views and directions of large covariance: unlike cca it ignores directions that
+    hardly vary, and needs no inverse. Do not use it if the relation is of interest and not the
+    variance: take classical-cca.
 
     Source: Wold 1975; Bookstein 1994 (singular value decomposition).
     """
 
     name = "pls"
     weighted = True
-    formula = "max tr(Ma'Xa'Xb Mb)"
-    source = "Wold 1975; Bookstein 1994"
     sense = "max"
     views = 2
     any_views = True
@@ -53,7 +56,7 @@ class PLS(Objective):
     exact = "yes"
     from_sums = True
     stacks = True
-    arrays = Footprint(squares=4.5, span=3.0, products=True)
+    products = "optimum"
 
     def bind(self, data: Data, r: int) -> Bilinear | MultiTrace:
         if len(data.views) > 2:
@@ -85,17 +88,25 @@ EXPLAINED = 1e-13
 
 @dataclass(frozen=True)
 class PLSRegression(Objective):
-    """Predict from r weights: min ||Y - XM||_F^2 over the M in the span of w_1 .. w_r.
+    r"""Partial least squares (PLS) regression.
+
+    .. math:: \min_M \|Y - XM\|_F^2, \quad M \in \operatorname{span}(w_1, \dots, w_r)
 
     w_k maximises ||w'X'Y|| among unit vectors whose scores Xw are uncorrelated with the earlier
-    ones (simpls), or does so of what the earlier scores leave of X (nipals). M (d x q) are the
+    ones (simpls), or does so with X deflated by the earlier scores (nipals). M (d x q) are the
     coefficients on the centred data; P has the weights with which the scores are uncorrelated and
     of unit variance. The scores U of Y are those that predict it best: the least ||Y - UQ'||_F, of
-    least norm, with the regression Q of Y on the scores. `parameters["vip"]` is the importance of
-    each column of X, whose mean square is 1: sqrt(d sum_k s_k w_jk^2 / sum_k s_k), s_k what score k
-    explains of ||Y||^2. Columns of X and of Y in different units should be standardised. Once the
-    response is explained, further weights are of principal components of what is left of X, and the
-    coefficients stay.
+    least norm, with the regression Q of Y on the scores. `parameters["vip"]` is the variable
+    importance of each feature, whose mean square is 1: sqrt(d sum_k s_k w_jk^2 / sum_k s_k), s_k
+    the part of ||Y||^2 that score k explains. Features of X and of Y in different units should be
+    standardised. Once the response is explained, further weights are principal components of the
+    deflated X, and the coefficients stay.
+
+    Use it as principal-components-regression, with directions that covary with the responses: many
+    collinear features, and few samples. Do not use it if the response does not depend linearly on
+    X: take sir or sdr.
+
+    Source: de Jong 1993 (SIMPLS); Wold 1975 (NIPALS).
 
     Parameters
     ----------
@@ -106,8 +117,6 @@ class PLSRegression(Objective):
 
     name = "pls-regression"
     weighted = True
-    formula = "min ||Y - XM||^2, M in the span of w_1 .. w_r, each max ||w'X'Y||"
-    source = "de Jong 1993 (SIMPLS); Wold 1975 (NIPALS)"
     sense = "min"
     needs = (Need.RESPONSE,)
     predicts = "response"
@@ -116,7 +125,6 @@ class PLSRegression(Objective):
     domain = "R"
     exact = "yes"
     from_sums = True
-    arrays = Footprint(squares=12.0)
     latent = True
 
     algorithm: str = word("simpls", ("simpls", "nipals"))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.coordinates import Coordinates, inverse_root
-from ldr.objectives.data.cells import Cells, Given
+from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics import ClassMoments, JointMoments, class_moments
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True, eq=False)

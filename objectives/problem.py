@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -17,7 +18,6 @@ from ldr.objectives.view import View
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, polar_factor
 from ldr.solvers.problem import Problem
-from ldr.solvers.records import dataclass, field
 from ldr.solvers.run import Run
 from ldr.solvers.solver import AnySolver
 
@@ -38,7 +38,7 @@ class Stated(Protocol):
     def transposed(self) -> bool: ...
     @property
     def relative_improvement(self) -> bool: ...
-    def afford(self, data: Data) -> None: ...
+    def check_memory(self, data: Data) -> None: ...
     def bind(self, data: Data, r: int) -> BoundObjective: ...
 
 

@@ -1,11 +1,10 @@
-"""Every method by its name, and as a table; which there are, `__init__` says."""
+"""Every method by its name, and as a table."""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -14,22 +13,21 @@ from pathlib import Path
 
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.records import dataclass
-
-# The module of each method's class, by the class's name.
-PAGES: dict[str, str] = {}
 
 
-def stated(file: str) -> dict[str, str]:
-    """The names that a file imports for type checkers, and the modules that they are from."""
-    blocks = ast.parse(Path(file).read_text("utf-8")).body
-    imports = (line for block in blocks if isinstance(block, ast.If) for line in block.body)
+def _pages() -> dict[str, str]:
+    """The module of each method's class, by the class's name, as `__init__.pyi` lists them."""
+    listed = Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+    imports = ast.parse(listed.partition("# isort: on")[0]).body
     return {
-        alias.name: str(line.module)
+        alias.name: f"ldr.objectives.{line.module}"
         for line in imports
         if isinstance(line, ast.ImportFrom)
         for alias in line.names
     }
+
+
+PAGES = _pages()
 
 
 @cache
@@ -112,7 +110,7 @@ def named(name: str, **parameters: object) -> Objective:
         known_names = sorted({*REGISTRY, *_by_alias()})
         raise ArgumentError(f"unknown objective {name!r}: {nearest_names(name, known_names)}")
     if not parameters:
-        return _plain(cls)
+        return cls()
     known: list[str] = [field.name for field in fields(cls)] if is_dataclass(cls) else []
     for parameter in parameters:
         if parameter not in known:
@@ -121,12 +119,6 @@ def named(name: str, **parameters: object) -> Objective:
                 f"objective {name!r} has no parameter {parameter!r}; it has: {listed}"
             )
     return cls(**parameters)
-
-
-@cache
-def _plain(cls: type[Objective]) -> Objective:
-    """The method as it is by default; it is frozen, and serves all."""
-    return cls()
 
 
 COLUMNS = ("name", "formula", "manifold", "sense", "exact", "baseline", "needs", "source")
@@ -140,7 +132,7 @@ class Entry:
     ----------
     name, formula, manifold, sense, baseline, needs, source : str
     summary : str
-        What it does, in half a line.
+        Its full name.
     exact : str
         When the baseline is the global optimum: "yes", "no" or a condition.
     """
@@ -166,7 +158,7 @@ class Entry:
             objective.baseline,
             ", ".join(objective.needs) or "-",
             objective.source,
-            re.split(r"[:.;]", (getdoc(objective) or "").partition("\n")[0])[0],
+            (getdoc(objective) or "").partition("\n")[0].removesuffix("."),
         )
 
 

@@ -1,24 +1,363 @@
-"""Regression: least squares, with a penalty on the coefficients, on principal components."""
+"""Regressions: least squares, ridge, lasso, principal components, reduced rank."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Axes, Scaling, signs
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.regression import Regression, regression
+from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.kernels import as_response
+from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
+from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need, number
-from ldr.objectives.prediction import Outputs, Regressed
-from ldr.objectives.statistics import joint_moments
-from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.view import Compact
-from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field
+from ldr.objectives.parameters import Need, number, word
+from ldr.objectives.prediction import LinearPredictor, Outputs, Regressed
+from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
+from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.view import Compact, View, check_varies
+from ldr.solvers.checks import LARGEST
+from ldr.solvers.deadline import decomposing
+from ldr.solvers.linalg.eigen import (
+    graded_qr,
+    graded_svd,
+    is_graded,
+    power_of_two,
+    top_eigenvectors,
+)
+from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
+from ldr.solvers.manifolds.orthonormal import thin_svd
+from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
+from ldr.solvers.problem import Point
+
+# Of a sum of products over the rows, relative to the sizes of what is multiplied.
+_ROUNDINGS = 8
+
+# See `Regression.rounding`.
+Rounding = Callable[[Array, float], float]
+
+
+class RegressionPoint(Point):
+    """f = constant + ||T - ZM||^2 + ridge ||M||^2 + lasso ||M||_1.
+
+    At a zero of M, the lasso's gradient is the subgradient of least size.
+    """
+
+    def __init__(self, problem: Regression, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self.residual = problem.T - problem.Z @ M
+
+    @cached_property
+    def value(self) -> float:
+        problem, M = self._problem, self.M
+        fit = problem.constant + float(np.vdot(self.residual, self.residual))
+        root = math.sqrt(problem.ridge) * M  # no square of coefficients that no ridge counts
+        return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
+
+    @cached_property
+    def gradient(self) -> Array:
+        problem = self._problem
+        smooth = -2.0 * problem.Z.T @ self.residual + 2.0 * problem.ridge * self.M
+        at_zero = np.sign(smooth) * np.maximum(np.abs(smooth) - problem.lasso, 0.0)
+        return np.where(self.M == 0, at_zero, smooth + problem.lasso * np.sign(self.M))
+
+    def hessian_vector(self, V: Array) -> Array:
+        problem = self._problem
+        return 2.0 * (problem.Z.T @ (problem.Z @ V) + problem.ridge * V)
+
+
+@dataclass(frozen=True)
+class Regression(BoundObjective):
+    """Linear regression with a ridge or a lasso penalty, on R^{k x q}.
+
+    Parameters
+    ----------
+    Z : ndarray (m, k)
+        Rows with the Gram matrix of the centred inputs.
+    T : ndarray (m, q)
+        Outputs in the same rows; what they leave out of the outputs' sum of squares is `constant`.
+    r : int
+        Rows of the map.
+    inverse : ndarray (k, k), optional
+        Of a Z that has one.
+    restricted : bool
+        Whether there may be more in the directions that the coordinates leave out.
+    rounding : callable, optional
+        Of the fitted values ZM and the sum of squares that they leave: by how much the rounding of
+        the data may move that. Of no use with a lasso.
+
+    Z and T are divided by powers of two, and the coefficients have the unit that belongs to them:
+    whatever the units of the data, the solver's numbers are about 1.
+    """
+
+    Z: Array
+    T: Array
+    r: int
+    constant: float = 0.0
+    ridge: float = 0.0
+    lasso: float = 0.0
+    inverse: Array | None = field(default=None, kw_only=True)
+    restricted: bool = field(default=False, kw_only=True)
+    outputs: Outputs = field(kw_only=True)
+    rounding: Rounding | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        inputs, outputs = power_of_two(self.Z), power_of_two(self.T)
+        (view,) = self.views
+        vars(self).update(
+            views=(replace(view, coordinates=Scaling(outputs / inputs, view.coordinates)),),
+            Z=self.Z / inputs,
+            T=self.T / outputs,
+            constant=self.constant / outputs**2,
+            ridge=min(self.ridge / inputs**2, LARGEST**2),
+            lasso=min(self.lasso / inputs / outputs, LARGEST**2),
+            inverse=None if self.inverse is None else inputs * self.inverse,
+            unit=outputs**2,
+        )
+
+    @cached_property
+    def manifold(self) -> Euclidean:  # type: ignore[override]
+        return Euclidean(self.Z.shape[1], self.T.shape[1])
+
+    @property
+    def baseline_exact(self) -> bool:
+        return not self.has_corners
+
+    @property
+    def has_corners(self) -> bool:
+        return self.lasso > 0
+
+    def at(self, M: Array) -> RegressionPoint:
+        return RegressionPoint(self, M)
+
+    @cached_property
+    def _singular(self) -> tuple[Array, Array, Array]:
+        with decomposing(min(self.Z.shape)):
+            return graded_svd(self.Z) if is_graded(self.Z.T) else scipy.linalg.svd(self.Z, False)
+
+    @property
+    def _there(self) -> npt.NDArray[np.bool_]:
+        """Which singular values are not zero."""
+        s = self._singular[1]
+        rounding = 0.0 if self.inverse is not None else max(self.Z.shape) * np.finfo(float).eps
+        return s > rounding * s[0]
+
+    def baseline(self) -> Array:
+        """Least squares of least norm, with the ridge if there is one."""
+        if self.inverse is not None and self.ridge == 0:
+            return self.inverse @ self.T
+        U, s, Vt = self._singular
+        shrunk = np.where(self._there, s, 0.0) / np.where(self._there, s**2 + self.ridge, 1.0)
+        return Vt.T @ (shrunk[:, None] * (U.T @ self.T))
+
+    def closed_form(self) -> Array | None:
+        return self.baseline() if self.lasso == 0 else None
+
+    def specialist(self) -> CoordinateDescent:
+        return CoordinateDescent()
+
+    def maps(self, M: Array) -> tuple[Array, ...]:
+        """The r leading rows of S V' from the SVD [I; M'] = U S V': the outputs' part is zero.
+
+        In these r coordinates the inputs stand as they do beside their predictions [x, xM].
+        """
+        coefficients = self.lift(M)[0]
+        d = len(coefficients)
+        U, s, _ = np.linalg.svd(coefficients, full_matrices=False)
+        if self.r > U.shape[1]:  # any orthonormal completion: the prediction is blind to it
+            U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
+        scale = np.ones(self.r)
+        scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
+        P = scale[:, None] * U[:, : self.r].T
+        return (signs(P)[:, None] * P,)
+
+    def predictors(
+        self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[LinearPredictor, ...]:
+        """By all coefficients, whatever r."""
+        coefficients = self.lift(M)[0]
+        return (self.outputs.predictor(coefficients.T, np.eye(coefficients.shape[1])),)
+
+    def _rounding(self, M: Array) -> float:
+        """What the rounding of the data's sums of products can change of the value at M."""
+        sizes = np.linalg.norm(self.Z, axis=0) @ np.abs(M) + np.linalg.norm(self.T, axis=0)
+        return _ROUNDINGS * float(np.finfo(float).eps) * float(sizes @ sizes)
+
+    def certificate(self, M: Array) -> Certificate:
+        """What the normal equations leave of the gap; for the lasso, that to the dual value."""
+        point = self.at(M)
+        if self.lasso == 0:
+            assert self.rounding is not None
+            fitted = self.Z @ M
+            rest = self.constant + float(np.vdot(point.residual, point.residual))
+            rounding = self.rounding(math.sqrt(self.unit) * fitted, self.unit * rest) / self.unit
+            gap = self._above_optimum(point) + rounding
+        else:
+            slopes = 2.0 * np.abs(self.Z.T @ point.residual).max(axis=0)
+            theta = point.residual * (self.lasso / np.maximum(slopes, self.lasso))
+            left = self.T - theta
+            dual = float(np.vdot(self.T, self.T) - np.vdot(left, left)) + self.constant
+            gap = point.value - dual + self._rounding(M)
+        gap = max(0.0, gap)
+        if gap <= 1e-9 * max(float(np.vdot(self.T, self.T)) + self.constant, 1e-300):
+            kind, message = "global", "the objective is convex and the gap is zero"
+        else:
+            kind, message = "bound", "the objective is convex: the optimum is this near"
+        found = Certificate(kind, gap * self.unit, message)
+        return found.restricted_to(str(self.span)) if self.restricted else found
+
+    def _above_optimum(self, point: RegressionPoint) -> float:
+        """f(M) - f* = g'H^{-1}g of the quadratic f, with the gradient -2g and the Hessian 2H."""
+        if self.inverse is not None and self.ridge == 0:
+            return float(np.vdot(point.residual, point.residual))
+        U, s, Vt = self._singular
+        g = s[:, None] * (U.T @ point.residual) - self.ridge * (Vt @ point.M)
+        there = self._there
+        roots = np.sqrt(s[there] ** 2 + self.ridge)
+        return float(np.sum((g[there] / roots[:, None]) ** 2))
+
+
+def regression(
+    objective: Stated, data: Data, r: int, *, ridge: float = 0.0, lasso: float = 0.0
+) -> Regression:
+    """Inputs X and outputs y, both centred, as a Regression.
+
+    Without a lasso the coefficients lie in the span of the rows, so n < d costs n x n only. With
+    one they do not, and for n < d the rows themselves are used.
+    """
+    samples = data.samples
+    outputs = Samples(as_response(data.y, samples.n), None, "y", marks=samples.marks)
+    compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
+    if lasso > 0 and samples.n < samples.d:
+        return _of_rows(objective, data, outputs, r, lasso)
+    fit = Fit.of(compact, outputs, "the covariance")
+    of_y = Outputs.of(data.y, fit.stats.mean_b)
+    if lasso > 0:
+        if fit.Z.shape[1] == samples.d:
+            Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
+        elif not (samples.stored or samples.is_sparse):  # rows know more than their sums
+            return _of_rows(objective, data, outputs, r, lasso)
+        else:  # the penalty is on the columns themselves, those that add nothing too
+            stats = joint_moments(compact.rows, outputs)
+            scatter = KnownScatter(stats.scatter_aa, stats.n)
+            Z, T = _square_root(stats.scatter_aa, stats.scatter_ab)
+            view, left = compact.view(stats.mean_a, scatter), _left(stats, T)
+        return Regression(objective, (view,), Z, T, r, left, lasso=lasso, outputs=of_y)
+    return Regression(
+        objective,
+        (fit.view,),
+        fit.Z,
+        fit.T,
+        r,
+        fit.left,
+        ridge,
+        inverse=fit.inverse,
+        restricted=fit.restricted,
+        outputs=of_y,
+        rounding=fit.rounding,
+    )
+
+
+def _inputs(stats: JointMoments) -> tuple[SumOfSquares]:
+    scatter = KnownScatter(stats.scatter_aa, stats.n)
+    return (SumOfSquares(stats.scatter_aa, stats.mean_a, stats.n, scatter=scatter),)
+
+
+def _left(stats: JointMoments, T: Array) -> float:
+    """Of the outputs' sum of squares, without T's."""
+    return max(0.0, float(stats.scatter_bb.trace()) - float(np.vdot(T, T)))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Inputs and outputs as a regression sees them: X = QZ and Y = QT + what is orthogonal to Q.
+
+    Attributes
+    ----------
+    view : View
+        Of the coefficients M of Z.
+    whitened : Whitened
+        The inputs, in whose whitened coordinates the rows are Q.
+    stats : JointMoments
+        Of inputs, changed as `whitened` says, and outputs.
+    """
+
+    view: View
+    whitened: Whitened
+    stats: JointMoments
+
+    @classmethod
+    def of(cls, inputs: Compact, outputs: Samples, what: str) -> Fit:
+        stats, (whitened,) = whiten(
+            lambda change: joint_moments(change(inputs.rows), outputs),
+            _inputs,
+            Unwhitened.of(inputs, what, 0.0, outputs),
+        )
+        whole = inputs.view(whitened.mean, whitened.scatter).within(whitened)
+        return cls(replace(whole, coordinates=whitened.coordinates.outer), whitened, stats)
+
+    @property
+    def Z(self) -> Array:
+        return self.whitened.coordinates.inverse
+
+    @property
+    def inverse(self) -> Array:
+        """Of Z."""
+        return self.whitened.coordinates.W
+
+    @property
+    def T(self) -> Array:
+        return self.whitened.rows(self.stats.scatter_ab)
+
+    @property
+    def left(self) -> float:
+        """Of the outputs' sum of squares, without T's."""
+        return _left(self.stats, self.T)
+
+    @property
+    def restricted(self) -> bool:
+        """See `Regression`."""
+        return self.whitened.outside is not None
+
+    def rounding(self, fitted: Array, rest: float) -> float:
+        """See `Regression.rounding`."""
+        stats = self.stats
+        sizes = np.sqrt(np.diag(stats.scatter_bb) + stats.n * stats.mean_b**2)
+        return self.whitened.doubt_of_fit(fitted, sizes, rest)
+
+
+def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
+    """Z with Z'Z the Gram matrix and T with Z'T the cross products, k rows for any n."""
+    check_varies(gram, "the covariance")
+    scale = np.sqrt(np.diag(gram))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = scipy.linalg.eigh(gram / scale / scale[:, None])
+    kept = values > len(gram) * np.finfo(float).eps * values[-1]
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    return (roots * vectors * scale[:, None]).T, (vectors / roots).T @ (cross / scale[:, None])
+
+
+def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: float) -> Regression:
+    X, Y = data.samples.dense_if_few(), outputs.dense()
+    w = data.samples.weights
+    mean, mean_y = np.average(X, 0, w), np.average(Y, 0, w)
+    of_y = Outputs.of(data.y, mean_y)
+    view = View(mean, scatter=RowScatter(data.samples, mean))
+    rows = weighted(X - mean, w), weighted(Y - mean_y, w)
+    return Regression(objective, (view,), *rows, r, lasso=lasso, outputs=of_y)
 
 
 class LinearRegression(Objective):
@@ -30,7 +369,6 @@ class LinearRegression(Objective):
     predicts = "response"
     transposed = False
     domain = "R"
-    arrays = Footprint(squares=12.0)
 
 
 @dataclass(frozen=True)
@@ -43,22 +381,26 @@ class PenalisedRegression(LinearRegression):
         In units of the sum of squared residuals, penalty >= 0.
     """
 
-    arrays = Footprint(squares=15.0)
-
     penalty: float = number(1.0, power=2)
 
 
 @dataclass(frozen=True)
 class LeastSquares(LinearRegression):
-    """Predict the response: min ||Y - XM||_F^2; where X'X is singular, the M of least norm.
+    r"""Least squares regression.
 
-    M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
-    S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
+    .. math:: \min_M \|Y - XM\|_F^2
+
+    M (d x q) are the coefficients on the centred data, whatever r; where X'X is singular, those of
+    least norm. P holds the r leading rows of S V' from the SVD [I; M'] = U S V', of inputs and
+    predictions together; for r = d they are all.
+
+    Use it to predict one or several responses, where the projection is the prediction. Do not use
+    it with nearly as many features as samples: take ridge-regression.
+
+    Source: Legendre 1805; Cunningham & Ghahramani 2015, 3.2.
     """
 
     name = "least-squares"
-    formula = "min ||Y - XM||^2"
-    source = "Legendre 1805; Cunningham & Ghahramani 2015, 3.2"
     baseline = "least squares"
     exact = "yes"
     from_sums = True
@@ -69,15 +411,21 @@ class LeastSquares(LinearRegression):
 
 @dataclass(frozen=True)
 class RidgeRegression(PenalisedRegression):
-    """Predict the response with small coefficients: min ||Y - XM||_F^2 + penalty ||M||_F^2.
+    r"""Ridge regression.
 
-    M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
-    S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
+    .. math:: \min_M \|Y - XM\|_F^2 + \lambda \|M\|_F^2
+
+    lambda is `penalty`. M (d x q) are the coefficients on the centred data, whatever r. P holds the
+    r leading rows of S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r
+    = d they are all.
+
+    Use it as least-squares, where features are nearly collinear or samples are few. Do not use it
+    to leave out features that do not matter: take lasso.
+
+    Source: Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2.
     """
 
     name = "ridge-regression"
-    formula = "min ||Y - XM||^2 + penalty ||M||^2"
-    source = "Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2"
     baseline = "closed form"
     exact = "yes"
     from_sums = True
@@ -88,20 +436,23 @@ class RidgeRegression(PenalisedRegression):
 
 @dataclass(frozen=True)
 class Lasso(PenalisedRegression):
-    """Predict the response from few columns: min ||Y - XM||_F^2 + penalty sum |m_ij|.
+    r"""Least absolute shrinkage and selection operator (lasso).
 
-    Solved by coordinate descent, certified by the duality gap.
+    .. math:: \min_M \|Y - XM\|_F^2 + \lambda \sum_{ij} |m_{ij}|
 
-    M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
-    S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
+    lambda is `penalty`. Solved by coordinate descent, certified by the duality gap. M (d x q) are
+    the coefficients on the centred data, whatever r. P holds the r leading rows of S V' from the
+    SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
+
+    Use it as least-squares, where few features matter and it should be seen which. Do not use it to
+    interpret which of several collinear features matters: it selects one of them arbitrarily.
+
+    Source: Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2.
     """
 
     name = "lasso"
-    formula = "min ||Y - XM||^2 + penalty sum |m_ij|"
-    source = "Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2"
     baseline = "least squares"
     exact = "penalty = 0"
-    arrays = Footprint(squares=15.0, span=5.0)
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r, lasso=self.penalty)
@@ -109,16 +460,21 @@ class Lasso(PenalisedRegression):
 
 @dataclass(frozen=True)
 class PrincipalComponentsRegression(Objective):
-    """Regress the response on the leading principal components: max tr(M'X'XM), then least squares.
+    r"""Principal components regression (PCR).
 
-    M does not see the response; `parameters["residual"]` of the result is ||Y - XMB||^2 at the best
-    B. P = M'. A baseline of reduced-rank regression.
+    .. math:: \max_{M'M=I} \operatorname{tr}(M'X'XM), \quad \text{then } \min_B \|Y - XMB\|_F^2
+
+    M does not depend on the response; `parameters["residual"]` of the result is ||Y - XMB||^2 at
+    the best B. P = M'. A baseline of reduced-rank regression.
+
+    Use it to predict a response from the leading principal components alone. Do not use it if
+    components of large variance need not predict: take pls-regression.
+
+    Source: Massy 1965.
     """
 
     name = "principal-components-regression"
     weighted = True
-    formula = "max tr(M'X'XM), then min ||Y - XMB||^2"
-    source = "Massy 1965"
     sense = "max"
     needs = (Need.RESPONSE,)
     predicts = "response"
@@ -165,3 +521,260 @@ class Components(Trace):
         products = M.T @ self.cross
         coefficients, *_ = np.linalg.lstsq(self.compressed(M), products, rcond=None)
         return {"residual": max(0.0, self.total - float(np.vdot(products, coefficients)))}
+
+
+class ReducedRankPoint(Point):
+    """f = t - sum_k c_k^2/a_k, which is ||Y - X Min S Mout'||^2 at the best diagonal S.
+
+    It is added up of what least squares leaves and of ||T - Z Min S Mout'||^2, with Z'Z = X'X and
+    Z'T = X'Y: squares, where the difference could be negative.
+
+    t = ||Y||^2, c_k = m_k'X'Y n_k and a_k = m_k'X'X m_k for the columns m_k of Min and n_k of Mout;
+    S_k = c_k/a_k, whose sign is a matter of m_k's. Gradient [-2 X'Y n S + 2 X'X m S^2; -2 Y'X m S].
+    Products are of Zm and Tn, X'X = Z'Z and X'Y = Z'T: Z knows the short ones, Z'Z does not.
+    """
+
+    def __init__(self, problem: ReducedRank, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self._in, self._out = problem.manifold.split(M)
+        self.fitted = problem.Z @ self._in
+        Tn = problem.T @ self._out
+        self._Kn = problem.Z.T @ Tn
+        self._Km = problem.T.T @ self.fitted
+        self._Am = problem.Z.T @ self.fitted
+        self._a = np.einsum("ik,ik->k", self.fitted, self.fitted)
+        self._c = np.einsum("ik,ik->k", self.fitted, Tn)
+        there = self._a > 0  # a direction in which nothing varies explains nothing
+        self.S = np.divide(self._c, self._a, out=np.zeros_like(self._a), where=there)
+
+    @cached_property
+    def value(self) -> float:
+        problem = self._problem
+        rest = problem.T - (self.fitted * self.S) @ self._out.T
+        return problem.unexplained + float(np.vdot(rest, rest))
+
+    @cached_property
+    def gradient(self) -> Array:
+        inward = -2.0 * self.S * self._Kn + 2.0 * self.S * (self.S * self._Am)
+        return self._problem.manifold.join([inward, -2.0 * self.S * self._Km])
+
+    def hessian_vector(self, V: Array) -> Array:
+        problem = self._problem
+        Vin, Vout = problem.manifold.split(V)
+        ZV = problem.Z @ Vin
+        KV, AV = problem.Z.T @ (problem.T @ Vout), problem.Z.T @ ZV
+        dc = np.einsum("ik,ik->k", Vin, self._Kn) + np.einsum("ik,ik->k", self._in, KV)
+        da = 2.0 * np.einsum("ik,ik->k", Vin, self._Am)
+        return self.changed(KV, problem.T.T @ ZV, AV, dc, da)[0]
+
+    def changed(
+        self, dKn: Array, dKm: Array, dAm: Array, dc: Array, da: Array
+    ) -> tuple[Array, Array]:
+        """Of the gradient and of S, where X'Y n, Y'X m, X'X m, c and a change."""
+        S = self.S
+        dS = (dc - S * da) / self._a
+        inward = -2.0 * (dS * self._Kn + S * dKn) + 2.0 * S * (2.0 * dS * self._Am + S * dAm)
+        outward = -2.0 * (dS * self._Km + S * dKm)
+        return self._problem.manifold.join([inward, outward]), dS
+
+    def slope_of(self, s: Array) -> Array:
+        """The derivative of <s, S>."""
+        share = s / self._a
+        inward = share * (self._Kn - 2.0 * self.S * self._Am)
+        return self._problem.manifold.join([inward, share * self._Km])
+
+    def pulled(self, V: Array, s: Array) -> tuple[Array, Array, Array]:
+        """The derivative of <s, S> - <V, gradient> in the data.
+
+        P, Q and R: PN' + MQ' in X'Y and -MR' in X'X, M of the inputs and N of the outputs.
+        """
+        S, (u, w) = self.S, self._problem.manifold.split(V)
+        of_c = np.einsum("ik,ik->k", u, self._Kn - 2.0 * S * self._Am)
+        of_c += np.einsum("ik,ik->k", w, self._Km)
+        share = (s + 2.0 * of_c) / self._a
+        P = 2.0 * S * u + share * self._in
+        return P, 2.0 * S * w, S * P
+
+
+@dataclass(frozen=True)
+class ReducedRank(BoundObjective):
+    """Minimise ||Y - X Min S Mout'||_F^2 over St x St and diagonal S >= 0, S in closed form.
+
+    Exact: with the fitted values of least squares F = X B, B_r = B V_r V_r' for the leading right
+    singular vectors V_r of F, and Min S Mout' the singular value decomposition of B_r.
+
+    Parameters
+    ----------
+    Z, inverse : ndarray (k, k)
+        With Z'Z = X'X, positive definite.
+    T : ndarray (k, q)
+        With Z'T = X'Y.
+    total : float
+        ||Y||^2.
+    directions : callable
+        From r to the heuristic's k x r directions of X, on which Y is regressed.
+    rounding : callable
+    restricted : bool
+        See `Regression`.
+    """
+
+    exchangeable = True
+
+    Z: Array
+    inverse: Array
+    T: Array
+    total: float
+    r: int
+    directions: Callable[[int], Array]
+    rounding: Rounding = field(kw_only=True)
+    restricted: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, min(self.T.shape))
+
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
+        k, q = self.T.shape
+        return Product(Stiefel(k, self.r), Stiefel(q, self.r))
+
+    @cached_property
+    def unexplained(self) -> float:
+        """The sum of squares that least squares leaves."""
+        return max(0.0, self.total - float(np.vdot(self.T, self.T)))
+
+    def at(self, M: Array) -> ReducedRankPoint:
+        return ReducedRankPoint(self, M)
+
+    def _factored(self, left: Array, right: Array) -> Array:
+        """The point of the coefficients left @ right', from their singular vectors."""
+        Q, R, pivots = graded_qr(left)
+        Qr, Rr = np.linalg.qr(right[:, pivots])
+        U, _, Vt = np.linalg.svd(R @ Rr.T)
+        return self.manifold.nearest(self.point([Q @ U, Qr @ Vt.T]))
+
+    @cached_property
+    def _singular(self) -> tuple[Array, Array, Array]:
+        return thin_svd(self.T)
+
+    @cached_property
+    def _optimum(self) -> Array:
+        """Where rounding leaves it above the heuristic, that."""
+        U, values, Vt = self._singular
+        r = self.r
+        found = self._factored(self.inverse @ (U[:, :r] * values[:r]), Vt[:r].T)
+        return min(found, self.baseline(), key=lambda M: self.at(M).value)
+
+    def closed_form(self) -> Array:
+        return self._optimum
+
+    def baseline(self) -> Array:
+        return self._heuristic
+
+    @cached_property
+    def _heuristic(self) -> Array:
+        E = self.directions(self.r)
+        coefficients = np.linalg.lstsq(self.Z @ E, self.T, rcond=None)[0]
+        return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The singular vectors of the coefficients, by their singular values."""
+        return Axes.ordered(np.abs(self.at(M).S), views=2)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """The singular values of the coefficients."""
+        return {"singular_value": np.abs(self.at(M).S)}
+
+    def lift(self, M: Array) -> tuple[Array, ...]:
+        """Min's columns have the signs that make S >= 0."""
+        signs = np.where(self.at(M).S < 0, -1.0, 1.0)
+        inward, outward = super().lift(M)
+        return inward * signs, outward
+
+    def maps(self, M: Array) -> tuple[Array, ...]:
+        """Pin = S Min' and Pout = Mout', so that the fitted values are (x - mean)Pin'Pout."""
+        inward, outward = self.lift(M)
+        return np.abs(self.at(M).S)[:, None] * inward.T, outward.T
+
+    def predictors(
+        self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[LinearPredictor, ...]:
+        """The outputs', of the inputs."""
+        return (LinearPredictor(maps[0], maps[1], means[1]),)
+
+    def parameters(self, M: Array) -> dict[str, float]:
+        return {f"S_{k + 1}": float(abs(s)) for k, s in enumerate(self.at(M).S)}
+
+    def certificate(self, M: Array) -> Certificate:
+        """No fit of rank r explains more than the r largest singular values of T."""
+        point = self.at(M)
+        best = self.unexplained + float(np.sum(self._singular[1][self.r :] ** 2))
+        fitted = (point.fitted * point.S) @ self.manifold.split(M)[1].T
+        gap = max(0.0, point.value - best) + self.rounding(fitted, max(0.0, point.value))
+        found = Certificate.of_gap(
+            gap,
+            1e-9 * self.total,
+            "no fit of rank r is closer: the gap is zero",
+            "no fit of rank r is closer by more",
+        )
+        return found.restricted_to(str(self.span)) if self.restricted else found
+
+
+@dataclass(frozen=True)
+class ReducedRankRegression(Objective):
+    r"""Reduced-rank regression.
+
+    .. math:: \min_{\operatorname{rank} B \le r} \|Y - XB\|_F^2
+
+    B = M_in S M_out' with S >= 0 diagonal. X is a pair (inputs, outputs). P_in = S M_in', P_out =
+    M_out': the prediction is mean_out + (x - mean_in) P_in' P_out. Exact by the singular vectors of
+    the fitted values of least squares. The baseline regresses the outputs on a few directions of
+    the inputs that were chosen without the regression.
+
+    Use it to predict many responses through few components of X. Do not use it for one response:
+    take least-squares, which is the same.
+
+    Source: Izenman 1975; Cunningham & Ghahramani 2015, 3.2.
+
+    Parameters
+    ----------
+    heuristic : {"pcr", "pls"}
+        Directions of the baseline: principal components, or partial least squares'.
+    """
+
+    name = "reduced-rank-regression"
+    weighted = True
+    sense = "min"
+    views = 2
+    needs = (Need.SECOND_VIEW,)
+    predicts = "view"
+    baseline = "principal components regression, or partial least squares"
+    transposed = False
+    domain = "St x St"
+    exact = "no (the closed form is)"
+    from_sums = True
+
+    heuristic: str = word("pcr", ("pcr", "pls"))
+
+    def bind(self, data: Data, r: int) -> ReducedRank:
+        a, b = (Compact.of(view, quiet=True) for view in data.views)
+        fit = Fit.of(a, b.rows, "the covariance of the inputs")
+        Z, T = fit.Z, fit.T
+
+        def directions(r: int) -> Array:
+            if self.heuristic == "pcr":
+                return top_eigenvectors(Z.T @ Z, r)[1]
+            return np.linalg.svd(Z.T @ T, full_matrices=False)[0][:, :r]
+
+        return ReducedRank(
+            self,
+            (fit.view, b.view(fit.stats.mean_b, KnownScatter(fit.stats.scatter_bb, fit.stats.n))),
+            Z,
+            fit.inverse,
+            T,
+            float(fit.stats.scatter_bb.trace()),
+            r,
+            directions,
+            rounding=fit.rounding,
+            restricted=fit.restricted,
+        )

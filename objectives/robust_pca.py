@@ -1,40 +1,310 @@
-"""Robust principal component analysis: least sums of distances, not of squares."""
+"""Robust principal component analysis, and the geometric median that is its centre.
+
+The median minimises the sum of distances to the samples, which is convex. At a sample the gradient
+has a kink: the sample is the median where the gradient of the others is no longer than the number
+of samples at that point (Vardi and Zhang 2000).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from operator import add
 
 import numpy as np
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.losses import Huber, Loss, RoundedDistance
-from ldr.objectives.families.medians import (
-    CentreRate,
-    geometric_median,
-    median_in_pieces,
-    of_median_distance,
-    of_median_length,
-)
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
-from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added
+from ldr.objectives.families.row_sum import (
+    SAMPLE_ROWS,
+    Frame,
+    ProjectedTerm,
+    RowSum,
+    added,
+    some_rows,
+)
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.sizes import median, typical_length
-from ldr.objectives.statistics.sums import counted, counted_rows
+from ldr.objectives.statistics.sums import (
+    counted,
+    counted_rows,
+    median,
+    middle_places,
+    typical_length,
+)
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.problem import once
-from ldr.solvers.records import dataclass, replace
+from ldr.solvers.manifolds.orthonormal import sym
+
+_EPS = float(np.finfo(float).eps)
+# A row nearer than this to the candidate is there; in units of the frame.
+_NO_DISTANCE = 1e-14
+_MEDIAN_PASSES = 200
+# Of the sum of distances, relative; of a unit vector and its place in a sum, in units of eps.
+_ROUNDING, _UNIT_ROUNDING = 1e-13, 4.0
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Sums over rows u in a frame, seen from its centre, the candidate.
+
+    Attributes
+    ----------
+    n, value : float
+        The number of rows, or their weight, and the sum of |u|.
+    held : float
+        The number of rows at the candidate, which the sums below leave out.
+    pull, weight, bend : ndarray (d,), float, ndarray (d, d)
+        The sums of u/|u|, of 1/|u| and of uu'/|u|^3.
+    inverse, nearest : float, ndarray (d,)
+        1/|u| of the nearest row, and that row as the data have it.
+    """
+
+    n: float
+    value: float
+    held: float
+    pull: Array
+    weight: float
+    bend: Array
+    inverse: float
+    nearest: Array
+
+    @classmethod
+    def of(cls, piece: Samples, frame: Frame) -> Distances:
+        d = piece.d
+        total = cls(0.0, 0.0, 0.0, np.zeros(d), 0.0, np.zeros((d, d)), 0.0, frame.centre)
+        for where, rows in piece.blocks():
+            U, w = frame.of(rows), np.ones(len(rows))
+            if piece.weights is not None:
+                w = piece.weights[where]
+            length = np.linalg.norm(U, axis=1)
+            away = (length > _NO_DISTANCE) & (w > 0)
+            inverse = np.divide(1.0, length, where=away, out=np.zeros_like(length))
+            first = int(np.argmax(inverse))
+            total += cls(
+                float(w.sum()),
+                float(w @ length),
+                float(w[~away].sum()),
+                (w * inverse) @ U,
+                float(w @ inverse),
+                (U.T * (w * inverse**3)) @ U,
+                float(inverse[first]),
+                rows[first].copy(),
+            )
+        return total
+
+    def __add__(self, other: Distances) -> Distances:
+        nearer = self if self.inverse >= other.inverse else other
+        return Distances(
+            self.n + other.n,
+            self.value + other.value,
+            self.held + other.held,
+            self.pull + other.pull,
+            self.weight + other.weight,
+            self.bend + other.bend,
+            nearer.inverse,
+            nearer.nearest,
+        )
+
+    def gradient(self) -> float:
+        """The length of the shortest subgradient."""
+        return max(0.0, float(np.linalg.norm(self.pull)) - self.held)
+
+    def rounding(self, frame: Frame) -> float:
+        """Of the gradient: of its sum, and of the candidate itself."""
+        place = float(np.linalg.norm(frame.centre / frame.length))
+        return _EPS * (_UNIT_ROUNDING * self.n + self.weight * place)
+
+    def candidates(self, frame: Frame) -> Iterator[Array]:
+        """Where the sum may be lower; at the last it is, unless the candidate is the median.
+
+        Newton's step, the nearest row, and Weiszfeld's step, which Vardi and Zhang shorten at a
+        row.
+        """
+        if not self.held:
+            hessian = self.weight * np.eye(len(self.pull)) - self.bend
+            step = np.asarray(np.linalg.lstsq(hessian, self.pull, rcond=None)[0], dtype=np.float64)
+            yield frame.moved(step).centre
+            yield self.nearest
+        share = self.gradient() / float(np.linalg.norm(self.pull))
+        yield frame.moved(share / self.weight * self.pull).centre
+
+
+def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
+    """The geometric median of the rows, and a note if it has not converged.
+
+    By Newton's method; a step that raises the sum of distances is replaced by one that does not.
+    It starts from the median of a sample of rows, or of few rows from those of the columns. Of
+    rows that are not in memory each step is a pass.
+    """
+    some = some_rows(samples, SAMPLE_ROWS)
+    if some.n < samples.n:
+        start, _ = geometric_median(some, frame)
+    else:
+        start = np.array([median(x, some.weights) for x in some.dense().T])
+
+    def seen(centre: Array) -> tuple[Frame, Distances]:
+        moved = Frame(centre, frame.length)
+        return moved, samples.reduce(partial(Distances.of, frame=moved), Distances.__add__)
+
+    here, sums = seen(start)
+    passes = 1
+    while sums.gradient() > sums.rounding(here) and passes < _MEDIAN_PASSES:
+        most = sums.value * (1 + _ROUNDING)
+        for candidate in sums.candidates(here):
+            there, found = seen(candidate)
+            passes += 1
+            if found.value <= most:
+                break
+        here, sums = there, found
+    if sums.gradient() <= sums.rounding(here):
+        return here.centre, []
+    return here.centre, [
+        f"the geometric median has not converged in {passes} passes: the gradient of the mean "
+        f"distance is {sums.gradient() / sums.n:.1e}, rounding {sums.rounding(here) / sums.n:.1e}"
+    ]
+
+
+@dataclass(frozen=True)
+class CentreRate:
+    """How the geometric median at zero moves with the rows u: sum_i H_i (du_i - dm) = 0.
+
+    H_i = (I - uu'/|u|^2)/|u|.
+    """
+
+    X: Array
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return np.linalg.norm(self.X, axis=1)[:, None]
+
+    @cached_property
+    def _hessian(self) -> Array:
+        units = self.X / self._lengths
+        total = np.sum(1.0 / self._lengths) * np.eye(self.X.shape[1])
+        return np.asarray(total - units.T @ (units / self._lengths))
+
+    def _across(self, dX: Array) -> Array:
+        """H_i du_i."""
+        units = self.X / self._lengths
+        return np.asarray((dX - np.sum(units * dX, axis=1, keepdims=True) * units) / self._lengths)
+
+    def along(self, dX: Array) -> Array:
+        return np.asarray(np.linalg.solve(self._hessian, self._across(dX).sum(axis=0)))
+
+    def pulled(self, v: Array) -> Array:
+        """The derivative in the rows of <v, m>."""
+        return self._across(np.broadcast_to(np.linalg.solve(self._hessian, v), self.X.shape))
+
+
+def of_median_length(X: Array) -> Array:
+    """The derivative in the rows of their median length."""
+    lengths, found = np.linalg.norm(X, axis=1), np.zeros_like(X)
+    middle = middle_places(lengths)
+    np.add.at(found, middle, 0.5 * X[middle] / lengths[middle, None])
+    return found
+
+
+def of_median_distance(X: Array, r: int) -> Array:
+    """The derivative in the rows of their median distance from the subspace of spherical pca.
+
+    Of x the square of the distance changes by 2 rest'dx - x'dP x, P the projector on the leading
+    eigenvectors of sum_i x_i x_i'/||x_i||^2.
+    """
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    units = X / lengths
+    values, V = np.linalg.eigh(units.T @ units)
+    inside, outside = V[:, -r:], V[:, :-r]
+    rest = X @ outside @ outside.T
+    middle = middle_places(np.linalg.norm(rest, axis=1))
+    shares = 0.5 / np.linalg.norm(rest[middle], axis=1)[:, None]
+    gaps = values[-r:, None] - values[:-r]
+    turned = (X[middle] @ inside).T @ (shares * (X[middle] @ outside)) / gaps
+    pull = units @ sym(inside @ turned @ outside.T)
+    return (
+        of_median_length(rest)
+        - 2.0 * (pull - np.sum(units * pull, axis=1, keepdims=True) * units) / lengths
+    )
+
+
+class Loss(ABC):
+    """rho as a function g(q) of the squared distance q = t^2, and its derivatives in q.
+
+    It is concave, so that pca weighted with g' never raises the sum.
+    """
+
+    @abstractmethod
+    def __call__(self, q: Array) -> Array: ...
+
+    @abstractmethod
+    def slope(self, q: Array) -> Array: ...
+
+    @abstractmethod
+    def curvature(self, q: Array) -> Array: ...
+
+    @abstractmethod
+    def of_number(self, q: Array) -> tuple[Array, Array]:
+        """The derivatives of g and of g' in rho's own number: e, or the threshold."""
+
+
+@dataclass(frozen=True)
+class RoundedDistance(Loss):
+    """sqrt(q + e^2) - e, written without cancellation."""
+
+    rounding: float
+
+    def _root(self, q: Array) -> Array:
+        return np.sqrt(q + self.rounding**2)
+
+    def __call__(self, q: Array) -> Array:
+        return q / (self._root(q) + self.rounding)
+
+    def slope(self, q: Array) -> Array:
+        return 0.5 / self._root(q)
+
+    def curvature(self, q: Array) -> Array:
+        return -0.25 / self._root(q) ** 3
+
+    def of_number(self, q: Array) -> tuple[Array, Array]:
+        e, root = self.rounding, self._root(q)
+        return e / root - 1.0, -0.5 * e / root**3
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """q/2 up to the square of the threshold c, c sqrt(q) - c^2/2 beyond."""
+
+    threshold: float
+
+    def _outside(self, q: Array) -> Array:
+        """sqrt(q), or c where that is more."""
+        return np.maximum(np.sqrt(q), self.threshold)
+
+    def __call__(self, q: Array) -> Array:
+        t = np.sqrt(q)
+        inside = np.minimum(t, self.threshold)
+        return inside * (t - 0.5 * inside)
+
+    def slope(self, q: Array) -> Array:
+        return 0.5 * self.threshold / self._outside(q)
+
+    def curvature(self, q: Array) -> Array:
+        curved = -0.25 * self.threshold / self._outside(q) ** 3
+        return np.where(q > self.threshold**2, curved, 0.0)
+
+    def of_number(self, q: Array) -> tuple[Array, Array]:
+        outside = self._outside(q)
+        return outside - self.threshold, np.where(q > self.threshold**2, 0.5 / outside, 0.0)
+
 
 LOSSES = ("l1", "huber")
 
@@ -55,19 +325,26 @@ IN_PIECES = (
 
 @dataclass(frozen=True)
 class RobustPCA(Objective):
-    """Reconstruct most rows well: min sum_i rho(||x_i - MM'x_i||) over subspaces.
+    r"""Robust principal component analysis (PCA), by a loss of the residuals' lengths.
+
+    .. math:: \min_{M'M=I} \sum_i \rho(\|x_i - MM'x_i\|)
 
     rho(t) = t, with its kink rounded: sqrt(t^2 + e^2) - e. Or Huber's rho(t) = t^2/2 up to a
-    threshold, and linear beyond it. A mean is wrecked by outliers as pca is: the data are centred
-    at their geometric median, the point of least sum of distances. P = M'. There are local optima.
-    A row counts by its distance, no longer by its square, but does count: enough outliers in one
-    direction, or a few very far out in it, are still followed.
-    An evaluation takes O(ndr) time; of rows in a file or on a cluster it is a pass over them. The
-    heuristic is iteratively reweighted pca, O(nd^2 + d^3) a step, from pca of the rows' directions
-    (spherical pca); every step of it lowers the value, so it often ends at the optimum itself, and
-    then the improvement is nil.
+    threshold, and linear beyond it. The data are centred at their geometric median, the point of
+    least sum of distances, as outliers move the mean. P = M'. There are local optima. An outlier
+    counts by its distance instead of its square, but it does count: many outliers in one direction,
+    or a few that are very far, are still followed.
 
-    Source: Ding, Zhou, He and Zha 2006; Huber 1964; Locantore and others 1999 (spherical pca).
+    An evaluation takes O(ndr) time; for samples in a file or on a cluster it is a pass over them.
+    The baseline is iteratively reweighted pca, O(nd^2 + d^3) a step, from pca of the samples'
+    directions (spherical pca). Every step lowers the value, so it often ends at the optimum itself,
+    and then the improvement is zero.
+
+    Use it as pca, where some samples are outliers that should not count. Do not use it if all
+    samples are sound: pca is exact and certified. Outliers that lie close together move the median
+    too: remove them first.
+
+    Source: Ding, Zhou, He & Zha 2006; Huber 1964; Locantore et al. 1999 (spherical PCA).
 
     Parameters
     ----------
@@ -82,12 +359,9 @@ class RobustPCA(Objective):
 
     name = "robust-pca"
     weighted = True
-    formula = "min sum_i rho(||x_i - MM'x_i||)"
-    source = "Ding, Zhou, He & Zha 2006; Huber 1964"
     sense = "min"
     baseline = "iteratively reweighted pca"
     sparse = False
-    arrays = Footprint(rows=6.0)
 
     loss: str = word("l1", LOSSES)
     epsilon: float = number(1e-3, positive=True)
@@ -157,14 +431,15 @@ class MedianRows:
     def in_memory(cls, data: Data, objective: Objective) -> MedianRows:
         rows = DenseRows.centred(data, objective)
         length = typical_length(rows.X)
-        centre = geometric_median(rows.X / length, rows.weights)
+        frame = Frame(np.zeros(rows.X.shape[1]), length)
+        centre, note = geometric_median(Samples(rows.X, marks=rows.marks), frame)
         view = rows.view
-        mean = view.mean + length * view.coordinates.lift(centre[:, None])[:, 0]
+        mean = view.mean + view.coordinates.lift(centre[:, None])[:, 0]
         return cls(
-            Samples(rows.X / length - centre, marks=rows.marks),
+            Samples((rows.X - centre) / length, marks=rows.marks),
             Frame(np.zeros(len(centre))),
             length,
-            replace(view, mean=mean, centre="median").noting(CENTRED),
+            replace(view, mean=mean, centre="median").noting(CENTRED, *note),
             _REWEIGHTINGS,
         )
 
@@ -176,9 +451,10 @@ class MedianRows:
         if square == 0:
             raise DataError("all rows of X are equal, expected data that vary")
         frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
-        frame = frame.moved(median_in_pieces(samples, frame))
-        scatter = KnownScatter(stats.scatter, stats.n)
-        view = View(frame.centre, notes=(CENTRED, IN_PIECES), scatter=scatter, centre="median")
+        centre, note = geometric_median(samples, frame)
+        frame = Frame(centre, frame.length)
+        notes, scatter = (CENTRED, *note, IN_PIECES), KnownScatter(stats.scatter, stats.n)
+        view = View(centre, notes=notes, scatter=scatter, centre="median")
         return cls(samples, frame, frame.length, view, _PASSES)
 
     def distances(self, M: Array | None = None) -> Array:
@@ -241,20 +517,20 @@ class ReconstructionPoint(ProjectedPoint):
         self._loss = loss
         self._w = w
 
-    @once
+    @cached_property
     def q(self) -> Array:
         return _residual_squares(self.X, self.Y, self.M)
 
-    @once
+    @cached_property
     def value(self) -> float:
         return float(np.add.reduce(counted(self._loss(self.q), self._w)))
 
-    @once
+    @cached_property
     def _pull(self) -> Array:
         """w_i g'(q_i), the weights of reweighted pca."""
         return counted(self._loss.slope(self.q), self._w)
 
-    @once
+    @cached_property
     def slope(self) -> Array:
         return -2.0 * self._pull[:, None] * self.Y
 

@@ -1,36 +1,41 @@
-"""Kernels of projected rows: sufficient dimension reduction, and dependence on a response."""
+"""Sufficient dimension reduction by kernels (KDR, HSIC, gKDR)."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 
 import numpy as np
 import scipy
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.families.batches import on_some_rows
-from ldr.objectives.families.gram import Change, Gram, GramPoint, kernel_width
-from ldr.objectives.families.landmarks import (
+from ldr.objectives.families.gram import (
     Approximation,
-    gram_footprint,
+    Change,
+    Gram,
+    GramPoint,
     keep_landmarks,
+    kernel_width,
+    landmarks_for,
     landmarks_of,
 )
+from ldr.objectives.families.pairwise import on_some_rows
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.kernels import KINDS, Response, centred_gram, weighted_centre
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened_trace import spectral_bound
+from ldr.objectives.kernel import KINDS, Response, centred_gram, weighted_centre
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.directions import principal_directions, sliced_directions
-from ldr.objectives.starts.responses import gradient_directions, slice_codes
+from ldr.objectives.slices import gradient_directions, gradient_outer_product, slice_codes
+from ldr.objectives.starts import principal_directions, sliced_directions
 from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
 
 # A start, from a factor of the other Gram matrix.
 Heuristic = Callable[[Array], Array]
@@ -44,8 +49,9 @@ class KernelMethod(Objective):
     width : float, optional
         sigma of XM's kernel; by default the median distance of the rows of X, times sqrt(r/d).
     response : {"auto", "labels", "quantity"}
-        What y is. "auto" reads strings, booleans and at most 20 distinct whole numbers as labels;
-        where it guessed so from numbers, a note says it.
+        What y is. "auto" reads strings, booleans and integers of at most 20 distinct values as
+        labels, other numbers as a quantity, also whole floats; a note says which where few distinct
+        whole numbers could be either.
     landmarks : int, "auto" or None
         How many random landmark rows approximate K_XM (Nystrom), Kz then being approximated by
         incomplete Cholesky of at most that rank; the approximated objective has exact derivatives.
@@ -64,8 +70,12 @@ class KernelMethod(Objective):
     response: str
     landmarks: int | str | None
 
-    def footprint(self, data: Data) -> Footprint:
-        return gram_footprint(data.samples, self.landmarks)
+    def order(self, data: Data) -> int:
+        """Rows x rows in the exact form."""
+        rows = data.samples
+        in_memory = rows.n_known and not rows.stored
+        exact = in_memory and landmarks_for(rows.n, self.landmarks) is None
+        return max(super().order(data), rows.n if exact else 0)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         m = landmarks_of(self.name, data.samples, self.landmarks)
@@ -96,22 +106,27 @@ class KernelMethod(Objective):
 
 @dataclass(frozen=True)
 class SDR(KernelMethod):
-    """Keep what X says about z: min tr(Kz (K_XM + n eps I)^{-1}) over subspaces.
+    r"""Kernel sufficient dimension reduction (SDR).
+
+    .. math:: \min_{M'M=I} \operatorname{tr}\left(K_z (K_{XM} + n\varepsilon I)^{-1}\right)
 
     K are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)), of the
     projected data XM and of the response z = y (for labels, 1 where two are equal). z is
-    independent of X given XM where this is least. P = M'. There are local optima in general:
-    sliced inverse regression (the heuristic), the gradient outer product of a kernel regression,
-    principal components and the best of random directions after a few steps ("screened") are the
-    default starts, and the best result counts. The heuristic alone
-    (``starts=1``) is blind to a symmetric dependence, y = x_1^2 say, from where the solver often
-    ends at a poor optimum.
+    independent of X given XM where this is least. P = M'. There are local optima in general: sliced
+    inverse regression (the baseline), the gradient outer product of a kernel regression, principal
+    components and the best of random directions after a few steps ("screened") are the default
+    starts, and the best result counts. The baseline alone (``starts=1``) misses a symmetric
+    dependence, such as y = x_1^2, from where the solver often ends at a poor optimum.
 
     Cost of an evaluation: exact, time O(n^3 + n^2 p) and memory O(n^2), p the numerical rank of
-    Kz; from m landmarks O(n m (m + p) + n d r), memory O(n (m + p)).
+    K_z; from m landmarks O(n m (m + p) + n d r), memory O(n (m + p)).
 
-    Source: Fukumizu, Bach and Jordan 2009; Cunningham and Ghahramani 2015, section 3.1.8; low
-    rank: Williams and Seeger 2001 (Nystrom), Fine and Scheinberg 2001 (incomplete Cholesky).
+    Use it when a response depends on few directions in an unknown way: no shape of the dependence
+    is assumed. It is costly in the number of samples, and there are local optima. Do not use it
+    with thousands of samples without landmarks: the matrices are n by n.
+
+    Source: Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8; low rank: Williams &
+    Seeger 2001 (Nystrom), Fine & Scheinberg 2001 (incomplete Cholesky).
 
     Parameters
     ----------
@@ -128,8 +143,6 @@ class SDR(KernelMethod):
     """
 
     name = "sdr"
-    formula = "min tr(K_z (K_XM + n eps I)^{-1})"
-    source = "Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8"
     sense = "min"
     needs = (Need.RESPONSE,)
     baseline = "sliced inverse regression"
@@ -242,18 +255,24 @@ class KernelRegression(Gram):
 
 @dataclass(frozen=True)
 class HSIC(KernelMethod):
-    """Depend as much as possible on z: max tr(K_XM Kz)/(n - 1)^2 over subspaces.
+    r"""Hilbert-Schmidt independence criterion (HSIC), maximised: kernel dependence.
+
+    .. math:: \max_{M'M=I} \frac{\operatorname{tr}(K_{XM} K_z)}{(n-1)^2}
 
     K are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)), of the
     projected data XM and of the response z = y (for labels, 1 where two are equal). Without y, z is
-    X itself: the projection that keeps the similarities of the rows (unsupervised). P = M'. The
-    heuristic is the solution for a linear kernel of XM, the top eigenvectors of X'Kz X.
+    X itself: the projection that keeps the similarities of the samples (unsupervised). P = M'. The
+    baseline is the solution for a linear kernel of XM, the top eigenvectors of X'K_z X.
 
     Cost of an evaluation: exact, time O(n^2 r) and memory O(n^2); from m landmarks and a factor of
-    Kz of rank p <= m O(n m (m + p) + n d r), memory O(n (m + p)).
+    K_z of rank p <= m O(n m (m + p) + n d r), memory O(n (m + p)).
 
-    Source: Gretton, Bousquet, Smola and Schoelkopf 2005; Barshan, Ghodsi, Azimifar and Zolghadri
-    Jahromi 2011 (linear kernel); Wang, Sha and Jordan 2010 (unsupervised).
+    Use it when the projection is to depend on a response in whatever way; cheaper than sdr, which
+    also asks that nothing else be needed to predict it. Do not use it if the width of the kernel is
+    uncertain: its directions depend on it more than those of sdr.
+
+    Source: Gretton, Bousquet, Smola & Schoelkopf 2005; Barshan, Ghodsi, Azimifar & Zolghadri
+    Jahromi 2011 (linear kernel); Wang, Sha & Jordan 2010 (unsupervised).
 
     Parameters
     ----------
@@ -262,8 +281,6 @@ class HSIC(KernelMethod):
     """
 
     name = "hsic"
-    formula = "max tr(K_XM K_z)/(n - 1)^2"
-    source = "Gretton et al. 2005; Barshan et al. 2011"
     sense = "max"
     baseline = "top eigenvectors of X'K_z X (supervised pca)"
 
@@ -356,3 +373,71 @@ class Dependence(Gram):
     def of_z(self) -> DependencePoint:
         assert self.own is not None
         return DependencePoint(replace(self, width=self.own, own=None), np.eye(self.X.shape[1]))
+
+
+# Rows beyond which a random sample stands for all: an n x n matrix is solved with.
+_MOST_ROWS = 5000
+
+
+@dataclass(frozen=True)
+class GKDR(Objective):
+    r"""Gradient-based kernel dimension reduction (gKDR).
+
+    .. math::
+
+        \max_{M'M=I} \operatorname{tr}(M'GM), \quad G = \frac{1}{n} \sum_i D_i'(K + n\varepsilon
+        I)^{-1} K_z (K + n\varepsilon I)^{-1} D_i
+
+    G is the mean outer product of the gradients of the kernel regression of the response's features
+    on X: K and K_z are Gram matrices of Gaussian kernels of X and of the response (of labels, 1
+    where two are equal), and D_i has the rows (x_j - x_i)'k(x_j, x_i)/width^2. Like sdr it assumes
+    no shape of the dependence, and needs no start; sdr has it as one. P = M'. Time is cubic in the
+    samples: beyond 5000 a random subset of them stands for all.
+
+    Use it as sdr, in one step: no starts, no local optima; near it where the response is smooth. Do
+    not use it with many samples: the matrices are n by n; sir and directional-regression need sums
+    alone.
+
+    Source: Fukumizu & Leng 2014.
+
+    Parameters
+    ----------
+    epsilon : float
+        Regularisation, eps > 0.
+    width : float, optional
+        Of X's kernel; by default the median distance of the rows.
+    response_width : float, optional
+        Of the response's kernel; by default the median distance of the responses.
+    response : {"auto", "labels", "quantity"}
+        What y is, as in sdr.
+    """
+
+    name = "gkdr"
+    weighted = True
+    sense = "max"
+    needs = (Need.RESPONSE,)
+    baseline = "top eigenvectors of G"
+    exact = "yes"
+    sparse = False
+
+    epsilon: float = number(1e-3, positive=True)
+    width: float | None = number(None, optional=True, positive=True, power=1)
+    response_width: float | None = number(None, optional=True, positive=True)
+    response: str = word("auto", KINDS)
+
+    def order(self, data: Data) -> int:
+        """Rows x rows, of a sample where they are too many."""
+        rows = min(data.samples.n, _MOST_ROWS) if data.samples.n_known else 0
+        return max(super().order(data), rows)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        if data.samples.stored or data.samples.n > _MOST_ROWS:
+            return on_some_rows(self, data, r)
+        rows = DenseRows.centred(data, self)
+        w = rows.weights
+        width = self.width or kernel_width(rows.X, w, 1, 1)
+        response = Response.of(data.y, len(rows.X), self.response, w)
+        Z = response.features(self.response_width, None)[0]
+        G = gradient_outer_product(rows.X, Z, width, self.epsilon, w)
+        doubt = r * SUMS_ROUNDING * (1.0 + 1.0 / self.epsilon) * spectral_bound(G)
+        return Trace(self, (rows.view.noting(*response.notes),), G, r, doubt=doubt)

@@ -1,39 +1,53 @@
-"""Slow feature analysis: what changes least, whitened or not, or by a ratio of traces."""
+"""Slow feature analysis (SFA), time-lagged independent components (TICA) and VAMP."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.opening import as_samples, derivatives_of
+from ldr.objectives.families.bilinear import whitened_cross
 from ldr.objectives.families.matrices import (
+    Against,
     DataForms,
     DataSums,
     PencilMatrices,
     RatioMatrices,
     RowSums,
+    SpectralMatrices,
     TraceMatrices,
 )
-from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
+from ldr.objectives.families.stated import StatedQuotient
 from ldr.objectives.families.trace import Trace, trace_where_varied
-from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
-from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.families.wide import of_differences
+from ldr.objectives.families.trace_ratio import NestedMethod
+from ldr.objectives.families.whitened import Unwhitened
+from ldr.objectives.families.whitened_trace import SpectralTrace, spectral_bound, whitened_trace
+from ldr.objectives.families.wide import WidePencil, of_differences
+from ldr.objectives.maf import LaggedMethod
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, flag, whole
-from ldr.objectives.statistics import difference_scatter, moments
-from ldr.objectives.statistics.pairs import count_pairs
+from ldr.objectives.problem import Fitted
+from ldr.objectives.statistics import difference_scatter, moments, pair_moments
+from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.products import LessMeans
+from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.statistics.time import count_pairs
 from ldr.objectives.view import Compact, Quadratic
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, replace
+from ldr.solvers.manifolds import Array, polar_factor
+from ldr.solvers.manifolds.orthonormal import thin_svd
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -45,15 +59,24 @@ class SlowMethod(Objective):
     weighted = True
     from_sums = True
     stacks = True
-    arrays = Footprint(squares=10.0, products=True)
+    products = "optimum"
 
 
 @dataclass(frozen=True)
 class SFA(SlowMethod):
-    """Find what changes slowly: min tr(M'X_dot'X_dot M), X_dot the differences of successive rows.
+    r"""Slow feature analysis (SFA).
 
-    Plain, P = M' with orthonormal M; with `whiten`, the usual SFA: features of unit variance,
-    min tr(M'C^{-1/2} X_dot'X_dot C^{-1/2} M), P = M'C^{-1/2}. Exact by the bottom eigenvectors.
+    .. math:: \min_{M'M=I} \operatorname{tr}(M'\dot X'\dot X M)
+
+    Xdot holds the differences of successive samples. Plain, P = M' with orthonormal M; with
+    `whiten`, the usual SFA: features of unit variance, min tr(M'C^{-1/2} Xdot'Xdot C^{-1/2} M), P =
+    M'C^{-1/2}. Exact by the bottom eigenvectors.
+
+    Use it when samples are in time order, and what drives them changes slowly. Give whiten=True for
+    the usual method, where a direction is not slow just because it hardly varies. Do not use it
+    without whiten=True if features differ in variance: those of small variance win, slow or not.
+
+    Source: Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6.
 
     Parameters
     ----------
@@ -67,8 +90,6 @@ class SFA(SlowMethod):
     """
 
     name = "sfa"
-    formula = "min tr(M'X_dot'X_dot M)"
-    source = "Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6"
     baseline = "bottom eigenvectors of X_dot'X_dot"
     exact = "yes"
 
@@ -163,36 +184,228 @@ class SFA(SlowMethod):
 
 
 @dataclass(frozen=True)
-class OrthogonalSFA(NestedMethod, Shrinking, SlowMethod):
-    """Find what changes slowly against its variance: min tr(M'X_dot'X_dot M) / tr(M'CM).
+class OrthogonalSFA(NestedMethod, StatedQuotient, SlowMethod):
+    r"""Orthogonal slow feature analysis (SFA): the trace ratio.
 
-    M orthonormal, X_dot the differences of successive rows, C = X'X/n. P = M'. The heuristic is the
-    bottom generalised eigenvectors (whitened slow feature analysis) made orthonormal.
+    .. math:: \min_{M'M=I} \frac{\operatorname{tr}(M'\dot X'\dot X M)}{\operatorname{tr}(M'CM)}
+
+    Xdot holds the differences of successive samples, C = X'X/n. P = M'. The baseline is the bottom
+    generalised eigenvectors (whitened slow feature analysis) made orthonormal.
+
+    Use it for slowness relative to the variance, in an orthogonal projection. Do not use it for
+    uncorrelated components: take sfa with whiten=True.
+
+    Source: Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6.
     """
 
     name = "orthogonal-sfa"
-    formula = "min tr(M'X_dot'X_dot M) / tr(M'CM)"
-    source = "Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6"
     baseline = "orthonormalised generalised eigenvectors of (X_dot'X_dot, C)"
     exact = "r = 1"
     sibling = "sfa with whiten=True"
 
-    def bind(self, data: Data, r: int) -> TraceRatio:
-        compact = self.compact(data.samples)
-        wide = of_differences(data.samples) if data.samples.wide else None
+    def wide(self, data: Data) -> WidePencil:
+        return of_differences(data.samples)
 
-        def pencil(change: Change) -> Pencil:
-            changed = change(compact.rows)
-            stats = moments(changed)
-            C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
-            return Pencil(difference_scatter(changed), C)
-
-        rows = self.shrunk(
-            RowPencil(compact, pencil, "the covariance", wide=wide),
-            lambda _: 2.0 * count_pairs(compact.rows, 1),  # a difference of two rows
-        )
-        return trace_ratio(self, rows, r, ridge=self.ridge)
+    def shrunken(self, rows: RowPencil[Pencil], data: Data) -> RowPencil[Pencil]:
+        # a difference is of two rows
+        return self.shrunk(rows, lambda _: 2.0 * count_pairs(rows.compact.rows, 1))
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         A, C = data.rows.scatter_of_changes(), data.rows.scatter() / data.rows.n
         return RatioMatrices(A, C, -1.0, self.column_weights, ridge=self.ridge)
+
+
+@dataclass(frozen=True)
+class PairMethod(Shrinking, LaggedMethod):
+    """Base of the methods of the pairs (x_t, x_{t+lag}) as rows of two views.
+
+    No pair is of two trials; those of weighted rows count sqrt(w_t w_{t+lag}).
+
+    Parameters
+    ----------
+    shrinkage : "auto" or None
+        "auto" moves the covariances towards their diagonals, by the share that Ledoit and Wolf's
+        rule finds for all rows, of columns in units of their standard deviations; it is in the
+        result's parameters. Of vamp the covariances between the members move towards 0, too.
+    """
+
+    transposed = False
+    exact = "yes"
+    scale_free = True
+
+
+@dataclass(frozen=True)
+class TICA(PairMethod):
+    r"""Time-lagged independent component analysis (TICA).
+
+    .. math:: \max_M \operatorname{tr}\left((M'C_0 M)^{-1} M'C_{\text{lag}} M\right)
+
+    With the N pairs (x_t, x_{t+lag}), both members less mu = (mean x_t + mean x_{t+lag})/2: C_0 =
+    (X_0'X_0 + X_lag'X_lag)/2N, C_lag = (X_0'X_lag + X_lag'X_0)/2N, so that no autocorrelation
+    exceeds 1: the reversible estimate. classical-maf differs by the ends of the series alone. In
+    the whitened variable max tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), P = M'C_0^{-1/2}; exact by the
+    top generalised eigenvectors, so that negative autocorrelations come last, whatever their size.
+
+    Use it when samples are in time order, for the slowest processes, such as those between the
+    states of a molecule; autocorrelations never exceed 1, as those of classical-maf may. Do not use
+    it for short series whose means drift: the drift is the slowest process.
+
+    Source: Molgedey & Schuster 1994; Perez-Hernandez et al. 2013.
+    """
+
+    name = "tica"
+    baseline = "top generalised eigenvectors of (C_lag, C_0)"
+    stacks = True
+
+    def bind(self, data: Data, r: int) -> Trace:
+        compact = self.compact(data.samples)
+
+        def pencil(change: Change) -> Pencil:
+            stats = pair_moments(change(compact.rows), self.lag)
+            mean, half = 0.5 * (stats.mean_a + stats.mean_b), 0.5 * (stats.mean_a - stats.mean_b)
+            between = stats.n * np.outer(half, half)
+            scatter = 0.5 * (stats.scatter_aa + stats.scatter_bb) + between
+            lagged = 0.5 * (stats.scatter_ab + stats.scatter_ab.T) - between
+            return Pencil(lagged / stats.n, SumOfSquares.covariance(scatter, mean, stats.n), 1.0)
+
+        rows = self.shrunk(RowPencil(compact, pencil, "C_0"))
+        return whitened_trace(self, rows, r, ridge=self.ridge)
+
+    def matrices(self, data: DataSums) -> PencilMatrices:
+        K = pairs_of(data.rows, self.lag)
+        K = 0.5 * (K + K.T).tocsr()
+        shares = K.sum(axis=1)
+        rows = data.rows.about(shares)
+        return PencilMatrices(rows.form(K), rows.form(shares), ridge=self.ridge, shares=shares)
+
+
+def pairs_of(rows: RowSums, lag: int) -> csr_array:
+    """One over their number at (t, t + lag) of one trial."""
+    from scipy.sparse import diags_array
+
+    n, trials = rows.count, rows.trials
+    together = np.ones(max(n - lag, 0))
+    if trials is not None:
+        together[trials[lag:] != trials[:-lag]] = 0.0
+    if not together.any():
+        raise UnknownError
+    return diags_array(together / together.sum(), offsets=lag, shape=(n, n)).tocsr()
+
+
+@dataclass(frozen=True)
+class VAMP(PairMethod):
+    r"""Variational approach for Markov processes (VAMP).
+
+    .. math:: \max_U 1 + \|(U'C_{00} U)^{-1/2} U'C_{0t} C_{tt}^{-1/2}\|_p^p
+
+    With the pairs (x_t, x_{t+lag}), each member less its own mean; p is `power`. In the whitened
+    variable max 1 + tr(M'(KK')^{p/2} M), K = C_00^{-1/2} C_0t C_tt^{-1/2}, P = M'C_00^{-1/2}; exact
+    by the leading left singular vectors of K, at 1 + sum_k sigma_k^p, the VAMP-1 or VAMP-2 score (1
+    is that of the constant). The singular functions of the later samples, P of x_{t+lag} less its
+    mean, are in the result's parameters as `right` and `right_mean`. Unlike tica, no process has to
+    be reversible.
+
+    `ldr.score`, and so `ldr.path` with folds, uses the covariances of other samples, 1 + ||(U'C_00
+    U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p with the norm of as many singular values: the
+    cross-validated score.
+
+    Use it when samples are in time order, for what predicts how they go on, whether or not the
+    process is reversible. Its score on held-out samples chooses lag and features. Do not use it in
+    equilibrium: take tica, whose eigenvalues are time scales.
+
+    Source: Wu & Noe 2020; McGibbon & Pande 2015 (the cross-validated score).
+
+    Parameters
+    ----------
+    power : {1, 2}
+        Of the singular values.
+    """
+
+    name = "vamp"
+    baseline = "leading left singular vectors of K"
+
+    power: int = whole(2, 1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.power > 2:
+            raise ArgumentError(f"power must be 1 or 2, got {self.power!r}")
+
+    def bind(self, data: Data, r: int) -> Propagator:
+        compact = self.compact(data.samples)
+        rows, shrunk = compact.rows, None
+        if self.shrinkage is not None:
+            by = ledoit_wolf(rows)
+            shrunk = JointShrinkage.of(float(by.coefficients[0]), [by.units[0] ** 2] * 2)
+        _, (first, later), K = whitened_cross(
+            lambda a, b: pair_moments(a(rows), self.lag, None if b.T is None else b(rows)),
+            Unwhitened.of(compact, "the covariance of x_t", self.ridge),
+            Unwhitened.of(compact, "the covariance of x_{t+lag}", self.ridge),
+            shrunk=shrunk,
+        )
+        U, sigma, _ = thin_svd(K)
+        squared = (U * sigma**2) @ U.T
+        outside = (first.outside, later.outside)
+        right = compact.view(later.mean).within(later)
+        return Propagator(
+            self,
+            (compact.view(first.mean, first.scatter).within(first),),
+            squared if self.power == 2 else (U * sigma) @ U.T,
+            r,
+            offset=-1.0,
+            outside=math.inf if math.inf in outside else first.outside,
+            doubt=self.power * sum(one.doubt(spectral_bound(K), r) for one in (first, later)),
+            signed=squared,
+            K=K,
+            right=right.coordinates,
+            right_mean=right.mean,
+            power=self.power,
+            chosen=chosen_by(shrunk),
+        )
+
+    def forms(self, data: DataForms) -> Against:
+        """Of the squared singular values."""
+        pairs = pairs_of(data.rows, self.lag)
+        a, b = pairs.sum(axis=1), pairs.sum(axis=0)
+        rows = data.rows.about(np.zeros_like(a))
+        onward = LessMeans(pairs, a, b)
+        inverse = data.inverse(data.rows.about(b).form(b), self.ridge)
+        A, B = rows.form(onward) @ inverse @ rows.form(onward.T), data.rows.about(a).form(a)
+        if self.power == 2:
+            return PencilMatrices(A, B, ridge=self.ridge, shares=a)
+        return SpectralMatrices(A, B, "roots", ridge=self.ridge, shares=a)
+
+
+@dataclass(frozen=True)
+class Propagator(SpectralTrace):
+    """A trace of S^{power/2}, S = KK', with the singular functions of the later rows of M.
+
+    Attributes
+    ----------
+    K : ndarray (k, l)
+        The correlations of both members of the pairs, in their whitened coordinates.
+    right : Coordinates
+        Of the later members.
+    right_mean : ndarray (d,)
+    """
+
+    K: Array = field(kw_only=True)
+    right: Coordinates = field(kw_only=True)
+    right_mean: Array = field(kw_only=True)
+    power: int = field(kw_only=True)
+
+    def parameters(self, M: Array) -> Fitted:
+        V = polar_factor(self.K.T @ M)
+        right = self.right.map(V, self.right.lift(V))
+        return {**self.chosen, "right": right, "right_mean": self.right_mean}
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """The singular values of M'K, in the canonical coordinates those of K."""
+        return {"singular_value": np.linalg.norm(self.K.T @ M, axis=0)}
+
+    def value_of(self, M: Array, fitted: Fitted) -> float:
+        """With the singular functions of the other fit, not the best ones for M."""
+        right = np.asarray(fitted["right"])
+        V = polar_factor(self.right.carried(right.T, right))
+        sigma = np.linalg.svd(M.T @ self.K @ V, compute_uv=False)
+        return self.offset - float(np.sum(sigma**self.power))

@@ -1,28 +1,44 @@
-"""Signal against noise: variance of some rows against that of others, or against all of it."""
+"""Signal against noise, contrastive and demixed principal component analysis."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.finite import check_squares
-from ldr.objectives.data.footprint import Footprint
+from ldr.objectives.data.memory import check_squares
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
-from ldr.objectives.families.nested import NestedMethod
+from ldr.objectives.families.matrices import (
+    DataForms,
+    DataSums,
+    PencilMatrices,
+    RatioMatrices,
+    TraceMatrices,
+)
 from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares, moved
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
-from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
+from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need, number
-from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.covariance import KnownScatter, Scatter
+from ldr.objectives.parameters import Need, declared, number
+from ldr.objectives.problem import Fitted
+from ldr.objectives.statistics import ClassMoments, class_moments, moments
+from ldr.objectives.statistics.covariance import KnownScatter, Scatter, Variation
+from ldr.objectives.statistics.products import OneSided
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
+from ldr.objectives.statistics.sums import membership
 from ldr.objectives.view import Compact, View
+from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -63,16 +79,22 @@ class NoiseMethod(Objective):
     exact = "yes"
     weighted = True
     from_sums = True
-    arrays = Footprint(squares=10.0, span=30.0)
 
 
 @dataclass(frozen=True)
 class SignalNoise(NoiseMethod):
-    """Vary with the signal and not with the noise: max tr(M'(C_signal - alpha C_noise)M).
+    r"""Difference of signal and noise variances.
 
-    X is a pair (signal, noise) of arrays with the same columns, each centred by itself.
-    P = M'. Exact by the top eigenvectors of the difference, which is indefinite. Unlike oriented
-    PCA's, its span changes when the noise is rescaled.
+    .. math:: \max_{M'M=I} \operatorname{tr}(M'(C_{\text{signal}} - \alpha C_{\text{noise}})M)
+
+    X is a pair (signal, noise) of arrays with the same features, each centred by itself. P = M'.
+    Exact by the top eigenvectors of the difference, which is indefinite. Unlike that of oriented
+    PCA, its span changes when the noise is rescaled.
+
+    Use it when a sample of the noise alone was measured, and the difference of variances is needed;
+    opca is the ratio. Do not use it if no alpha is known: opca has none.
+
+    Source: Cunningham & Ghahramani 2015; Burges 2010, 4.2.
 
     Parameters
     ----------
@@ -81,8 +103,6 @@ class SignalNoise(NoiseMethod):
     """
 
     name = "signal-noise"
-    formula = "max tr(M'(C_signal - alpha C_noise)M)"
-    source = "Cunningham & Ghahramani 2015; Burges 2010, 4.2"
     baseline = "top eigenvectors of C_signal - alpha C_noise"
 
     alpha: float = number(1.0)
@@ -100,10 +120,17 @@ class SignalNoise(NoiseMethod):
 
 @dataclass(frozen=True)
 class ContrastivePCA(SignalNoise):
-    """Vary in the target and not in the background: max tr(M'(C_target - alpha C_background)M).
+    r"""Contrastive principal component analysis (PCA).
 
-    X is a pair (target, background) of arrays with the same columns, each centred by itself.
-    P = M'. Exact by the top eigenvectors of the difference.
+    .. math:: \max_{M'M=I} \operatorname{tr}(M'(C_{\text{target}} - \alpha C_{\text{background}})M)
+
+    X is a pair (target, background) of arrays with the same features, each centred by itself. P =
+    M'. Exact by the top eigenvectors of the difference.
+
+    Use it to find what varies in one sample but not in a background sample; alpha is the weight of
+    the background. Do not use it if no alpha is known: try several, or take gcpca or opca.
+
+    Source: Abid, Zhang, Bagaria & Zou 2018.
 
     Parameters
     ----------
@@ -112,20 +139,24 @@ class ContrastivePCA(SignalNoise):
     """
 
     name = "contrastive-pca"
-    formula = "max tr(M'(C_target - alpha C_background)M)"
-    source = "Abid, Zhang, Bagaria & Zou 2018"
     baseline = "top eigenvectors of C_target - alpha C_background"
 
 
 @dataclass(frozen=True)
 class OPCA(Shrinking, NoiseMethod):
-    """Signal to noise ratio, also distortion discriminant analysis: max tr((M'RM)^{-1} M'CM).
+    r"""Oriented principal component analysis (PCA), also distortion discriminant analysis.
 
-    X is a pair (signal, noise) of arrays with the same columns; C is the covariance of the signal,
-    R the second moment of the noise about zero. In the whitened variable
-    max tr(M'R^{-1/2} C R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors of
-    (C, R), which maximise log|M'CM| - log|M'RM| too. The span does not change when signal or noise
-    is rescaled.
+    .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'CM\right)
+
+    X is a pair (signal, noise) of arrays with the same features; C is the covariance of the signal,
+    R the second moment of the noise about zero. In the whitened variable max tr(M'R^{-1/2} C
+    R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors of (C, R), which maximise
+    log|M'CM| - log|M'RM| too. The span does not change when signal or noise is rescaled.
+
+    Use it when a sample of the noise alone was measured, for the largest ratio of signal to noise.
+    Do not use it with fewer noise samples than features, unless with a ridge.
+
+    Source: Diamantaras & Kung 1996; Burges 2010, 4.2.
 
     Parameters
     ----------
@@ -138,12 +169,9 @@ class OPCA(Shrinking, NoiseMethod):
     """
 
     name = "opca"
-    formula = "max tr(M'R^{-1/2} C R^{-1/2} M), R the second moment of noise"
-    source = "Diamantaras & Kung 1996; Burges 2010, 4.2"
     baseline = "top generalised eigenvectors of (C, R)"
     transposed = False
     scale_free = True
-    arrays = Footprint(squares=16.0, span=30.0)
 
     def bind(self, data: Data, r: int) -> Trace:
         pair = Pair.of(data, in_columns=self.shrinkage is not None)
@@ -211,16 +239,24 @@ class GeneralisedContrast(NoiseMethod):
 
 @dataclass(frozen=True)
 class GCPCA(NestedMethod, GeneralisedContrast):
-    """Vary in the target and not in the background: max tr(M'(C_t - C_b)M) / tr(M'(C_t + C_b)M).
+    r"""Generalised contrastive principal component analysis (gcPCA), orthogonal.
 
-    X is a pair (target, background) of arrays with the same columns, each centred by itself; M is
-    orthonormal, P = M'. The value lies between -1 and 1 and needs no alpha: it is largest where
-    tr(M'C_tM) / tr(M'C_bM) is.
+    .. math::
+
+        \max_{M'M=I} \frac{\operatorname{tr}(M'(C_t - C_b)M)}{\operatorname{tr}(M'(C_t + C_b)M)}
+
+    X is a pair (target, background) of arrays with the same features, each centred by itself, with
+    the covariances C_t and C_b. P = M'. The value lies between -1 and 1 and needs no alpha: it is
+    largest where tr(M'C_tM) / tr(M'C_bM) is.
+
+    Use it to find what varies in one sample but not in a background sample, in orthonormal
+    directions and without an alpha to choose. Do not use it if the background has fewer samples
+    than features: take opca with a ridge.
+
+    Source: de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025.
     """
 
     name = "gcpca"
-    formula = "max tr(M'(C_t - C_b)M) / tr(M'(C_t + C_b)M)"
-    source = "de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025"
     baseline = "orthonormalised generalised eigenvectors of (C_t - C_b, C_t + C_b)"
     exact = "r = 1"
     sibling = "classical-gcpca"
@@ -235,23 +271,214 @@ class GCPCA(NestedMethod, GeneralisedContrast):
 
 @dataclass(frozen=True)
 class ClassicalGCPCA(GeneralisedContrast):
-    """Vary in the target and not in the background: max tr((M'(C_t + C_b)M)^{-1} M'(C_t - C_b)M).
+    r"""Generalised contrastive principal component analysis (gcPCA): the ratio trace.
 
-    X is a pair (target, background) of arrays with the same columns, each centred by itself. In the
-    whitened variable max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), B = C_t + C_b, P = M'B^{-1/2}; exact
-    by the top generalised eigenvectors, whose eigenvalues lie between -1 and 1.
+    .. math:: \max_M \operatorname{tr}\left((M'(C_t + C_b)M)^{-1} M'(C_t - C_b)M\right)
+
+    X is a pair (target, background) of arrays with the same features, each centred by itself, with
+    the covariances C_t and C_b. In the whitened variable max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), B
+    = C_t + C_b, P = M'B^{-1/2}; exact by the top generalised eigenvectors, whose eigenvalues lie
+    between -1 and 1.
+
+    Use it as gcpca, for directions that are uncorrelated over both samples but not orthogonal. Do
+    not use it if distances in the projection are to mean what they mean in X: take gcpca.
+
+    Source: de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025.
     """
 
     name = "classical-gcpca"
-    formula = "max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), B = C_t + C_b"
-    source = "de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025"
     baseline = "top generalised eigenvectors of (C_t - C_b, C_t + C_b)"
     transposed = False
     scale_free = True
-    arrays = Footprint(squares=16.0, span=30.0)
 
     def bind(self, data: Data, r: int) -> Trace:
         return whitened_trace(self, self.contrast(data), r, ridge=self.ridge)
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         return PencilMatrices(*self.difference_and_sum(data), ridge=self.ridge)
+
+
+def _keep_subsets(owner: object, name: str) -> None:
+    given = getattr(owner, name)
+    subsets = list(given) if isinstance(given, (tuple, list)) else []
+    if not subsets or not all(map(_are_columns, subsets)):
+        raise ArgumentError(
+            f"{name} must be sets of columns of y, ((0,),) of the first or ((0,), (0, 1)) with its "
+            f"interaction with the second, got {given!r}"
+        )
+    kept = (tuple(sorted({int(k) for k in subset})) for subset in subsets)
+    object.__setattr__(owner, name, tuple(dict.fromkeys(kept)))
+
+
+def _are_columns(subset: object) -> bool:
+    return (
+        isinstance(subset, (tuple, list))
+        and len(subset) > 0
+        and all(isinstance(k, (int, np.integer)) and not isinstance(k, bool) for k in subset)
+        and min(subset) >= 0
+    )
+
+
+@dataclass(frozen=True)
+class DemixedPCA(Objective):
+    r"""Demixed principal component analysis (dPCA).
+
+    .. math::
+
+        \max_{M'M=I} \operatorname{tr}(M'A(X'X + \lambda I)A'M),
+        \quad A' = (X'X + \lambda I)^{-1} X'X_f
+
+    y has a column a factor (stimulus, decision, time), in any labels; X_f is what the sets of
+    factors `of` add to the samples: the mean over all others, less what smaller sets add, every
+    combination of levels counting alike. Samples are trials, or means of them. lambda is `ridge` in
+    the units below. With D = M'A this is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2, exact by the
+    top eigenvectors; `parameters["explained_share"]` is the value's share of ||X_f||^2. P = D,
+    which demixes: a direction may be found where M, the features that it explains, is not.
+
+    Use it when samples come from an experiment with several factors (stimulus, decision, time), to
+    see each factor's own part of them, free of the others'. Do not use it to separate classes
+    rather than to reconstruct: take classical-lda.
+
+    Source: Kobak et al. 2016.
+
+    Parameters
+    ----------
+    of : tuple of tuples of int
+        Sets of columns of y whose parts are added up.
+    ridge : float
+        Added to the diagonal of X'X, in units of its mean diagonal.
+    """
+
+    name = "dpca"
+    sense = "max"
+    needs = (Need.RESPONSE,)
+    baseline = "top eigenvectors of X_f'X (X'X + ridge I)^{-1} X'X_f"
+    weighted = True
+    transposed = False
+    exact = "yes"
+
+    of: tuple[tuple[int, ...], ...] = declared(((0,),), _keep_subsets)
+    ridge: float = number(0.0)
+
+    def bind(self, data: Data, r: int) -> Demixed:
+        compact = Compact.of(data.samples, quiet=True)
+        codes, shape = self._cells(data.y, data.samples.n)
+
+        def cells_of(change: Change) -> ClassMoments:
+            return class_moments(change(compact.rows), codes, math.prod(shape))
+
+        cells = cells_of(Change())
+        given = Unwhitened.of(compact, "the covariance", self.ridge)
+        found, (whitened,) = whiten(
+            lambda change: cells if change.T is None else cells_of(change),
+            lambda found: (SumOfSquares(found.total, found.mean, float(found.n)),),
+            given,
+        )
+        added = self.added(cells.apart, shape)
+        K = whitened.rows((cells.counts[:, None] * found.apart).T @ added)
+        A = K.T @ K
+        view = compact.view(cells.mean, KnownScatter(cells.total, cells.n))
+        return Demixed(
+            self,
+            (view.noting(*whitened.notes),),
+            A,
+            r,
+            doubt=2.0 * whitened.doubt(spectral_bound(A), r),
+            decoding=whitened.coordinates,
+            K=K,
+            total=float(np.sum(cells.counts[:, None] * added**2)),
+        )
+
+    def forms(self, data: DataForms) -> TraceMatrices:
+        rows, n = data.rows, data.rows.count
+        parts = _Parts(self, *data.groups(lambda y: self._cells(y, n)))
+        D = data.inverse(rows.scatter(), self.ridge) @ rows.form(parts)
+        return TraceMatrices(rows.form(parts.T) @ D, decoder=D)
+
+    def _cells(self, y: npt.ArrayLike, n: int) -> tuple[npt.NDArray[np.intp], tuple[int, ...]]:
+        """The combination of levels of each row, and how many levels every factor has."""
+        factors = as_array(y)
+        factors = factors[:, None] if factors.ndim == 1 else factors
+        if factors.ndim != 2 or len(factors) != n:
+            raise DataError(
+                f"y has shape {factors.shape}, expected {n} rows and a column for each factor"
+            )
+        highest = max(max(subset) for subset in self.of)
+        if highest >= factors.shape[1]:
+            raise DataError(
+                f"y has {factors.shape[1]} column(s), of which of={self.of} names number {highest}"
+            )
+        levels, codes = zip(*(np.unique(f, return_inverse=True) for f in factors.T), strict=True)
+        shape = tuple(map(len, levels))
+        cells = np.asarray(np.ravel_multi_index(codes, shape))
+        missing = math.prod(shape) - len(np.unique(cells))
+        if missing:
+            raise DataError(
+                f"the factors in y have {math.prod(shape)} combinations of levels, {missing} of "
+                "which have no rows; expected rows of every one"
+            )
+        return cells, shape
+
+    def added(self, means: Array, shape: tuple[int, ...]) -> Array:
+        """What the sets add to the mean of each cell, by inclusion and exclusion."""
+        grid = means.reshape(*shape, -1)
+        total = np.zeros_like(grid)
+        for subset in self.of:
+            for size in range(len(subset) + 1):
+                for inner in combinations(subset, size):
+                    others = tuple(k for k in range(len(shape)) if k not in inner)
+                    total += (-1) ** (len(subset) - size) * grid.mean(axis=others, keepdims=True)
+        return total.reshape(means.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts(OneSided):
+    """F with FX = X_f, in every row what the factors add to its cell; or the transpose."""
+
+    objective: DemixedPCA
+    codes: npt.NDArray[np.intp]
+    shape: tuple[int, ...]
+    back: bool = False
+
+    def __matmul__(self, Y: Array) -> Array:
+        members = membership(self.codes, math.prod(self.shape))
+        counts, sums = np.bincount(self.codes)[:, None], np.asarray(members @ Y)
+        if self.back:
+            return (self.objective.added(sums, self.shape) / counts)[self.codes]
+        return self.objective.added(sums / counts, self.shape)[self.codes]
+
+    @property
+    def T(self) -> _Parts:
+        return replace(self, back=not self.back)
+
+
+@dataclass(frozen=True)
+class Demixed(Trace):
+    """The trace whose map decodes what M reconstructs.
+
+    Parameters
+    ----------
+    decoding : Coordinates
+        White, of the rows.
+    K : ndarray (m, k)
+        A' in them, so that D = M'A.
+    total : float
+        ||X_f||^2.
+    """
+
+    plain = False
+
+    decoding: Coordinates = field(kw_only=True)
+    K: Array = field(kw_only=True)
+    total: float = field(kw_only=True)
+
+    def maps(self, M: Array) -> tuple[Array, ...]:
+        return (self.decoding.map(self.K @ M, M),)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """Also the share of ||X_f||^2."""
+        found = super().numbers(M, axes, seen)
+        return {**found, "explained_share": found["eigenvalue"] / (self.total or 1.0)}
+
+    def parameters(self, M: Array) -> Fitted:
+        return {"explained_share": float(np.trace(self.compressed(M))) / (self.total or 1.0)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -10,8 +11,7 @@ import numpy as np
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.data.marks import Marks
+from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.families.matrices import (
     Codes,
     DataForms,
@@ -28,28 +28,31 @@ from ldr.objectives.families.whitened_trace import (
     spectral_bound,
     whitened_trace,
 )
-from ldr.objectives.kernels import as_response, deviations
+from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole
-from ldr.objectives.starts.responses import sliced
+from ldr.objectives.slices import sliced
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.sums import membership
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)
 class SlicedMethod(Objective):
-    """Base of the methods of slices of the response, each with as many rows, or of its labels.
+    """Base of the methods of slices of the response, of equal weight, or of its labels.
 
     Parameters
     ----------
     slices : int
-        Of a continuous response; labels are slices themselves.
+        Of a quantity: the edges are its quantiles k/slices, interpolated linearly. Without ties
+        the slices differ by one sample at most; the larger ones are spread over the range. Samples
+        of the same response stay together, in the upper of the slices that meet there, and slices
+        without samples are left out. Of several responses it is the first that is sliced. Labels
+        (strings, booleans, integers of at most 20 distinct values) are slices themselves.
     """
 
     sense = "max"
@@ -58,7 +61,6 @@ class SlicedMethod(Objective):
     transposed = False
     exact = "yes"
     scale_free = True
-    arrays = Footprint(squares=18.0)
 
     slices: int = whole(10, 2)
 
@@ -83,16 +85,22 @@ class SlicedMethod(Objective):
 
 @dataclass(frozen=True)
 class SIR(Shrinking, SlicedMethod):
-    """Find what the response says about the mean of X: max tr(M' Cov(E[z | slice]) M).
+    r"""Sliced inverse regression (SIR).
 
-    z = C^{-1/2}(x - mean), slices of equal counts of the sorted response (or its labels); P =
-    M'C^{-1/2}. Exact by the top eigenvectors. At most (slices - 1) directions; blind to symmetric
-    dependence. With slices = classes its span is that of classical LDA.
+    .. math:: \max_M \operatorname{tr}(M' \operatorname{Cov}(\mathrm{E}[z \mid \text{slice}]) M)
+
+    z = C^{-1/2}(x - mean), slices of the sorted response of equal weight (or its labels); P =
+    M'C^{-1/2}. Exact by the top eigenvectors. At most (slices - 1) directions; a symmetric
+    dependence is not found. With slices = classes its span is that of classical LDA.
+
+    Use it when a response depends on few directions of X, and X is roughly elliptical. It is fast,
+    and does not find dependence that is symmetric around the mean; save and sdr do. Do not use it
+    for a response that depends on x symmetrically, such as on its square: take save or sdr.
+
+    Source: Li 1991; Burges 2010, 4.5.
     """
 
     name = "sir"
-    formula = "max tr(M'C^{-1/2} Cov(E[x|slice]) C^{-1/2} M)"
-    source = "Li 1991; Burges 2010, 4.5"
     baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
     stacks = True
 
@@ -117,17 +125,23 @@ class SIR(Shrinking, SlicedMethod):
 
 @dataclass(frozen=True)
 class SAVE(Shrinking, SlicedMethod):
-    """Find what the response says about the spread of X: max tr(M' sum_b p_b (I - Cov_b(z))^2 M).
+    r"""Sliced average variance estimation (SAVE).
+
+    .. math:: \max_M \operatorname{tr}\left(M' \sum_b p_b (I - \operatorname{Cov}_b(z))^2 M\right)
 
     z = C^{-1/2}(x - mean), p_b the share of slice b, Cov_b(z) its covariance; P = M'C^{-1/2}. Exact
-    by the top eigenvectors. It sees symmetric dependence too; its noise floor grows with the number
-    of slices. With a ridge, or shrinkage, of C in C^{-1/2}, the I is Cov(z): slices like all rows
-    make zero.
+    by the top eigenvectors. It finds symmetric dependence too; its noise level grows with the
+    number of slices. With a ridge, or shrinkage, of C in C^{-1/2}, the I is Cov(z): slices like all
+    samples make zero.
+
+    Use it when a response depends on few directions, perhaps through the variance or symmetrically.
+    It needs more samples than sir. Do not use it for a linear dependence in few samples: sir needs
+    fewer.
+
+    Source: Cook & Weisberg 1991; Burges 2010, 4.5.
     """
 
     name = "save"
-    formula = "max tr(M' sum_b p_b (I - Cov_b(z))^2 M), z = C^{-1/2} x"
-    source = "Cook & Weisberg 1991; Burges 2010, 4.5"
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
 
     def bind(self, data: Data, r: int) -> Trace:
@@ -151,18 +165,25 @@ class SAVE(Shrinking, SlicedMethod):
 
 @dataclass(frozen=True)
 class DirectionalRegression(Shrinking, SlicedMethod):
-    """Find what the response says about mean and spread of X: max tr(M' E(2I - A)^2 M).
+    r"""Directional regression (DR).
 
-    A = E[(z - z')(z - z')' | y, y'] of two rows, z = C^{-1/2}(x - mean), which is 2I where their
-    slices say nothing: E(2I - A)^2 = 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I, V_b = E[zz' | b],
-    K = Cov(E[z | b]). P = M'C^{-1/2}. Exact by the top eigenvectors. It sees what sir and save
-    see, and takes fewer rows than save. With a ridge, or shrinkage, of C in C^{-1/2}, the I is
-    Cov(z).
+    .. math::
+
+        \max_M \operatorname{tr}\left(M'\, \mathrm{E}(2I - A)^2 M\right), \quad A =
+        \mathrm{E}[(z - z')(z - z')' \mid y, y']
+
+    For two samples with z = C^{-1/2}(x - mean); A is 2I where their slices have no information:
+    E(2I - A)^2 = 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I, V_b = E[zz' | b], K = Cov(E[z | b]). P
+    = M'C^{-1/2}. Exact by the top eigenvectors. It finds what sir and save find, with fewer samples
+    than save. With a ridge, or shrinkage, of C in C^{-1/2}, the I is Cov(z).
+
+    Use it as save, with fewer samples: the response may depend on the mean of X or on its spread.
+    Do not use it for X far from normal, whose own shape enters these moments: take sdr or gkdr.
+
+    Source: Li & Wang 2007.
     """
 
     name = "directional-regression"
-    formula = "max tr(M'(2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I)M), z = C^{-1/2} x"
-    source = "Li & Wang 2007"
     baseline = "top eigenvectors of 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I"
 
     def bind(self, data: Data, r: int) -> Trace:
@@ -200,24 +221,29 @@ def shares(codes: Codes) -> Iterator[tuple[float, Array]]:
 
 @dataclass(frozen=True)
 class PrincipalHessianDirections(Shrinking):
-    """Find where the response bends: max tr(M'|H|M), H = mean of (y_i - mean) z_i z_i'.
+    r"""Principal Hessian directions (PHD).
 
-    z = C^{-1/2}(x - mean); of normal X, H is the mean Hessian of the regression function. |H| has
+    .. math:: \max_M \operatorname{tr}(M'|H|M), \quad H = \frac{1}{n} \sum_i (y_i - \bar y) z_i z_i'
+
+    z = C^{-1/2}(x - mean); for normal X, H is the mean Hessian of the regression function. |H| has
     the eigenvalues of H without their signs, which are those of `curvature` in the result's
     components. P = M'C^{-1/2}. Exact by the eigenvectors of H with the largest |eigenvalues|. It
-    sees what sir is blind to, y = x_1^2 say, and is blind to what is linear.
+    finds what sir does not, such as y = x_1^2, and not what is linear.
+
+    Use it when a response bends along few directions, up or down, which a linear fit and sir miss;
+    features should be normal. Do not use it for a linear dependence: take sir, or
+    directional-regression for both.
+
+    Source: Li 1992.
     """
 
     name = "phd"
-    formula = "max tr(M'|H|M), H = mean_i (y_i - mean) z_i z_i', z = C^{-1/2} x"
-    source = "Li 1992"
     sense = "max"
     needs = (Need.RESPONSE,)
     baseline = "eigenvectors of H with the largest |eigenvalues|"
     stacks = True
     by_size = True
     weighted = True
-    arrays = Footprint(squares=21.0)
     transposed = False
     exact = "yes"
     scale_free = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -10,9 +11,7 @@ import numpy as np
 
 from ldr.objectives.cca import CCA, CorrelationMethod
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.families.terms import Penalised
-from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.families.composite import Penalised, weighted_sum
 from ldr.objectives.l1 import L1
 from ldr.objectives.lda import LDA
 from ldr.objectives.objective import Objective
@@ -20,7 +19,6 @@ from ldr.objectives.parameters import Need, number
 from ldr.objectives.pca import PCA
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, nearest_with_zeros
-from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -43,11 +41,11 @@ class SparseMethod(Objective):
     def expanded(self) -> Objective:
         return self.smooth + L1(self.penalty)
 
-    def footprint(self, data: Data) -> Footprint:
-        return self.smooth.footprint(data)
+    def order(self, data: Data) -> int:
+        return self.smooth.order(data)
 
     def seen(self, data: Data) -> Data:
-        return data.everywhere(self.smooth.arrays)
+        return data.everywhere() if self.smooth.products == "optimum" else data
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         smooth = self.smooth.bind(self.seen(data), r)
@@ -56,13 +54,23 @@ class SparseMethod(Objective):
 
 @dataclass(frozen=True)
 class SparseLDA(SparseMethod):
-    """Separate the classes by few columns: lda's trace ratio less penalty ||M||_1.
+    r"""Sparse linear discriminant analysis (LDA): the trace ratio with an l1 penalty.
 
-    max tr(M'S_B M)/tr(M'S_W M) - penalty ||M||_1, M orthonormal. ||M||_1 lies between r, where each
-    direction is one column of X, and r sqrt(d). The zeros of M are exact. Columns should be
-    standardised; fewer rows than columns need a ridge. P = M'. `ldr.regularisation_path` takes
-    many penalties, each from the last M, and `ldr.refit` the shrinkage away. The heuristic is that
-    of lda, which is not sparse; local optima exist.
+    .. math::
+
+        \max_{M'M=I} \frac{\operatorname{tr}(M'S_B M)}{\operatorname{tr}(M'S_W M)} - \lambda
+        \|M\|_1
+
+    lambda is `penalty`. ||M||_1 lies between r, where each direction is one feature, and r sqrt(d).
+    The zeros of M are exact. Features should be standardised; fewer samples than features need a
+    ridge. P = M'. `ldr.regularisation_path` takes many penalties, each from the last M, and
+    `ldr.refit` removes the shrinkage. The baseline is that of lda, which is not sparse; local
+    optima exist.
+
+    Use it as lda, where each direction should use few features. ldr.regularisation_path shows what
+    each zero costs. Do not use it if all features may take part: take lda, which is certified.
+
+    Source: Clemmensen, Hastie, Witten & Ersboll 2011 (another form); Chen, Ma, So & Zhang 2020.
 
     Parameters
     ----------
@@ -73,8 +81,6 @@ class SparseLDA(SparseMethod):
     """
 
     name = "sparse-lda"
-    formula = "max tr(M'S_B M) / tr(M'S_W M) - penalty ||M||_1"
-    source = "Clemmensen, Hastie, Witten & Ersboll 2011 (another form); Chen, Ma, So & Zhang 2020"
     sense = "max"
     needs = (Need.LABELS,)
     predicts = "classes"
@@ -90,13 +96,24 @@ class SparseLDA(SparseMethod):
 
 @dataclass(frozen=True)
 class SparseCCA(SparseMethod, CorrelationMethod):
-    """Correlate two views by few columns: cca's correlation less penalty (||Ma||_1 + ||Mb||_1).
+    r"""Sparse canonical correlation analysis (CCA), orthogonal, with an l1 penalty.
 
-    max tr(Ma'Cab Mb)/sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) - penalty (||Ma||_1 + ||Mb||_1), Ma and Mb
-    orthonormal. The zeros are exact. Columns should be standardised; fewer rows than columns need
-    a ridge, without which directions in which nothing varies cost nothing. Pa = Ma', Pb = Mb'.
-    `ldr.regularisation_path` takes many penalties, each from the last M, and `ldr.refit` the
-    shrinkage away. The heuristic is that of cca, which is not sparse; local optima exist.
+    .. math::
+
+        \max_{M_a'M_a = M_b'M_b = I} \frac{\operatorname{tr}(M_a'C_{ab}
+        M_b)}{\sqrt{\operatorname{tr}(M_a'C_{aa} M_a) \operatorname{tr}(M_b'C_{bb} M_b)}} -
+        \lambda (\|M_a\|_1 + \|M_b\|_1)
+
+    lambda is `penalty`. The zeros are exact. Features should be standardised; fewer samples than
+    features need a ridge, without which directions in which nothing varies cost nothing. P_a =
+    M_a', P_b = M_b'. `ldr.regularisation_path` takes many penalties, each from the last M, and
+    `ldr.refit` removes the shrinkage. The baseline is that of cca, which is not sparse; local
+    optima exist.
+
+    Use it as cca, where each direction should use few features of either view. Do not use it if all
+    features may take part: take cca, or classical-cca, which is exact.
+
+    Source: Witten, Tibshirani & Hastie 2009 (another form); Chen, Ma, So & Zhang 2020.
 
     Parameters
     ----------
@@ -107,10 +124,6 @@ class SparseCCA(SparseMethod, CorrelationMethod):
     """
 
     name = "sparse-cca"
-    formula = (
-        "max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) - penalty (||Ma||_1 + ||Mb||_1)"
-    )
-    source = "Witten, Tibshirani & Hastie 2009 (another form); Chen, Ma, So & Zhang 2020"
     baseline = "cca's heuristic"
     domain = "St x St"
     relative_improvement = False
@@ -121,11 +134,6 @@ class SparseCCA(SparseMethod, CorrelationMethod):
     @property
     def smooth(self) -> CCA:
         return CCA(ridge=self.ridge)
-
-    def footprint(self, data: Data) -> Footprint:
-        """Nothing is solved or proved in closed form, but without the penalty."""
-        found = super().footprint(data)
-        return replace(found, squares=0.5 * found.squares) if self.penalty else found
 
 
 _ROTATIONS = 500
@@ -173,18 +181,23 @@ def varimax(V: Array) -> Array:
 
 @dataclass(frozen=True)
 class SparsePCA(SparseMethod):
-    """Reconstruct from few columns: min ||X - X M M'||_F^2 + penalty ||M||_1, M orthonormal.
+    r"""Sparse principal component analysis (PCA), with an l1 penalty.
 
-    X is centred and n x d. The squared error is a sum over rows and columns, so that the penalty
-    grows with n and with the variance of the columns: an entry of M pays where it explains about
-    penalty/2 more. ||M||_1 lies between r, where each column of M picks one column of X, and
-    r sqrt(d). The zeros of the returned M are exact, and M is orthonormal. P = M'.
+    .. math:: \min_{M'M=I} \|X - XMM'\|_F^2 + \lambda \|M\|_1
 
-    The heuristic is thresholded loadings: the pca loadings V in varimax rotation, then soft(X'XV,
-    penalty/2), with orthonormal columns and the zeros kept where such a matrix is near. Solved by
+    X is centred and n x d, lambda is `penalty`. The squared error is a sum over samples and
+    features, so that the penalty grows with n and with the variance of the features: an entry of M
+    pays where it explains about lambda/2 more. ||M||_1 lies between r, where each column of M picks
+    one feature, and r sqrt(d). The zeros of the returned M are exact, and M is orthonormal. P = M'.
+
+    The baseline is thresholded loadings: the pca loadings V in varimax rotation, then soft(X'XV,
+    lambda/2), with orthonormal columns and the zeros kept where such a matrix is near. Solved by
     smoothing continuation and manifold proximal gradients; local optima exist.
 
-    Source: Jolliffe, Trendafilov and Uddin 2003 (the penalty); Chen, Ma, So and Zhang 2020 (the
+    Use it as pca, where each direction should use few features, so that it can be interpreted. Do
+    not use it for uncorrelated components or for the largest variance: zeros cost both.
+
+    Source: Jolliffe, Trendafilov & Uddin 2003 (the penalty); Chen, Ma, So & Zhang 2020 (the
     method); Kaiser 1958 (varimax).
 
     Parameters
@@ -194,8 +207,6 @@ class SparsePCA(SparseMethod):
     """
 
     name = "sparse-pca"
-    formula = "min ||X - XMM'||^2 + penalty ||M||_1"
-    source = "Jolliffe, Trendafilov & Uddin 2003; Chen, Ma, So & Zhang 2020"
     sense = "min"
     baseline = "soft-thresholded rotated loadings"
     kind = PenalisedLoadings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,15 +12,13 @@ import numpy as np
 from ldr.objectives import statistics
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.data.change import Change
-from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter, SpannedScatter
 from ldr.objectives.statistics.scatters import Moments
 from ldr.solvers.errors import DataError, SingularError
-from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, rank_tolerance
-from ldr.solvers.linalg.lengths import power_of_two
+from ldr.solvers.linalg.eigen import orthogonal_to, power_of_two, range_basis, rank_tolerance
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from ldr.objectives.statistics import RowSpace

@@ -1,42 +1,469 @@
-"""Wasserstein discriminant analysis: classes apart by the cost of moving one onto the other."""
+"""Wasserstein discriminant analysis (WDA), by entropic transport between projected classes.
+
+For two classes with weights a and b and squared distances D: K = exp(-D/reg), u = a, then repeat
+v = b/(K'u), u = a/(Kv); the plan is G = diag(u) K diag(v), and W = <G, D>. After few steps W
+depends on which class comes first, so W is the mean of both orders. The derivatives are those of
+this W, by reverse differentiation of the iteration.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import partial
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.data.marks import Marks
+from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.pairs_of_classes import Rows
-from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.families.transport import KEPT, Transport
+from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.directions import principal_directions, sliced_directions
+from ldr.objectives.starts import principal_directions, sliced_directions
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Range
+from ldr.solvers.deadline import check
 from ldr.solvers.descent.lbfgs import LBFGS
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
+from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.problem import Preconditioner
+
+Rows = npt.NDArray[np.intp]
+
+# Distances that are in the cache together, and the least size of a class padded to the largest.
+_NUMBERS, _LIKE = 2**15, 0.75
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of like sizes: their codes, their rows, (c, m), and the share that each has."""
+
+    codes: Rows
+    rows: Rows
+    shares: Array
+
+    def __getitem__(self, which: Rows | slice) -> Classes:
+        return Classes(self.codes[which], self.rows[which], self.shares[which])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of classes: those of `a` with those of `b`, each with itself and with every other.
+
+    `kinds` are 0 within a class and 1 between two.
+    """
+
+    a: Classes
+    b: Classes
+    kinds: Rows
+
+    @property
+    def numbers(self) -> int:
+        """Distances in them."""
+        return self.a.rows.size * self.b.rows.shape[1]
+
+    @classmethod
+    def of(cls, codes: Rows, weights: Array | None) -> list[Pairs]:
+        """All of them, so many at a time as the cache holds."""
+        groups = list(_like_sizes(codes, weights))
+        found = []
+        for one in groups:
+            for other in groups:
+                i, j = (k.ravel() for k in np.indices((len(one.codes), len(other.codes))))
+                a, b = one[i], other[j]
+                found.append(cls(a, b, (a.codes != b.codes).astype(np.intp)))
+        return [part for pairs in found for part in pairs._parts()]
+
+    def _parts(self) -> Iterator[Pairs]:
+        step = max(1, _NUMBERS // (self.a.rows.shape[1] * self.b.rows.shape[1]))
+        for start in range(0, len(self.kinds), step):
+            where = slice(start, start + step)
+            yield Pairs(self.a[where], self.b[where], self.kinds[where])
+
+
+def _like_sizes(codes: Rows, weights: Array | None) -> Iterator[Classes]:
+    """Classes by their sizes, the large ones first, filled up with their first rows."""
+    w = np.ones(len(codes)) if weights is None else weights
+    counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
+    sizes = np.array([len(own) for own in counted])
+    pairs, most = np.count_nonzero(sizes) ** 2, int(sizes.max())
+    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # all at once
+    while sizes.any():
+        most = int(sizes.max())
+        like = np.flatnonzero((sizes > 0) & (sizes >= likeness * most))
+        sizes[like] = 0
+        rows, shares = np.empty((len(like), most), dtype=np.intp), np.zeros((len(like), most))
+        for k, c in enumerate(like):
+            own = counted[c]
+            rows[k, : len(own)], rows[k, len(own) :] = own, own[0]
+            shares[k, : len(own)] = w[own] / w[own].sum()
+        yield Classes(like, rows, shares)
+
+
+# Distances of a point whose plans are kept for its Hessian products.
+KEPT = 2**20
+# Of a preconditioner, the least curvature relative to the largest.
+_FLOOR = 1e-3
+# Exponents beyond the first are taken from the nearest row; those beyond the second are zero.
+_FAR, _NOTHING = 300.0, 690.0
+
+
+class Workspace(threading.local):
+    """Arrays by name, written over by their next use; each thread has its own.
+
+    The pages of a new array cost more than what is computed in it.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+
+    def array(self, name: str, shape: tuple[int, ...]) -> Array:
+        size = math.prod(shape)
+        if name not in self._arrays or self._arrays[name].size < size:
+            self._arrays[name] = np.empty(size)
+        return self._arrays[name][:size].reshape(shape)
+
+
+def _times(K: Array, x: Array) -> Array:
+    """Kx of each pair."""
+    return np.matmul(K, x[..., None])[..., 0]
+
+
+def _transposed(K: Array) -> Array:
+    return K.swapaxes(1, 2)
+
+
+def _columns(x: Sequence[Array]) -> Array:
+    return np.array(x).transpose(1, 2, 0)
+
+
+class Plans:
+    """Plans of pairs, and the derivatives of W in D.
+
+    Attributes
+    ----------
+    K, KD : ndarray (pairs, m, m')
+        KD is K o D.
+    W : ndarray (pairs,)
+    S : ndarray (pairs, m, m')
+        dW/dD.
+    """
+
+    def __init__(
+        self, A: Array, B: Array, pairs: Pairs, reg: float, steps: int, room: Workspace
+    ) -> None:
+        """Of D = AB', in arrays of the room."""
+        self._A, self._B, self._reg, self._room = A, B, reg, room
+        shape = (*A.shape[:2], B.shape[1])
+        D = np.matmul(A, _transposed(B), out=room.array("KD", shape))
+        farthest = float(np.maximum(D, 0.0, out=D).max())
+        if math.isinf(farthest / reg):
+            raise DataError(
+                f"distances of X are too large for reg = {reg:g}: their squares are up to "
+                f"{farthest:.2g}; divide the columns of X by their standard deviations, or take a "
+                "larger reg"
+            )
+        E = np.multiply(D, -1.0 / reg, out=room.array("K", shape))
+        self.K, u = _kernel(E, farthest / reg > _FAR, pairs.a.shares)
+        self.KD = np.multiply(D, self.K, out=D)
+        # u_0 .. u_k, v_1 .. v_k, K'u_0 .. K'u_{k-1}, Kv_1 .. Kv_k
+        self._u, self._v = [u], list[Array]()
+        self._Ku, self._Kv = list[Array](), list[Array]()
+        for _ in range(steps):
+            self._Ku.append(_times(_transposed(self.K), self._u[-1]))
+            self._v.append(pairs.b.shares / self._Ku[-1])
+            self._Kv.append(_times(self.K, self._v[-1]))
+            self._u.append(pairs.a.shares / self._Kv[-1])
+
+    @property
+    def G(self) -> Array:
+        return self._u[-1][..., None] * self.K * self._v[-1][:, None, :]
+
+    @property
+    def W(self) -> Array:
+        in_u = self._backwards[0]
+        return np.einsum("pi,pi->p", self._u[-1], in_u[-1])
+
+    @cached_property
+    def _backwards(self) -> tuple[list[Array], list[Array], list[Array], list[Array]]:
+        """dW in u_l and v_l (through what follows), in Kv_l and in K'u_{l-1}, l = 1 .. k."""
+        in_u = _times(self.KD, self._v[-1])
+        of_W = _times(_transposed(self.KD), self._u[-1])
+        found: list[tuple[Array, Array, Array, Array]] = []
+        for u, v, Ku, Kv in self._steps():
+            s = -in_u * u / Kv
+            in_v = _times(_transposed(self.K), s)
+            if not found:
+                in_v += of_W
+            q = -in_v * v / Ku
+            found.append((in_u, in_v, s, q))
+            in_u = _times(self.K, q)
+        columns = [list(column) for column in zip(*found[::-1], strict=True)]
+        return columns[0], columns[1], columns[2], columns[3]
+
+    def _steps(self) -> Iterator[tuple[Array, Array, Array, Array]]:
+        """u_l, v_l, K'u_{l-1} and Kv_l, the last first."""
+        return zip(self._u[:0:-1], self._v[::-1], self._Ku[::-1], self._Kv[::-1], strict=True)
+
+    @cached_property
+    def S(self) -> Array:
+        """K o H with H = uv' - (uv' o AB' + sum_l s_l v_l' + u_{l-1} q_l')/reg."""
+        _, _, s, q = self._backwards
+        u, v = self._u[-1], self._v[-1]
+        left = [u[..., None], u[..., None] * self._A, _columns([*s, *self._u[:-1]])]
+        right = [v[..., None], v[..., None] * self._B, _columns([*self._v, *q])]
+        right[1:] = [columns * (-1.0 / self._reg) for columns in right[1:]]
+        return self._of_kernel(left, right, self._room.array("S", self.K.shape))
+
+    def _of_kernel(self, left: list[Array], right: list[Array], out: Array) -> Array:
+        """K o LR'."""
+        L, R = np.concatenate(left, -1), np.concatenate(right, -1)
+        product = np.matmul(L, _transposed(R), out=out)
+        return np.multiply(product, self.K, out=product)
+
+    def change(self, A: Array, B: Array, room: Workspace) -> Array:
+        """The derivative of S along dD = AB': every line of the above, in its order."""
+        K, reg, last = self.K, self._reg, len(self._v)
+        u, v = self._u, self._v
+        in_u, in_v, s, q = self._backwards
+        dE = np.matmul(A * (-1.0 / reg), _transposed(B), out=room.array("dE", K.shape))
+        dK = np.multiply(K, dE, out=room.array("dK", K.shape))
+        dK_vq = np.matmul(dK, _columns([*v, *q]))
+        dK_us = np.matmul(_transposed(dK), _columns([*u, *s]))
+        KD_dE = np.multiply(self.KD, dE, out=dK)
+        du, dv = [np.zeros_like(u[0])], list[Array]()
+        dKu, dKv = list[Array](), list[Array]()
+        for k in range(last):
+            dKu.append(dK_us[..., k] + _times(_transposed(K), du[k]))
+            dv.append(-v[k] * dKu[k] / self._Ku[k])
+            dKv.append(dK_vq[..., k] + _times(K, dv[k]))
+            du.append(-u[k + 1] * dKv[k] / self._Kv[k])
+        in_du = _times(KD_dE, v[-1]) - reg * dK_vq[..., last - 1] + _times(self.KD, dv[-1])
+        in_dv = _times(_transposed(KD_dE), u[-1]) - reg * dK_us[..., last]
+        in_dv += _times(_transposed(self.KD), du[-1])
+        ds, dq = [np.zeros(0)] * last, [np.zeros(0)] * last
+        for k in reversed(range(last)):
+            up = in_du * u[k + 1] + in_u[k] * du[k + 1] + s[k] * dKv[k]
+            ds[k] = -up / self._Kv[k]
+            in_dv = in_dv + dK_us[..., last + 1 + k] + _times(_transposed(K), ds[k])
+            dq[k] = -(in_dv * v[k] + in_v[k] * dv[k] + q[k] * dKu[k]) / self._Ku[k]
+            in_du, in_dv = dK_vq[..., last + k] + _times(K, dq[k]), np.zeros_like(in_dv)
+        plan, du_, dv_ = u[-1][..., None], du[-1][..., None], dv[-1][..., None]
+        left = [du_, plan, du_ * self._A, plan * self._A, plan * A]
+        right = [v[-1][..., None], dv_]
+        right += [v[-1][..., None] * self._B, dv_ * self._B, v[-1][..., None] * B]
+        left.append(_columns([*ds, *s, *du[:-1], *u[:-1]]))
+        right.append(_columns([*v, *dv, *q, *dq]))
+        right[2:] = [columns * (-1.0 / reg) for columns in right[2:]]
+        dS = self._of_kernel(left, right, room.array("dS", K.shape))
+        dS += np.multiply(dE, self.S, out=dE)
+        return dS
+
+
+def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
+    """K = exp(E) and u_0 = a. Where that is nothing but zeros, diag(x) K diag(y) and a/x.
+
+    Every row and column of it has a 1, so that no step divides by zero; G and W are the same.
+    """
+    u = a
+    if far:
+        E -= E.max(axis=1)[:, None, :]
+        nearest = E.max(axis=2)
+        E -= nearest[:, :, None]
+        u = a * np.exp(nearest)
+        np.maximum(E, -_NOTHING, out=E)
+    return np.exp(E, out=E), u
+
+
+class TransportPoint(ProjectedPoint):
+    """f = 2 W_0/W_1, the sums of W within classes and between them, in passes over the pairs.
+
+    W_1 has each pair of classes in both orders. But for the factor 2 times the share, the slope is
+    (s_0 - f s_1)/W_1 and the curvature (c_0 - f c_1 - df s_1 - dW_1 slope)/W_1. Of a pair, s is
+    2 L(S)Y, as of other functions of distances.
+    """
+
+    def __init__(self, problem: Transport, M: Array) -> None:
+        super().__init__(problem.X, M)
+        self._problem, self._factor = problem, 2.0 * problem.share
+
+    def plans(self) -> Iterator[tuple[Pairs, Plans]]:
+        """One after the other, in the same arrays."""
+        room = self._problem.workspace
+        return self._made(lambda: room)
+
+    @cached_property
+    def _kept(self) -> list[tuple[Pairs, Plans]]:
+        return list(self._made(Workspace))
+
+    @property
+    def _for_products(self) -> Iterable[tuple[Pairs, Plans]]:
+        few = sum(pairs.numbers for pairs in self._problem.pairs) <= KEPT
+        return self._kept if few else self.plans()
+
+    def _made(self, room: Callable[[], Workspace]) -> Iterator[tuple[Pairs, Plans]]:
+        Y, ones = self.Y, np.ones(len(self.Y))
+        squares = np.einsum("ij,ij->i", Y, Y)
+        left, right = (
+            np.column_stack([-2.0 * Y, squares, ones]),
+            np.column_stack([Y, ones, squares]),
+        )
+        for pairs in self._problem.pairs:
+            check()
+            A, B = left[pairs.a.rows], right[pairs.b.rows]
+            yield pairs, Plans(A, B, pairs, self._problem.reg, self._problem.steps, room())
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        """W and s, within and between."""
+        W, s = np.zeros(2), np.zeros((2, *self.Y.shape))
+        for pairs, plans in self.plans():
+            np.add.at(W, pairs.kinds, plans.W)
+            _add_laplacian(s, plans.S, pairs, self.Y1)
+        if not W[1] > 0:
+            raise DataError("the classes of X are equal there: no distance is between them")
+        return W, s
+
+    @cached_property
+    def value(self) -> float:
+        W = self._sums[0]
+        return self._factor * float(W[0] / W[1])
+
+    @cached_property
+    def slope(self) -> Array:
+        W, s = self._sums
+        return (self._factor / W[1]) * (s[0] - (W[0] / W[1]) * s[1])
+
+    def curvature(self, dY: Array) -> Array:
+        W, s = self._sums
+        c = np.zeros_like(s)
+        Y, ones, own = self.Y, np.ones(len(dY)), np.einsum("ij,ij->i", self.Y, dY)
+        dY1 = np.column_stack([dY, ones])
+        left = 2.0 * np.column_stack([-Y, -dY, own, ones])
+        right = np.column_stack([dY, Y, ones, own])
+        room = self._problem.workspace
+        for pairs, plans in self._for_products:
+            change = plans.change(left[pairs.a.rows], right[pairs.b.rows], room)
+            _add_laplacian(c, change, pairs, self.Y1)
+            _add_laplacian(c, plans.S, pairs, dY1)
+        f = W[0] / W[1]
+        dW = [float(np.vdot(of_kind, dY)) for of_kind in s]
+        df = (dW[0] - f * dW[1]) / W[1]
+        return (self._factor * (c[0] - f * c[1] - df * s[1]) - dW[1] * self.slope) / W[1]
+
+    def of_frozen_plans(self) -> Array:
+        """H of the gradient HM, (d, d): 2X'(L(S_0) - f L(S_1))X/W_1, the Laplacians of S."""
+        X, d = self.X, self.X.shape[1]
+        W, degrees, cross = np.zeros(2), np.zeros((2, len(X))), np.zeros((2, d, d))
+        for pairs, plans in self.plans():
+            kinds, S, A = pairs.kinds, plans.S, X[pairs.a.rows]
+            np.add.at(W, kinds, plans.W)
+            np.add.at(degrees, (kinds[:, None], pairs.a.rows), S.sum(axis=2))
+            np.add.at(degrees, (kinds[:, None], pairs.b.rows), S.sum(axis=1))
+            moved = np.matmul(S, X[pairs.b.rows])
+            for kind in (0, 1):
+                own = kinds == kind
+                cross[kind] += A[own].reshape(-1, d).T @ moved[own].reshape(-1, d)
+        signs = 2.0 * self._factor / W[1] * np.array([1.0, -W[0] / W[1]])
+        C = np.tensordot(signs, cross, axes=1)
+        return X.T @ ((signs @ degrees)[:, None] * X) - C - C.T
+
+    def of_coordinates(self) -> Array:
+        """What each column of Y adds to W within, and to the mean of orders between: (2, r)."""
+        s = np.zeros((2, *self.Y.shape))
+        for pairs, plans in self.plans():
+            _add_laplacian(s, plans.G, pairs, self.Y1)
+        halves = np.array([[0.5], [0.25]])
+        return np.asarray(halves * np.einsum("ij,kij->kj", self.Y, s))
+
+
+def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y1: Array) -> None:
+    """Add 2 L(S)Y of the pairs to the total of their kind, (2, n, r), from [Y, 1]."""
+    kinds = pairs.kinds[:, None]
+    A, B = Y1[pairs.a.rows], Y1[pairs.b.rows]
+    for rows, own, moved in (
+        (pairs.a.rows, A, np.matmul(S, B)),
+        (pairs.b.rows, B, np.matmul(_transposed(S), A)),
+    ):
+        degrees, sums = moved[..., -1:], moved[..., :-1]
+        np.add.at(total, (kinds, rows), 2.0 * (degrees * own[..., :-1] - sums))
+
+
+@dataclass(frozen=True)
+class Transport(Projected):
+    """The ratio of transport within classes to that between them, on the Grassmann manifold.
+
+    Parameters
+    ----------
+    codes : ndarray of int (n,)
+        Of the classes.
+    weights : ndarray (n,), optional
+        Of the rows.
+    share : float
+        The value is this times the ratio of W within classes to its mean of both orders between.
+    """
+
+    codes: Rows
+    reg: float
+    steps: int
+    weights: Array | None = None
+    share: float = 1.0
+
+    preconditioner_cost = 2
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        return Workspace()
+
+    @cached_property
+    def pairs(self) -> list[Pairs]:
+        return Pairs.of(self.codes, self.weights)
+
+    def at(self, M: Array) -> TransportPoint:
+        return TransportPoint(self, M)
+
+    def preconditioner(self, M: Array) -> Preconditioner | None:
+        """Of frozen plans the Hessian is U -> HU - U M'HM across M: its inverse, made positive."""
+        H = self.at(M).of_frozen_plans()
+        multipliers, R = np.linalg.eigh(sym(M.T @ H @ M))
+        across = H - M @ (M.T @ H)
+        across = sym(across - (across @ M) @ M.T)
+        bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
+        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # M's come last
+        curvatures = np.abs(values[:, None] - multipliers)
+        steepest = curvatures[: -len(multipliers)].max(initial=0.0)
+        if not steepest > 0:
+            return None
+        curvatures = np.clip(curvatures, _FLOOR * steepest, steepest)
+
+        def apply(N: Array, U: Array) -> Array:
+            Z = V @ ((V.T @ U @ R) / curvatures) @ R.T
+            return Z - N @ (N.T @ Z)
+
+        return apply
+
 
 _EPS = float(np.finfo(float).eps)
 _POINTS = (
     "M can take each class to a point, where the ratio is 0; of such M it is that with the largest "
     "distances between the classes. It says nothing of other rows: classical-lda with ridge= or "
     "shrinkage='auto' counts what varies within classes"
+)
+_NO_COST = (
+    "the value is rounding: reg is so far below the squared distances of the rows that moving a "
+    "class onto itself costs nothing; a larger reg, or standardise=True, compares the classes"
 )
 # Steps before the first model of frozen plans.
 _RENEWAL = 5
@@ -46,18 +473,29 @@ _MOST_ROWS = 10_000
 
 @dataclass(frozen=True)
 class WDA(Objective):
-    """Separate the classes by transport: min sum_c W(c, c) / sum_{c < c'} W(c, c') over subspaces.
+    r"""Wasserstein discriminant analysis (WDA).
 
-    W(c, c') = sum_ij G_ij D_ij, D_ij = ||M'(x_i - x_j)||^2, where G is the plan that moves the rows
-    of c onto those of c' after `iterations` steps of Sinkhorn's iteration with the kernel
-    exp(-D/reg). As reg grows all rows are moved onto all, and the ratio is that of traces, as in
-    lda; a small one looks at near rows only, so that classes may have several clusters. P = M'.
-    There are local optima: the trace ratio of an infinite reg (the heuristic), lda and pca are the
-    default starts. Where M can take every class to a point, as it can of fewer rows than columns,
-    the ratio is 0, and of such M it is that with the largest sum_{c < c'} ||M'(mu_c - mu_c')||^2:
-    the limit of the optima with eps added to what is within classes, as eps goes to 0.
+    .. math:: \min_{M'M=I} \frac{\sum_c W(c, c)}{\sum_{c < c'} W(c, c')}
+
+    W(c, c') = sum_ij G_ij D_ij, D_ij = ||M'(x_i - x_j)||^2, where G is the plan that moves the
+    samples of c onto those of c' after `iterations` steps of Sinkhorn's iteration with the kernel
+    exp(-D/reg). So few steps end elsewhere if they begin with the other class: between two classes
+    W is the mean of both orders, and nothing depends on the names of the classes. As reg grows all
+    samples are moved onto all, and the ratio is that of traces, as in lda; a small one looks at
+    near samples only, so that classes may have several clusters. P = M'. There are local optima:
+    the trace ratio of an infinite reg (the baseline), lda and pca are the default starts. Where M
+    can take every class to a point, as it can with fewer samples than features, the ratio is 0, and
+    of such M it is that with the largest sum_{c < c'} ||M'(mu_c - mu_c')||^2: the limit of the
+    optima with eps added to the denominator's classes, as eps goes to 0.
+
     An evaluation takes O(iterations n^2) time, memory is that of the largest two classes'
-    distances. Beyond 10,000 rows, and of rows in files, pairs are those within batches.
+    distances. Beyond 10,000 samples, and for samples in files, pairs are those within batches.
+
+    Use it as lda, where classes have several clusters or other shapes: near samples count, within a
+    range that reg sets. Features in different units should be standardised. Do not use it for two
+    normal classes: lda gives the same for less time.
+
+    Source: Flamary, Cuturi, Courty & Rakotomamonjy 2018.
 
     Parameters
     ----------
@@ -65,13 +503,13 @@ class WDA(Objective):
         Of the entropy, in units of squared distances; columns in different units should be
         standardised.
     iterations : int
-        Of Sinkhorn's iteration: W is what they end with, and its derivative is exact.
+        Of Sinkhorn's iteration: W is what they end with, and its derivative is exact. Flamary and
+        others, and the library POT, take one order of the classes, by their names: the more
+        iterations, the less the two values differ.
     """
 
     name = "wda"
     weighted = by_pairs = True
-    formula = "min sum_c W(c,c) / sum_{c<c'} W(c,c'), W the entropic transport cost of classes"
-    source = "Flamary, Cuturi, Courty & Rakotomamonjy 2018"
     sense = "min"
     needs = (Need.LABELS,)
     predicts = "classes"
@@ -81,10 +519,10 @@ class WDA(Objective):
     reg: float = number(1.0, positive=True, power=2)
     iterations: int = whole(10, 1)
 
-    def footprint(self, data: Data) -> Footprint:
-        n = data.samples.n if data.samples.n_known else math.inf
-        pairs = 15.0 if n**2 <= 2 * KEPT else 1.6 if n <= _MOST_ROWS else 0.0
-        return Footprint(rows=6.0, row=100.0, pairs=pairs)
+    def order(self, data: Data) -> int:
+        """Rows x rows, unless they are so many that a sample of them is taken."""
+        rows = data.samples.n if data.samples.n_known else 0
+        return max(super().order(data), rows if rows <= _MOST_ROWS else 0)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples
@@ -93,7 +531,7 @@ class WDA(Objective):
                 raise ArgumentError(
                     f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
                 )
-            from ldr.objectives.families.batches import in_batches
+            from ldr.objectives.families.pairwise import in_batches
 
             columns = partial(self._transport, restricted=False)
             batches = in_batches(self, data, r, smallest_class=2, bind=columns)
@@ -186,10 +624,12 @@ class ClassTransport(Transport):
         return self.points
 
     def certificate(self, M: Array) -> Certificate | None:
-        """No ratio is below 0."""
+        """No ratio is below 0; one that is nothing but rounding says nothing of M."""
         value = self.at(M).value
-        if self.points is None or value > len(self.X) * _EPS:
+        if value > len(self.X) * _EPS * self.share:
             return None
+        if self.points is None:
+            return Certificate("none", math.inf, _NO_COST)
         return Certificate("global", value, "no ratio is below 0: each class is a point")
 
     @property

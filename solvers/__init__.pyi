@@ -1,14 +1,11 @@
-from .descent.conjugate_gradient import ConjugateGradient
+from .descent.first_order import ConjugateGradient, SteepestDescent
 from .descent.lbfgs import LBFGS
-from .descent.steepest_descent import SteepestDescent
 from .expectation_maximisation import ExpectationMaximisation, Imputation
-from .gradients_first import GradientsFirst
 from .loop import minimise
 from .manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
 from .nonsmooth.coordinate_descent import CoordinateDescent
 from .nonsmooth.penalty import L1, Penalty
-from .nonsmooth.proximal_gradient import ProximalGradient
-from .nonsmooth.smoothing import Smoothing
+from .nonsmooth.proximal_gradient import ProximalGradient, Smoothing
 from .problem import Point, Problem, Sum
 from .pymanopt import Pymanopt
 from .pymanopt_problems import PymanoptRun, from_pymanopt
@@ -17,9 +14,8 @@ from .run import Iteration, Run, Stopping
 from .solver import Solver, State
 from .status import Status
 from .stochastic import SVRG
-from .trace_ratio.davidson import Davidson
-from .trace_ratio.self_consistent_field import SelfConsistentField
-from .trust_region import TrustRegion
+from .trace_ratio import SelfConsistentField
+from .trust_region import GradientsFirst, TrustRegion
 from .variable_projection import VariableProjection
 
 __all__ = [
@@ -28,7 +24,6 @@ __all__ = [
     "SVRG",
     "ConjugateGradient",
     "CoordinateDescent",
-    "Davidson",
     "Euclidean",
     "ExpectationMaximisation",
     "GradientsFirst",

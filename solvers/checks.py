@@ -1,9 +1,10 @@
-"""Checks of scalar arguments, with the same words everywhere."""
+"""Checks of scalar arguments, and the short representation of objects by their parameters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from dataclasses import MISSING, Field, fields, is_dataclass
 from numbers import Integral, Real
 from typing import TypedDict, Unpack
 
@@ -145,3 +146,23 @@ def choice(name: str, value: object, allowed: Collection[str]) -> None:
     words = [repr(word) for word in allowed]
     listed = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
     raise ArgumentError(f"{name} must be {listed}, got {value!r}")
+
+
+class Brief:
+    """Base of classes whose repr leaves out what nobody set, as scikit-learn's estimators do."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # else `dataclass` writes its own
+
+    def __repr__(self) -> str:
+        given: tuple[Field[object], ...] = fields(self) if is_dataclass(self) else ()
+        values = {each: repr(getattr(self, each.name)) for each in given if each.repr}
+        changed = (f"{each.name}={it}" for each, it in values.items() if it != _usual(each))
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def _usual(field: Field[object]) -> str | None:
+    """The repr of a field's default; None where it has none."""
+    default = field.default if field.default_factory is MISSING else field.default_factory()
+    return None if default is MISSING else repr(default)

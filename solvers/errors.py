@@ -1,4 +1,9 @@
-"""Exceptions and warnings: few, precise, and subclasses of what Python users already catch."""
+"""Exceptions and warnings; they subclass the ones that Python's users already catch."""
+
+from __future__ import annotations
+
+import sys
+import warnings
 
 
 class ArgumentError(ValueError):
@@ -41,13 +46,25 @@ class DataWarning(UserWarning):
     """Data that may not be what they look like; what they are taken for."""
 
 
-class ClusterWarning(UserWarning):
-    """A Dask cluster whose workers are waited for."""
-
-
 class DeviceWarning(UserWarning):
     """A device is not there; what is used instead."""
 
 
 class ConvergenceWarning(RuntimeWarning):
     """The solver stopped before the gradient was small; the best point is returned."""
+
+
+# Doors call one another, and pipelines and searches call them: none of their lines is the user's.
+_PASSED_THROUGH = {__name__.partition(".")[0], "joblib", "sklearn"}
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the innermost line that is outside this package and outside what calls it."""
+    level, frame = 2, sys._getframe(1).f_back
+    while frame is not None and _package(frame.f_globals) in _PASSED_THROUGH:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level + 1)
+
+
+def _package(names: dict[str, object]) -> str:
+    return str(names.get("__name__")).partition(".")[0]

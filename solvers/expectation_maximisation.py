@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.trust_region import TrustRegion, TrustState

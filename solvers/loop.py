@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ldr.solvers.deadline import check, pass_on, until_told, within
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.limits import check, pass_on, until_told, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import AnySolver
-from ldr.solvers.tracker import Tracker
+from ldr.solvers.stopping import Tracker
+
+
+@dataclass
+class Budget:
+    """The iterations that several runs may take together; None is no limit."""
+
+    left: int | None = None
+
+
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def sharing(budget: Budget | None) -> Iterator[None]:
+    """A context whose runs share a budget; None is one without a limit."""
+    token = _budget.set(budget)
+    try:
+        yield
+    finally:
+        _budget.reset(token)
 
 
 # What is not finite ends the run, which says so: NumPy need not warn of it too.
@@ -44,6 +67,8 @@ def minimise(
 
     Raises
     ------
+    KeyboardInterrupt, TimeLimitError
+        Before value and gradient at the start were known.
     ArgumentError
         The problem has a penalty and the solver is one for smooth functions.
     """
@@ -52,15 +77,24 @@ def minimise(
             f"solver={solver.name!r} minimises smooth functions, and the problem has a penalty "
             "that is not smooth: use solver='proximal-gradient' or 'smoothing'"
         )
-    stopping = stopping or Stopping()
+    stopping, budget = stopping or Stopping(), _budget.get()
+    if budget is not None and budget.left is not None:
+        limit = stopping.max_iterations
+        limit = solver.default_max_iterations if limit is None else limit
+        stopping = replace(stopping, max_iterations=min(limit, budget.left))
     counted = RiemannianProblem(problem)
     tracker = Tracker(counted, solver, stopping, observers)
-    with within(stopping.time_limit), until_told() as told:
-        for state in solver.states(counted, start, stopping):
-            if tracker.ends_at(state):
-                break
-            check()
-    return tracker.run(start, told.status)
+    # the runs of a step are part of its iterations
+    with sharing(None), within(stopping.time_limit):
+        with until_told() as told:
+            for state in solver.states(counted, start, stopping):
+                if tracker.ends_at(state):
+                    break
+                check()
+        run = tracker.run(told.status)
+    if budget is not None and budget.left is not None:
+        budget.left = max(0, budget.left - run.iterations)
+    return run
 
 
 def run_through(

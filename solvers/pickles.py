@@ -1,37 +1,25 @@
-"""Pickles that another version wrote: read as this one would make them, or refused in words."""
+"""The refusal of pickles that another version wrote."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields, is_dataclass
+from inspect import get_annotations
 
 from ldr.solvers.errors import DataError
 
-OF_ANOTHER = (
-    "another version of ldr wrote that pickle and this one cannot read it: read it with the "
-    "version that wrote it and keep P and mean, which are arrays, or solve again"
-)
-
 
 class Pickled:
-    """A base of dataclasses of which another version may have had other fields.
-
-    A new field has its default; of another, or of one that has gone, nobody knows what it means.
-    """
+    """A base of dataclasses that open the pickles of their own version alone."""
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
-        own = {each.name: each for each in fields(self)}  # type: ignore[arg-type]
-        given = {}
-        for name, each in own.items():
-            if each.default is not MISSING:
-                given[name] = each.default
-            elif each.default_factory is not MISSING:
-                given[name] = each.default_factory()
-        given.update(state)
-        others = (set(own) - set(given)) | (set(given) - set(own) - set(dir(type(self))))
-        if others:
+        own = {each.name for each in fields(self)} if is_dataclass(self) else set()
+        declared = {name for cls in type(self).__mro__ for name in get_annotations(cls)}
+        others = (own - set(state)) | (set(state) - declared - set(dir(type(self))))
+        if own and others:
             raise DataError(
                 f"a pickled {type(self).__name__} has other attributes than this version's "
-                f"({', '.join(sorted(others))}): {OF_ANOTHER}"
+                f"({', '.join(sorted(others))}): another version of ldr wrote it; read it with "
+                "that one and keep P and mean, which are arrays, or solve again"
             )
-        vars(self).update(given)
+        vars(self).update(state)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,21 +14,6 @@ Preconditioner = Callable[[Array, Array], Array]
 
 if TYPE_CHECKING:
     from ldr.solvers.nonsmooth.penalty import Penalty
-
-    once = cached_property
-else:
-
-    class once(cached_property):
-        """A `cached_property` of a point, which one thread alone looks at: it takes no lock.
-
-        Before Python 3.12 the lock takes three times as long as all else.
-        """
-
-        def __get__(self, point, owner=None):
-            if point is None:
-                return self
-            found = vars(point)[self.attrname] = self.func(point)
-            return found
 
 
 class Point(ABC):

@@ -7,16 +7,16 @@ when it is asked for, and the flag is put back.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ldr.solvers.checks import choice
+from ldr.solvers.deadline import until_told
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.limits import until_told
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
-from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver, State

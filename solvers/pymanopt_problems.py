@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.records import dataclass, fields
 from ldr.solvers.registry import named_solver
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import AnySolver

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from ldr.solvers.descent.conjugate_gradient import ConjugateGradient
+from ldr.solvers.descent.first_order import ConjugateGradient, SteepestDescent
 from ldr.solvers.descent.lbfgs import LBFGS
-from ldr.solvers.descent.steepest_descent import SteepestDescent
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, warn
 from ldr.solvers.expectation_maximisation import ExpectationMaximisation, Imputation
-from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
-from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient
-from ldr.solvers.nonsmooth.smoothing import Smoothing
+from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient, Smoothing
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.stochastic import SVRG
-from ldr.solvers.trace_ratio.davidson import Davidson
-from ldr.solvers.trace_ratio.self_consistent_field import SelfConsistentField
-from ldr.solvers.trust_region import TrustRegion
+from ldr.solvers.trace_ratio import SelfConsistentField
+from ldr.solvers.trust_region import GradientsFirst, TrustRegion
 from ldr.solvers.variable_projection import VariableProjection
 
 NATIVE: dict[str, type[AnySolver]] = {
@@ -31,7 +27,6 @@ NATIVE: dict[str, type[AnySolver]] = {
         TrustRegion,
         GradientsFirst,
         SelfConsistentField,
-        Davidson,
         VariableProjection,
         ExpectationMaximisation,
         Imputation,
@@ -40,6 +35,10 @@ NATIVE: dict[str, type[AnySolver]] = {
         Smoothing,
     )
 }
+
+
+# Names of older versions, accepted for this one.
+_RENAMED = {"davidson": SelfConsistentField.name}
 
 
 def solver_names() -> list[str]:
@@ -55,6 +54,9 @@ def named_solver(name: str) -> AnySolver:
     ArgumentError
         An unknown name, with the nearest ones.
     """
+    if name in _RENAMED:
+        warn(f"solver={name!r} is now called {_RENAMED[name]!r}", FutureWarning)
+        name = _RENAMED[name]
     if name in NATIVE:
         return NATIVE[name]()
     if name.startswith("pymanopt:") and name.removeprefix("pymanopt:") in PYMANOPT_SOLVERS:

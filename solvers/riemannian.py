@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import cached_property
 
 import numpy as np
 
-from ldr.solvers.limits import check
+from ldr.solvers.deadline import check
 from ldr.solvers.manifolds import Array, Multiplier
-from ldr.solvers.problem import Point, Problem, once
+from ldr.solvers.problem import Point, Problem
 
 
 def read_only(M: Array) -> Array:
@@ -37,11 +38,11 @@ class RiemannianPoint:
         if point is not None:
             self.point = point
 
-    @once
+    @cached_property
     def point(self) -> Point:
         return self._problem.problem.at(self.M)
 
-    @once
+    @cached_property
     def value(self) -> float:
         squares = np.vdot(self.M, self.M)  # the quick way, where they do not overflow
         if not (math.isfinite(squares) or np.isfinite(self.M).all()):
@@ -49,21 +50,21 @@ class RiemannianPoint:
         self._problem.count("value")
         return self.point.value
 
-    @once
+    @cached_property
     def euclidean_gradient(self) -> Array:
         self._problem.count("gradient")
         return self.point.gradient
 
-    @once
+    @cached_property
     def gradient(self) -> Array:
         """Riemannian gradient, tangent at M."""
         return self._problem.manifold.gradient(self.M, self.euclidean_gradient)
 
-    @once
+    @cached_property
     def gradient_norm(self) -> float:
         return self._problem.manifold.norm(self.M, self.gradient)
 
-    @once
+    @cached_property
     def multiplier(self) -> Multiplier:
         """Lagrange's multiplier of the manifold's constraint."""
         return self._problem.manifold.multiplier(self.M, self.euclidean_gradient)

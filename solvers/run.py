@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianPoint
 from ldr.solvers.status import Status
 
@@ -116,6 +116,18 @@ class Run:
     evaluations: dict[str, int]
     history: dict[str, list[float]]
     seconds: float
+
+    @classmethod
+    def cut_short(cls, M: Array, value: float, status: Status) -> Run:
+        """A run that ended before the gradient at its start was known."""
+        history = {
+            "iteration": [0],
+            "value": [value],
+            "gradient_norm": [math.nan],
+            "seconds": [0.0],
+        }
+        counts = {"value": 1, "gradient": 0, "hessian": 0}
+        return cls(M.copy(), value, math.nan, status, 0, counts, history, 0.0)
 
     def scaled(self, factor: float) -> Run:
         """The run, told of factor times the function."""

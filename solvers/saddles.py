@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
-from scipy.linalg.lapack import dstemr
 
-from ldr.solvers.limits import check, until_told
+from ldr.solvers.deadline import check, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner, Problem
-from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import AnySolver
@@ -23,15 +21,15 @@ _NEGATIVE = 1e-6
 # A Lanczos vector that is this small before it is normalised is rounding: the space is invariant.
 _INVARIANT = 1e-9
 
-# Lanczos has decided once the residual of the smallest value found, after so many steps at least,
+# The space has decided once the residual of the smallest value found, after so many steps at least,
 # is this share of it: what is still to come changes neither its sign nor eight of its digits.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 # Steps before the residuals are preconditioned.
 _PLAIN_STEPS = 2
 
-# Numbers in a basis beyond which Lanczos's is not kept.
-_ROOM_NUMBERS = 2**24
+# Numbers in a basis and its images: 512 MiB.
+_ROOM_NUMBERS = 2**26
 
 # Saddles to leave in a row.
 _ESCAPES = 5
@@ -39,13 +37,13 @@ _ESCAPES = 5
 
 @dataclass(frozen=True)
 class Curvature:
-    """The spectrum of the Riemannian Hessian at a point, as far as Lanczos found it.
+    """The spectrum of the Riemannian Hessian at a point, as far as it was found.
 
     Attributes
     ----------
     smallest : float
         The curvature along `direction`: an upper bound of the smallest eigenvalue, right to
-        about eight digits once Lanczos has come to a decision.
+        about eight digits once a decision was come to.
     largest : float
         Largest magnitude of an eigenvalue found.
     direction : ndarray
@@ -68,22 +66,16 @@ class Curvature:
 def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 0) -> Curvature:
     """The least eigenvalue of the Riemannian Hessian, on a space that grows by its residuals.
 
-    That is Lanczos's, or where the problem has a preconditioner Davidson's. It ends at a decision
-    about the sign, or after so many steps.
+    It ends at a decision about the sign, or after so many steps.
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
     V = manifold.random_tangent(M, np.random.default_rng(seed))
-    most = min(steps, manifold.dimension)
+    most = min(steps, manifold.dimension, max(_LEAST_STEPS, _ROOM_NUMBERS // (2 * M.size)))
     preconditioner = problem.preconditioner(M) if most > _LEAST_STEPS else None
     if most == 0:
         return Curvature(0.0, 0.0, V)
-    if preconditioner is None and most * V.size > _ROOM_NUMBERS:
-        basis, ritz, vectors = _short_lanczos(manifold, point, V, most)
-    elif preconditioner is None:
-        basis, ritz, vectors = _lanczos(manifold, point, V, most)
-    else:
-        basis, ritz, vectors = _davidson(manifold, point, V, most, preconditioner)
+    basis, ritz, vectors = _ritz(manifold, point, V, most, preconditioner)
     direction = manifold.project(M, np.tensordot(vectors[:, 0], np.array(basis), axes=1))
     direction = direction / manifold.norm(M, direction)
     # A function that is constant on its manifold has a Hessian of rounding errors.
@@ -91,82 +83,22 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
     return Curvature(float(ritz[0]), float(np.abs(ritz).max()), direction, floor)
 
 
-Space = tuple[list[Array], Array, Array]
+def _ritz(
+    manifold: Manifold,
+    point: RiemannianPoint,
+    V: Array,
+    most: int,
+    preconditioner: Preconditioner | None,
+) -> tuple[list[Array], Array, Array]:
+    """A basis that grows by residuals of its least Ritz vector, and the Ritz values and vectors.
 
-
-def _lanczos(manifold: Manifold, point: RiemannianPoint, V: Array, most: int) -> Space:
-    """A basis, and the Ritz values and vectors in it, with full reorthogonalisation."""
-    M = point.M
-    basis: list[Array] = []
-    diagonal: list[float] = []
-    offdiagonal: list[float] = []
-    scale = 0.0
-    for _ in range(most):
-        basis.append(V)
-        HV = point.hessian(V)
-        diagonal.append(manifold.inner(M, V, HV))
-        HV = _apart(manifold, M, HV, basis)
-        length = manifold.norm(M, HV)
-        scale = max(scale, abs(diagonal[-1]), length)
-        if length <= _INVARIANT * scale:
-            break
-        offdiagonal.append(length)
-        V = HV / length
-        if len(basis) >= _LEAST_STEPS:
-            smallest, last = _least_pair(diagonal, offdiagonal)
-            if length * abs(last) <= _DECIDED * abs(smallest):
-                break
-    return basis, *scipy.linalg.eigh_tridiagonal(diagonal, offdiagonal[: len(diagonal) - 1])
-
-
-def _least_pair(diagonal: list[float], beside: list[float]) -> tuple[float, float]:
-    """The least eigenvalue of a tridiagonal matrix, and the last entry of its unit eigenvector.
-
-    LAPACK's room is beside's last number. What it cannot tell is no decision.
-    """
-    _, values, vectors, failed = dstemr(diagonal, beside, 2, 0.0, 1.0, 1, 1)
-    return (0.0, 1.0) if failed else (float(values[0]), float(vectors[-1, 0]))
-
-
-def _short_lanczos(manifold: Manifold, point: RiemannianPoint, V: Array, most: int) -> Space:
-    """The same with three vectors at a time, without reorthogonalisation: of a single direction.
-
-    What the vectors lose repeats values that have been found, and makes none. The direction takes
-    the steps once more.
+    That is a Krylov space. With a preconditioner, V and the residuals after some steps, which see
+    the largest values, are preconditioned: the small curvatures come first.
     """
     M = point.M
-
-    def steps() -> Iterator[tuple[Array, float, float]]:
-        before, now, length = np.zeros_like(V), V, 0.0
-        for _ in range(most):
-            check()
-            HV = point.hessian(now)
-            along = manifold.inner(M, now, HV)
-            rest = manifold.project(M, HV - along * now - length * before)
-            length = manifold.norm(M, rest)
-            yield now, along, length
-            if length <= _INVARIANT * max(abs(along), length):
-                return
-            before, now = now, rest / length
-
-    diagonal, beside = zip(*((along, length) for _, along, length in steps()), strict=True)
-    ritz, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside[:-1])
-    direction = np.zeros_like(V)
-    for share, (step, _, _) in zip(vectors[:, 0], steps(), strict=True):
-        direction += share * step
-    return [direction], ritz, np.ones((1, 1))
-
-
-def _davidson(
-    manifold: Manifold, point: RiemannianPoint, V: Array, most: int, preconditioner: Preconditioner
-) -> Space:
-    """The same by preconditioned residuals, after some plain ones, which see the largest values.
-
-    V is preconditioned too: the small curvatures come first.
-    """
-    M = point.M
-    V = manifold.project(M, preconditioner(M, V))
-    V = V / manifold.norm(M, V)
+    if preconditioner is not None:
+        V = manifold.project(M, preconditioner(M, V))
+        V = V / manifold.norm(M, V)
     basis: list[Array] = []
     images: list[Array] = []
     T = np.zeros((0, 0))
@@ -182,7 +114,8 @@ def _davidson(
         decided = len(basis) >= _LEAST_STEPS and length <= _DECIDED * abs(ritz[0])
         if decided or len(basis) == most or length <= _INVARIANT * np.abs(ritz).max():
             return basis, ritz, vectors
-        V = residual if len(basis) < _PLAIN_STEPS else preconditioner(M, residual)
+        plain = preconditioner is None or len(basis) < _PLAIN_STEPS
+        V = residual if plain else preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis)
         V = V / manifold.norm(M, V)
 
@@ -231,7 +164,14 @@ def leave_saddles(
             return run, None, escapes
         if start is None or not run.status.converged or escapes == _ESCAPES:
             break
-        run = run.followed_by(minimise(problem, start, solver, stopping, observers))
+        limit = solver.default_max_iterations
+        if stopping is not None and stopping.max_iterations is not None:
+            limit = stopping.max_iterations
+        rest = replace(stopping or Stopping(), max_iterations=max(0, limit - run.iterations))
+        with until_told() as told:
+            run = run.followed_by(minimise(problem, start, solver, rest, observers))
+        if told.status is not None:
+            return run, None, escapes
     return run, curvature, escapes
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy
 
+from ldr.solvers.deadline import check
 from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Problem
-from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
-from ldr.solvers.whole_hessian import spectrum
 
 # Up to this many numbers in a point the Hessian is a matrix, and its eigenvalues are known.
 _EXACT = 400
@@ -97,7 +98,16 @@ class HessianInverse:
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
-        return spectrum(self._problem.manifold, self._point, self._free)
+        """Eigenvalues of the Hessian, and eigenvectors as columns of flat tangent vectors."""
+        M, size = self.M, self.M.size
+        check()
+        units = np.eye(size).reshape(size, *M.shape)
+        projector = self._problem.manifold.project(M, units).reshape(size, size)
+        there, basis = np.linalg.eigh(sym(projector - self._free @ self._free.T))
+        basis = basis[:, there > 0.5]
+        products = [self._point.hessian(U.reshape(M.shape)).reshape(-1) for U in basis.T]
+        values, vectors = np.linalg.eigh(sym(basis.T @ np.array(products).T.reshape(size, -1)))
+        return values, basis @ vectors
 
     def _exactly(self, Z: Array) -> Array:
         values, vectors = self._eigen

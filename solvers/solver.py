@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from ldr.solvers.brief import Brief
+from ldr.solvers.checks import Brief
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.status import Status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, Sum
-from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import Solver, State
 

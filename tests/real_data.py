@@ -4,6 +4,7 @@ import csv
 from functools import cache
 
 import numpy as np
+import statsmodels.datasets
 from matplotlib import cbook
 from sklearn import datasets
 
@@ -50,6 +51,12 @@ def linnerud():
     """20 men: 3 exercises, 3 physiological measurements."""
     data = datasets.load_linnerud()
     return data.data, data.target
+
+
+def longley(response=True):
+    """16 years of the labour market: 6 nearly collinear columns, and employment before them."""
+    table = statsmodels.datasets.longley.load_pandas()
+    return table.data if response else table.exog
 
 
 @cache

@@ -18,6 +18,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.registry import NATIVE
+from ldr.solvers.trace_ratio import SelfConsistentField
 
 D, R, N = 100, 10, 100  # the paper does not say how many points it took
 
@@ -36,9 +37,7 @@ SOLVERS = (
     "conjugate-gradient",
     "steepest-descent",
     "self-consistent-field",
-    "davidson",
 )
-_OF_RATIOS = ("self-consistent-field", "davidson")
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def _on(problem: Trace, run: TracedRun) -> BoundObjective:
 
     On Stiefel f is the same function, constant along M -> MQ; as a ratio pca is tr(M'CM)/tr(M'M).
     """
-    if run.solver in _OF_RATIOS:
+    if run.solver == SelfConsistentField.name:
         return TraceRatio(_Ratio(), problem.views, np.asarray(problem.A), np.eye(D), R)
     if run.manifold == "stiefel":
         problem = copy.copy(problem)
@@ -134,4 +133,8 @@ def _on(problem: Trace, run: TracedRun) -> BoundObjective:
 
 def _as_pca(problem: Trace, values: Array, solver: str) -> Array:
     """Minus the ratio tr(M'AM)/r as pca's own function."""
-    return problem.offset + problem.scale * R * values if solver in _OF_RATIOS else values
+    return (
+        problem.offset + problem.scale * R * values
+        if solver == SelfConsistentField.name
+        else values
+    )

@@ -19,7 +19,7 @@ Axes = Any
 COLOURS = {"pca": "#7b3f9e", "lda": "#2e9e3f", "cca": "#2f6fd0", "maf": "#d62f2f"}
 PAIR_COLOURS = dict(zip(PAIRS, ("#d62f2f", "#2e9e3f", "#2f6fd0", "#8c5a2b"), strict=True))
 SOLVER_COLOURS = dict(
-    zip(SOLVERS, ("#2f6fd0", "#e08a1e", "#7b3f9e", "#8c5a2b", "#111111", "#d62f2f"), strict=True)
+    zip(SOLVERS, ("#2f6fd0", "#e08a1e", "#7b3f9e", "#8c5a2b", "#111111"), strict=True)
 )
 CLASS_COLOURS = ("#d62f2f", "#2e9e3f", "#2f6fd0")
 

@@ -13,7 +13,7 @@ from experiments.jmlr2015.problems import Case, prepare
 from experiments.jmlr2015.protocol import improvement_of_code
 from experiments.jmlr2015.sweeps import KEY, Extent, sweep_cases, sweep_cost
 from experiments.machine.store import Row
-from ldr.running import automatic_solver
+from ldr.multistart import automatic_solver
 from ldr.solvers.loop import minimise
 
 __all__ = ["COLUMNS", "KEY", "further_cases", "further_cost", "further_rows"]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from experiments.jmlr2015.problems import Case, Prepared, prepare, published_maf_heuristic
 from ldr.certifying import certify_run
+from ldr.multistart import automatic_solver
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.running import automatic_solver
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Iteration, Run

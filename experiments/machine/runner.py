@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -14,10 +15,17 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from experiments.machine.store import Row, Store
-from ldr.solvers.limits import insist
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _STEADY = 3600.0  # seconds over which the speed is averaged: jobs differ a thousandfold in length
+
+
+def stop_at_ctrl_c() -> None:
+    """Let every Ctrl-C raise: a run that was interrupted is no result.
+
+    Solves hear the first Ctrl-C only where the handler is Python's own.
+    """
+    signal.signal(signal.SIGINT, lambda *given: signal.default_int_handler(*given))
 
 
 def run_jobs(
@@ -53,7 +61,7 @@ def run_jobs(
     for name in _THREADS:  # of the processes started below; this one has its BLAS already
         os.environ[name] = "1"
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=insist)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=stop_at_ctrl_c)
     with _progress(console) as progress:
         task = progress.add_task(title, total=sum(map(cost, todo)), jobs=f"0/{len(todo)} jobs")
         waiting = list(reversed(todo))

@@ -1,32 +1,221 @@
-"""The command `ldr`.
+"""The command `ldr`, and its verbs methods, transform, impute and check.
 
-It exits with 0 if all went well; 1 if a solver did not converge or a check did not pass (what was
-found is printed and written all the same); 2 if the user made a mistake, said in one line on
-standard error; 130 if it was interrupted (what a solver had found by then is printed and written),
-143 if it was told to terminate. Files are written whole or not at all, and never over those that
-are read.
+Exit codes: 0 success; 1 a solver did not converge or a check failed (the result is printed and
+written all the same); 2 an error of the user, in one line on standard error; 130 interrupted
+(the best result so far is printed and written); 143 terminated. Files are written atomically, and
+never over a file that is read.
 """
 
 from __future__ import annotations
 
+import json
+import shutil
 import signal
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from inspect import getdoc
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldr.cli.chance import bootstrap, dimension, test
-from ldr.cli.check import check
-from ldr.cli.compare import compare
-from ldr.cli.methods import methods
-from ldr.cli.models import impute, transform
-from ldr.cli.options import with_fields
-from ldr.cli.path import path
-from ldr.cli.printing import INTERRUPTED, MISTAKE, complain, is_printed
-from ldr.cli.solve import solve
+from ldr.cli.inputs import Input, load, one_line_each, opened
+from ldr.cli.options import (
+    FAILED,
+    INTERRUPTED,
+    MISTAKE,
+    DataFile,
+    Header,
+    Json,
+    ObjectiveName,
+    Seed,
+    Selection,
+    Separator,
+    Views,
+    check_outputs,
+    complain,
+    is_printed,
+    names_of_methods,
+    with_fields,
+)
+from ldr.cli.solve import compare, path, solve
+
+if TYPE_CHECKING:
+    from ldr.objectives.registry import Entry
+
+
+_NAMES = 24  # columns of the terminal for a name, which all but one need
+
+
+def methods(
+    *,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="All about this one, its parameters among it.",
+            autocompletion=names_of_methods,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List every method, or tell all about one."""
+    from ldr.estimators.named import estimator_name
+    from ldr.objectives import named
+    from ldr.objectives.registry import Entry, list_objectives
+
+    if name is None:
+        entries = list_objectives()
+        shown = json.dumps([asdict(e) for e in entries], indent=2) if as_json else _listed(entries)
+    else:
+        objective = named(name)
+        facts = {**asdict(Entry.of(objective)), "estimator": estimator_name(type(objective))}
+        shown = json.dumps(facts, indent=2) if as_json else _page(facts, getdoc(objective) or "")
+    print(shown)
+
+
+def _page(facts: dict[str, str], text: str) -> str:
+    """What the docstring does not say of a method, and the docstring."""
+    from ldr.objectives.docstrings import as_text
+
+    lines = [f"{k:<11}{v}" for k, v in facts.items() if k not in ("summary", "formula", "source")]
+    return "\n".join(_fitting(line) for line in [*lines, "", *as_text(text).splitlines()])
+
+
+def _listed(entries: Sequence[Entry]) -> str:
+    """What each does, and what it needs."""
+    return "\n".join(
+        _fitting(
+            f"{e.name:<{_NAMES - 2}}  {e.summary}" + ("" if e.needs == "-" else f" ({e.needs})"),
+            indent=_NAMES,
+        )
+        for e in entries
+    )
+
+
+def _fitting(line: str, indent: int | None = None) -> str:
+    """In lines as wide as the terminal; a pipe or a file gets one."""
+    if not sys.stdout.isatty():
+        return line
+    indent = len(line) - len(line.lstrip()) if indent is None else indent
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="What `ldr solve --save` wrote: .npz.")
+]
+
+
+def transform(
+    *,
+    model: ModelFile,
+    data: DataFile,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The projected rows: .csv, .tsv, .parquet, .npy.")
+    ],
+    view: Views = None,
+    sep: Separator = "",
+    header: Header = True,
+) -> None:
+    """Project a file's rows by a saved model.
+
+    Columns are found by their names, where the model knows them; others are left alone.
+    """
+    import ldr
+    from ldr.errors import ArgumentError
+    from ldr.io.files import read, write_projection
+    from ldr.io.filling import known_columns
+
+    files = [data, *(view or ())]
+    check_outputs({"--out": out}, {"MODEL": [model], "DATA": files})
+    with one_line_each():
+        result = ldr.load(model)
+        several = isinstance(result.P, tuple)
+        named = result.feature_names if several else (result.feature_names,)
+        if len(files) != len(named):
+            raise ArgumentError(
+                f"{model} is of {result.objective.name!r}, of {len(named)} view(s), and there are "
+                f"{len(files)} file(s): give --view for each but the first"
+            )
+        gaps = result.model is not None and result.features is None
+        rows = tuple(
+            known_columns(read(file, sep, header), names).samples(gaps)
+            for file, names in zip(files, named, strict=True)
+        )
+        write_projection(out, result, rows if several else rows[0])
+    print(f"written {out}")
+
+
+def impute(
+    *,
+    model: ModelFile,
+    data: DataFile,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="All columns: .csv, .tsv, .parquet or .npy.")
+    ],
+    sep: Separator = "",
+    header: Header = True,
+) -> None:
+    """Fill in the empty cells of a file by a saved model of ppca or fa.
+
+    Each becomes its expectation given those of its row that are there.
+    """
+    import ldr
+    from ldr.io.files import read
+    from ldr.io.filling import write_filled
+
+    check_outputs({"--out": out}, {"MODEL": [model], "DATA": [data]})
+    with one_line_each():
+        count = write_filled(out, ldr.load(model), read(data, sep, header))
+    print(f"{count} missing values filled in; written {out}")
+
+
+def check(
+    *,
+    objective: ObjectiveName,
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DATA]", help="Rows to check it on; by default 100 random ones."),
+    ] = None,
+    r: Annotated[int, typer.Option("-r", "--r", metavar="R", help="Columns of M.")] = 2,
+    selection: Selection,
+    seed: Seed = 0,
+) -> None:
+    """Test the gradient, the Hessian and the manifold of an objective.
+
+    The exit code is 1 if a test did not pass.
+    """
+    import ldr
+
+    rows = (
+        _random_rows(objective, selection, seed)
+        if data is None
+        else opened(objective, data, selection)
+    )
+    with rows as given:
+        checked = ldr.check(
+            given.objective, given.X, r, y=given.y, **given.options, random_state=seed
+        )
+    print(checked)
+    if not checked.passed:
+        raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _random_rows(objective: str, selection: Selection, seed: int | None) -> Iterator[Input]:
+    import numpy as np
+
+    from ldr.cli.inputs import located
+
+    X = np.random.default_rng(seed).standard_normal((100, 6))
+    with one_line_each(), located(objective):
+        yield Input(load(objective, selection.param), X, None, X)
+
 
 # typer has its own copy of click, or uses the one that is installed; this class is in either.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -66,6 +255,7 @@ def _ldr(
 _VERBS = (solve, path, compare, check, test, dimension, bootstrap, transform, impute, methods)
 for verb in _VERBS:
     app.command()(with_fields(verb))
+registered = list(app.registered_commands)
 
 
 @app.command()
@@ -99,12 +289,20 @@ def demo(
     console.print(f"picture: {path.resolve()}", soft_wrap=True, highlight=False, markup=False)
 
 
+def _take_options(arguments: Sequence[str]) -> None:
+    """Give the verb of a command the options that follow from its method and its function."""
+    for command, verb in zip(registered, _VERBS, strict=True):
+        if verb.__name__ in arguments[:1]:
+            command.callback = with_fields(verb, arguments)
+
+
 def main() -> None:
     """Run the command; a mistake of the user's is one line on standard error and exit code 2."""
     from ldr.errors import ObjectiveError
 
     told: list[int] = []
     try:
+        _take_options(sys.argv[1:])
         with _ended_by_signals(told):
             code = app(standalone_mode=False)
     except _UsageError as error:

@@ -5,20 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldr.cli.inputs import Input, files_read, opened
-from ldr.cli.options import Cluster, DataFile, Dimensions, Json, ObjectiveName, Selection
-from ldr.cli.printing import check_outputs
-from ldr.solvers.records import dataclass
+from ldr.cli.options import (
+    Cluster,
+    DataFile,
+    Dimensions,
+    Folds,
+    Json,
+    ObjectiveName,
+    Rule,
+    Selection,
+    check_outputs,
+)
+from ldr.validation import finite
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ldr.plots.drawn import DrawnFinding
+    from ldr.inference.bootstrap import Bootstrap
+    from ldr.inference.dimension import Dimension
+    from ldr.inference.permutation import PermutationTest
 
 
 @dataclass(frozen=True)
@@ -47,7 +59,7 @@ class Inquiry:
 
     def answer(
         self,
-        found: DrawnFinding,
+        found: Bootstrap | Dimension | PermutationTest,
         summary: Mapping[str, object],
         data_name: str,
         draw: Callable[[], Figure] | None = None,
@@ -75,8 +87,7 @@ def test(
         str,
         typer.Option(
             metavar="KIND",
-            help="What is permuted: auto, response, 'second view', background, columns, rows, "
-            "shift.",
+            help="How samples change places: auto, rows, within (groups), groups or shift.",
         ),
     ] = "auto",
     inquiry: Inquiry,
@@ -99,7 +110,7 @@ def test(
         "value": found.value,
         "p_value": found.p_value,
         "error": found.error,
-        "p_values": found.p_values,
+        "p_values": found.p_values and [finite(p) for p in found.p_values],
         "permutations": len(found.null),
         "null": found.kind,
     }
@@ -115,6 +126,8 @@ def dimension(
         str, typer.Option(metavar="RULE", help="auto, permutation, ladle, bic, folds or parallel.")
     ] = "auto",
     most: Annotated[int | None, typer.Option(metavar="R", help="The largest to look at.")] = None,
+    folds: Folds = "5",
+    rule: Rule = None,
     inquiry: Inquiry,
 ) -> None:
     """How many directions there are, by the rule that fits the method."""
@@ -128,6 +141,8 @@ def dimension(
             **given.options,
             method=method,
             most=most,
+            folds=folds,
+            rule=rule,
             random_state=inquiry.seed,
         )
     summary = {
@@ -135,7 +150,8 @@ def dimension(
         "rule": found.rule,
         "criterion": found.criterion,
         "candidates": found.candidates.tolist(),
-        "scores": found.scores.tolist(),
+        "scores": [finite(score) for score in found.scores.tolist()],
+        "notes": list(found.notes),
     }
     inquiry.answer(found, summary, data.name)
 
@@ -148,12 +164,13 @@ def bootstrap(
     selection: Selection,
     draws: Annotated[int, typer.Option(metavar="NUMBER")] = 200,
     block: Annotated[
-        int | None, typer.Option(metavar="ROWS", help="Rows drawn together, of time series.")
+        int | None,
+        typer.Option(metavar="ROWS", help="Rows drawn together, of time series."),
     ] = None,
     bca: Annotated[bool, typer.Option("--bca", help="Mend bias and skewness.")] = False,
     inquiry: Inquiry,
 ) -> None:
-    """How firmly the data hold the projection: angles, and an interval for every entry."""
+    """How far the projection moves over resampled data: angles, an interval for every entry."""
     import ldr
     from ldr.objectives.data.data import as_tuple
 

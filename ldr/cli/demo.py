@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.comparing import compare
+from ldr.comparison import compare
 from ldr.io.outputs import write_figure
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
 from ldr.solvers.status import Status
 from ldr.solving import solve
 

@@ -1,20 +1,24 @@
-"""What a command reads: an objective by its name or from a file, and rows, checked cell by cell."""
+"""Inputs of a command: the objective, by name or from a Python file, and the checked samples."""
 
 from __future__ import annotations
 
-import ast
+import importlib.util
+import re
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from ldr.cli.options import NEEDED, Selection
-from ldr.solvers.records import dataclass, field
+from ldr.cli.options import NEEDED, Selection, literal
+from ldr.objectives.objective import Objective
+from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, SingularError
 from ldr.types import Argument, PerRow, Rows, Start
 
 if TYPE_CHECKING:
@@ -45,7 +49,6 @@ class Input:
 @contextmanager
 def opened(objective: str, data: Path, selection: Selection, cluster: str = "") -> Iterator[Input]:
     """The input, with the cluster that reads it; what is wrong is told by the command's rules."""
-    from ldr.cli.user_code import located
     from ldr.io.cluster import connected
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
@@ -69,7 +72,7 @@ def rows_of(
     else:
         from ldr.io.files import read as reader
 
-    read = partial(reader, separator=selection.sep)
+    read = partial(reader, separator=selection.sep, header=selection.header)
     table = read(data)
     labels = names_in(selection.label)
     y = table.response(labels, selection.as_text) if labels else None
@@ -118,7 +121,6 @@ def _of_each(option: str, given: list[str] | None, files: int) -> list[list[str]
 
 def load(objective: str, parameters: list[str] | None) -> Objective:
     """The objective of a name with its parameters, or the one in a file."""
-    from ldr.cli.user_code import is_file, load_objective
     from ldr.errors import ArgumentError
     from ldr.objectives import named
 
@@ -135,10 +137,7 @@ def _key_and_value(text: str) -> tuple[str, object]:
     key, sign, value = text.partition("=")
     if not (key and sign):
         raise typer.BadParameter(f"--param {text!r}, expected KEY=VALUE")
-    try:
-        return key, ast.literal_eval(value)
-    except (SyntaxError, ValueError):
-        return key, value
+    return key, literal(value)
 
 
 def _check_needs(objective: Objective, selection: Selection) -> None:
@@ -173,7 +172,6 @@ def files_read(
     objective: str, data: Path, selection: Selection, start: str = ""
 ) -> dict[str, list[Path]]:
     """The files that a command reads, by what its help calls them."""
-    from ldr.cli.user_code import split_file
     from ldr.io.files import split_array
 
     code = split_file(objective)
@@ -199,3 +197,92 @@ def start_of(start: str) -> Start:
 
 def _is_start_file(start: str) -> bool:
     return start.endswith(".npy")
+
+
+def is_file(objective: str) -> bool:
+    """Whether the objective is a file, or a function in one, and not a name."""
+    return split_file(objective) is not None
+
+
+def load_objective(objective: str) -> Objective:
+    """The objective in ``file.py``, or the one of several in ``file.py:name``.
+
+    An objective is what `ldr.objective` decorates, or an instance of an `Objective`. The file is
+    executed, as Python would.
+
+    Raises
+    ------
+    FileNotFoundError
+    ldr.errors.ArgumentError
+        No such objective in the file, or several and no name.
+    ldr.errors.ObjectiveError
+        The file cannot be executed.
+    """
+    split = split_file(objective)
+    assert split is not None
+    path, wanted = split
+    if not path.is_file():
+        raise FileNotFoundError(2, "no such file", str(path))
+    found = {
+        name: value
+        for name, value in vars(_execute(path)).items()
+        if isinstance(value, Objective) and not name.startswith("_")
+    }
+    if wanted is None and len(found) == 1:
+        return next(iter(found.values()))
+    if wanted in found:
+        return found[wanted]
+    names = ", ".join(found)
+    if not found:
+        raise ArgumentError(f"{path} has no objective: decorate a function with @ldr.objective")
+    if wanted is None:
+        first = next(iter(found))
+        raise ArgumentError(f"{path} has several objectives, {names}: say which, as {path}:{first}")
+    raise ArgumentError(f"{path} has no objective {wanted!r}; it has: {names}")
+
+
+@contextmanager
+def located(objective: str) -> Iterator[None]:
+    """Exceptions raised in the user's file become an ObjectiveError that names the line."""
+    split = split_file(objective)
+    try:
+        yield
+    except (ArgumentError, DataError, SingularError, ObjectiveError):
+        raise
+    except Exception as error:
+        line = None if split is None else _line(error, split[0])
+        if split is None or line is None:
+            raise
+        text = f"{split[0].name}, line {line}: {type(error).__name__}: {error}"
+        raise ObjectiveError(text) from error
+
+
+def split_file(objective: str) -> tuple[Path, str | None] | None:
+    match = re.fullmatch(r"(.+\.py)(?::(\w+))?", objective)
+    return (Path(match[1]), match[2]) if match else None
+
+
+def _execute(path: Path) -> object:
+    # A name that no import asks for: the file may be called random.py.
+    name = f"objective_file_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # as an import would, so that objectives can be pickled
+    beside = str(path.resolve().parent)
+    sys.path.append(beside)  # last, for the same reason
+    try:
+        with located(str(path)):
+            spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(beside)
+    return module
+
+
+def _line(error: Exception, path: Path) -> int | None:
+    """The last line of the file that the exception came through."""
+    if isinstance(error, SyntaxError):
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path.resolve()]
+    return lines[-1] if lines else None

@@ -1,17 +1,22 @@
-"""What several verbs take, each stated once."""
+"""Options that several verbs share, printed messages, exit codes and files that are written."""
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ldr.solvers.records import dataclass
+if TYPE_CHECKING:
+    from ldr.result import Result
 
 
 def names_of_methods(incomplete: str) -> list[str]:
@@ -29,8 +34,20 @@ ObjectiveName = Annotated[
         autocompletion=names_of_methods,
     ),
 ]
+
+
+def file(text: str) -> Path:
+    """The path of a file: an empty one would be the working folder."""
+    if not text.strip():
+        raise typer.BadParameter(f"{text!r} is empty, expected the path of a file")
+    return Path(text)
+
+
 DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Rows in .csv, .tsv, .parquet, .npy, .npz or .mat.")
+    Path,
+    typer.Argument(
+        metavar="DATA", parser=file, help="Rows in .csv, .tsv, .parquet, .npy, .npz or .mat."
+    ),
 ]
 Views = Annotated[
     list[Path] | None,
@@ -38,6 +55,7 @@ Views = Annotated[
         "--view",
         "--second-view",
         metavar="FILE",
+        parser=file,
         help="Another view of the same rows; repeat it for more.",
     ),
 ]
@@ -61,8 +79,15 @@ Separator = Annotated[
         show_default=False,
     ),
 ]
+Header = Annotated[
+    bool,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of text files has the names of the columns, else 0, 1, ...",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int | None, typer.Option(metavar="NUMBER", help="Of random starts.")]
-SolverName = Annotated[str, typer.Option(metavar="NAME", help="By default the best for the task.")]
 Cluster = Annotated[
     str, typer.Option(metavar="ADDRESS", help="Of a Dask scheduler, whose workers read the files.")
 ]
@@ -87,6 +112,30 @@ Dimension = Annotated[
     ),
 ]
 Dimensions = Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensions.")]
+
+
+def folds(text: str) -> object:
+    """A number of folds, or ``loo`` for leave-one-out."""
+    if text == "loo":
+        from sklearn.model_selection import LeaveOneOut
+
+        return LeaveOneOut()
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}, expected a whole number or loo") from None
+
+
+Folds = Annotated[
+    Any,
+    typer.Option(
+        metavar="NUMBER|loo", parser=folds, help="Held-out parts; loo leaves out one at a time."
+    ),
+]
+Rule = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="best or one-standard-error: what is chosen by folds."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -119,9 +168,12 @@ class Selection:
     ] = None
     view: Views = None
     sep: Separator = ""
+    header: Header = True
     background: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Noise or background, with the same columns."),
+        typer.Option(
+            metavar="FILE", parser=file, help="Noise or background, with the same columns."
+        ),
     ] = None
     weights: Annotated[
         str, typer.Option(metavar="COLUMN", help="How much each row counts, >= 0. Not projected.")
@@ -130,7 +182,8 @@ class Selection:
         str,
         typer.Option(
             metavar="COLUMN",
-            help="The trial of each row, for methods with time order. Not projected.",
+            help="Rows that belong together (subjects, batches): held out, drawn or permuted so; "
+            "trials of methods with time order. Not projected.",
         ),
     ] = ""
     standardise: Annotated[
@@ -151,26 +204,98 @@ NEEDED = {
 }
 
 
-def with_fields(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb as typer reads it: a parameter that is a dataclass stands for its fields."""
+def with_fields(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Callable[..., None]:
+    """The verb as typer reads it: a parameter that is a dataclass stands for its fields.
+
+    Where it takes them, the options of the function of its name and the parameters of the method
+    that the arguments name are options too.
+    """
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
     for parameter in inspect.signature(verb, eval_str=True).parameters.values():
         if is_dataclass(parameter.annotation):
             groups[parameter.name] = parameter.annotation
             parameters += _fields_of(parameter.annotation)
-        else:
+        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    further, own = _of_signatures(verb, parameters, arguments) if arguments else ([], [])
 
     @wraps(verb)
     def called(**options: object) -> None:
+        given = {each.name: options.pop(each.name) for each in own}
+        texts = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+        if texts:
+            options["param"] = [*(options["param"] or ()), *texts]  # type: ignore[misc]
+        for each in further:  # where nothing is given, the function's own default
+            if options[each.name] is None:
+                del options[each.name]
         for name, group in groups.items():
             options[name] = group(**{each.name: options.pop(each.name) for each in fields(group)})
         verb(**options)
 
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    called.__signature__ = inspect.Signature([*parameters, *further, *own])  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in [*parameters, *further, *own]}
     return called
+
+
+def _of_signatures(
+    verb: Callable[..., None], stated: list[inspect.Parameter], arguments: Sequence[str]
+) -> tuple[list[inspect.Parameter], list[inspect.Parameter]]:
+    """Options of `ldr.solve` or `ldr.path`, and of the method named, that are not stated."""
+    taken = {"y", "sample_weight", "random_state", "observers", "help", "h"}
+    for each in stated:
+        taken.add(each.name)
+        for option in getattr(each.annotation, "__metadata__", ()):
+            taken |= {name.strip("-").replace("-", "_") for name in option.param_decls or ()}
+    further, own = [], []
+    if any(each.kind is each.VAR_KEYWORD for each in inspect.signature(verb).parameters.values()):
+        import ldr
+
+        function = getattr(ldr, verb.__name__)
+        signature = inspect.signature(function).parameters.values()
+        further = _options(signature, f"{ldr.solve.__doc__}", taken)
+        taken |= {each.name for each in further}
+    if "param" in taken:
+        from ldr.objectives.registry import REGISTRY
+
+        for name in arguments:
+            if (method := REGISTRY.get(name)) is not None:
+                own = _options(inspect.signature(method).parameters.values(), method.__doc__, taken)
+                break
+    return further, own
+
+
+def literal(text: str) -> object:
+    """A Python value; what is no number, list or boolean is a string."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _options(
+    parameters: Iterable[inspect.Parameter], text: str | None, taken: set[str]
+) -> list[inspect.Parameter]:
+    """The parameters of a function as options, with what its docstring says of each."""
+    from ldr.objectives.docstrings import described
+
+    entries, found = described(text), []
+    for each in parameters:
+        if each.kind is not each.KEYWORD_ONLY and each.kind is not each.POSITIONAL_OR_KEYWORD:
+            continue
+        if each.name in taken or each.default is each.empty:
+            continue
+        said = " ".join(entries.get(each.name, "").partition("\n")[2].split())
+        default = "" if each.default is None else f" [default: {each.default}]"
+        help = f"{re.split(r'(?<=[a-z)])[.:;] ', said)[0].removesuffix('.')}.{default}"
+        types = {"bool": bool, "int": int, "int | None": int, "float": float, "float | None": float}
+        kind = types.get(str(each.annotation))
+        option = typer.Option(help=help, parser=None if kind else literal, metavar=None)
+        annotation = Annotated[kind or Any, option]
+        found.append(
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        )
+    return found
 
 
 def _fields_of(group: Any) -> list[inspect.Parameter]:
@@ -184,3 +309,71 @@ def _fields_of(group: Any) -> list[inspect.Parameter]:
         )
         for each in fields(group)
     ]
+
+
+FAILED = 1
+INTERRUPTED = 130
+MISTAKE = 2
+
+_ENDINGS = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html",), "--save": (".npz",)}
+
+
+def check_outputs(outputs: dict[str, Path | None], inputs: dict[str, list[Path]]) -> None:
+    """Refuse, before any work, files that could not be written after it or that are read."""
+    from ldr.errors import ArgumentError
+    from ldr.io import outputs as files
+    from ldr.io.files import ending_of
+
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option, path in given.items():
+        if option == "--out":
+            ending_of(path)
+        elif path.suffix.lower() not in _ENDINGS[option]:
+            expected = " or ".join(_ENDINGS[option])
+            raise ArgumentError(f"{option} {path}: unknown ending, expected {expected}")
+    files.check_outputs(given, inputs)
+
+
+def print_result(result: Result, name: str, written: list[str]) -> None:
+    """A table of what was found in the data of a name."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from ldr.objectives.data.data import as_tuple
+
+    shapes = " x ".join(str(len(M)) for M in as_tuple(result.M))
+    table = Table(
+        title=f"{name}: {result.objective!r}, {shapes} -> {result.r}",
+        title_justify="left",
+        box=box.SIMPLE,
+        show_header=False,
+        pad_edge=False,
+    )
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    rows = [("objective", result.objective.formula), ("value", f"{result.value:.12g}")]
+    rows += result._figures()
+    rows += [("written", path) for path in written]
+    for key, text in rows:
+        table.add_row(key, Text(text))
+    Console().print(table)
+
+
+def is_printed() -> bool:
+    """Whether standard output took what was printed; if not, that is said."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        complain(f"standard output: {error.strerror}")
+        # Python would try again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
+
+
+def complain(message: str) -> int:
+    """A mistake of the user's, in one line on standard error."""
+    print(f"ldr: {' '.join(message.split())}", file=sys.stderr)
+    return MISTAKE

@@ -1,26 +1,36 @@
-"""The verb `solve`."""
+"""The verbs `solve`, `path` and `compare`."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldr.cli.inputs import files_read, opened, start_of
+from ldr.cli.inputs import files_read, load, names_in, one_line_each, opened, rows_of, start_of
 from ldr.cli.options import (
+    FAILED,
+    INTERRUPTED,
     Cluster,
     DataFile,
     Dimension,
+    Folds,
     Json,
     ObjectiveName,
+    Rule,
     Seed,
     Selection,
-    SolverName,
+    check_outputs,
+    print_result,
 )
-from ldr.cli.printing import FAILED, INTERRUPTED, check_outputs, print_result
+from ldr.types import Argument
+from ldr.validation import finite
+
+if TYPE_CHECKING:
+    from ldr.comparison import Comparison
 
 
 def solve(
@@ -29,21 +39,10 @@ def solve(
     data: DataFile,
     r: Dimension = "2",
     selection: Selection,
-    solver: SolverName = "auto",
     start: Annotated[
         str, typer.Option(metavar="baseline|random|FILE", help="Of the solver; FILE is .npy.")
     ] = "baseline",
-    starts: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", help="The objective's own first, then random ones."),
-    ] = None,
     seed: Seed = None,
-    max_iterations: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Of the solver, at most.")
-    ] = None,
-    device: Annotated[
-        str, typer.Option(metavar="cpu|gpu", help="Where sums over the rows are computed.")
-    ] = "cpu",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -63,6 +62,7 @@ def solve(
     ] = None,
     cluster: Cluster = "",
     as_json: Json = False,
+    **further: Argument,
 ) -> None:
     """Find the projection of a file's rows that optimises an objective.
 
@@ -85,13 +85,10 @@ def solve(
                 r,
                 y=given.y,
                 **given.options,
-                solver=solver,
                 start=start_of(start),
-                starts=starts,
-                max_iterations=max_iterations,
                 random_state=seed,
-                device=device,
                 observers=[progress],
+                **further,
             )
         colour = given.y if given.y is not None and given.y.ndim == 1 else None
         if out is not None:
@@ -111,3 +108,171 @@ def solve(
         print(f"ldr: not converged: {result.message}", file=sys.stderr)
         interrupted = result.status is Status.INTERRUPTED
         raise typer.Exit(INTERRUPTED if interrupted else FAILED)
+
+
+def compare(
+    *,
+    data: DataFile,
+    methods: Annotated[
+        str, typer.Option(metavar="A,B,...", help="By default those that fit what is given.")
+    ] = "",
+    r: Dimension = "2",
+    selection: Selection,
+    time_order: Annotated[
+        bool, typer.Option("--time-order", help="The rows are a time series.")
+    ] = False,
+    folds: Folds = "5",
+    seed: Seed = 0,
+    workers: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Starts solved at the same time; -1: all cores.")
+    ] = 1,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Of each solution.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The projections side by side: .png, .pdf or .svg."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Table, words and picture: .html.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare methods, and their heuristics, on rows that they did not see."""
+    import ldr
+    from ldr.errors import ArgumentError
+    from ldr.io.outputs import write_figure
+    from ldr.observers import Bar
+    from ldr.report import write_comparison
+
+    if selection.param:
+        raise ArgumentError("compare takes no --param")
+    check_outputs({"--plot": plot, "--report": report}, files_read("", data, selection))
+    with one_line_each():
+        X, y, _, options = rows_of(data, selection, allow_nan=True)
+        with Bar():
+            found = ldr.compare(
+                [load(name, None) for name in names_in(methods)] or None,
+                X,
+                y,
+                r,
+                folds=folds,
+                **options,
+                time_order=time_order,
+                workers=workers,
+                time_limit=time_limit,
+                random_state=seed,
+            )
+        if plot is not None:
+            write_figure(plot, found.plot())
+        if report is not None:
+            write_comparison(report, found, data_name=data.name)
+    if as_json:
+        print(json.dumps(_plain(found), allow_nan=False, indent=2))
+    else:
+        print(found)
+        for path in (plot, report):
+            if path is not None:
+                print(f"written {path}")
+    if any(not method.result.converged for method in found.methods):
+        raise typer.Exit(FAILED)
+
+
+def _plain(found: Comparison) -> dict[str, object]:
+    """A comparison as what JSON can hold."""
+    return {
+        "records": [
+            {name: cell if isinstance(cell, str) else finite(cell) for name, cell in row.items()}
+            for row in found.records
+        ],
+        "findings": found.findings,
+        "left_out": dict(found.left_out),
+        "notes": list(found.notes),
+        "why": {method.name: method.why for method in found.methods},
+        "folds": found.folds,
+    }
+
+
+def path(
+    *,
+    objective: ObjectiveName,
+    data: DataFile,
+    dimensions: Annotated[
+        str, typer.Option("-r", "--r", metavar="A-B|A:B|A,B,...", help="Dimensions to solve for.")
+    ] = "1-5",
+    selection: Selection,
+    seed: Seed = None,
+    folds: Folds = None,
+    rule: Rule = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The curve: .png, .pdf or .svg.")
+    ] = None,
+    cluster: Cluster = "",
+    as_json: Json = False,
+    **further: Argument,
+) -> None:
+    """Solve for several dimensions, to choose one."""
+    import ldr
+    from ldr.io.outputs import write_figure
+    from ldr.observers import Bar
+
+    check_outputs({"--plot": plot}, files_read(objective, data, selection))
+    order = _dimensions(dimensions)
+    with opened(objective, data, selection, cluster) as given, Bar():
+        found = ldr.path(
+            given.objective,
+            given.X,
+            order,
+            y=given.y,
+            **given.options,
+            folds=folds,
+            rule=rule,
+            random_state=seed,
+            **further,
+        )
+    if plot is not None:
+        write_figure(plot, found.plot())
+    if as_json:
+        summary = {
+            "dimensions": list(found.dimensions),
+            "elbow": found.elbow,
+            "best": found.best,
+            "chosen": found.chosen,
+            "rule": found.rule,
+            "scored_by": found.scored_by,
+            "scores": None if found.scores is None else _finite(found.scores),
+            "pooled": None if found.pooled is None else _finite(found.pooled),
+            "numbers": {name: _finite(each) for name, each in found.numbers.items()},
+            "notes": list(found.notes),
+            "results": [result.summary() for result in found.results],
+        }
+        print(json.dumps(summary, allow_nan=False, indent=2))
+    else:
+        print(found)
+    scored = 0 if found.scores is None else found.scores.shape[1]
+    wanted = [r for r in order if r > 0]
+    if len(found.results) < len(wanted) or (folds is not None and scored == 0):
+        done = f"{len(found.results)} of {len(wanted)} dimensions"
+        parts = f" and {scored} of {folds} folds" if folds else ""
+        print(f"ldr: interrupted after {done}{parts}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+    failed = [str(result.r) for result in found.results if not result.converged]
+    if failed:
+        print(f"ldr: not converged: r = {', '.join(failed)}", file=sys.stderr)
+        raise typer.Exit(FAILED)
+
+
+def _finite(numbers: Argument) -> Argument:
+    """Nested lists, None in the place of what is not finite."""
+    return [finite(each) if each.ndim == 0 else _finite(each) for each in numbers]
+
+
+def _dimensions(text: str) -> list[int]:
+    """``1-5``, ``1:5`` or ``1,2,5`` as numbers."""
+    range_ = re.fullmatch(r"(\d+)[-:](\d+)", text)
+    try:
+        if range_:
+            return list(range(int(range_[1]), int(range_[2]) + 1))
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"-r {text!r}, expected A-B, A:B or A,B,...") from None

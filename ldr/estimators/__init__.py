@@ -1,9 +1,10 @@
 """scikit-learn estimators: `Reducer` for any objective, and one for every registry method.
 
 The named ones are made from the objectives' own fields, so that a new method has its estimator
-without a line here. `__init__.pyi` tells type checkers and editors their signatures; it is written
-by ``python -m ldr.estimators.stub``.
+without a line here; `inspect.signature` has its parameters.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from ldr.estimators.base import Projection
 from ldr.estimators.named import ESTIMATORS
@@ -17,3 +18,7 @@ __all__ = [
     "Reducer",
     *(estimator.__name__ for estimator in ESTIMATORS.values()),
 ]
+
+if TYPE_CHECKING:  # the named ones
+
+    def __getattr__(name: str) -> Any: ...

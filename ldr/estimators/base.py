@@ -1,39 +1,406 @@
-"""What all estimators share: the methods of `Result` under scikit-learn's names and rules."""
+"""The base class of the estimators: parameters, validation, fit, transform, partial_fit."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ldr.asking import check_asked, is_open
-from ldr.estimators.fitted import named
-from ldr.estimators.given import Given, other_views
-from ldr.estimators.partial_fit import PartialFit
-from ldr.estimators.signatures import OPTIONS
+from ldr.cross_validation import score
+from ldr.dimension_rule import check_asked, is_open
 from ldr.inputs import as_data
-from ldr.objectives.data.data import as_tuple
+from ldr.io.chunks import aligned
+from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.stored import is_dask
+from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_labels, distinct
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import AccumulatedSamples, Totals, brought, is_dask
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need
+from ldr.objectives.parameters import OF_Y, Need
+from ldr.objectives.prediction import LinearPredictor
+from ldr.objectives.registry import REGISTRY
 from ldr.observers import Progress
-from ldr.predicting import predicted
+from ldr.projecting import predicted
 from ldr.result import Result
 from ldr.rotation import ROTATIONS
-from ldr.scoring import score
+from ldr.sample_weights import of_list
 from ldr.solvers.checks import choice, flag, whole
-from ldr.solvers.errors import ArgumentError, DataError, SingularError
+from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.manifolds import Array
+from ldr.solvers.solver import Solver
 from ldr.solving import solve
-from ldr.types import Argument, Dimension, PerRow, PerView, Rows
+from ldr.types import Argument, Dimension, Labels, PerRow, PerView, Rows, Start, XandY
+from ldr.validation import in_words
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+
+Initialises = TypeVar("Initialises", bound=Callable[..., None])
+
+
+class Options(TypedDict, total=False):
+    """What every estimator passes on to `ldr.solve`.
+
+    `verbose` is the observer that follows the run on the terminal, `rotation` what is done to the
+    result.
+    """
+
+    standardise: bool
+    solver: str | Solver
+    start: Start
+    starts: int | None
+    workers: int
+    tolerance: float
+    max_iterations: int | None
+    time_limit: float | None
+    certify: bool | str
+    random_state: int | np.random.Generator | np.random.RandomState | None
+    device: str
+    verbose: bool
+    rotation: str | None
+
+
+_HINT = (
+    "; parameters of an objective go into the objective itself, as in "
+    "ldr.Reducer(ldr.objectives.MAF(lag=2))"
+)
+
+# Their default values.
+OPTIONS = {
+    **{
+        name: each.default
+        for name, each in inspect.signature(solve).parameters.items()
+        if name in Options.__annotations__
+    },
+    "verbose": False,
+    "rotation": None,
+}
+
+
+def with_options(own: Iterable[inspect.Parameter]) -> inspect.Signature:
+    """Parameters, and OPTIONS behind them but for names that they have."""
+    known = {each.name: each for each in own if each.kind is not each.VAR_KEYWORD}
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in OPTIONS.items()
+        if name not in known
+    ]
+    return inspect.Signature([*known.values(), *options])
+
+
+def initialiser(signature: inspect.Signature, name: str, hint: str = "") -> Callable[..., None]:
+    """The `__init__` that keeps its arguments, as scikit-learn wants it; others it refuses."""
+
+    def __init__(self: object, *args: object, **kwargs: object) -> None:
+        for unknown in kwargs.keys() - signature.parameters.keys():
+            raise ArgumentError(
+                f"{name} has no parameter {unknown!r}; it has: "
+                f"{', '.join([*signature.parameters][1:])}{hint}"
+            )
+        try:
+            given = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}") from None
+        given.apply_defaults()
+        for parameter, value in list(given.arguments.items())[1:]:
+            setattr(self, parameter, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__qualname__ = f"{name}.__init__"
+    return __init__
+
+
+def keeping(given: Initialises) -> Initialises:
+    """An `__init__` whose parameters stand written, with OPTIONS in the place of **options."""
+    signature = with_options(inspect.signature(given).parameters.values())
+    return initialiser(signature, given.__qualname__.partition(".")[0], _HINT)  # type: ignore[return-value]
+
+
+class Given(BaseEstimator):
+    """An estimator of an objective, which knows from it what data it takes."""
+
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    @abstractmethod
+    def _objective(self) -> Objective:
+        """The objective with its parameters.
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            A parameter is out of range.
+        """
+
+    @abstractmethod
+    def _traits(self) -> Objective:
+        """Something with the objective's views and needs, whatever the parameters are."""
+
+    def _given(
+        self,
+        X: Rows,
+        y: PerRow,
+        background: Rows,
+        objective: Objective,
+        reset: bool,
+        minimum_rows: int = 2,
+    ) -> XandY:
+        """The data as `ldr.solve` takes them: X, or a pair, and y."""
+        y = aligned(X, y, "y", "X")
+        samples: Rows = self._samples(X, reset=reset, minimum_rows=minimum_rows)
+        if self._requires_y() and y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        if objective.views > 1:
+            return (samples, *other_views(y)), None
+        if Need.BACKGROUND in objective.needs:
+            if background is None:
+                raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
+            return (samples, other_rows(background, "background")), None
+        y = brought(y)
+        return samples, _numbers(y) if Need.RESPONSE in objective.needs else y
+
+    @in_words
+    def _samples(self, X: Rows, *, reset: bool, minimum_rows: int = 1) -> Samples:
+        """X checked by scikit-learn's rules, with the names of its columns."""
+        if is_dask(X):
+            return self._lazy_samples(X, reset, minimum_rows)
+        trials, distances = None, Need.DISTANCES in self._traits().needs
+        if Need.TIME_ORDER in self._traits().needs:
+            X, trials = of_list(X)
+        array = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_min_samples=minimum_rows,
+            ensure_all_finite=distances,  # of others as_samples says where, and who takes gaps
+            ensure_non_negative=distances,
+        )
+        names = getattr(self, "feature_names_in_", None)
+        samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
+        if trials is not None:
+            later = getattr(self, "n_samples_seen_", 0)  # trials of another block are other ones
+            samples = replace(samples, marks=Marks(trials=trials + later))
+        return samples if names is None else replace(samples, feature_names=tuple(names))
+
+    def _lazy_samples(self, X: Rows, reset: bool, minimum_rows: int) -> Samples:
+        """Dask's rows, which scikit-learn would bring into memory to check them."""
+        samples = as_samples(X, "X", minimum_rows, allow_nan=self._allows_nan())
+        if reset:
+            self.n_features_in_ = samples.d
+            if samples.feature_names:
+                self.feature_names_in_ = np.array(samples.feature_names, dtype=object)
+        elif samples.d != self.n_features_in_:
+            raise DataError(f"X has {samples.d} features, expected {self.n_features_in_}")
+        return samples
+
+    def _requires_y(self) -> bool:
+        traits = self._traits()
+        return traits.views > 1 or not OF_Y.isdisjoint(traits.needs)
+
+    def _allows_nan(self) -> bool:
+        """Whether NaN is a missing value."""
+        return self._traits().missing
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        traits = self._traits()
+        tags.target_tags.required = self._requires_y()
+        tags.target_tags.two_d_labels = traits.views > 1
+        tags.input_tags.pairwise = tags.input_tags.positive_only = Need.DISTANCES in traits.needs
+        tags.input_tags.allow_nan = self._allows_nan()
+        tags.input_tags.sparse = traits.sparse
+        return tags
+
+
+def are_views(y: PerRow) -> bool:
+    """Whether y is a list of matrices."""
+    listed = isinstance(y, (list, tuple)) and len(y) > 0
+    return listed and all(getattr(view, "ndim", 0) == 2 for view in y)
+
+
+def other_views(y: PerRow) -> tuple[Samples, ...]:
+    """The views beside the first: y, or where it is a list of matrices each of them."""
+    if are_views(y):
+        return tuple(other_rows(view, f"y[{i}]") for i, view in enumerate(y))
+    return (other_rows(y, "y"),)
+
+
+@in_words
+def other_rows(given: Rows, name: str) -> Samples:
+    """A second view or a background, by the rules for X; a single column may come as (n,)."""
+    if type(given).__name__ == "LazyFrame" or hasattr(given, "columns") or is_dask(given):
+        return as_samples(given, name, 1)
+    array = check_array(
+        given,
+        accept_sparse="csr",
+        ensure_2d=False,
+        dtype="numeric",
+        ensure_all_finite=False,
+        input_name=name,
+    )
+    return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
+
+
+def _numbers(y: PerRow) -> PerRow:
+    """A response of Python objects as numbers, where they are numbers."""
+    array = as_array(y)
+    if array.dtype.kind != "O":
+        return y
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return y
+
+
+# Loadings of the response below this share of the largest are rounding.
+_NOTHING = 1e-13
+
+
+def named(result: Result) -> dict[str, float | Array]:
+    """Attributes by scikit-learn's names, those that have a meaning here.
+
+    Variances are over n - 1, as scikit-learn's PCA has them, those of orthonormal maps alone.
+    Weights are those of the columns in a coordinate, (X - mean) weights; loadings those of the
+    coordinates in a column, by least squares.
+    """
+    seen = result.directions.variations
+    found: dict[str, float | Array | None] = {}
+    if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
+        variances, n = seen[0].variances, seen[0].n
+        found["explained_variance_"] = variances * (n / (n - 1))
+        if seen[0].shares is not None:
+            found["explained_variance_ratio_"] = seen[0].shares
+        found["singular_values_"] = np.sqrt(n * variances)
+    for name in ("noise_variance", "noise_variances"):
+        if name in result.parameters:
+            found["noise_variance_"] = result.parameters[name]
+    scales = (1.0,) * len(seen) if result.scale is None else as_tuple(result.scale)
+    loadings = [
+        None if one is None else (one.loadings.T * scale).T
+        for one, scale in zip(seen, scales, strict=True)
+    ]
+    if result.objective.latent:
+        (predictor,) = result.predictors
+        assert isinstance(predictor, LinearPredictor)
+        found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings[0]
+        found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=_NOTHING))
+        found["y_loadings_"] = predictor.B.T
+    if isinstance(result.P, tuple) and len(result.P) == 2:  # of more there are no such names
+        for view, P, loading in zip("xy", result.P, loadings, strict=True):
+            found[f"{view}_weights_"], found[f"{view}_loadings_"] = P.T, loading
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def from_sums(estimator: Given) -> bool:
+    """Whether blocks of rows can be added one at a time."""
+    try:
+        return estimator._objective().from_sums
+    except ArgumentError:  # a parameter that `fit` will refuse
+        return False
+
+
+class PartialFit(Given):
+    """The part of an estimator that learns from blocks of rows."""
+
+    standardise: bool
+    n_samples_seen_: int
+    _totals: tuple[Totals, ...]
+    _classes: np.ndarray | None
+
+    @abstractmethod
+    def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> None:
+        """Find the projection and set what is fitted."""
+
+    @available_if(from_sums)
+    def partial_fit(self, X: Rows, y: PerRow = None, *, classes: Labels = None) -> Self:
+        """Add a block of rows to those seen so far, and find the projection for all of them.
+
+        For methods that know the data by sums over rows. The rows are not kept; the sums are, with
+        d x d numbers or a few times that. Each call solves once more, on top of one pass over the
+        block, so that blocks of many rows are the better ones. `fit`
+        forgets what was seen, and keeps no sums itself: after it, partial_fit begins anew.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (m, d)
+            Any number of rows; the first block must be enough for a solution. Blocks of time series
+            come in the order of time.
+        y : array (m,), or the second view (m, e)
+            As in `fit`.
+        classes : array (c,), optional
+            All the labels there are, for the first call; by default those of the first block.
+
+        Returns
+        -------
+        self
+            Where a block is refused, as it was before. `n_samples_seen_` counts the rows.
+        """
+        return self._add(X, y, classes)
+
+    def _forget(self) -> None:
+        """Leave what `partial_fit` has seen."""
+        for name in ("n_samples_seen_", "_totals", "_classes"):
+            self.__dict__.pop(name, None)
+
+    def _add(
+        self,
+        X: Rows,
+        y: PerRow = None,
+        classes: Labels = None,
+        background: Rows = None,
+        **beside: PerRow,
+    ) -> Self:
+        if self.standardise:
+            raise ArgumentError(
+                "standardise=True needs all rows at once: use fit, or divide the blocks yourself"
+            )
+        objective = self._objective()
+        begun = hasattr(self, "_totals")
+        if not begun and hasattr(self, "result_"):
+            warn("partial_fit begins anew: fit keeps no sums to add to", UserWarning)
+        samples, y = self._given(X, y, background, objective, not begun, minimum_rows=1)
+        blocks = as_tuple(samples)
+        if any(block.has_nan for block in blocks):
+            raise DataError("X has missing values (NaN), which need all rows at once: use fit")
+        before = self._totals if begun else ({},) * len(blocks)
+        views = tuple(
+            AccumulatedSamples.of(block.in_memory(), sums)
+            for block, sums in zip(blocks, before, strict=True)
+        )
+        known = None
+        if Need.LABELS in objective.needs:
+            known = self._known_classes(y, blocks[0].n, classes)
+            y = CodedLabels.of(y, blocks[0].n, known)
+        self._solve(objective, single(views), y, **beside)
+        self._totals, self._classes = tuple(view.totals for view in views), known
+        self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + blocks[0].n
+        return self
+
+    def _known_classes(self, y: PerRow, n: int, classes: Labels) -> np.ndarray:
+        """The labels of the first call."""
+        given = None if classes is None else distinct(as_array(classes, "classes"), "classes")[0]
+        if given is not None and len(given) == 0:
+            raise DataError("classes is empty, expected all the labels there are, or None")
+        known = getattr(self, "_classes", None)
+        if known is None:
+            return as_labels(y, n, smallest_class=1)[1] if given is None else given
+        if given is not None and not np.array_equal(given, known):
+            raise DataError(f"classes = {given} are others than those of the first call, {known}")
+        return known
 
 
 def of_points(estimator: Given) -> bool:
@@ -160,8 +527,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         Returns
         -------
         float
-            The mean log-likelihood of a row, of likelihood methods; otherwise the objective of the
-            new data, or minus it where it is minimised.
+            As `ldr.score` has it.
         """
         return self._score(X, y)
 
@@ -231,7 +597,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
 
     def _score(self, X: Rows, y: PerRow = None, background: Rows = None, **beside: PerRow) -> float:
         check_is_fitted(self)
-        data, y = self._given(X, y, background, self._objective(), reset=False)
+        data, y = self._given(X, y, background, self._objective(), reset=False, minimum_rows=1)
         return score(self.result_, data, y, **beside)
 
     @property
@@ -272,3 +638,85 @@ def _observer(verbose: object) -> AbstractContextManager[Progress | None]:
     """What follows a run; scikit-learn's users say 1 for True."""
     wanted = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
     return Progress() if wanted else nullcontext()
+
+
+_ENTRIES = {
+    "sample_weight": """sample_weight : array (m,), optional
+    How much each row counts, >= 0; see `ldr.solve`.
+""",
+    "groups": """groups : array (m,), optional
+    The trial of each row; see `ldr.solve`. Or X is a list of arrays, or (trials, time, channels).
+""",
+}
+# The doors, and the methods behind them.
+TARGETS = {"fit": "_fit", "partial_fit": "_add", "score": "_score"}
+_CONDITIONS = {"partial_fit": from_sums, "score": of_points}
+
+
+def taken_by(method: type[Objective]) -> tuple[str, ...]:
+    """What the estimator of an objective takes beside its rows.
+
+    Weights that do not repeat rows, which scikit-learn takes them to do, are left to `ldr.solve`
+    and the `Reducer`; so are those in time order, as to it weighted rows may be shuffled.
+    """
+    if Need.TIME_ORDER in method.needs:
+        return ("groups",)
+    return ("sample_weight",) if method().repeats else ()
+
+
+def doors(base: type[Projection], method: type[Objective]) -> dict[str, Any]:
+    """`fit`, `partial_fit` and `score` of a base, with what the objective takes beside."""
+    return {name: _door(base, name, taken_by(method)) for name in TARGETS}
+
+
+def check_taken(estimator: Projection, door: str, given: Iterable[str]) -> None:
+    """Refuse weights or trials where they are not taken, in words.
+
+    Raises
+    ------
+    ArgumentError
+        There are some.
+    """
+    method = type(estimator._traits())
+    for name in sorted(set(_ENTRIES) & set(given)):
+        if name == "groups":
+            why = "it does not look at the order of rows, and so at no trials"
+        elif Need.TIME_ORDER in method.needs:
+            why = "rows in the order of time cannot be shuffled, as scikit-learn may weighted ones"
+        else:
+            why = "no row is its own neighbour, while to scikit-learn a weight repeats its row"
+        way_out = f"ldr.solve({method.name!r}, X, {name}=) and ldr.Reducer({method.name!r}) take it"
+        names = (each for each, one in REGISTRY.items() if name in taken_by(one))
+        raise ArgumentError(
+            f"{type(estimator).__name__}.{door} takes no {name}=: {why}; {way_out}, and so do the "
+            f"estimators of {', '.join(names)}"
+        )
+
+
+def _door(base: type[Projection], name: str, names: tuple[str, ...]) -> Any:
+    original = inspect.unwrap(inspect.getattr_static(base, name))
+    own = inspect.signature(original)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    further = [
+        inspect.Parameter(each, keyword, default=None, annotation="PerRow") for each in names
+    ]
+    signature = own.replace(parameters=[*own.parameters.values(), *further])
+    target = TARGETS[name]
+
+    def door(*args: Any, **kwargs: Any) -> Any:
+        if args:
+            check_taken(args[0], name, kwargs.keys() - signature.parameters.keys())
+        try:
+            given = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}") from None
+        self = given.arguments.pop("self")
+        return getattr(self, target)(**given.arguments)
+
+    before, heading, after = inspect.cleandoc(original.__doc__ or "").partition("\nReturns\n")
+    entries = "".join(_ENTRIES[each] for each in names)
+    door.__signature__ = signature  # type: ignore[attr-defined]
+    door.__doc__ = f"{before.rstrip()}\n{entries}{heading}{after}"
+    door.__name__, door.__qualname__ = name, f"{base.__name__}.{name}"
+    condition = _CONDITIONS.get(name)
+    return door if condition is None else available_if(condition)(door)

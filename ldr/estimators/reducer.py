@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from ldr.estimators.background import WithBackground
-from ldr.estimators.signatures import Options, keeping
+from ldr.estimators.base import Options, keeping
+from ldr.estimators.named import WithBackground
 from ldr.estimators.two_views import TwoViews, Views
 from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective

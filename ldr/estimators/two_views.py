@@ -10,11 +10,10 @@ from typing import Self, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ldr.estimators.base import Projection
-from ldr.estimators.given import are_views
+from ldr.estimators.base import Projection, are_views
 from ldr.objectives.data.data import single
-from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array

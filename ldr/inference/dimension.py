@@ -1,29 +1,31 @@
-"""`ldr.dimension`: how many directions there are, by the rule that fits the method."""
+"""`ldr.dimension`: the number of directions, by the rule that fits the method."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ldr.choosing import path
-from ldr.doors import in_words
-from ldr.horn import parallel_analysis
-from ldr.inference.chunks import Chunk, chunk_size
-from ldr.inference.engine import optima
+from ldr.inference.engine import Chunk, optima
 from ldr.inference.nulls import Null
+from ldr.inference.parallel_analysis import parallel_analysis
+from ldr.inference.parametric import pairs_of
 from ldr.inference.permutation import PermutationTest, permutation_test
-from ldr.inference.stepwise import pairs_of
 from ldr.inputs import as_generator, as_objective
+from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
+from ldr.paths import path
+from ldr.resampling import Resampling
 from ldr.solvers.checks import choice, number, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
-from ldr.solvers.records import dataclass
 from ldr.types import Argument, PerRow, Rows, Splitter
+from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,29 +34,31 @@ if TYPE_CHECKING:
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
 _LIKELIHOODS = ("ppca", "fa")
-# Bootstrap samples of the ladle, and the most directions that it looks at without being asked.
+# Bootstrap samples of the ladle, as in Luo and Li; most directions that are tried by default.
 _DRAWS = 200
 _FEW = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Dimension(Pickled):
-    """How many directions a rule takes, and what it looked at.
+    """Number of directions chosen by a rule, with the score of each candidate.
 
     Attributes
     ----------
     objective : Objective
     r : int
-        How many; 0 where not one stands out.
+        The number chosen; 0 where no direction is significant.
     rule : str
         "permutation", "ladle", "bic", "folds" or "parallel".
     criterion : str
-        What the rule looks at, in words.
+        Name of the scores.
     candidates : ndarray of int (m,)
     scores : ndarray (m,)
-        Of each candidate.
+        Score of each candidate.
     threshold : float or ndarray (m,) or None
-        Beside which a score is judged, where it is not simply the best.
+        Thresholds of the scores, for rules that have them.
+    notes : tuple of str
+        Warnings, such as a best score at the largest r that was tried.
     """
 
     question: ClassVar[str] = "How many directions are there?"
@@ -66,9 +70,10 @@ class Dimension(Pickled):
     candidates: np.ndarray
     scores: Array
     threshold: float | Array | None = None
+    notes: tuple[str, ...] = ()
 
     def plot(self, *, ax: Panels = None) -> Figure:
-        """The scores, and the dimension that they say; see `ldr.plots.dimension`."""
+        """Plot the scores, and the number chosen; see `ldr.plots.dimension`."""
         from ldr.plots import dimension
 
         return dimension(self, ax=ax)
@@ -84,7 +89,7 @@ class Dimension(Pickled):
         for k, score, bar in zip(self.candidates, self.scores, bars, strict=True):
             beside = "" if bar is None else f"   against {bar:.4g}"
             lines.append(f"  {k:5d}  {score:.6g}{beside}{'   <' if k == self.r else ''}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
 @in_words
@@ -98,12 +103,13 @@ def dimension(
     level: float = 0.05,
     permutations: int = 999,
     folds: int | Splitter = 5,
+    rule: str | None = None,
     groups: PerRow = None,
     standardise: bool = False,
     random_state: int | np.random.Generator | None = None,
     **parameters: object,
 ) -> Dimension:
-    """How many directions there are.
+    """Choose the number of directions.
 
     - "permutation": directions are added while their p-value is at most `level`
       (`ldr.permutation_test`).
@@ -112,7 +118,8 @@ def dimension(
       f(k) the mean of 1 - |det(B_k'B*_k)| over the samples, phi(k) the next eigenvalue. For methods
       with an eigen-solution.
     - "bic": the least BIC of a likelihood (ppca, fa).
-    - "folds": the best mean score of held-out rows (`ldr.path`).
+    - "folds": the score of held-out samples, by the rule (`ldr.path`); r = 0, the mean or the
+      largest class, is a candidate where it is defined.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
 
     By default the first of these that the method has: bic, parallel, permutation (cca and lda),
@@ -129,17 +136,21 @@ def dimension(
         The largest dimension to look at. By default all that the method has, of likelihoods and
         folds ten at most.
     level : float
-        Of "permutation"; of "parallel" it is the share of null eigenvalues above the threshold.
+        Level of "permutation"; for "parallel" the share of null eigenvalues above the threshold.
     permutations : int
     folds : int or splitter of scikit-learn
+        As in `ldr.path`.
+    rule : {"best", "one-standard-error"}, optional
+        For "folds", as in `ldr.path`.
     groups : array (n,), optional
-        Of "permutation", as in `ldr.permutation_test`; of "folds", as in `ldr.path`.
+        For "permutation", as in `ldr.permutation_test`; for "ladle", as in `ldr.bootstrap`; for
+        "folds", as in `ldr.path`.
     standardise : bool
         Divide the columns by their standard deviations first; of folds, by those of the rows that
         are solved for.
     random_state : int or Generator, optional
     **parameters
-        Of the objective, where it is given by name.
+        Parameters of an objective that is given by name.
 
     Returns
     -------
@@ -164,16 +175,16 @@ def dimension(
     number("level", level, positive=True, below=1.0)
     rng = as_generator(random_state)
     null = Null.of(objective, X, y, "auto", groups, standardise)
-    rule = _natural(objective, null) if method == "auto" else method
-    split = rule == "folds" and (null.timed or hasattr(folds, "split"))
-    if groups is not None and rule != "permutation" and not split:
+    used = _natural(objective, null) if method == "auto" else method
+    if groups is not None and used not in ("permutation", "ladle", "folds"):
         raise ArgumentError(
-            "groups= goes with method='permutation', and with 'folds' for methods of time order or "
-            f"a splitter; got method={rule!r}"
+            f"groups= goes with method='permutation', 'ladle' and 'folds', got method={used!r}"
         )
+    if rule is not None and used != "folds":
+        raise ArgumentError(f"rule= goes with method='folds', got method={used!r}")
     largest = _largest(objective, null)
     limit = largest if most is None else min(whole("most", most, 1), largest)
-    if rule == "permutation":
+    if used == "permutation":
         given, labels = null.own().problem(0)
         found = permutation_test(
             objective,
@@ -181,14 +192,15 @@ def dimension(
             limit,
             y=labels,
             permutations=permutations,
+            null=null.kind,
             groups=null.groups,
             random_state=rng,
         )
         return _by_permutation(found, level)
-    if rule == "ladle":
+    if used == "ladle":
         return _by_ladle(objective, null, limit, rng)
-    if rule == "parallel":
-        return _by_parallel(objective, X, level, rng)
+    if used == "parallel":
+        return _by_parallel(objective, X, level, limit, rng)
     limit = limit if most is not None else min(limit, _FEW)
     options = {
         "y": y,
@@ -197,7 +209,10 @@ def dimension(
         "certify": False,
         "random_state": rng,
     }
-    return _by_path(objective, X, rule, limit, folds, options)
+    if used == "bic":
+        return _by_bic(objective, X, limit, options)
+    options |= {"folds": folds, "rule": rule, "random_state": random_state}
+    return _by_folds(objective, X, limit, options)
 
 
 def _natural(objective: Objective, null: Null) -> str:
@@ -212,7 +227,7 @@ def _natural(objective: Objective, null: Null) -> str:
 
 def _largest(objective: Objective, null: Null) -> int:
     pair = pairs_of(objective, null)
-    most = min(view.shape[1] for view in (pair or null.views))
+    most = min(view.shape[1] for view in (pair[:2] if pair else null.views))
     if objective.name not in _LIKELIHOODS:
         return most
     return max(1, min(most, null.n - 1) - 1)  # factors that leave some noise
@@ -233,7 +248,7 @@ def _by_permutation(found: PermutationTest, level: float) -> Dimension:
 
 
 def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Generator) -> Dimension:
-    """The least of how far spans vary and how large the next eigenvalue is."""
+    """Choose r by the ladle: the variation of the span plus the next eigenvalue."""
     d = null.views[0].shape[1]
     eigen = objective.stacks and len(null.views) == 1 and objective.sense == "max"
     if not eigen or null.timed:
@@ -242,8 +257,9 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
             "first, whose rows can be drawn one by one: method='ladle' does not know it"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
+    labelled = Need.LABELS in objective.needs
     own = optima(objective, [null.own()], last + 1, certify=False)
-    drawn = optima(objective, _resampled(null, _DRAWS, rng), last + 1, certify=False)
+    drawn = optima(objective, _resampled(null, labelled, rng), last + 1, certify=False)
     values = own.sizes(objective)
     if values is None or drawn.numbers is None:
         raise ArgumentError(f"objective {objective.name!r} has no eigenvalues for method='ladle'")
@@ -268,55 +284,68 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     )
 
 
-def _resampled(null: Null, draws: int, rng: np.random.Generator) -> list[Chunk]:
-    """Bootstrap samples of the rows, within classes where y has classes of a few values."""
-    size, chunks = chunk_size(null.views), []
+def _resampled(null: Null, labelled: bool, rng: np.random.Generator) -> Iterator[Chunk]:
+    """Yield bootstrap samples, of whole groups where there are groups, within classes."""
+    units = Resampling(np.arange(null.n) if null.groups is None else null.groups)
     X, y = null.views[0], null.y
-    for first in range(0, draws, size):
-        rows = rng.integers(null.n, size=(min(size, draws - first), null.n))
-        own = None if y is None else y[rows]
-        chunks.append(Chunk((X[rows],), own, len(rows), own_y=y is not None))
-    return chunks
+    classes = np.zeros(null.n, dtype=np.intp)
+    if labelled and y is not None:
+        classes = as_labels(y, null.n)[0]
+    for _ in range(_DRAWS):
+        rows, _ = units.drawn(classes, rng)
+        yield Chunk((X[rows],), None if y is None else y[rows], 1)
 
 
 def _bases(maps: Array) -> Array:
-    """Orthonormal bases (b, d, k) of the spans of the first rows of each P."""
+    """Return orthonormal bases (b, d, k) of the row spaces of the maps."""
     return np.asarray(np.linalg.qr(maps.transpose(0, 2, 1))[0])
 
 
 def _by_parallel(
-    objective: Objective, X: Rows, level: float, rng: np.random.Generator
+    objective: Objective, X: Rows, level: float, most: int, rng: np.random.Generator
 ) -> Dimension:
     if objective.name != "pca":
         raise ArgumentError(
             f"method='parallel' is of the correlation matrix, for pca; got {objective.name!r}"
         )
     found = parallel_analysis(X, quantile=1.0 - level, random_state=rng)
-    steps = np.arange(1, len(found.eigenvalues) + 1)
-    words = "eigenvalue of the correlation matrix"
+    most = min(most, len(found.eigenvalues))
     return Dimension(
-        objective, found.r, "parallel", words, steps, found.eigenvalues, found.threshold
+        objective,
+        min(found.r, most),
+        "parallel",
+        "eigenvalue of the correlation matrix",
+        np.arange(1, most + 1),
+        found.eigenvalues[:most],
+        found.threshold[:most],
     )
 
 
-def _by_path(
-    objective: Objective,
-    X: Rows,
-    rule: str,
-    most: int,
-    folds: int | Splitter,
-    options: dict[str, Argument],
-) -> Dimension:
-    if rule == "bic" and objective.name not in _LIKELIHOODS:
+def _by_bic(objective: Objective, X: Rows, most: int, options: dict[str, Argument]) -> Dimension:
+    if objective.name not in _LIKELIHOODS:
         raise ArgumentError(f"method='bic' is of likelihoods, ppca and fa; got {objective.name!r}")
     steps = np.arange(1, most + 1)
-    if rule == "bic":
-        results = path(objective, X, list(steps), **options).results
-        models = [result.model for result in results]
-        scores = np.array([model.bic for model in models if model is not None])
-        return Dimension(objective, int(steps[np.argmin(scores)]), rule, "BIC", steps, scores)
-    found = path(objective, X, list(steps), folds=folds, **options)
-    if found.scores is None:
+    models = [result.model for result in path(objective, X, list(steps), **options).results]
+    scores = np.array([model.bic for model in models if model is not None])
+    return Dimension(objective, int(steps[np.argmin(scores)]), "bic", "BIC", steps, scores)
+
+
+def _by_folds(objective: Objective, X: Rows, most: int, options: dict[str, Argument]) -> Dimension:
+    found = path(objective, X, range(most + 1), **options)
+    if found.pooled is None:
         raise KeyboardInterrupt
-    scores, words = found.scores.mean(axis=1), "mean score of held-out rows"
-    return Dimension(objective, int(steps[np.argmax(scores)]), rule, words, steps, scores)
+    if found.chosen is None:
+        raise ArgumentError(
+            f"objective {objective.name!r} has no rule for the number of directions: its held-out "
+            "score describes each r (`ldr.path`) and chooses none; expected a method that predicts"
+        )
+    return Dimension(
+        objective,
+        found.chosen,
+        "folds",
+        f"held-out score ({found.scored_by})",
+        np.array(found.dimensions),
+        found.pooled,
+        None,
+        (f"chosen by rule={found.rule!r}; the best score is at {found.best}", *found.notes),
+    )

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.doors import in_words
-from ldr.inference.chunks import chunks
-from ldr.inference.engine import optima
+from ldr.inference.engine import chunks, optima
 from ldr.inputs import as_objective
 from ldr.objectives.data.data import single
 from ldr.objectives.objective import Objective
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
-from ldr.solvers.records import dataclass
 from ldr.types import PerRow, PerView, Rows
+from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,56 +1,62 @@
-"""What "nothing is there" means for a method, and data sets in which it holds.
-
-Each null draws orders of the rows: of the labels, of one view, of every column by itself. With
-groups the orders stay inside them, or whole groups change labels.
-"""
+"""Null hypotheses of permutation tests, and data sets in which they hold."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
-from ldr.inference.chunks import Chunk, Orders
-from ldr.inputs import data_in_order, in_order
-from ldr.objectives.data.labels import as_array
+from ldr.inference.engine import Chunk, Orders
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
+from ldr.resampling import Resampling, Sampled
+from ldr.scaling import Units
 from ldr.solvers.checks import choice, flag
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError, warn
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, replace
-from ldr.standardising import Units
 from ldr.types import PerRow, Rows
 
-# What is permuted, and what is true then.
+# Ways in which samples change places, in words.
 NULLS = {
-    "response": "y permuted: it has nothing to do with the rows",
-    "groups": "the y of whole groups permuted: it has nothing to do with the groups",
-    "second view": "the rows of all views but the first permuted: the views have nothing in common",
-    "background": "rows and background mixed and dealt again: they are alike",
-    "columns": "every column permuted by itself: the columns have nothing in common",
-    "rows": "the rows permuted: a row says nothing of the next (white noise; whatever is "
-    "autocorrelated rejects it)",
-    "shift": "one thing shifted in a circle against the rest: each keeps its own autocorrelation",
+    "rows": "permuted",
+    "within": "permuted within groups",
+    "groups": "permuted between whole groups",
+    "shift": "shifted in a circle",
 }
+# Part of the data that changes places, and what is true then.
+_MOVED = {
+    "response": ("y", "it has nothing to do with X"),
+    "second view": ("the samples of all views but the first", "the views have nothing in common"),
+    "background": ("samples and background", "they are alike"),
+    "columns": ("every column by itself", "the columns have nothing in common"),
+    "order": ("the samples", "white noise; whatever is autocorrelated rejects it"),
+}
+# Fewest data sets that permutations must make: with fewer no p-value reaches 0.05.
+_FEWEST = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """A null hypothesis on data.
+    """Null hypothesis of a method on its data.
 
     Attributes
     ----------
     kind : str
-        Of `NULLS`.
+        A key of `NULLS`.
+    moved : str
+        "response", "second view", "background", "columns" or "order" (of samples in time).
     views : tuple of ndarray (n, d)
         The last is the background, where there is one.
     y : ndarray (n, ...) or None
     groups : ndarray of int (n,) or None
-        Rows change places only inside a group, but for the null of groups.
     timed : bool
-        Whether groups are trials of rows in time order.
+        True where groups are trials of samples in time order.
     """
 
     kind: str
+    moved: str
     views: tuple[Array, ...]
     y: np.ndarray | None
     groups: Orders | None
@@ -66,40 +72,76 @@ class Null:
         groups: PerRow,
         standardise: bool = False,
     ) -> Null:
-        """Of data as `ldr.solve` takes them, which are brought into memory."""
-        if Need.DISTANCES in objective.needs:
-            raise ArgumentError(
-                f"objective {objective.name!r} is of distances, of which no rows can be permuted"
-            )
-        choice("null", kind, ("auto", *NULLS))
-        timed = Need.TIME_ORDER in objective.needs
-        X, y, groups = in_order(objective, X, y, groups=groups)
-        data = data_in_order(objective, X, y, groups=groups)
+        """Choose the null for data as `ldr.solve` takes them; bring them into memory."""
+        choice("null", kind, ("auto", *NULLS, *tuple(_MOVED)[:-1]))
+        sampled = Sampled.of(objective, X, y, "permutation of their rows", None, groups)
+        data, codes = sampled.data, sampled.groups
         if flag("standardise", standardise):
             data = Units.of(objective, data).divided(data)
         views = tuple(view.dense() for view in data.views)
-        if timed:
-            marks = data.samples.marks
-            groups = None if marks is None else marks.trials
         if data.background is not None:
             views = (*views, data.background.dense())
-        given = None if data.y is None else as_array(data.y)
-        codes = None if groups is None else _codes(groups, len(views[0]))
-        kind = _natural(objective, given, codes) if kind == "auto" else kind
-        if kind in ("response", "groups") and given is None:
-            raise ArgumentError(f"null={kind!r} permutes y: objective {objective.name!r} has none")
-        if kind == "groups" and not _shared(given, codes):
+        y = None if data.y is None else as_array(data.y)
+        moved = _moved(objective, y)
+        if kind in _MOVED:
+            kind = _renamed(objective, kind, moved, codes)
+        elif kind == "auto":
+            kind = "rows" if codes is None else "within"
+            if codes is not None and _whole_groups(moved, y, codes):
+                kind = "groups"
+        elif kind == "rows" and groups is not None and not sampled.ordered:
             raise ArgumentError(
-                "null='groups' permutes the y of whole groups: expected groups=, in each of which "
-                "all rows have the same y"
+                "null='rows' takes all samples as independent, groups= says that they are not: "
+                "expected one of them"
             )
-        if kind == "second view" and objective.views < 2:
-            raise ArgumentError(f"null='second view': objective {objective.name!r} has one view")
-        if kind == "background" and data.background is None:
-            raise ArgumentError(f"null='background': objective {objective.name!r} has none")
-        if codes is not None and kind == "background":
-            raise ArgumentError("groups= does not go with null='background'")
-        return cls(kind, views, given, codes, timed)
+        return cls(kind, moved, views, y, codes, sampled.ordered)
+
+    def check(self) -> None:
+        """Refuse permutations that leave the data as they are, and nulls that do not fit."""
+        if self.moved == "background" and (self.kind != "rows" or self.groups is not None):
+            raise ArgumentError(
+                "samples and background are mixed and dealt again, which groups= and null= other "
+                f"than 'rows' do not go with; got null={self.kind!r}"
+            )
+        if self.kind not in ("within", "groups"):
+            return
+        if self.groups is None:
+            raise ArgumentError(f"null={self.kind!r} needs groups=, the group of each sample")
+        if self.kind == "groups":
+            if self.moved not in ("response", "second view"):
+                raise ArgumentError(
+                    "null='groups' permutes the y of groups, or pairs trials of several views "
+                    "anew; this method has neither: expected 'within', 'rows' or 'shift'"
+                )
+            if self.y is not None and Resampling(self.groups).of_groups(self.y) is None:
+                raise ArgumentError(
+                    "null='groups' permutes the y of whole groups: expected groups=, in each of "
+                    "which all rows have the same y; where y varies within groups null='within'"
+                )
+        moved = self.y if self.moved == "response" else None
+        count = Resampling(self.groups).arrangements(self.kind, moved)
+        if count < _FEWEST:
+            way_out = "null='groups', which permutes whole groups"
+            if self.kind == "groups":
+                way_out = "more groups"
+                if moved is None:
+                    way_out = "more trials of equal length, or null='within'"
+            raise ArgumentError(
+                f"null={self.kind!r} has {count:.0f} distinct permutation(s) of these data, and no "
+                f"p-value below 1/{count:.0f}: expected {_FEWEST} at least; give {way_out}"
+            )
+
+    @property
+    def words(self) -> str:
+        """The permuted samples or columns, and the null hypothesis, in words."""
+        what, claim = _MOVED[self.moved]
+        if self.moved == "background":
+            return f"{what} mixed and dealt again: {claim}"
+        if self.kind == "shift":
+            return f"{what} {NULLS['shift']}: each keeps its own autocorrelation"
+        if self.kind == "groups" and self.moved == "second view":
+            return f"whole trials of equal length paired anew: {claim}"
+        return f"{what} {NULLS[self.kind]}: {claim}"
 
     @property
     def n(self) -> int:
@@ -107,97 +149,85 @@ class Null:
 
     @property
     def trials(self) -> Orders | None:
-        """Of rows in time order."""
+        """Trials of samples in time order; else None."""
         return self.groups if self.timed else None
 
+    def compact(self) -> Null:
+        """Replace views of more columns than samples by their principal component scores.
+
+        For methods of covariances, whose values are the same there; permutations of y or of samples
+        leave these coordinates as they are.
+        """
+        views = tuple(X if len(X) > X.shape[1] else _scores(X) for X in self.views)
+        return replace(self, views=views)
+
     def own(self) -> Chunk:
-        """The data as they are."""
+        """Return the data without permutation."""
         return Chunk(self.views, self.y, 1, trials=self.trials)
 
     def draw(self, count: int, rng: np.random.Generator) -> Chunk:
-        """So many data sets in which the null holds."""
+        """Draw data sets in which the null hypothesis holds."""
         return replace(self._drawn(count, rng), trials=self.trials)
 
     def _drawn(self, count: int, rng: np.random.Generator) -> Chunk:
-        views, y = self.views, self.y
-        if self.kind == "background":
-            both = np.vstack(views)
-            orders = _orders(rng, count, len(both))
+        (X, *others), y = self.views, self.y
+        if self.moved == "background":
+            both = np.vstack(self.views)
+            orders = Resampling(np.zeros(len(both), dtype=np.intp)).permuted("rows", count, rng)
             return Chunk((both[orders[:, : self.n]], both[orders[:, self.n :]]), y, count)
-        moved = self._moved()
-        if moved == "columns":
-            X = views[0]
-            kept = [self.orders(rng, count) for _ in range(X.shape[1])]
-            return Chunk(
-                (np.stack([X[o, j] for j, o in enumerate(kept)], axis=2), *views[1:]), y, count
-            )
+        if self.moved == "columns" or (self.moved == "order" and self.kind == "shift"):
+            each = [X[self.orders(rng, count), j] for j in range(X.shape[1])]
+            return Chunk((np.stack(each, axis=2),), y, count)
+        if self.moved == "second view":
+            moved = (view[self.orders(rng, count)] for view in others)
+            return Chunk((X, *moved), y, count)
         orders = self.orders(rng, count)
-        if moved == "response":
-            assert y is not None
-            return Chunk(views, y[orders], count, own_y=True)
-        if moved == "second view":
-            others = (view[self.orders(rng, count)] for view in views[2:])
-            return Chunk((views[0], views[1][orders], *others), y, count)
-        return Chunk((views[0][orders], *views[1:]), y, count)
-
-    def _moved(self) -> str:
-        """What is permuted, or shifted."""
-        if self.kind == "groups":
-            return "response"
-        if self.kind != "shift":
-            return self.kind
-        if self.y is not None:
-            return "response"
-        return "second view" if len(self.views) > 1 else "columns"
+        if self.moved == "order":
+            return Chunk((X[orders],), y, count)
+        assert y is not None
+        return Chunk(self.views, y[orders], count, own_y=True)
 
     def orders(self, rng: np.random.Generator, count: int) -> Orders:
-        """Orders of the rows, (count, n)."""
+        """Draw orders (count, n) of the samples."""
         groups = np.zeros(self.n, dtype=np.intp) if self.groups is None else self.groups
-        # the rows of the first group, then of the second, ...
-        places = np.argsort(groups, kind="stable")
-        sizes = np.bincount(groups)
-        starts = np.cumsum(sizes) - sizes
-        if self.kind == "groups":
-            others = _orders(rng, count, len(sizes))
-            return np.asarray(places[starts[others]][:, groups])
-        orders = np.empty((count, self.n), dtype=np.intp)
-        if self.kind == "shift":
-            at = np.arange(self.n) - np.repeat(starts, sizes)
-            steps = np.repeat(rng.integers(sizes, size=(count, len(sizes))), sizes, axis=1)
-            orders[:, places] = places[
-                np.repeat(starts, sizes) + (at + steps) % sizes[groups[places]]
-            ]
-            return orders
-        # the j-th of a group in the random order takes the place of its j-th row
-        orders[:, places] = np.argsort(rng.random((count, self.n)) + groups, axis=1)
-        return orders
+        alike = self.moved != "response"
+        return Resampling(groups).permuted(self.kind, count, rng, alike)
 
 
-def _natural(objective: Objective, y: PerRow, groups: Orders | None) -> str:
-    """The null that fits a method, and its groups."""
+def _scores(X: Array) -> Array:
+    """Return the principal component scores of the samples."""
+    W, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    kept = s > rank_tolerance(max(X.shape)) * s[0]
+    return np.asarray(W[:, kept] * s[kept])
+
+
+def _moved(objective: Objective, y: np.ndarray | None) -> str:
+    """Name the part of the data that a method's null hypothesis permutes."""
     if objective.views > 1:
         return "second view"
     if Need.BACKGROUND in objective.needs:
         return "background"
     if y is not None:
-        return "groups" if _shared(y, groups) else "response"
-    return "rows" if Need.TIME_ORDER in objective.needs else "columns"
+        return "response"
+    return "order" if Need.TIME_ORDER in objective.needs else "columns"
 
 
-def _orders(rng: np.random.Generator, count: int, n: int) -> Orders:
-    return np.argsort(rng.random((count, n)), axis=1)
+def _whole_groups(moved: str, y: np.ndarray | None, groups: Orders) -> bool:
+    """Return True where whole groups are permuted by default."""
+    units = Resampling(groups)
+    if moved == "response":
+        assert y is not None
+        return len(units.sizes) > 1 and units.of_groups(y) is not None
+    return moved == "second view" and len(np.unique(units.sizes)) < len(units.sizes)
 
 
-def _shared(y: PerRow, groups: Orders | None) -> bool:
-    """Whether y is the same in all rows of each group, and there are several groups of several."""
-    if groups is None:
-        return False
-    firsts = np.unique(groups, return_index=True)[1]
-    return 1 < len(firsts) < len(groups) and bool((y == y[firsts[groups]]).all())
-
-
-def _codes(groups: PerRow, n: int) -> Orders:
-    given = np.asarray(groups)
-    if given.shape != (n,):
-        raise DataError(f"groups has shape {given.shape}, expected ({n},), one group a row")
-    return np.unique(given, return_inverse=True)[1]
+def _renamed(objective: Objective, kind: str, moved: str, groups: Orders | None) -> str:
+    """Return the null of an earlier name, with a warning."""
+    if kind != moved:
+        raise ArgumentError(
+            f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "
+            f"{_MOVED[moved][0]}; expected one of {', '.join(map(repr, NULLS))}"
+        )
+    found = "rows" if groups is None else "within"
+    warn(f"null={kind!r} is now null={found!r}, and will be refused", FutureWarning)
+    return found

@@ -1,24 +1,121 @@
-"""`ldr.parametric_test`: the tests of the tables, exact or asymptotic for normal data."""
+"""Parametric tests, exact or asymptotic for normal data, and stepwise permutation tests."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.doors import in_words
+from ldr.inference.engine import Orders
 from ldr.inference.nulls import Null
-from ldr.inference.stepwise import canonical_bases, pairs_of
 from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.objectives.sir import SAVE, SIR
-from ldr.objectives.starts.responses import sliced
+from ldr.objectives.slices import sliced
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
-from ldr.solvers.records import dataclass
 from ldr.solving import solve
 from ldr.types import PerRow, Rows
+from ldr.validation import in_words
+
+# Relative difference of statistics that are equal but for rounding.
+_SAME = 1e-12
+_EPS = float(np.finfo(float).eps)
+
+
+def canonical_bases(
+    A: Array, B: Array, ridges: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Array, Array, Array]:
+    """The canonical correlations of centred A and B, and the canonical variables U and V.
+
+    U (n x ka) and V (n x kb) span all that varies, aligned in pairs. Without a ridge they are
+    orthonormal; with one U is A(A'A + gamma I)^{-1/2}, turned.
+    """
+    Qa, Qb = (_whitened(X - X.mean(axis=0), ridge) for X, ridge in zip((A, B), ridges, strict=True))
+    L, d, Rt = np.linalg.svd(Qa.T @ Qb)
+    return np.minimum(d, 1.0), Qa @ L, Qb @ Rt.T
+
+
+def _whitened(X: Array, ridge: float) -> Array:
+    """X(X'X + gamma I)^{-1/2} in its row space, gamma in units of the mean diagonal there."""
+    if ridge == 0:  # which spares the units of the columns
+        sizes = np.linalg.norm(X, axis=0)
+        X = X[:, sizes > 0] / sizes[sizes > 0]
+    W, s, _ = np.linalg.svd(X, full_matrices=False)
+    kept = s > rank_tolerance(X.shape[1]) * s.max(initial=0.0)
+    W, s = W[:, kept], s[kept]
+    return np.asarray(W * (s / np.sqrt(s**2 + ridge * np.mean(s**2)) if ridge else 1.0))
+
+
+def class_members(codes: Orders) -> Array:
+    """Indicators of all classes but the last: lda, and sir of slices, is cca with them."""
+    return np.asarray(codes[:, None] == np.arange(codes.max()), dtype=np.float64)
+
+
+def statistics(d: Array) -> Array:
+    """-sum_{j>=k} log(1 - d_j^2) of every k."""
+    logarithms = -np.log1p(-(np.minimum(d, 1.0 - _EPS) ** 2))
+    return np.cumsum(logarithms[..., ::-1], axis=-1)[..., ::-1]
+
+
+def exceedances(
+    U: Array, V: Array, d: Array, orders: Orders, again: bool = False
+) -> tuple[Orders, Orders]:
+    """Of each step, how many permutations reach the statistic of the data, and how many equal it.
+
+    The first k pairs are taken out of both: G = U[pi]'V without its first k rows and columns. Those
+    of the smaller space that are explained already do not come back, which the naive test, of the
+    k-th permuted correlation, forgets.
+
+    Source: Winkler, Renaud, Smith and Nichols 2020.
+
+    Parameters
+    ----------
+    U, V, d : ndarray
+        Of `canonical_bases`.
+    orders : ndarray of int (b, n)
+    again : bool
+        Whether orders repeat samples, so that U[pi] has to be made orthonormal again.
+    """
+    own = statistics(d)
+    reached, equal = np.zeros((2, len(d)), dtype=np.intp)
+    permuted = U[orders]
+    G = permuted.transpose(0, 2, 1) @ V
+    for k in range(len(d)):
+        if again:
+            left = permuted[:, :, k:]
+            Q = np.linalg.qr(left - left.mean(axis=1, keepdims=True))[0]
+            values = np.linalg.svd(Q.transpose(0, 2, 1) @ V[:, k:], compute_uv=False)
+        else:
+            values = np.linalg.svd(G[:, k:, k:], compute_uv=False)
+        drawn = statistics(np.asarray(values, dtype=np.float64))[:, 0]
+        same = np.abs(drawn - own[k]) <= _SAME * own[k]
+        reached[k] = np.sum(same | (drawn > own[k]))
+        equal[k] = np.sum(same)
+    return reached, equal
+
+
+def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
+    """The two matrices whose canonical correlations a method's directions are, and their ridges.
+
+    None of other methods, and with shrinkage. The ridge of lda is in units of the covariance of all
+    samples here, which permutations of the labels leave as it is.
+    """
+    ridge = float(getattr(objective, "ridge", 0.0))
+    if getattr(objective, "shrinkage", None) is not None:
+        return None
+    if objective.name in ("cca", "classical-cca") and len(null.views) == 2:
+        return *null.views, (ridge, ridge)
+    if objective.name in ("lda", "classical-lda"):
+        codes = np.unique(np.asarray(null.y), return_inverse=True)[1]
+    elif isinstance(objective, SIR):
+        codes = sliced(np.asarray(null.y), null.n, objective.slices)
+    else:
+        return None
+    return class_members(codes), null.views[0], (0.0, ridge)
 
 
 @dataclass(frozen=True)
@@ -146,10 +243,8 @@ def parametric_test(
             f"objective {objective.name!r} has no parametric test; expected cca, lda, "
             "classical-cca, classical-lda, sir or save, or ldr.permutation_test"
         )
-    d = canonical_bases(*pair)[0]
-    return ParametricTest(
-        objective, tuple(_of_correlations(d, null.n, *(A.shape[1] for A in pair)))
-    )
+    d, U, V = canonical_bases(*pair)
+    return ParametricTest(objective, tuple(_of_correlations(d, null.n, U.shape[1], V.shape[1])))
 
 
 def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:

@@ -1,48 +1,51 @@
-"""`ldr.permutation_test`: whether an optimum is more than the best of nothing."""
+"""`ldr.permutation_test`: an optimum beside its null distribution."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from ldr.doors import in_words
-from ldr.inference.chunks import Chunk, chunk_size
-from ldr.inference.engine import Optima, optima
-from ldr.inference.nulls import NULLS, Null
-from ldr.inference.stepwise import canonical_bases, exceedances, pairs_of
+from ldr.inference.engine import Chunk, Optima, chunk_size, optima
+from ldr.inference.nulls import Null
+from ldr.inference.parametric import canonical_bases, exceedances, pairs_of
 from ldr.inputs import as_generator, as_objective, as_seconds
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import whole
-from ldr.solvers.limits import complete, within
+from ldr.solvers.deadline import complete, within
+from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
-from ldr.solvers.records import dataclass
 from ldr.solving import solve
 from ldr.types import Argument, PerRow, Rows
+from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ldr.plots.canvas import Panels
 
-# A permuted value counts as reaching the value where it is this near, relative: it is the same.
+# Relative difference up to which values are equal: solutions agree to about 1e-12.
 _SAME = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class PermutationTest(Pickled):
-    """An optimum beside those of data in which there is nothing to be found.
+    """Optimal value, its null distribution by permutations, and p-values.
 
     Attributes
     ----------
     objective : Objective
     r : int
     kind : str
-        Of the null; `ldr.inference.NULLS` has them in words.
+        How samples change places: "rows", "within", "groups" or "shift".
+    words : str
+        The permuted samples or columns, and the null hypothesis.
     value : float
         The objective at its optimum.
     null : ndarray (permutations,)
@@ -52,12 +55,14 @@ class PermutationTest(Pickled):
     error : float
         Standard error of the p-value, of so many permutations.
     p_values : tuple of float or None
-        Of each direction, none smaller than the one before. For cca and lda, classical or not, and
-        sir those of the canonical correlations (of the columns with the classes, the slices),
-        tested one after the other; for other methods with a number for every direction, of each
-        number against the best of permuted data, which is conservative after the first (against
-        the k-th of permuted data it would be far too small). None where directions have no
-        numbers.
+        One of each direction, none smaller than the one before. For cca and lda, classical or not,
+        and sir those of the canonical correlations (of the columns with the classes, the slices),
+        with the ridge, tested one after the other; of lda the ridge is in units of the covariance
+        of all samples there. For other methods with a number for every direction, and with
+        shrinkage, of each number against the best of permuted data, which is conservative after the
+        first (against the k-th of permuted data it would be far too small). NaN where every
+        permutation has the same number, or there is no such direction. None where directions have
+        no numbers.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -65,6 +70,7 @@ class PermutationTest(Pickled):
     objective: Objective
     r: int
     kind: str
+    words: str
     value: float
     null: Array
     p_value: float
@@ -72,7 +78,7 @@ class PermutationTest(Pickled):
     p_values: tuple[float, ...] | None
 
     def plot(self, *, ax: Panels = None) -> Figure:
-        """The permuted values, and where the value stands; see `ldr.plots.permutation_test`."""
+        """Plot the null distribution and the value; see `ldr.plots.permutation_test`."""
         from ldr.plots import permutation_test
 
         return permutation_test(self, ax=ax)
@@ -83,7 +89,7 @@ class PermutationTest(Pickled):
             f"{self.objective!r}, r = {self.r}: {len(self.null)} permutations",
             f"  value     {self.value:.6g}",
             f"  null      {middle:.6g} (median), {low:.6g} to {high:.6g} (5 % to 95 %)",
-            f"            {NULLS[self.kind]}",
+            f"            {self.words}",
             f"  p-value   {self.p_value:.3g} +- {self.error:.1g}",
         ]
         if self.p_values is not None:
@@ -109,7 +115,7 @@ def permutation_test(
     random_state: int | np.random.Generator | None = None,
     **parameters: object,
 ) -> PermutationTest:
-    """Whether an optimum is more than what the method finds where there is nothing.
+    """Permutation test of the optimal value, and of each direction.
 
     The method optimises, so that its value is large for noise too: it is compared with its optima
     on permuted data, each found in the same way. Methods with an eigen-solution take thousands of
@@ -123,31 +129,40 @@ def permutation_test(
     objective, X, r, y
         As in `ldr.solve`; the rows are brought into memory.
     permutations : int
-    null : {"auto", "response", "groups", "second view", "background", "columns", "rows", "shift"}
-        What is permuted: y for methods of labels or a response, that of whole groups where all rows
-        of each group have the same, the rows of the second view, which
-        rows belong to the background, every column by itself where there is X alone, the order of
-        the rows for methods of time series. The last says only that rows are not white noise, which
-        every autocorrelated series rejects. "shift" shifts y, the second view or every column in a
-        circle: each keeps its autocorrelation. It is right for stationary series only, and its
-        p-value for one thing against another is at least 1/n.
+    null : {"auto", "rows", "within", "groups", "shift"}
+        How samples change places. What changes places is y for methods of labels or a response, the
+        samples of all views but the first, those of samples and background together, every column
+        by itself where there is X alone, the order of the samples for methods of time series (which
+        says only that they are not white noise).
+
+        - "rows": all samples, which are independent.
+        - "within": those of each group, where samples are alike (exchangeable) within groups.
+        - "groups": the y of whole groups, where all samples of a group have the same, in groups of
+          any sizes; of several views whole trials are paired anew, those of equal length. Groups
+          must be independent and alike: under a drift over the session, which trials share, it
+          rejects far too often.
+        - "shift": y, the other views or every column in a circle, within groups: each keeps its
+          autocorrelation. Approximate, for stationary series; the p-value is at least 1/n.
+
+        "auto" is "rows" without groups; with them it is "groups" where y is constant in groups or
+        several views have trials of equal length, else "within".
     groups : array (n,), optional
-        Blocks, subjects: rows change places only inside a group, or y is permuted between whole
-        groups. For methods of time order they are trials, as in `ldr.solve`.
+        Subjects, blocks or trials. The trials of an array (trials, time, channels) are groups
+        without it. For methods of time order they are trials, as in `ldr.solve`.
     standardise : bool
         Divide the columns by their standard deviations first.
     stop_after : int, optional
         Stop at so many permutations that are at least as good: the p-value is their share, and no
         smaller than what more permutations would say.
     workers : int
-        Of threads; -1 is one for every core.
+        Number of threads; -1 is one for every core.
     time_limit : float, optional
         Seconds, after which the permutations that were done count.
     progress : callable, optional
         Called with the permutations done and all of them.
     random_state : int or Generator, optional
     **parameters
-        Of the objective, where it is given by name.
+        Parameters of an objective that is given by name.
 
     Returns
     -------
@@ -158,7 +173,11 @@ def permutation_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        A null that does not fit the method; an objective of distances.
+        A null that does not fit the method; fewer than 20 distinct permutations within or of
+        groups; an objective of distances.
+    ldr.errors.SingularError
+        So few samples that every permutation has the same value: a ridge, or shrinkage, with which
+        each is solved again, makes them differ.
     ldr.errors.DataError
         As `ldr.solve` raises; groups that do not fit.
 
@@ -177,6 +196,7 @@ def permutation_test(
         whole("stop_after", stop_after, 1)
     rng = as_generator(random_state)
     hypothesis = Null.of(objective, X, y, null, groups, standardise)
+    hypothesis.check()
     options: dict[str, Argument] = {
         "certify": False,
         "random_state": int(rng.integers(2**31)),
@@ -185,6 +205,9 @@ def permutation_test(
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
         value = solve(objective, given, r, y=labels, groups=own.trials, **options).value
+        steps = _steps(objective, hypothesis)
+        if steps is not None:
+            hypothesis = hypothesis.compact()
         size = _batch(objective, hypothesis, workers)
         sizes = [min(size, permutations - first) for first in range(0, permutations, size)]
 
@@ -206,20 +229,58 @@ def permutation_test(
     better, count = _as_good(found.values, value, objective.sense), len(found.values)
     stopped = stop_after is not None and better >= stop_after and count < permutations
     p = better / count if stopped else (1 + better) / (1 + count)
+    if steps is None:
+        p_values = _of_numbers(objective, found, optima(objective, [own], r))
+    else:
+        p_values = _of_steps(hypothesis, steps, count, rng)
+    same = np.abs(found.values - value) <= _SAME * abs(value)
+    if same.all() and getattr(objective, "ridge", None) == 0:
+        raise _nothing_to_compare(objective, f"all {count} permutations have its value")
     return PermutationTest(
         objective,
         r,
         hypothesis.kind,
+        hypothesis.words,
         value,
         found.values,
         p,
         math.sqrt(p * (1.0 - p) / count),
-        _of_directions(objective, hypothesis, found, optima(objective, [own], r), count, rng),
+        None if p_values is None else tuple([*p_values.tolist(), *[math.nan] * r][:r]),
+    )
+
+
+def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | None:
+    """Return the correlations and bases of the stepwise test, for methods that have one.
+
+    Raises
+    ------
+    SingularError
+        Correlations of 1 are certain, because there are so few samples.
+    """
+    pair = pairs_of(objective, null)
+    if pair is None:
+        return None
+    A, B, ridges = pair
+    d, U, V = canonical_bases(A, B, ridges)
+    if not any(ridges) and U.shape[1] + V.shape[1] > null.n - 1:
+        raise _nothing_to_compare(
+            objective,
+            f"{null.n} samples are too few for {U.shape[1]} + {V.shape[1]} dimensions, in which "
+            "every permutation has canonical correlations of 1",
+        )
+    return d, U, V
+
+
+def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
+    """Return the error for data of which all permutations have the same value."""
+    return SingularError(
+        f"{objective.name} has nothing to be compared with: {why}; give ridge= a positive value, "
+        "take fewer columns, or more samples"
     )
 
 
 def _batch(objective: Objective, null: Null, workers: int) -> int:
-    """Permutations between two looks at the clock: a few chunks of every worker."""
+    """Return the number of permutations between two looks at the clock."""
     threads = (os.cpu_count() or 1) if workers < 0 else workers
     if not objective.stacks:
         return 4 * threads
@@ -233,38 +294,41 @@ def _drawn(null: Null, count: int, rng: np.random.Generator) -> Iterator[Chunk]:
 
 
 def _as_good(values: Array, value: float, sense: str) -> int:
-    """How many of the values are as good as the value, but for rounding."""
+    """Count the values that are at least as good as one value, up to rounding."""
     slack = _SAME * abs(value)
     good = values >= value - slack if sense == "max" else values <= value + slack
     return int(np.sum(good))
 
 
-def _of_directions(
-    objective: Objective,
-    null: Null,
-    found: Optima,
-    own: Optima,
-    count: int,
-    rng: np.random.Generator,
-) -> tuple[float, ...] | None:
-    """The p-value of each direction; none is smaller than the one before."""
-    pair = pairs_of(objective, null)
-    r = own.maps[0].shape[1]
-    if pair is not None:
-        d, U, V = canonical_bases(*pair)
-        counts = np.zeros(len(d), dtype=np.intp)
-        for first in range(0, count, chunk_size(pair)):
-            orders = null.orders(rng, min(chunk_size(pair), count - first))
-            counts += exceedances(U, V, d, orders)
-        reached = counts[:r]
-    elif (numbers := own.sizes(objective)) is not None and (
-        drawn := found.sizes(objective)
-    ) is not None:
-        best, numbers = drawn[:, 0], numbers[0]
-        sense = "min" if numbers[0] < numbers[-1] else "max"
-        if r == 1:  # nothing beside it tells whether the number is to be large
-            best, numbers, sense = found.values, own.values, objective.sense
-        reached = np.array([_as_good(best, number, sense) for number in numbers])
-    else:
+def _of_steps(
+    null: Null, steps: tuple[Array, Array, Array], count: int, rng: np.random.Generator
+) -> Array:
+    """Compute p-values of canonical correlations, each after those before it."""
+    d, U, V = steps
+    reached, equal = np.zeros((2, len(d)), dtype=np.intp)
+    size = chunk_size((U, V))
+    for first in range(0, count, size):
+        orders = null.orders(rng, min(size, count - first))
+        found = exceedances(U, V, d, orders, null.kind == "groups" and null.y is not None)
+        reached, equal = reached + found[0], equal + found[1]
+    return _increasing(reached, equal == count, count)
+
+
+def _of_numbers(objective: Objective, found: Optima, own: Optima) -> Array | None:
+    """Compute p-values of the directions' numbers against the best of permuted data."""
+    numbers, drawn = own.sizes(objective), found.sizes(objective)
+    if numbers is None or drawn is None:
         return None
-    return tuple(float(p) for p in np.maximum.accumulate((1 + reached) / (1 + count)))
+    best, numbers = drawn[:, 0], numbers[0]
+    sense = "min" if numbers[0] < numbers[-1] else "max"
+    if len(numbers) == 1:  # nothing beside it tells whether the number is to be large
+        best, numbers, sense = found.values, own.values, objective.sense
+    reached = np.array([_as_good(best, number, sense) for number in numbers])
+    same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)
+    return _increasing(reached, same.all(axis=0), len(best))
+
+
+def _increasing(reached: npt.ArrayLike, missing: npt.ArrayLike, count: int) -> Array:
+    """Return p-values, none smaller than the one before; NaN where they are missing."""
+    found = np.where(missing, np.nan, (1.0 + np.asarray(reached)) / (1.0 + count))
+    return np.where(missing, np.nan, np.fmax.accumulate(found))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from ldr.io.files import TABLES, Table, ending_of
-from ldr.objectives.data.cells import Cells
-from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.sources.head import SEPARATORS, Head
-from ldr.objectives.data.sources.npy import NpyFile
-from ldr.objectives.data.sources.text import typed
+from ldr.objectives.data.array_types import Cells
+from ldr.objectives.data.samples import piece_rows
+from ldr.objectives.data.sources import MappedFile
 from ldr.objectives.data.stored import brought
+from ldr.objectives.data.tables import SEPARATORS, named, typed
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.records import dataclass
 from ldr.types import Argument, Rows
 
 _TIMEOUT = 5.0  # seconds
@@ -55,14 +54,14 @@ def connected(address: str) -> Iterator[None]:
         yield
 
 
-def read_in_chunks(path: Path, separator: str = "") -> Table:
+def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Table:
     """The matrix in a file that is read by workers.
 
     Parameters
     ----------
     path : Path
         .csv, .tsv, .parquet, .npy, or a folder of .parquet files.
-    separator : str
+    separator, header
         As of `ldr.io.files.read`.
 
     Raises
@@ -78,7 +77,7 @@ def read_in_chunks(path: Path, separator: str = "") -> Table:
         raise FileNotFoundError(2, "no such file", str(path))
     where = path.resolve()  # workers have other folders
     if ending == ".npy":
-        return Table(path.name, _array(NpyFile.open(where, path.name)))
+        return Table(path.name, _array(MappedFile(where, path.name)))
     if ending not in TABLES:
         raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
     try:
@@ -86,7 +85,7 @@ def read_in_chunks(path: Path, separator: str = "") -> Table:
             import dask.dataframe as frames
 
             return Table(path.name, frames.read_parquet(where))
-        return TextTable.of(where, separator or SEPARATORS[ending])
+        return TextTable.of(where, separator or SEPARATORS[ending], header)
     except (DataError, MemoryError):
         raise
     except Exception as error:  # each reader has exceptions of its own
@@ -105,22 +104,18 @@ class TextTable(Table):
     cells: Rows = None
 
     @classmethod
-    def of(cls, path: Path, separator: str) -> TextTable:
+    def of(cls, path: Path, separator: str, header: bool) -> TextTable:
         import dask.dataframe as frames
         import pandas
 
-        head = Head.of(path, path.name, separator)
-        read = partial(
-            frames.read_csv,
-            path,
-            sep=separator,
-            header=0 if head.named else None,
-            names=list(head.cells),
-            usecols=list(head.columns),
-        )
+        read = partial(frames.read_csv, path, sep=separator, header=0 if header else None)
         # Not an ulp off, as pandas read by default before its version 3.
         exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
-        return cls(path.name, read(**exactly), cells=read(dtype=str))
+        numbers, cells = read(**exactly), read(dtype=str)
+        columns = named(tuple(map(str, numbers.columns)), path.name)
+        if len(columns) < len(numbers.columns):
+            numbers, cells = numbers.iloc[:, 1:], cells.iloc[:, 1:]
+        return cls(path.name, numbers, cells=cells)
 
     def column(self, name: str, as_text: bool = False) -> np.ndarray:
         """The cells as `TextFile` has them: 007 is not 7."""
@@ -132,17 +127,14 @@ class TextTable(Table):
         return np.asarray(found.to_numpy(zero_copy_only=False))
 
 
-def _array(file: NpyFile) -> Rows:
+def _array(file: MappedFile) -> Rows:
     """Rows of a file as a Dask array, a chunk a piece."""
     import dask.array as arrays
 
-    n, d = file.shape
-    (rows,) = arrays.core.normalize_chunks(max(1, PIECE_NUMBERS // d), shape=(n,))
-    return arrays.map_blocks(
-        partial(_read, file), chunks=(rows, (d,)), meta=np.empty((0, 0), file.dtype)
-    )
+    (rows,) = arrays.core.normalize_chunks(piece_rows(file.d), shape=(file.n,))
+    return arrays.map_blocks(partial(_read, file), chunks=(rows, (file.d,)), meta=file.read(0, 0))
 
 
-def _read(file: NpyFile, block_info: Argument = None) -> Cells:
+def _read(file: MappedFile, block_info: Argument = None) -> Cells:
     start, stop = block_info[None]["array-location"][0]
     return file.read(start, stop)

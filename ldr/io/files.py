@@ -8,27 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from ldr.components import view_letters
-from ldr.doors import in_words
+from ldr.component_table import view_letters
 from ldr.io.outputs import check_outputs, files_of, replaced
-from ldr.objectives.data.cells import Column, Matrix
+from ldr.objectives.data.array_types import Cells, Matrix
 from ldr.objectives.data.data import as_tuple, single
-from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
+from ldr.objectives.data.opening import as_path, as_samples, open_path
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources.source import Columns, not_installed
-from ldr.objectives.data.stored import brought, lazy_rows
+from ldr.objectives.data.sources import Changed, MappedFile, load_npy
+from ldr.objectives.data.stored import brought, lazy_rows, side_by_side
+from ldr.objectives.data.tables import not_installed
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
 from ldr.types import Rows
+from ldr.validation import in_words
 
 # Bytes from which on a file is not loaded.
 LARGE = 2**26
@@ -61,7 +63,7 @@ class Table:
             return [str(column) for column in self.X.columns]
         return [str(j) for j in range(self.X.shape[1])]
 
-    def column(self, name: str, as_text: bool = False) -> Column:
+    def column(self, name: str, as_text: bool = False) -> Cells:
         """One column, or an array beside the matrix: labels, a response; or its cells as texts."""
         found = self._numbers(name)
         return found.astype(str) if as_text else found
@@ -73,7 +75,7 @@ class Table:
         column = brought(self.select([name]).X)
         return np.ravel(column.toarray() if hasattr(column, "toarray") else column)
 
-    def response(self, names: Sequence[str], as_text: bool = False) -> Column:
+    def response(self, names: Sequence[str], as_text: bool = False) -> Cells:
         """y: one column, or several side by side."""
         columns = [self.column(name, as_text) for name in names]
         return columns[0] if len(columns) == 1 else np.column_stack(list(map(np.asarray, columns)))
@@ -130,30 +132,33 @@ class StoredTable(Table):
 
     @property
     def columns(self) -> list[str]:
-        return list(self.X.feature_names or map(str, range(self.X.shape[1])))
+        return list(self.X.feature_names or map(str, range(self.X.d)))
 
-    def column(self, name: str, as_text: bool = False) -> Column:
-        self._position(name)
+    def column(self, name: str, as_text: bool = False) -> Cells:
         named = self.X.feature_names is not None
         return self.X.column(name, as_text) if named else super().column(name, as_text)
 
     def _numbers(self, name: str) -> Array:
-        j, rows = self._position(name), stored(self.X, self.name)
-        return np.concatenate([rows.read(where)[:, j].copy() for where in rows.pieces()])
+        j = self._position(name)
+        return np.concatenate([block[:, j].copy() for block in self.X.blocks()])
 
     def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
-        where = self._selected(only, without)
+        keys = set(getattr(self.X, "columns", ())) - set(self.columns)  # of folders, no features
+        where = self._selected(only, [name for name in without if name not in keys])
+        if where == list(range(self.X.d)):
+            return self
         if self.X.feature_names is None:
-            return replace(self, X=Columns(self.X, tuple(where)))
+            columns = itemgetter((slice(None), where))
+            return replace(self, X=Changed(self.X, columns, None, len(where)))
         return replace(self, X=self.X.select([self.columns[j] for j in where]))
 
     @in_words
     def samples(self, allow_nan: bool = False) -> Samples:
-        rows = stored(self.X, self.name).taken(allow_nan)
-        return as_samples(rows.in_memory() if self.loaded else rows, allow_nan=allow_nan)
+        rows = as_samples(self.X, self.name, allow_nan=allow_nan)
+        return as_samples(rows.in_memory(), allow_nan=allow_nan) if self.loaded else rows
 
 
-def read(path: str | Path, separator: str = "") -> Table:
+def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
     """The matrix in a file.
 
     Parameters
@@ -165,6 +170,8 @@ def read(path: str | Path, separator: str = "") -> Table:
         columns; ``data.mat:name`` asks for another. An .npz file of scipy.sparse stays sparse.
     separator : str
         Between the cells of text; the comma of .csv and the tabulator of .tsv by default.
+    header : bool
+        Whether the first line of text has the names of the columns; else they are 0, 1, ...
 
     Raises
     ------
@@ -182,12 +189,14 @@ def read(path: str | Path, separator: str = "") -> Table:
         raise FileNotFoundError(2, "no such file", str(path))
     large = path.stat().st_size >= LARGE
     try:
-        if ending in TABLES or (
-            large and ending == ".npy" and np.load(path, mmap_mode="r").ndim == 2
-        ):
-            return StoredTable(path.name, open_path(path, path.name, separator), loaded=not large)
+        if ending in TABLES:
+            source = open_path(path, path.name, separator, header)
+            return StoredTable(path.name, source, loaded=not large)
         if ending == ".npy":
-            return Table(path.name, _matrix(np.load(path, mmap_mode="r"), path.name))
+            array = load_npy(path, path.name)
+            if array.ndim == 2:
+                return StoredTable(path.name, MappedFile(path, path.name), loaded=not large)
+            return Table(path.name, _matrix(array, path.name))
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
     except (ArgumentError, DataError, OSError, MemoryError):
         raise
@@ -221,7 +230,8 @@ def write_projection(path: str | Path, result: Result, X: Rows) -> None:
     names = sum(result.columns, ()) if len(views) > 1 else result.columns
     if ending == ".npy" and len(views) > 1:
         raise ArgumentError(_PAIR_IN_NPY)
-    parts = (_projected(result, views, where) for where in views[0].pieces())
+    first, *others = side_by_side(views)
+    parts = (_projected(result, pieces) for pieces in first.walk(*others))
     with replaced(path) as file:
         if ending == ".npy":
             _save_parts(file, (views[0].n, result.r), parts)
@@ -284,9 +294,8 @@ def _write(path: Path, ending: str, result: Result, Y: Rows) -> None:
 _PAIR_IN_NPY = "two views do not fit into one .npy file: write .npz, or a table"
 
 
-def _projected(result: Result, views: tuple[Samples, ...], where: slice) -> Array:
+def _projected(result: Result, pieces: Sequence[Rows]) -> Array:
     """Some rows projected, the coordinates of all views side by side."""
-    pieces = tuple(view.piece(where) for view in views)
     return np.hstack(as_tuple(result.transform(single(pieces))))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from types import MethodType
 from typing import Any
@@ -23,7 +23,6 @@ from ldr.objectives.kernel import Kernel
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.records import dataclass
 from ldr.solvers.status import Status
 
 # Raised when a file of today could not be read by what reads those of before.

@@ -6,14 +6,21 @@ in a notebook by naming it, or write it with ``figure.savefig("name.png")``. It 
 panels than are needed, an ``ldr.errors.ArgumentError`` says how many.
 """
 
-from ldr.plots.beside import side_by_side
 from ldr.plots.canvas import new_figure
-from ldr.plots.columns import biplot, correlation_circle
-from ldr.plots.dimensions import bootstrap, parallel_analysis, path
-from ldr.plots.inference import dimension, influence, intervals, permutation_test, solutions
-from ldr.plots.maps import loadings
-from ldr.plots.rows import compare, draw_comparison, projection, space
-from ldr.plots.run import convergence, improvement
+from ldr.plots.maps import biplot, correlation_circle, loadings
+from ldr.plots.rows import compare, draw_comparison, projection, side_by_side, space
+from ldr.plots.run import (
+    bootstrap,
+    convergence,
+    dimension,
+    improvement,
+    influence,
+    intervals,
+    parallel_analysis,
+    path,
+    permutation_test,
+    solutions,
+)
 
 __all__ = [
     "biplot",

@@ -1,20 +1,30 @@
-"""Figures, panels and what stands on them, whatever is drawn."""
+"""Figures, panels, legends, and the colours and markers of samples."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
 
-from ldr.solvers.errors import ArgumentError
+from ldr.objectives.data.sample_metadata import as_array, as_labels
+from ldr.objectives.kernel import is_categorical
+from ldr.objectives.parameters import Need
+from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
-from ldr.types import Argument, PerView
+from ldr.types import Argument, PerRow, PerView, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.axis import Axis
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import Collection
+    from matplotlib.figure import Figure, FigureBase, SubFigure
     from matplotlib.text import Annotation
+
+    from ldr.result import Result
+
 
 # Axes to draw in, one a panel, as a user hands them over; None is a new figure.
 Panels: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
@@ -118,3 +128,194 @@ def shortened(name: str) -> str:
 def parts(Y: PerView) -> tuple[Array, ...]:
     """The arrays of one view or of several, whatever container they are in."""
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))
+
+
+# Distinguishable with any of the common kinds of colour blindness: Okabe and Ito's eight, then, for
+# up to ten classes, Paul Tol's "muted". Markers differ too, so that colour is never the only clue.
+_OKABE_ITO = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
+)  # fmt: skip
+_MUTED = (
+    "#332288", "#88CCEE", "#44AA99", "#117733", "#999933",
+    "#DDCC77", "#CC6677", "#882255", "#AA4499", "#AAAAAA",
+)  # fmt: skip
+_MARKERS = "osD^v<>*ph"
+
+_LEGEND = 40  # classes that a legend can hold
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """Colour of each row: by class, by a quantity, or none.
+
+    Attributes
+    ----------
+    codes : ndarray of int (n,) or None
+        Of the classes in `names`.
+    names : tuple of str
+    quantity : ndarray (n,) or None
+        Of dates the days.
+    label : str
+        What y is called.
+    is_time : bool
+        Whether the quantity is the place in time.
+    dates : bool
+        Whether the quantity is days.
+    """
+
+    codes: np.ndarray | None = None
+    names: tuple[str, ...] = ()
+    quantity: Array | None = None
+    label: str = ""
+    is_time: bool = False
+    dates: bool = False
+
+    def groups(self, n: int) -> list[tuple[np.ndarray, str, str, str | None]]:
+        """(rows, colour, marker, name) of each class; one group without classes."""
+        if self.codes is None:
+            return [(np.arange(n), SINGLE, "o", None)]
+        palette = _OKABE_ITO if len(self.names) <= len(_OKABE_ITO) else _MUTED
+        return [
+            (
+                np.flatnonzero(self.codes == k),
+                palette[k % len(palette)],
+                _MARKERS[(k + k // len(palette)) % len(_MARKERS)],
+                name,
+            )
+            for k, name in enumerate(self.names)
+        ]
+
+
+def colouring_of(result: Result, y: PerRow, n: int, X: Rows = None) -> Colouring:
+    """By y; without it objectives of time are coloured by row, or by the dates of X's index."""
+    needs = result.objective.needs
+    if y is None:
+        if Need.TIME_ORDER not in needs:
+            return Colouring()
+        index = np.asarray(getattr(X, "index", ()))
+        if index.shape == (n,) and index.dtype.kind == "M":
+            return Colouring(quantity=_days(index), label="date", is_time=True, dates=True)
+        return Colouring(quantity=np.arange(n, dtype=float), label="row", is_time=True)
+    label = str(getattr(y, "name", None) or "y")
+    array = as_array(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or len(array) != n:
+        raise DataError(f"y has shape {np.shape(y)}, expected ({n},), one entry a row of X")
+    if array.dtype.kind == "M":
+        return Colouring(quantity=_days(array), label=label, dates=True)
+    if Need.LABELS in needs or is_categorical(array):
+        codes, classes = _classes(array, n)
+        return Colouring(codes, tuple(literal(str(c)) for c in classes), label=label)
+    return Colouring(quantity=array.astype(float), label=label)
+
+
+def _days(dates: np.ndarray) -> Array:
+    from matplotlib.dates import date2num
+
+    return np.asarray(date2num(dates), dtype=np.float64)
+
+
+def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and names; unlike in the objectives, one class or a class of one row will do."""
+    try:
+        return as_labels(array, n)
+    except DataError:
+        classes, codes = np.unique(array.astype(str), return_inverse=True)
+        return codes, classes
+
+
+def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
+    """The rows by two coordinates, or by three."""
+    n = len(coordinates[0])
+    size = float(np.clip(12000 / max(n, 1), 6, 26))
+    alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
+    scatter: Callable[..., object] = ax.scatter  # of two coordinates, or of three
+    style = {"s": size, "linewidths": 0, "rasterized": n > 2000}
+    if colouring.quantity is not None:
+        scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
+        return
+    for rows, colour, marker, _ in colouring.groups(n):
+        group = [coordinate[rows] for coordinate in coordinates]
+        scatter(*group, color=colour, marker=marker, alpha=alpha, **style)
+
+
+def draw_key(
+    figure: FigureBase, axes: Sequence[Axes], colouring: Colouring, alone: bool = False
+) -> None:
+    """Legend of the classes or colour bar of the quantity; `alone` in a figure of its own."""
+    if colouring.codes is not None:
+        where = "center left" if alone else "outside right center"
+        figure.legend(**_legend(colouring), loc=where)  # type: ignore[call-overload]
+        return
+    mappable = _coloured(axes)
+    if mappable is not None:
+        if alone:
+            _bar(figure, mappable, colouring, cax=figure.add_axes((0.1, 0.2, 0.15, 0.6)))
+        else:
+            _bar(figure, mappable, colouring, ax=list(axes), fraction=0.05, pad=0.02)
+
+
+def key_inside(ax: Axes, colouring: Colouring) -> None:
+    """The key of a panel in somebody's figure, whose layout is not ours to change."""
+    if colouring.codes is not None:
+        ax.legend(**_legend(colouring) | {"frameon": True})
+    elif (mappable := _coloured([ax])) is not None:
+        _bar(figure_of(ax), mappable, colouring, ax=ax)
+
+
+def _bar(
+    figure: FigureBase, mappable: ScalarMappable, colouring: Colouring, **place: Argument
+) -> None:
+    bar = figure.colorbar(mappable, label=literal(colouring.label), **place)
+    write_quantity(bar.ax.yaxis, colouring)
+
+
+def write_quantity(axis: Axis, colouring: Colouring) -> None:
+    """Days and whole numbers (years) on an axis, as a reader writes them."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.ticker import MaxNLocator
+
+    quantity = colouring.quantity
+    if colouring.dates:
+        locator = AutoDateLocator()
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(ConciseDateFormatter(locator))
+    elif quantity is not None and not np.any(quantity % 1):
+        axis.set_major_locator(MaxNLocator(integer=True, steps=(1, 2, 5, 10)))
+
+
+def key_width(colouring: Colouring, r: int) -> float:
+    """Inches that the key takes; a quantity has an axis of its own, and no key, where r is 1."""
+    if colouring.codes is not None:
+        columns = _legend(colouring)["ncols"]
+        return float(columns * (0.5 + 0.085 * max(len(name) for name in colouring.names)))
+    return 0.9 if colouring.quantity is not None and r > 1 else 0.0
+
+
+def _coloured(axes: Sequence[Axes]) -> Collection | None:
+    """Points with a colour scale, if there are any."""
+    points = [c for ax in axes for c in ax.collections if c.get_array() is not None]
+    return points[0] if points else None
+
+
+def _legend(colouring: Colouring) -> dict[str, Argument]:
+    from matplotlib.lines import Line2D
+
+    groups = colouring.groups(0)[:_LEGEND]
+    left_out = len(colouring.names) - len(groups)
+    handles = [
+        Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=name)
+        for _, colour, marker, name in groups
+    ]
+    title = [literal(colouring.label)] if colouring.label != "y" else []
+    if left_out > 0:
+        title.append(f"and {left_out} more")
+    return {
+        "handles": handles,
+        "frameon": False,
+        "fontsize": 9,
+        "ncols": -(-len(handles) // 20),
+        "handletextpad": 0.2,
+        "title": " ".join(title) or None,
+    }

@@ -1,25 +1,32 @@
-"""Pictures of the projected rows; the heuristic beside the optimum."""
+"""Pictures of projected samples, of one method or of several side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.components import view_letters
-from ldr.io.alignment import by_index
-from ldr.plots.canvas import SINGLE, figure_of, inches, literal, new_figure, parts, tidy
-from ldr.plots.colouring import (
+from ldr.component_table import view_letters
+from ldr.io.chunks import by_index
+from ldr.objectives.parameters import Need
+from ldr.plots.canvas import (
+    SINGLE,
     Colouring,
     colouring_of,
     draw_key,
     draw_points,
+    figure_of,
+    inches,
     key_inside,
     key_width,
+    literal,
+    new_figure,
+    parts,
+    tidy,
     write_quantity,
 )
-from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerRow, Rows
@@ -28,10 +35,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase, SubFigure
 
+    from ldr.comparison import Comparison
+    from ldr.result import Result
+
+
 _PANELS = 4  # coordinates in a scatter matrix, pairs of two views
 
 
-def projection(result: Drawn, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
+def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
     """The projected rows: a histogram (r = 1), a scatter plot (2) or a scatter matrix (3 and more).
 
     Parameters
@@ -71,7 +82,7 @@ def projection(result: Drawn, X: Rows, y: PerRow = None, *, ax: Axes | None = No
     return figure_of(ax)
 
 
-def space(result: Drawn, X: Rows, y: PerRow = None) -> Figure:
+def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
     """The first three coordinates of the projected rows, in perspective.
 
     Parameters
@@ -108,7 +119,7 @@ def space(result: Drawn, X: Rows, y: PerRow = None) -> Figure:
     return figure
 
 
-def compare(result: Drawn, X: Rows, y: PerRow = None) -> Figure:
+def compare(result: Result, X: Rows, y: PerRow = None) -> Figure:
     """The heuristic's projection beside the optimised one, on the same scales.
 
     Parameters
@@ -129,7 +140,7 @@ def compare(result: Drawn, X: Rows, y: PerRow = None) -> Figure:
     return figure
 
 
-def draw_comparison(figure: Figure | SubFigure, result: Drawn, X: Rows, y: PerRow = None) -> None:
+def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerRow = None) -> None:
     """Draw `compare` into a figure, or into a part of one (a SubFigure)."""
     X, y = by_index(result.objective, X, y)
     before = _baseline_projection(result, X)
@@ -154,7 +165,7 @@ def draw_comparison(figure: Figure | SubFigure, result: Drawn, X: Rows, y: PerRo
         draw_key(rest[0], others, colouring, alone=True)
 
 
-def _baseline_projection(result: Drawn, X: Rows) -> tuple[Array, ...]:
+def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
     """The rows under the heuristic's map, which is M' like the optimised one."""
     if result.baseline is None:
         raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")
@@ -182,7 +193,7 @@ def _width(rows: int, columns: int) -> float:
 Names = tuple[list[str], ...]
 
 
-def axis_names(result: Drawn) -> Names:
+def axis_names(result: Result) -> Names:
     """What the coordinates of each view are called: their share of the variance, or own number."""
     columns = result.directions.columns()
     own = next(iter(result.directions.own.items()), None)
@@ -237,7 +248,7 @@ def _draw(
     return list(axes.flat)
 
 
-def draw_first(ax: Axes, result: Drawn, Y: tuple[Array, ...], colouring: Colouring) -> None:
+def draw_first(ax: Axes, result: Result, Y: tuple[Array, ...], colouring: Colouring) -> None:
     """One panel, whatever r is: the first pair of two views, or the first two coordinates."""
     _draw_one(ax, tuple(y[:, :2] for y in Y), colouring, Y, _plain(axis_names(result)))
 
@@ -285,9 +296,9 @@ def _draw_line(ax: Axes, a: Array, colouring: Colouring, name: str) -> None:
 
 def _draw_pair(ax: Axes, a: Array, b: Array, colouring: Colouring) -> None:
     draw_points(ax, colouring, a, b)
-    spread = float(np.std(a) * np.std(b))
-    if spread > 0:
-        correlation = float(np.mean((a - a.mean()) * (b - b.mean()))) / spread
+    # equal rows may differ in their last bits
+    if all(np.std(each) > 1e-12 * np.abs(each).max() for each in (a, b)):
+        correlation = float(np.corrcoef(a, b)[0, 1])
         ax.set_title(f"correlation {correlation:.3f}", fontsize=9)
 
 
@@ -336,3 +347,45 @@ def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
     others = ends if b is None else np.array([b.min(), b.max()])
     ax.update_datalim(np.column_stack([ends, others]), updatey=b is not None)
     ax.autoscale_view()
+
+
+_COLUMNS = 4
+
+
+def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
+    """The first two coordinates of every method, and of its heuristic where that is another.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    X, y
+        As in `projection`; of two views the first pair of coordinates is drawn.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A panel a projection, with its first score.
+    """
+    judged = comparison.judged_by[0]
+    panels: list[tuple[str, Result, Mapping[str, Array]]] = []
+    for method in comparison.methods:
+        panels.append((method.name, method.result, method.scores))
+        if method.heuristic is not None and method.heuristic_scores is not None:
+            panels.append((f"{method.name}: heuristic", method.heuristic, method.heuristic_scores))
+    columns = min(_COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = new_figure(1.2 + 3.1 * columns, 0.6 + 3.0 * rows)
+    axes: list[Axes] = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
+    colouring = None
+    for ax, (name, result, scores) in zip(axes, panels, strict=False):
+        rows_of_X, labels = by_index(result.objective, X, y)
+        background = Need.BACKGROUND in result.objective.needs
+        Y = parts(result.transform(rows_of_X[0] if background else rows_of_X))
+        colouring = colouring or colouring_of(result, labels, len(Y[0]))
+        draw_first(ax, result, Y, colouring)
+        ax.set_title(f"{name}\n{judged} {np.mean(scores[judged]):.3f}", fontsize=9)
+    for ax in axes[len(panels) :]:
+        ax.set_visible(False)
+    assert colouring is not None
+    draw_key(figure, axes[: len(panels)], colouring)
+    return figure

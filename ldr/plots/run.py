@@ -1,4 +1,4 @@
-"""Pictures of a run and of what it gained."""
+"""Pictures of a run, of a path of dimensions, of bootstrap and permutation results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from ldr.component_table import view_letters
 from ldr.plots.canvas import (
+    HIGHLIGHT,
     SINGLE,
     LineStyle,
     Panels,
@@ -15,23 +18,37 @@ from ldr.plots.canvas import (
     given_panels,
     literal,
     mark,
+    mark_dimension,
     new_figure,
+    note,
     parts,
+    shortened,
     tidy,
     whole_ticks,
 )
-from ldr.plots.drawn import Drawn
+from ldr.plots.maps import longest, maps_of, units_of
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.subspaces import principal_angles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ldr.inference.bootstrap import Bootstrap
+    from ldr.inference.dimension import Dimension
+    from ldr.inference.many import Solutions
+    from ldr.inference.parallel_analysis import ParallelAnalysis
+    from ldr.inference.permutation import PermutationTest
+    from ldr.paths import Path
+    from ldr.result import Result
+    from ldr.sensitivity.influence import Influence
+
+
 _EPS = float(np.finfo(float).eps)
 
 
-def convergence(result: Drawn, *, ax: Panels = None) -> Figure:
+def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """How the run went: the distance to the best value, and the gradient norm, by iteration.
 
     Distances below the rounding of the value are drawn at that level. Of a closed form there is
@@ -64,7 +81,7 @@ def convergence(result: Drawn, *, ax: Panels = None) -> Figure:
     return figure_of(left)
 
 
-def improvement(results: Drawn | Sequence[Drawn], names: Sequence[str] = ()) -> Figure:
+def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -> Figure:
     """What was gained over the heuristic: a bar a result, with both values written beside it.
 
     Parameters
@@ -105,13 +122,13 @@ def improvement(results: Drawn | Sequence[Drawn], names: Sequence[str] = ()) -> 
     return figure
 
 
-def _title(result: Drawn) -> str:
+def _title(result: Result) -> str:
     shapes = " x ".join(str(len(M)) for M in parts(result.M))
     end = "converged" if result.converged else f"not converged ({result.status.name.lower()})"
     return f"{result.objective.name}, {shapes} to {result.r}, {result.solver}: {end}"
 
 
-def _draw_gap(ax: Axes, result: Drawn, at: Array, values: Array, style: LineStyle) -> None:
+def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: LineStyle) -> None:
     best = float(np.min(values) if result.objective.sense == "min" else np.max(values))
     if not np.any(values != best):
         ax.plot(at, values, **style)
@@ -131,3 +148,262 @@ def _draw_gradient(ax: Axes, at: Array, norms: Array, style: LineStyle) -> None:
         ax.set_yscale("log")
         norms = np.maximum(norms, positive.min())  # a logarithmic axis has no zero
     ax.plot(at, norms, **style)
+
+
+def path(found: Path, *, ax: Panels = None) -> Figure:
+    """Value and baseline against the dimension, the elbow marked; held-out scores beside them.
+
+    Parameters
+    ----------
+    found : Path
+        Of `ldr.path`.
+    ax : matplotlib Axes, or a pair of them where there are scores, optional
+    """
+    panels = given_panels(ax, 1 if found.scores is None else 2)
+    r = np.array(found.dimensions)
+    first = panels[0]
+    first.plot(r, found.values, color=SINGLE, marker="o", markersize=4, label="optimised")
+    proved = np.array([kind == "global" for kind in found.certificates])
+    if not proved.all():
+        open_circles: LineStyle = {"color": "white", "mec": SINGLE, "markersize": 4}
+        first.plot(
+            r[~proved], found.values[~proved], "o", **open_circles, label="not proved global"
+        )
+    if not np.allclose(found.baselines, found.values, rtol=1e-10, equal_nan=True):
+        style: LineStyle = {"linestyle": "--", "marker": "s", "markersize": 4}
+        first.plot(r, found.baselines, color=HIGHLIGHT, label="heuristic", **style)
+    first.legend(frameon=False, fontsize=9)
+    objective = found.results[0].objective
+    first.set_ylabel(f"value ({objective.sense}imised)")
+    if found.elbow is not None:
+        mark_dimension(first, found.elbow, "elbow")
+    if found.scores is not None:
+        _draw_scores(panels[1], r, found)
+    for panel in panels:
+        panel.set_xlabel("r")
+        whole_ticks(panel)
+        tidy(panel)
+    return figure_of(first)
+
+
+def bootstrap(found: Bootstrap, *, ax: Panels = None) -> Figure:
+    """The principal angles over the draws, beside those of random subspaces.
+
+    Parameters
+    ----------
+    found : Bootstrap
+        Of `ldr.bootstrap`.
+    ax : matplotlib Axes, or a pair of them for two views, optional
+    """
+    views, maps = parts(found.angles), parts(found.result.P)
+    panels = given_panels(ax, len(views))
+    called = found.result.directions.views or view_letters(len(views))
+    for panel, angles, P, name in zip(panels, views, maps, called, strict=True):
+        at = np.arange(1, angles.shape[1] + 1)
+        for spread, width in ((0.05, 1.5), (0.25, 6.0)):
+            low, high = np.degrees(np.quantile(angles, (spread, 1 - spread), axis=0))
+            panel.vlines(at, low, high, color=SINGLE, linewidth=width, alpha=0.6)
+        panel.plot(at, np.degrees(np.median(angles, axis=0)), "o", color=SINGLE, mec="white")
+        random = np.degrees(_random_angles(P.shape[1], angles.shape[1]))
+        panel.plot(at, random, color=HIGHLIGHT, linestyle="--", marker="_", linewidth=1)
+        end = (at[-1], random[-1])
+        note(panel, "random subspaces", end, (0, 5), ha="right", color=HIGHLIGHT, fontsize=9)
+        which = f" of view {name}" if len(views) > 1 else ""
+        panel.set(xlabel=f"principal angle{which}", ylabel="degrees to the subspace of all rows")
+        panel.set_title(f"median, 50 % and 90 % of {len(angles)} draws", fontsize=9)
+        panel.set(xticks=at, xlim=(0.5, at[-1] + 0.5), ylim=(0, 96))
+        tidy(panel)
+    return figure_of(panels[0])
+
+
+def parallel_analysis(found: ParallelAnalysis, *, ax: Panels = None) -> Figure:
+    """The eigenvalues, and the range of those of data without correlations.
+
+    Parameters
+    ----------
+    found : ParallelAnalysis
+        Of `ldr.parallel_analysis`.
+    ax : matplotlib Axes, optional
+    """
+    (panel,) = given_panels(ax, 1)
+    at = np.arange(1, len(found.eigenvalues) + 1)
+    low = found.null.min(axis=0)
+    panel.fill_between(at, low, found.threshold, color=HIGHLIGHT, alpha=0.25, linewidth=0)
+    style: LineStyle = {"color": HIGHLIGHT, "linestyle": "--", "linewidth": 1}
+    panel.plot(at, found.threshold, **style, label="without correlations")
+    panel.plot(at, found.eigenvalues, color=SINGLE, marker="o", markersize=4, label="data")
+    panel.legend(frameon=False, fontsize=9)
+    if found.r > 0:
+        mark_dimension(panel, found.r, f"{found.r} stand out")
+    panel.set(xlabel="component", ylabel="eigenvalue")
+    whole_ticks(panel)
+    panel.set_ylim(bottom=0)
+    tidy(panel)
+    return figure_of(panel)
+
+
+def _draw_scores(ax: Axes, r: np.ndarray, found: Path) -> None:
+    """Pooled score with its standard error over folds, the chosen dimension marked."""
+    assert found.scores is not None and found.pooled is not None
+    pooled = np.where(np.isfinite(found.pooled), found.pooled, np.nan)
+    style: LineStyle = {"color": SINGLE, "marker": "o", "markersize": 4}
+    ax.errorbar(r, pooled, yerr=found.errors, capsize=2, **style)
+    ax.set_ylabel(f"score of {found.scores.shape[1]} held-out folds")
+    if found.chosen is not None:
+        mark_dimension(ax, found.chosen, "best" if found.chosen == found.best else "chosen")
+
+
+def _random_angles(d: int, r: int) -> Array:
+    """Median principal angles between random r-dimensional subspaces of d dimensions."""
+    rng = np.random.default_rng(0)
+    pairs = [(rng.standard_normal((d, r)), rng.standard_normal((d, r))) for _ in range(100)]
+    return np.asarray(np.median([principal_angles(A, B) for A, B in pairs], axis=0))
+
+
+# Bins of a histogram of permuted values.
+_BINS = 40
+# Rows of most influence that are named.
+_NAMED = 5
+
+
+def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels = None) -> Figure:
+    """The values along the problems, and the number of each direction where there is one.
+
+    Parameters
+    ----------
+    found : Solutions
+        Of `ldr.solve_many`.
+    at : sequence of numbers or dates, optional
+        Where each problem stands, say the last row of each window; by default 0, 1, ...
+    ax : matplotlib Axes, or a pair of them where directions have numbers, optional
+    """
+    panels = given_panels(ax, 1 if found.numbers is None else 2)
+    along = np.arange(len(found.values)) if at is None else np.asarray(at)
+    panels[0].plot(along, found.values, color=SINGLE, linewidth=1.0)
+    panels[0].set_ylabel(f"value ({found.objective.sense}imised)")
+    if found.numbers is not None:
+        for k, numbers in enumerate(found.numbers.T):
+            panels[1].plot(along, numbers, linewidth=1.0, label=f"direction {k + 1}")
+        panels[1].set_ylabel("own number of each direction")
+        panels[1].legend(frameon=False, fontsize=9)
+    for panel in panels:
+        panel.set_xlabel("problem" if at is None else "")
+        tidy(panel)
+    return figure_of(panels[0])
+
+
+def influence(found: Influence, *, ax: Panels = None) -> Figure:
+    """The influence of each row on the subspace and on the value, the largest by their numbers.
+
+    Parameters
+    ----------
+    found : Influence
+        Of ``result.sensitivity(...).influence()``.
+    ax : pair of matplotlib Axes, optional
+    """
+    panels = given_panels(ax, 2)
+    shown = (
+        (found.subspace, "how far leaving it out moves the subspace"),
+        (found.value, f"what it adds to {found.name}'s value"),
+    )
+    for panel, (numbers, what) in zip(panels, shown, strict=True):
+        rows = np.arange(len(numbers))
+        panel.vlines(rows, 0.0, numbers, color=SINGLE, linewidth=0.8)
+        for row in np.argsort(-np.abs(numbers))[:_NAMED]:
+            panel.plot(row, numbers[row], "o", color=HIGHLIGHT, markersize=4)
+            above = numbers[row] >= 0
+            name, offset = literal(shortened(found.named(row))), (0, 4 if above else -4)
+            side = "bottom" if above else "top"
+            note(panel, name, (row, numbers[row]), offset, ha="center", va=side, fontsize=8)
+        panel.margins(y=0.1)
+        panel.set(xlabel="row", ylabel=what)
+        tidy(panel)
+    return figure_of(panels[0])
+
+
+def permutation_test(found: PermutationTest, *, ax: Panels = None) -> Figure:
+    """The optima of permuted data, and where the optimum of the data stands.
+
+    Parameters
+    ----------
+    found : PermutationTest
+        Of `ldr.permutation_test`.
+    ax : matplotlib Axes, optional
+    """
+    panel = given_panels(ax, 1)[0]
+    panel.hist(found.null, bins=_BINS, color=SINGLE, alpha=0.6, label="permuted")
+    panel.axvline(found.value, color=HIGHLIGHT, label=f"data, p = {found.p_value:.3g}")
+    panel.set(xlabel=f"value ({found.objective.sense}imised)", ylabel="permutations")
+    panel.legend(frameon=False, fontsize=9)
+    tidy(panel)
+    return figure_of(panel)
+
+
+def dimension(found: Dimension, *, ax: Panels = None) -> Figure:
+    """What a rule looked at along r, what it was judged beside, and the dimension that it says.
+
+    Parameters
+    ----------
+    found : Dimension
+        Of `ldr.dimension`.
+    ax : matplotlib Axes, optional
+    """
+    panel = given_panels(ax, 1)[0]
+    panel.plot(found.candidates, found.scores, color=SINGLE, marker="o", markersize=4)
+    if found.threshold is not None:
+        bar = np.broadcast_to(found.threshold, found.scores.shape)
+        panel.plot(found.candidates, bar, color=HIGHLIGHT, linestyle="--", label="threshold")
+        panel.legend(frameon=False, fontsize=9)
+    mark_dimension(panel, found.r, found.rule)
+    panel.set(xlabel="r", ylabel=found.criterion)
+    whole_ticks(panel)
+    tidy(panel)
+    return figure_of(panel)
+
+
+def intervals(found: Bootstrap, level: float = 0.9) -> Figure:
+    """Every entry of the map with its interval; those that do not reach zero stand out.
+
+    Of more than 40 features the 40 with the longest rows are shown; entries are per standard
+    deviation of their columns where those were divided by it.
+
+    Parameters
+    ----------
+    found : Bootstrap
+        Of `ldr.bootstrap`.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        With a panel for every coordinate of every view.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    result, several = found.result, isinstance(found.result.P, tuple)
+    ends = found.interval(level) if several else (found.interval(level),)
+    names = result.feature_names if several else (result.feature_names,)
+    units, maps = units_of(result), maps_of(result)
+    rows = [longest(P.T) for P in maps]
+    tallest = max(len(kept) for kept in rows)
+    figure = new_figure(2.6 * result.r * len(maps) + 1.0, 1.2 + 0.22 * max(tallest, 6))
+    axes = figure.subplots(1, result.r * len(maps), squeeze=False)[0]
+    views = zip(maps, ends, units, rows, names, strict=True)
+    for v, (P, interval, unit, kept, columns) in enumerate(views):
+        low, high = (end * unit for end in interval)
+        for k in range(result.r):
+            ax = axes[v * result.r + k]
+            at = np.arange(len(kept))
+            firm = (low[k, kept] > 0) | (high[k, kept] < 0)
+            colours = np.where(firm, HIGHLIGHT, SINGLE)
+            ax.hlines(at, low[k, kept], high[k, kept], colors=list(colours))
+            ax.scatter(P[k, kept], at, c=list(colours), s=12)
+            ax.axvline(0.0, color="0.7", linewidth=0.8)
+            labels = [columns[j] if columns else f"column {j}" for j in kept]
+            ax.set_yticks(at, [literal(shortened(label)) for label in labels], fontsize=8)
+            ax.set_title(f"$y_{{{k + 1}}}$", fontsize=10)
+            ax.invert_yaxis()
+            ax.xaxis.set_major_locator(MaxNLocator(4))
+            tidy(ax)
+    return figure

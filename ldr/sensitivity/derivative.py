@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +25,6 @@ from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, combined, numbers, within
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.types import PerView
 
@@ -178,6 +178,11 @@ class Derivative:
     def P(self) -> PerView:
         moved = self._moved(self._optimum.problem.maps, self._turn)
         return single(combined(1.0, self._rate.observed.P, 1.0, moved))
+
+    def optimum_at(self, t: float) -> tuple[BoundObjective, Array]:
+        """The problem at t, and its optimum to first order."""
+        problem, moved = self._line(t), self._optimum.moved(t * self._move)
+        return problem, problem.manifold.nearest(carried(self._optimum.problem, problem, moved))
 
     @property
     def components(self) -> dict[str, Array]:

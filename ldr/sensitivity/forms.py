@@ -1,23 +1,81 @@
-"""Matrices of the rows that are known by their products: sums, products and inverses, and rates.
+"""Eigenvalues s of a symmetric S that count by their size or root h, h(S) = VhV', and its rate.
+
+It moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
+
+Matrices of the rows that are known by their products: sums, products and inverses, and rates.
 
 A(X) = sum_i X_i'(KX)_i with a linear K that mixes the rows of the views X_i, so that AT = X'K(XT),
 and along dX it changes by dX'K(XT) + X'K(dX T): no matrix d x d is made.
+
+Sums over the rows as matrices that are known by their products.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.data.array_types import Cells, Matrix
+from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.sample_metadata import as_array
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.matrices import Grouped, MovingKernel
+from ldr.objectives.kernel import as_response, deviations
+from ldr.objectives.statistics.products import OneSided
+from ldr.objectives.statistics.sums import counted_rows, membership, weighted
+from ldr.objectives.statistics.time import pair_counts
+from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+# Roots whose sum is below this share of the largest are zero.
+_NO_ROOT = 1e-12
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Of S.
+
+    Attributes
+    ----------
+    s, h : ndarray (k,)
+    V : ndarray (k, k)
+    """
+
+    s: Array
+    h: Array
+    V: Array
+
+    @classmethod
+    def of(cls, S: Array, by: str) -> Spectrum:
+        """By "sizes" or "roots"."""
+        s, V = symmetric_eigen(S)
+        return cls(s, np.abs(s) if by == "sizes" else np.sqrt(np.maximum(s, 0.0)), V)
+
+    def times(self, M: Array) -> Array:
+        """h(S)M."""
+        return np.asarray((self.V * self.h) @ (self.V.T @ M))
+
+    def moved(self, M: Array, dSM: Array, by: str) -> Array:
+        """d h(S) M, M spanned by eigenvectors of S."""
+        s, h, V = self.s, self.h, self.V
+        R = V.T @ M
+        if by == "roots":
+            both = h[:, None] + h
+            G = np.divide(1.0, both, out=np.zeros_like(both), where=both > _NO_ROOT * h.max())
+        else:
+            gaps, alike = s[:, None] - s, np.sign(s)[:, None] == np.sign(s)
+            G = np.where(alike, np.sign(s), (h[:, None] - h) / np.where(alike, 1.0, gaps))
+        return np.asarray(V @ ((G * (V.T @ dSM @ R.T)) @ R))
+
 
 Blocks: TypeAlias = Sequence[Array]
 # KX of the views of which it is not zero.
@@ -375,3 +433,232 @@ class Centring:
         Z = weighted(Z, self.w)
         shares = 1.0 / len(Z) if self.w is None else (self.w / self.w.sum())[:, None]
         return np.asarray(Z - shares * Z.sum(axis=0))
+
+
+Codes: TypeAlias = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class QuadraticRows:
+    """Sums over the rows of a view, as `ldr.objectives.families.matrices` asks for them.
+
+    Attributes
+    ----------
+    samples : Samples
+    view : int
+    shares : ndarray (n,) or None
+        Weights of the rows in what is subtracted from them; None is their mean.
+    """
+
+    samples: Samples
+    view: int
+    shares: Array | None
+
+    @classmethod
+    def of(cls, samples: Samples, view: int) -> QuadraticRows:
+        w = samples.weights
+        return cls(samples, view, None if w is None else w / samples.weight)
+
+    @property
+    def n(self) -> float:
+        return self.samples.weight
+
+    @property
+    def count(self) -> int:
+        return self.samples.n
+
+    @property
+    def trials(self) -> Codes | None:
+        marks = self.samples.marks
+        return None if marks is None else marks.codes
+
+    @property
+    def mean(self) -> MeanOfRows:
+        n = self.samples.n
+        return MeanOfRows(np.full(n, 1.0 / n) if self.shares is None else self.shares, self.view)
+
+    def scatter(self) -> Quadratic:
+        return self._of(lambda X: self.counted(self.centre(X)))
+
+    def cross(self, other: QuadraticRows) -> Quadratic:
+        def kernel(X: Blocks) -> dict[int, Array]:
+            one, two = (each.counted(each.centre(X[each.view])) for each in (self, other))
+            if other.view == self.view:
+                return {self.view: one}
+            return {self.view: 0.5 * two, other.view: 0.5 * one}
+
+        return Quadratic(kernel)
+
+    def lagged(self, lag: int) -> Quadratic:
+        def both(X: Array) -> Array:
+            Z, found, (counts, total) = self.centre(X), np.zeros_like(X), self._pairs(lag)
+            found[:-lag] += counts * Z[lag:]
+            found[lag:] += counts * Z[:-lag]
+            return self._centre_transposed(found) / (2.0 * total)
+
+        return self._of(both)
+
+    def scatter_of_changes(self) -> Quadratic:
+        def changes(X: Array) -> Array:
+            found, steps = np.zeros_like(X), self._pairs(1)[0] * np.diff(X, axis=0)
+            found[1:] += steps
+            found[:-1] -= steps
+            return found
+
+        return self._of(changes)
+
+    def about(self, shares: Array) -> QuadraticRows:
+        return replace(self, shares=shares)
+
+    def form(self, K: Matrix, moving: MovingKernel | None = None) -> Quadratic:
+        def of(K: Matrix) -> Quadratic:
+            return self._of(lambda X: self._centre_transposed(times(K, self.centre(X))))
+
+        found, view = of(K), self.view
+        if isinstance(K, OneSided):
+            return replace(found, back=of(K.T).kernel)
+        if moving is None:
+            return found
+
+        def moved(X: Blocks, dX: Blocks) -> Quadratic:
+            return of(moving.along(X[view], dX[view]))
+
+        def moved_back(X: Blocks, Y: Blocks, Z: Blocks) -> list[Array]:
+            pulled = moving.back(X[view], self.centre(Y[view]), self.centre(Z[view]))
+            return [pulled if i == view else np.zeros_like(each) for i, each in enumerate(X)]
+
+        return replace(found, moved=moved, moved_back=moved_back)
+
+    def _pairs(self, lag: int) -> tuple[float | Array, float]:
+        """How much pairs of rows count, as a column, and together."""
+        counts = pair_counts(self.samples.marks, self.count, lag)
+        if counts is None:
+            return 1.0, self.count - lag
+        return counts[:, None], float(counts.sum())
+
+    def counted(self, Z: Array) -> Array:
+        """Rows times their weights."""
+        return counted_rows(Z, self.samples.weights)
+
+    def centre(self, X: Array) -> Array:
+        return centred(X) if self.shares is None else X - self.shares @ X
+
+    def _centre_transposed(self, X: Array) -> Array:
+        return centred(X) if self.shares is None else X - np.outer(self.shares, X.sum(axis=0))
+
+    def of_groups(self, codes: Codes) -> tuple[Quadratic, Quadratic]:
+        """The scatters between and within them."""
+        members = membership(codes, int(codes.max()) + 1)
+        counts = members @ self.counted(np.ones((len(codes), 1)))
+
+        def means(X: Array) -> Array:
+            return np.asarray((members @ self.counted(X)) / counts)[codes]
+
+        return (
+            self._of(lambda X: self.counted(means(self.centre(X)))),
+            self._of(lambda X: self.counted(X - means(X))),
+        )
+
+    def _of(self, mixed: Callable[[Array], Array]) -> Quadratic:
+        return Quadratic(lambda X: {self.view: mixed(X[self.view])})
+
+
+@dataclass(frozen=True)
+class MeanOfRows:
+    """m, of which a method takes mm'; its weights are of the rows."""
+
+    shares: Array
+    view: int
+
+    def __getitem__(self, axes: object) -> MeanOfRows:
+        return self
+
+    def __mul__(self, other: MeanOfRows) -> Quadratic:
+        def kernel(X: Blocks) -> dict[int, Array]:
+            return {self.view: np.outer(self.shares, self.shares @ X[self.view])}
+
+        return Quadratic(kernel)
+
+
+@dataclass(frozen=True)
+class QuadraticData:
+    """Those of all views, and of the groups that y makes.
+
+    Attributes
+    ----------
+    views : sequence of QuadraticRows
+    data : Data
+    made : list of pairs of callables
+        Of the first view's rows, further blocks, and the transpose: see `blocks`.
+    """
+
+    views: Sequence[QuadraticRows]
+    data: Data
+    made: list[tuple[Callable[[Array], Array], Callable[[Array], Array]]] = field(
+        default_factory=list
+    )
+
+    @classmethod
+    def of(cls, data: Data) -> QuadraticData:
+        samples = (*data.views, *filter(None, (data.background,)))
+        return cls([QuadraticRows.of(one, i) for i, one in enumerate(samples)], data)
+
+    @property
+    def y(self) -> Cells:
+        return as_array(self.data.y)
+
+    def through(
+        self, of: Callable[[Array], Array], back: Callable[[Array], Array]
+    ) -> QuadraticRows:
+        if self.rows.samples.marks is not None:
+            raise UnknownError
+        self.made.append((of, back))
+        return replace(self.rows, view=len(self.views) + len(self.made) - 1)
+
+    def blocks(self, X: Blocks) -> list[Array]:
+        """X, with the rows that were made of those of the first view."""
+        return [*X, *(of(X[0]) for of, _ in self.made)]
+
+    def gathered(self, found: Sequence[Array]) -> list[Array]:
+        """What derivatives in these blocks are in X."""
+        given = list(found[: len(self.views)])
+        for (_, back), each in zip(self.made, found[len(given) :], strict=True):
+            given[0] = given[0] + back(each)
+        return given
+
+    def deviations(self) -> Array:
+        samples = self.data.samples
+        return deviations(as_response(self.data.y, samples.n)[:, 0], samples.weights)
+
+    def labels(self) -> tuple[Codes, Cells]:
+        return self.data.labels
+
+    def inverse(self, B: Quadratic, ridge: float) -> Inverse:
+        return Inverse.of(B, ridge, self.data.samples.dense())
+
+    def times_trace(self, A: Form, inverse: Inverse, F: csr_array) -> TimesTrace:
+        return TimesTrace(A, inverse, F)
+
+    def fixed(self, A: Array) -> Constant:
+        return Constant(A)
+
+    def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
+        return of(self.y)
+
+    def links(self, weights: Callable[[Data], csr_array]) -> csr_array:
+        return weights(self.data)
+
+    @property
+    def rows(self) -> QuadraticRows:
+        return self.views[0]
+
+    def scatters_of_classes(self) -> tuple[Quadratic, Quadratic]:
+        return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
+
+    def scatters_of_groups(self, groups: Callable[[Cells], Codes]) -> tuple[Quadratic, Quadratic]:
+        return self.rows.of_groups(groups(self.y))
+
+
+def times(K: Matrix, Y: Array) -> Array:
+    """KY of a matrix, or of a diagonal."""
+    return K[:, None] * Y if np.ndim(K) == 1 else np.asarray(K @ Y)

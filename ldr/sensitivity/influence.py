@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.problem import BoundObjective
 from ldr.sensitivity.derivative import carried, same_point
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Optimum
-from ldr.solvers.limits import check
+from ldr.solvers.deadline import check
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.solvers.trust_region.outer import TrustRegion, TrustState
+from ldr.solvers.trust_region import TrustRegion, TrustState
 from ldr.subspaces import distance
 
 if TYPE_CHECKING:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.marking import check_weighted, of_array
-from ldr.objectives.data.cells import Matrix
+from ldr.objectives.data.array_types import Matrix
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.marks import Marks
+from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.kernels import as_response
+from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective, Sum
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
+from ldr.sample_weights import check_weighted, of_array
 from ldr.solvers.checks import real
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, fields, replace
 from ldr.types import PerRow, Rows
 
 # Name of the weights of a sum, among parameters.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ldr.canonical import Placed, directions_of
+from ldr.component_table import Placed, directions_of
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.doors import in_words
 from ldr.inputs import as_data
-from ldr.marking import check_weighted
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.objective import Objective
+from ldr.sample_weights import check_weighted
+from ldr.sensitivity.covariances import FiltersOfRows, LikelihoodRows, MotionOfRows, WindowsOfRows
 from ldr.sensitivity.derivative import Derivative
-from ldr.sensitivity.filters import FiltersOfRows
-from ldr.sensitivity.fits import FittedRows
-from ldr.sensitivity.formulas import Given, formula_of
-from ldr.sensitivity.gradients import GradientsOfRows
-from ldr.sensitivity.implicit import pulled
+from ldr.sensitivity.formulas import Given, formula_of, pulled
 from ldr.sensitivity.influence import Influence, influence
 from ldr.sensitivity.known import Known, in_memory, of_all_columns, plain
-from ldr.sensitivity.likelihood import LikelihoodRows
-from ldr.sensitivity.low_rank import LowRankRows
-from ldr.sensitivity.motion import MotionOfRows
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
-from ldr.sensitivity.prediction import WindowsOfRows
 from ldr.sensitivity.products import Products
-from ldr.sensitivity.rows import ProjectedRows, WhiteRows
-from ldr.sensitivity.scores import ScoresOfRows
-from ldr.sensitivity.sums import SumOfRows
+from ldr.sensitivity.regression import FittedRows, LowRankRows, ScoresOfRows
+from ldr.sensitivity.rows import GradientsOfRows, ProjectedRows, SumOfRows, WhiteRows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, replace
 from ldr.solvers.run import Run
 from ldr.types import PerRow, PerView, Rows
+from ldr.validation import in_words
 
 KINDS: tuple[type[Known], ...] = (
     Products,

@@ -1,28 +1,34 @@
-"""The decorator that makes an objective of a function of M and the data, and what it makes."""
+"""The decorator that makes an objective of a function f(M, X) or f(M1, ..., Mk, X1, ..., Xk)."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import cached_property
+from math import prod
 from typing import overload
 
 import numpy as np
 
-from ldr.objectives.custom.backends import Autograd, Backend, HandWritten, Jax
-from ldr.objectives.custom.blockwise import Blockwise, BlockwiseDerivative
+from ldr.objectives.custom.backends import (
+    Arguments,
+    Autograd,
+    Backend,
+    Function,
+    HandWritten,
+    Jax,
+    Traced,
+)
 from ldr.objectives.custom.by_value import reduced
-from ldr.objectives.custom.compiling import Function, Traced
-from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
-from ldr.objectives.custom.signature import required_parameters, written
+from ldr.objectives.custom.problem import CustomProblem, Differentiated, FunctionTerm, SummedProblem
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
-from ldr.objectives.custom.weighting import MOST_PADDED, WeightedFunction
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.finite import check_squares
-from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.data.labels import as_array
-from ldr.objectives.data.samples import Beside, Samples
+from ldr.objectives.data.memory import check_squares
+from ldr.objectives.data.sample_metadata import as_array
+from ldr.objectives.data.samples import Beside, Samples, piece_rows
 from ldr.objectives.families.row_sum import RowSum
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
@@ -31,9 +37,166 @@ from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.covariance import RowScatter
 from ldr.objectives.view import View
 from ldr.solvers.checks import choice, keep_flag, whole
-from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.records import dataclass, fields
+from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError
+from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import read_only
+
+
+def written(views: int, *beside: str) -> str:
+    """The arguments of a function of so many views: M, X or M1, M2, X1, X2, and what follows."""
+    if views == 1:
+        return ", ".join(("M", "X", *beside))
+    if views == 2:
+        return ", ".join(("M1, M2, X1, X2", *beside))
+    return ", ".join((f"M1, ..., M{views}, X1, ..., X{views}", *beside))
+
+
+def required_parameters(
+    function: Function, what: str, allowed: tuple[int, ...], wanted: str
+) -> int:
+    """Number of positional parameters without default values, where that is an allowed number."""
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the parameters of {name} cannot be read: expected {wanted}") from None
+    various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [p for p in parameters if p.default is p.empty and p.kind not in various]
+    keyword_only = any(p.kind is p.KEYWORD_ONLY for p in required)
+    if len(required) not in allowed or keyword_only:
+        listed = ", ".join(p.name for p in required)
+        kind = "keyword-only parameters" if keyword_only else "parameters without default values"
+        raise ArgumentError(
+            f"the {what} {name}({listed}) has {len(required)} {kind}, expected {wanted}"
+        )
+    return len(required)
+
+
+@dataclass(frozen=True)
+class Blockwise:
+    """f of the entries of M1, ..., Mk one after another, and of X1, ..., Xk and what follows.
+
+    Parameters
+    ----------
+    function : callable
+    directions : int
+        How many arguments at the end are as M is: the direction of a Hessian product.
+    """
+
+    function: Function
+    views: int
+    directions: int = 0
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def __call__(self, M: Traced, *data: Traced) -> Traced:
+        return self.function(*self._arguments(M, data))
+
+    def _arguments(self, M: Traced, data: tuple[Traced, ...]) -> tuple[Traced, ...]:
+        widths = [X.shape[1] for X in data[: self.views]]
+        last = len(data) - self.directions
+        along = [block for V in data[last:] for block in _blocks(V, widths)]
+        return (*_blocks(M, widths), *data[:last], *along)
+
+
+@dataclass(frozen=True)
+class BlockwiseDerivative(Blockwise):
+    """A function that returns a matrix for each view, here the entries of all."""
+
+    def __call__(self, M: Traced, *data: Traced) -> Array:
+        arguments = self._arguments(M, data)
+        returned = self.function(*arguments)
+        shapes = [np.shape(block) for block in arguments[: self.views]]
+        listed = isinstance(returned, (tuple, list))
+        got = [np.shape(block) for block in returned] if listed else np.shape(returned)
+        if got != shapes:
+            raise ObjectiveError(
+                f"{self.__name__!r} returned shapes {got}, expected a matrix for each view, "
+                f"of shapes {shapes}"
+            )
+        return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
+
+
+def _blocks(M: Traced, widths: list[int]) -> list[Traced]:
+    """The matrices whose entries M has, one after another."""
+    r = prod(M.shape) // sum(widths)
+    found, first = [], 0
+    for width in widths:
+        found.append(M[first : first + width * r].reshape(width, r))
+        first += width * r
+    return found
+
+
+# Up to so many rows an evaluation takes less time than a compilation saves; more are as they are.
+MOST_PADDED = 1024
+_FEWEST = 64
+
+
+@dataclass(frozen=True)
+class PerRow:
+    """sum_i w_i f(M, x_i), or f(M, x_i, y_i), of a sum over rows f written with jax.
+
+    Attributes
+    ----------
+    function : callable
+        f, which sees one row at a time, as an array of one row.
+    """
+
+    function: Function
+
+    def __call__(self, M: Traced, *data: Traced) -> Traced:
+        import jax
+
+        *rows, weights = data
+
+        def of_row(*row: Traced) -> Traced:
+            return self.function(M, *(one[None] for one in row))
+
+        return weights @ jax.vmap(of_row)(*rows)
+
+
+@dataclass(frozen=True)
+class JaxOfRows(Jax):
+    """A sum of weighted rows, of which few are made a power of two by rows of weight zero.
+
+    So folds and data of other lengths need no compiling. What is added is the last row again, where
+    f is sure to have a value.
+    """
+
+    def place(self, *data: Traced, accelerator: Accelerator | None = None) -> Arguments:
+        *rows, weights = data
+        n = len(weights)
+        if n <= MOST_PADDED:
+            further = max(_FEWEST, 1 << (n - 1).bit_length()) - n
+            weights = np.append(weights, np.zeros(further))
+            rows = [np.concatenate([a, np.repeat(a[-1:], further, axis=0)]) for a in rows]
+        return super().place(*rows, weights, accelerator=accelerator)
+
+
+@dataclass(frozen=True)
+class WeightedFunction:
+    """An objective of one's own whose last argument is the weights of the rows."""
+
+    objective: Differentiated
+    function: Function
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return WeightedFunction, (self.objective, self.function)
+
+    @property
+    def center(self) -> bool:
+        return self.objective.center
+
+    @property
+    def sign(self) -> float:
+        return self.objective.sign
+
+    @cached_property
+    def derivatives(self) -> Backend:
+        return JaxOfRows(PerRow(self.function))
+
 
 MANIFOLDS = ("auto", "stiefel", "grassmann", "euclidean")
 SENSES = ("min", "max")
@@ -195,7 +358,6 @@ class CustomObjective(Objective):
         needs = (*of_views, *((Need.RESPONSE,) if count == 2 * k + 1 else ()))
         object.__setattr__(self, "needs", needs)
         object.__setattr__(self, "weighted", self.sum_over_rows and self.backend == "jax")
-        object.__setattr__(self, "arrays", Footprint(0.0, 0.0, 0.0 if self.sum_over_rows else 2.0))
         object.__setattr__(self, "sparse", self.backend == "numpy" and not self.center)
         self._look_like_function()
         self._check_derivatives()
@@ -286,6 +448,9 @@ class CustomObjective(Objective):
             hessian = hessian and BlockwiseDerivative(hessian, self.views, 1)
         return HandWritten(self.of_point, gradient, hessian)
 
+    def order(self, data: Data) -> int:
+        return 0
+
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem, after the tests that `ldr.objective` lists.
 
@@ -318,7 +483,7 @@ class CustomObjective(Objective):
         trial = self._on_some_rows(data, term, r)
         tested = verified(trial)
         trial.check_additive()
-        if any(view.stored for view in data.views) or len(samples.pieces()) > 1:
+        if any(view.stored for view in data.views) or samples.n > piece_rows(samples.d):
             return RowSum(self, tested.views, tested.manifold, samples, term, beside=beside)
         if self.backend == "jax" and samples.n <= MOST_PADDED:
             term = FunctionTerm(self._of_rows, term.means, weighted=True)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from ldr.objectives.custom.backends import Arguments, Backend
-from ldr.objectives.custom.compiling import Traced
-from ldr.objectives.data.cells import Matrix
+from ldr.objectives.custom.backends import Arguments, Backend, Traced
+from ldr.objectives.data.array_types import Matrix
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import RowTerm, part_rows
 from ldr.objectives.problem import BoundObjective
-from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point
-from ldr.solvers.records import dataclass, field, replace
 from ldr.solvers.riemannian import read_only
 from ldr.solvers.solver import AnySolver
+from ldr.solvers.trust_region import GradientsFirst
 
 
 class Differentiated(Protocol):

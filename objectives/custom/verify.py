@@ -8,15 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ldr.objectives.custom.compiling import Traced
+from ldr.objectives.custom.backends import Traced
 from ldr.objectives.custom.problem import CustomPoint, CustomProblem
 from ldr.objectives.view import noted
 from ldr.solvers.checks import LARGEST
-from ldr.solvers.errors import ObjectiveError, ObjectiveWarning
-from ldr.solvers.linalg.lengths import length
+from ldr.solvers.errors import ObjectiveError, ObjectiveWarning, warn
+from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.warn import warn
 
 # |f(MQ) - f(M)| above this, relative to how much f varies, is not rounding.
 INVARIANCE_TOLERANCE = 1e-6

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells, Given
+from ldr.objectives.data.array_types import Cells, Given
 from ldr.solvers.checks import choice
-from ldr.solvers.errors import DeviceWarning
-from ldr.solvers.records import dataclass
-from ldr.solvers.warn import warn
+from ldr.solvers.errors import DeviceWarning, warn
 
 if TYPE_CHECKING:
     from jax import Device

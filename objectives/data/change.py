@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
-from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,20 @@ class MadeSamples(Samples):
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         if self.array.is_sparse:  # all its rows are one piece, which would be filled
             return super().reduce(term, merge, *beside)
-        made = [each.making if isinstance(each, MadeSamples) else None for each in (self, *beside)]
-        others = [each.array if isinstance(each, MadeSamples) else each for each in beside]
-        return self.array.reduce(partial(_of_made, term, made), merge, *others)
+        return of_made(self.array, self.making, term, merge, *beside)
+
+
+def of_made(
+    first: Samples,
+    making: Callable[[Samples], Samples] | None,
+    term: Callable[..., Term],
+    merge: Merge[Term],
+    *beside: Beside,
+) -> Term:
+    """Sum a term over pieces that are made of the first's, or its own, and of those beside it."""
+    made = [making, *(each.making if isinstance(each, MadeSamples) else None for each in beside)]
+    others = [each.array if isinstance(each, MadeSamples) else each for each in beside]
+    return first.reduce(partial(_of_made, term, made), merge, *others)
 
 
 def _of_made(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.objectives.data.cells import REAL_KINDS, Cells, Given, check_real, check_unmasked
+from ldr.objectives.data.array_types import REAL_KINDS, Cells, Given, check_real, check_unmasked
 from ldr.objectives.data.samples import Array
 from ldr.solvers.errors import DataError
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
-from ldr.objectives.data.cells import Cells, Given
-from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.data.labels import as_array, as_labels
+from ldr.objectives.data.array_types import Cells, Given
+from ldr.objectives.data.sample_metadata import as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.records import dataclass, replace
 
 
 class UnknownError(Exception):
@@ -74,10 +73,8 @@ class Data:
         background = None if self.background is None else self.background.in_memory()
         return replace(self, views=views, background=background)
 
-    def everywhere(self, arrays: Footprint) -> Data:
-        """The same, of which arrays are made where products tell what is near an optimum alone."""
-        if not arrays.near:
-            return self
+    def everywhere(self) -> Data:
+        """The same, of which arrays are made: products tell what is near an optimum alone."""
         views = (replace(view, by_products=False) if view.wide else view for view in self.views)
         return replace(self, views=tuple(views))
 

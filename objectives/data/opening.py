@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
-from typing import TypeGuard, cast
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Given, check_real
+from ldr.objectives.data.array_types import Given
 from ldr.objectives.data.containers import as_csr, check_shape, open_matrix
-from ldr.objectives.data.finite import check_finite, check_squares
+from ldr.objectives.data.memory import check_finite, check_squares
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources.npy import MemoryMap
-from ldr.objectives.data.sources.source import Source, TableSource, check_known
-from ldr.objectives.data.sources.stack import InMemory, Partitions, Stack
+from ldr.objectives.data.sources import (
+    InMemory,
+    MappedFile,
+    Source,
+    Stack,
+    Stream,
+    is_stream,
+    load_npy,
+)
 from ldr.objectives.data.stored import StoredSamples, is_dask
-from ldr.objectives.data.streams import StreamSamples, is_stream
+from ldr.objectives.data.tables import (
+    SEPARATORS,
+    ParquetFiles,
+    Table,
+    Tables,
+    TextFile,
+    check_known,
+)
 from ldr.solvers.errors import ArgumentError, DataError
 
 
@@ -52,11 +64,11 @@ def as_samples(
         if X.n_known:
             check_shape(X, X.name, minimum_rows)
         return X.taken(allow_nan)
-    stored = open_stored(X, name, minimum_rows, allow_nan)
+    stored = open_stored(X, name, minimum_rows)
     if stored is not None:
         if stored.n_known:
             check_shape(stored, name, minimum_rows)
-        return stored
+        return stored.taken(allow_nan)
     array, feature_names = open_matrix(X, name)
     check_shape(array, name, minimum_rows)
     if hasattr(array, "tocsr"):
@@ -81,22 +93,16 @@ def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float
     return samples.dense()
 
 
-def open_stored(X: object, name: str, minimum_rows: int, allow_nan: bool) -> Samples | None:
-    """Samples of data that are larger than memory, if X stands for such data."""
-    found = open_source(X, name, minimum_rows)
-    return None if found is None else replace(found, allow_nan=allow_nan)
-
-
-def open_source(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | None:
+def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | None:
     """Samples that are read piece by piece, of X that may be larger than memory.
 
     Parameters
     ----------
-    X : path, list, memory map, iterator, callable or Dask's
+    X : path, list, memory map, iterator, callable, Source or Dask's
         A path is that of a .npy, .parquet, .csv or .tsv file, or of a folder of .parquet files. A
-        list has arrays, data frames and paths, the rows of one below those of the other. Memory
-        maps are large ones. An iterator gives blocks of rows, once; a callable returns a new
-        iterator each time that the rows are read. A Dask array or DataFrame is read by workers.
+        list has arrays, data frames and paths, the rows of one below those of the other. An
+        iterator gives blocks of rows, once; a callable returns a new iterator each time that the
+        rows are read. A Dask array or DataFrame is read by workers.
 
     Returns
     -------
@@ -114,48 +120,39 @@ def open_source(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | N
         from ldr.objectives.data.dask_samples import DaskSamples  # imports dask
 
         return DaskSamples.open(X, name)
-    if is_stream(X):
-        return StreamSamples.of(X, name, minimum_rows)
-    source: Source
+    source = open_source(X, name, minimum_rows)
+    return None if source is None else StoredSamples(source, source.feature_names, name)
+
+
+def open_source(X: Given, name: str, minimum_rows: int = 2) -> Source | None:
+    """The source of the rows that X stands for; None of what is in memory."""
+    if isinstance(X, Source):
+        return X
     if isinstance(X, (str, Path)):
-        source = open_path(X, name)
-    elif isinstance(X, list) and X and all(map(_is_part, X)):
-        source = Stack(tuple(_part(part, f"{name}[{i}]") for i, part in enumerate(X)), name)
-    elif isinstance(X, np.memmap) and MemoryMap.worthwhile(X):
-        source = MemoryMap(X)
-    else:
-        return None
-    return stored(source, name)
+        return open_path(X, name)
+    if is_stream(X):
+        return Stream(X, name, minimum_rows)
+    if isinstance(X, list) and X and all(map(_is_part, X)):
+        return Stack([_part(part, f"{name}[{i}]") for i, part in enumerate(X)], name)
+    return MappedFile.of(X, name) if isinstance(X, np.memmap) else None
 
 
-def stored(source: Source, name: str) -> StoredSamples:
-    """Samples of a source, whose columns must hold numbers."""
-    check_real(source.dtype, name)
-    return StoredSamples(source, source.feature_names, name)
+# Characters of a path; no system takes more bytes.
+_LONGEST = 4095
 
 
-def open_path(X: str | Path, name: str, separator: str = "") -> Source:
-    """The source of a file (whose ending tells the separator), or of a folder of Parquet files."""
-    # What reads files is imported where there is one.
-    from ldr.objectives.data.sources.head import SEPARATORS
-    from ldr.objectives.data.sources.npy import NpyFile
-    from ldr.objectives.data.sources.parquet import ParquetFile, partition_keys
-    from ldr.objectives.data.sources.text import TextFile
-
+def open_path(X: str | Path, name: str, separator: str = "", header: bool = True) -> Source:
+    """The source of a file, or of a folder of Parquet files; see `TextFile` for the options."""
     path = as_path(X, name)
     ending = path.suffix.lower()
-    if os.path.isdir(path):  # of a string that is too long for a path it is none
-        files = sorted(path.rglob("*.parquet"))
-        if not files:
-            raise ArgumentError(f"{name}: the folder {str(path)!r} has no .parquet files")
-        sources = tuple(ParquetFile(file, f"{name} ({file.name})") for file in files)
-        return Partitions(sources, name, partition_keys([file.relative_to(path) for file in files]))
-    if ending == ".parquet":
-        return ParquetFile(path, name)
+    if ending and len(str(path)) > _LONGEST:
+        raise ArgumentError(f"{name} {str(path)[:40]}... is no path: it is too long")
+    if ending == ".parquet" or os.path.isdir(path):  # of a string that is too long it is none
+        return ParquetFiles(path, name)
     if ending in SEPARATORS:
-        return TextFile.open(path, name, separator)
+        return TextFile(path, name, separator, header)
     if ending == ".npy":
-        return NpyFile.open(path, name)
+        return MappedFile(path, name)
     if ending in (".npz", ".mat"):
         raise ArgumentError(
             f"{name}: {ending} files are read as a whole: pass the array that "
@@ -168,13 +165,28 @@ def open_path(X: str | Path, name: str, separator: str = "") -> Source:
     )
 
 
+def without_header(X: Given, name: str = "X") -> Given:
+    """X with its paths of .csv and .tsv files opened as files without a line of names."""
+    if isinstance(X, (str, Path)) and Path(X).suffix.lower() in SEPARATORS:
+        return open_path(X, name, header=False)
+    if isinstance(X, dict):
+        return {key: without_header(view, f"{name}[{key!r}]") for key, view in X.items()}
+    if isinstance(X, (list, tuple)) and any(isinstance(part, (str, Path)) for part in X):
+        return type(X)(without_header(part, f"{name}[{i}]") for i, part in enumerate(X))
+    return X
+
+
 def as_path(path: str | Path, name: str) -> Path:
     """
     Raises
     ------
     ArgumentError
-        It has a character that no path has.
+        It is no path, is empty, or has a character that no path has.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"{name} is {path!r}, expected the path of a file")
+    if not str(path).strip():
+        raise ArgumentError(f"{name} is the string {str(path)!r}, expected the path of a file")
     if "\0" in str(path):
         raise ArgumentError(f"{name} {str(path)!r} is no path: it has a NUL character")
     return Path(path)
@@ -187,7 +199,7 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
 
     Returns
     -------
-    X : as given, or StoredSamples of the columns that are left
+    X : as given, or the source of the columns that are left
     *beside : each as given, or ndarray (n,)
     """
     for name, given in beside.items():
@@ -209,44 +221,44 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
     rest = [column for column in table.columns if column not in named.values()]
     columns = {name: table.column(given, name in texts) for name, given in named.items()}
     found = beside | columns
-    return stored(table.select(rest), "X"), *found.values()
+    return table.select(rest), *found.values()
 
 
 def _is_of_texts(given: object) -> TypeGuard[tuple[str, type[str]]]:
     return isinstance(given, tuple) and given[1:] == (str,) and isinstance(given[0], str)
 
 
-def open_table(X: object, name: str) -> TableSource | None:
+def open_table(X: object, name: str) -> Table | Tables | None:
     """The source of paths whose columns have names, and None of any other X."""
-    if isinstance(X, (str, Path)):
-        source = open_path(X, name)
-    elif isinstance(X, list) and X and all(isinstance(path, (str, Path)) for path in X):
-        source = Stack(tuple(open_path(path, f"{name}[{i}]") for i, path in enumerate(X)), name)
-    else:
+    paths = X if isinstance(X, list) and X else [X]
+    if not all(isinstance(path, (str, Path, Table)) for path in paths):
         return None
-    return cast(TableSource, source) if source.feature_names is not None else None
+    source = open_source(X, name)
+    if isinstance(source, Stack) and all(isinstance(each, Table) for each in source.sources):
+        return Tables(source.sources, name)
+    return source if isinstance(source, Table) else None
 
 
 def _array_in(path: Path, name: str) -> Given:
     """The array in an .npy file."""
-    with path.open("rb") as file:
-        try:
-            return np.lib.format.read_array(file, allow_pickle=False)
-        except ValueError as error:
-            raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from error
+    if path.is_dir():
+        raise ArgumentError(f"{name}: {str(path)!r} is a folder, expected the path of an .npy file")
+    return np.array(load_npy(path, name))
 
 
 def _is_part(X: object) -> bool:
     """Whether an element of a list holds rows by itself."""
-    return isinstance(X, (str, Path)) or (hasattr(X, "shape") and len(X.shape) == 2)
+    return isinstance(X, (str, Path, Source)) or (hasattr(X, "shape") and len(X.shape) == 2)
 
 
 def _part(X: object, name: str) -> Source:
     """The source of an element of a list."""
-    found = open_source(X, name)
-    if found is not None:
-        return cast(Source, found.array)
+    if is_dask(X):
+        raise DataError(f"{name} is of Dask: stack such arrays first, dask.array.vstack(X)")
+    source = open_source(X, name)
+    if source is not None:
+        return source
     array, feature_names = open_matrix(X, name)
     if not isinstance(array, np.ndarray):
         raise DataError(f"{name} is sparse, a dense array was expected: stack sparse ones first")
-    return InMemory(array, feature_names)
+    return InMemory(array, feature_names, name)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
@@ -11,24 +12,28 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
-from ldr.objectives.data.cells import Cells, Given, Matrix
-from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
-from ldr.objectives.data.marks import Marks
+from ldr.objectives.data.array_types import Cells, Given, Matrix
+from ldr.objectives.data.map_reduce import fold
+from ldr.objectives.data.sample_metadata import Marks
+from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
-from ldr.solvers.limits import check
-from ldr.solvers.records import dataclass, replace
 
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
 Merge: TypeAlias = Callable[[Term, Term], Term]
 # A block of 8 MiB stays in the last-level cache with its centred copy.
 BLOCK_NUMBERS = 2**20
-# Rows that are in memory cost nothing to cut: 16 MiB are enough for a thread, unless those are so
-# few rows that merging their sums takes as long as summing them.
-_THREAD_NUMBERS = 2**21
-_ROWS_A_COLUMN = 2
+# Numbers in a piece, which a thread sums up and which is read from files at once: 32 MiB.
+PIECE_NUMBERS = 2**22
+# Numbers in the sums of all threads together, columns x columns each: 2 GiB.
+_SUMS = 2**28
 # Of sparse data an array is made up to this order, at which it takes 128 MiB.
 _WIDE = 4096
+
+
+def piece_rows(columns: int) -> int:
+    """Rows in a piece of so many columns."""
+    return max(1, PIECE_NUMBERS // max(1, columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,23 +204,25 @@ class Samples:
         for start in range(0, self.n, step):
             yield slice(start, min(start + step, self.n))
 
-    @property
-    def piece_rows(self) -> int:
-        """Rows in a piece."""
-        enough = max(_THREAD_NUMBERS, _ROWS_A_COLUMN * self.d**2)
-        return max(1, min(enough, PIECE_NUMBERS) // self.d)
-
-    def pieces(self) -> list[slice]:
-        """Pieces of the rows that keep threads busy; one, of data that are small or sparse."""
-        if self.is_sparse:
-            return [slice(0, self.n)]
-        return list(self.slices(self.piece_rows))
-
     def piece(self, where: slice) -> Samples:
         """Rows of a slice as samples in memory, in their own type."""
         if where == slice(0, self.n):
             return self
         return replace(self, array=self.array[where], marks=self.marked(where))
+
+    def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
+        """Pieces of the rows in order, with what stands beside them; sparse data are one piece.
+
+        Parameters
+        ----------
+        *beside : Samples or ndarray, n rows each
+            Other views, labels; cut as the rows are.
+        rows : int, optional
+            The most in a piece.
+        """
+        most = rows or (max(1, self.n) if self.is_sparse else piece_rows(self.d))
+        for where in self.slices(most):
+            yield self.piece(where), *(cut(other, where) for other in beside)
 
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         """Sum a term over pieces of the rows, in threads; see `fold`.
@@ -227,16 +234,9 @@ class Samples:
         merge : callable
             Of the terms of two neighbouring pieces, the earlier first; it may change the earlier.
         *beside : Samples or ndarray, n rows each
-            Other views, labels; cut as the rows are.
         """
-
-        def read(where: slice) -> tuple[Beside, ...]:
-            return self.piece(where), *(cut(other, where) for other in beside)
-
-        pieces = self.pieces()
-        if len(pieces) == 1:
-            return term(*read(pieces[0]))
-        return fold(term, merge, (partial(read, where) for where in pieces), workers_for(self.d))
+        workers = max(1, min(os.cpu_count() or 1, _SUMS // self.d**2))
+        return fold(term, merge, self.walk(*beside), workers)
 
     def in_turn(
         self, rows: int, order: np.random.Generator, *beside: Beside

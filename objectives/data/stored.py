@@ -1,21 +1,26 @@
-"""Rows that stay where they are, in a file say, and are read piece by piece."""
+"""Samples that stay where they are, in a file say, and are read piece by piece."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+import pickle
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells, Given
-from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
-from ldr.objectives.data.footprint import afford
-from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
-from ldr.objectives.data.sources.source import pieces_along
-from ldr.solvers.limits import check
-from ldr.solvers.records import dataclass, field, replace
+from ldr.objectives.data.array_types import Cells, Given
+from ldr.objectives.data.change import MadeSamples, of_made
+from ldr.objectives.data.memory import check_finite, check_largest, check_memory, largest_of_piece
+from ldr.objectives.data.sample_metadata import as_array
+from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term, cut, piece_rows
+from ldr.objectives.data.sources import Changed, InMemory, Portions
+from ldr.solvers.deadline import check
+from ldr.solvers.errors import ArgumentError, DataError
 
 # Times its rows that a method holds which needs them all at once: as they are, centred, turned.
 _COPIES = 3
@@ -23,20 +28,19 @@ _COPIES = 3
 
 @dataclass
 class Tally:
-    """What has been read so far; threads append to it.
+    """What has been read so far.
 
     Attributes
     ----------
-    reads : list of int
-        Rows of each read.
-    largest : list of float
-        The largest absolute value in each; 0 where its square is a number in any case.
+    rows : int
+    largest : float
+        The largest absolute value; 0 where its square is a number in any case.
     whole : bool
         Whether all rows have been in memory at once.
     """
 
-    reads: list[int] = field(default_factory=list)
-    largest: list[float] = field(default_factory=list)
+    rows: int = 0
+    largest: float = 0.0
     whole: bool = False
 
 
@@ -60,25 +64,49 @@ class StoredSamples(Samples):
     @property
     def passes(self) -> float:
         """Passes over the data so far: rows read over rows."""
-        return sum(self.tally.reads) / self.n
+        return self.tally.rows / self.n
 
-    def pieces(self) -> list[slice]:
-        boundaries = self.array.boundaries
-        if boundaries is None:
-            return super().pieces()
-        return pieces_along(boundaries, max(1, PIECE_NUMBERS // self.d))
+    @property
+    def n_known(self) -> bool:
+        return bool(self.array.n_known)
+
+    @property
+    def repeatable(self) -> bool:
+        return bool(self.array.repeatable)
+
+    @property
+    def n(self) -> int:
+        """The number of rows; a stream that can be begun again is read for it, once."""
+        if self.array.n is None and not self.repeatable:
+            raise DataError(
+                f"{self.name} is an iterator of blocks, and this method asks for the number of its "
+                "rows before it has read them: pass a function that returns a new iterator of "
+                "blocks, a list of arrays, or the path of a file"
+            )
+        if self.array.n is None:
+            self.reduce(_count, operator.add)
+        return int(self.array.n)
+
+    @property
+    def d(self) -> int:
+        return int(self.array.d)
+
+    def __repr__(self) -> str:
+        n = "unknown number of rows" if self.array.n is None else self.array.n
+        return f"{type(self).__name__}({self.name}: {n} x {self.d})"
 
     def read(self, where: slice) -> Cells:
         """Rows of a slice in their own type."""
         check()
         start, stop, _ = where.indices(self.n)
-        self.tally.reads.append(stop - start)
+        self._expect_repeatable()
+        self.tally.rows += stop - start
         return np.asarray(self.array.read(start, stop))
 
     def piece(self, where: slice) -> Samples:
-        return self.checked(self.read(where), where.start)
+        return self._checked(self.read(where), where.start)
 
-    def checked(self, rows: Cells, start: int) -> Samples:
+    def _checked(self, rows: Cells, start: int) -> Samples:
         """Rows that were read as samples in memory; `start` is the number of the first."""
         piece = Samples(
             rows,
@@ -89,53 +117,124 @@ class StoredSamples(Samples):
         )
         if check_finite(piece, self.allow_nan, start):
             piece = replace(piece, has_nan=True)
-        self.tally.largest.append(largest_of_piece(piece))
+        self.tally.largest = max(self.tally.largest, largest_of_piece(piece))
         return piece
 
     def taken(self, allow_nan: bool) -> StoredSamples:
         return self if self.allow_nan == allow_nan else replace(self, allow_nan=allow_nan)
 
+    def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
+        """Pieces in one pass over the rows, side by side with a pass over other stored samples."""
+        most = rows or piece_rows(self.d)
+        views = [other if isinstance(other, StoredSamples) else None for other in beside]
+        portions = [view and Portions(view.array.blocks()) for view in views]
+        own, start = Portions(self.array.blocks()), 0
+        while len(block := own.take(most)):
+            check()
+            where = slice(start, start + len(block))
+            taken = [None if each is None else each.take(len(block)) for each in portions]
+            found = [
+                _length(other) if new is None else start + len(new)
+                for other, new in zip(beside, taken, strict=True)
+            ]
+            self._check_rows(f"at least {where.stop}", all(n >= where.stop for n in found), found)
+            self.tally.rows += len(block)
+            others = [
+                cut(other, where) if view is None else view._counted(new, start)
+                for other, view, new in zip(beside, views, taken, strict=True)
+            ]
+            yield self._checked(block, start), *others
+            start = where.stop
+        found = [
+            _length(other) if each is None else start + len(each.take(1))
+            for other, each in zip(beside, portions, strict=True)
+        ]
+        self._check_rows(str(start), all(n == start for n in found), found)
+        for samples in (self, *filter(None, views)):
+            samples.array.finish(start)
+
+    def _counted(self, rows: Cells, start: int) -> Samples:
+        self.tally.rows += len(rows)
+        return self._checked(rows, start)
+
+    def _check_rows(self, have: str, fits: bool, found: list[int]) -> None:
+        if not fits:
+            raise DataError(
+                f"{self.name} has {have} rows, what stands beside them "
+                f"{' and '.join(map(str, found))}: expected as many"
+            )
+
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
+        if any(isinstance(other, MadeSamples) for other in beside):
+            return of_made(self, None, term, merge, *beside)
         total = super().reduce(term, merge, *beside)
-        self.check_range()
+        for samples in (self, *beside):
+            if isinstance(samples, StoredSamples):
+                samples.check_range()
         return total
+
+    def in_turn(
+        self, rows: int, order: np.random.Generator, *beside: Beside
+    ) -> Iterator[tuple[Given, ...]]:
+        """In their own order, in one pass, where a piece cannot be read without those before."""
+        if self.array.seekable:
+            return super().in_turn(rows, order, *beside)
+        self._expect_repeatable()
+        return self.walk(*beside, rows=rows)
 
     def check_range(self) -> None:
         """Refuse numbers, of those read so far, whose squares cannot be summed."""
-        check_largest(max(self.tally.largest, default=0.0), self.name)
+        check_largest(self.tally.largest, self.name)
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Array]]:
+        portions, start = Portions(self.array.blocks()), 0
+        while len(block := portions.take(rows or self.block_rows)):
+            check()
+            self.tally.rows += len(block)
+            where = slice(start, start + len(block))
+            yield where, np.ascontiguousarray(block, dtype=np.float64)
+            start = where.stop
 
     def rows(self, where: slice) -> Array:
         return np.ascontiguousarray(self.read(where), dtype=np.float64)
 
     def take(self, rows: npt.ArrayLike) -> Samples:
+        """Some rows, in one pass.
+
+        Raises
+        ------
+        DataError
+            The rows cannot be read again.
+        """
+        self._expect_repeatable()
         wanted = np.arange(self.n)[np.asarray(rows)]
         order = np.argsort(wanted, kind="stable")
-        picked = np.empty((len(wanted), self.d), self.array.dtype)
-        for where in self.pieces():
-            first, last = np.searchsorted(wanted[order], [where.start, where.stop])
-            if last > first:
-                here = order[first:last]
-                picked[here] = self.read(where)[wanted[here] - where.start]
-        taken = Samples(picked, self.feature_names, self.name, marks=self.marked(wanted))
-        return replace(taken, has_nan=check_finite(taken, self.allow_nan))
+        parts, start = [np.empty((0, self.d))], 0
+        for block in self.array.blocks():
+            stop = start + len(block)
+            first, last = np.searchsorted(wanted[order], [start, stop])
+            parts.append(block[wanted[order[first:last]] - start])
+            start = stop
+            if last == len(wanted):
+                break
+        self.tally.rows += start
+        ordered = np.concatenate(parts)
+        picked = np.empty_like(ordered)
+        picked[order] = ordered
+        return replace(self._checked(picked, 0), marks=self.marked(wanted))
+
+    def _expect_repeatable(self) -> None:
+        if not self.repeatable:
+            raise DataError(
+                f"{self.name} is a stream of blocks, and this method needs rows in another order: "
+                "pass a list of arrays, or the path of a file"
+            )
 
     def centred_times(self, V: Array, mean: Array) -> Array:
-        V = np.asarray(V, dtype=np.float64)
-        product = np.empty((self.n, *V.shape[1:]))
-        self.reduce(partial(_put_product, V=V, mean=mean), _neither, product)
-        return product
+        return np.concatenate(self.reduce(partial(_product, V=V, mean=mean), list.__add__))
 
     def dense(self) -> Array:
         return self.in_memory().dense()
-
-    def afford(self, rows: int) -> None:
-        """Refuse to read so many rows at once, unless there is memory for what is made of them."""
-        afford(
-            _COPIES * 8.0 * rows * self.d,
-            f"{self.name} ({rows} x {self.d}) and what is made of it by this method, which needs "
-            "all of its rows at once,",
-            "give fewer rows or columns, or a method of sums over rows",
-        )
 
     def in_memory(self) -> Samples:
         """All rows, read and checked.
@@ -145,9 +244,58 @@ class StoredSamples(Samples):
         DataError
             As float64, and what is made of them, they would take more memory than there is.
         """
-        self.afford(self.n)
+        if self.array.n is not None:
+            self._check_memory(self.n)
+        parts = self.reduce(_rows, self._kept)
         self.tally.whole = True
-        return self.piece(slice(0, self.n))
+        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        samples = Samples(rows, self.feature_names, self.name, marks=self.marks)
+        has_nan = self.allow_nan and check_finite(samples, True)
+        return replace(samples, has_nan=has_nan, accelerator=self.accelerator)
+
+    def _kept(self, earlier: list[Cells], later: list[Cells]) -> list[Cells]:
+        """Rows that are kept, as long as there is memory for them."""
+        earlier += later
+        self._check_memory(sum(map(len, earlier)))
+        return earlier
+
+    def _check_memory(self, rows: int) -> None:
+        check_memory(
+            _COPIES * 8.0 * rows * self.d,
+            f"{self.name} ({rows} x {self.d}) and what is made of it by this method, which needs "
+            "all of its rows at once,",
+            "give fewer rows or columns, or a method of sums over rows",
+        )
+
+    def each(
+        self,
+        change: Callable[[Cells], Cells],
+        names: tuple[str, ...] | None = None,
+        d: int | None = None,
+    ) -> StoredSamples:
+        """The same rows, every block changed; the columns, unless they are given, as they were."""
+        names = self.feature_names if d is None else names
+        return replace(
+            self,
+            array=Changed(self.array, change, names, self.d if d is None else d),
+            feature_names=names,
+            tally=Tally(),
+        )
+
+
+def side_by_side(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
+    """Views of the same rows, to be read in one pass where others than the first are stored."""
+    first, *others = views
+    if first.stored or first.is_sparse or not any(view.stored for view in others):
+        return views
+    source = InMemory(first.array, first.feature_names, first.name)
+    return StoredSamples(source, first.feature_names, first.name, marks=first.marks), *others
+
+
+def expect(samples: Samples, y: object) -> None:
+    """Tell a stream how many rows there are, because there are as many labels."""
+    if isinstance(samples, StoredSamples) and not samples.n_known and y is not None:
+        samples.array.n = len(as_array(y))
 
 
 def is_dask(X: object) -> bool:
@@ -165,15 +313,78 @@ def brought(y: object) -> Given:
     """Labels or a response, brought from the workers if they are Dask's."""
     if not is_dask(y):
         return y
-    from ldr.objectives.data.sources.dask_rows import gathered
+    from ldr.objectives.data.dask_rows import computed
 
-    return gathered(y)
-
-
-def _put_product(piece: Samples, out: Array, V: Array, mean: Array) -> None:
-    """Write the projected rows where they belong."""
-    out[:] = piece.centred_times(V, mean)
+    return np.asarray(computed(y))
 
 
-def _neither(earlier: None, later: None) -> None:
-    """The merge of terms that are nothing."""
+def _length(other: Samples | Cells) -> int:
+    return other.n if isinstance(other, Samples) else len(other)
+
+
+def _product(piece: Samples, V: Array, mean: Array) -> list[Array]:
+    return [piece.centred_times(V, mean)]
+
+
+def _rows(piece: Samples) -> list[Cells]:
+    return [piece.array]
+
+
+def _count(piece: Samples) -> int:
+    return piece.n
+
+
+# The total of each term, by the term and its merge.
+Totals = dict[bytes, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class AccumulatedSamples(Samples):
+    """A block of rows, whose sums are those of all blocks so far.
+
+    An objective that knows its data by sums alone cannot tell them from samples of all rows. Their
+    number is taken from the sums; `n` is that of this block, as is the length of its labels.
+
+    Attributes
+    ----------
+    before : dict
+        Totals of the blocks before; empty for the first. Not changed.
+    totals : dict
+        With this block: what was asked for by now.
+    """
+
+    repeatable = False
+    n_known = False
+
+    block: Samples = field(kw_only=True)
+    before: Totals = field(kw_only=True)
+    totals: Totals = field(default_factory=dict, kw_only=True)
+
+    @classmethod
+    def of(cls, block: Samples, before: Totals) -> AccumulatedSamples:
+        return cls(
+            block.array,
+            block.feature_names,
+            block.name,
+            marks=block.marks,
+            block=block,
+            before=before,
+        )
+
+    def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
+        """The sum over all blocks so far."""
+        blocks = (
+            other.block if isinstance(other, AccumulatedSamples) else other for other in beside
+        )
+        block = replace(self.block, accelerator=self.accelerator, marks=self.marks)
+        total = block.reduce(term, merge, *blocks)
+        key = pickle.dumps((term, merge))
+        if self.before:
+            if key not in self.before:
+                raise ArgumentError(
+                    "this objective needs all rows at once: its sums over a block depend on the "
+                    "blocks before"
+                )
+            total = merge(deepcopy(self.before[key]), total)
+        self.totals[key] = total
+        return total

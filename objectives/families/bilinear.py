@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 
@@ -14,8 +15,7 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.change import Change
 from ldr.objectives.families.pencil import SumOfSquares, added_to
 from ldr.objectives.families.two_block import pair_correlations
-from ldr.objectives.families.unwhitened import Unwhitened
-from ldr.objectives.families.whitened import Whitened, whiten
+from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.families.wide_pairs import leading_pairs
 from ldr.objectives.prediction import PairedViews
@@ -24,11 +24,10 @@ from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, noted
-from ldr.solvers.limits import SINGULAR_COST, decomposing
+from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import top_singular
 from ldr.solvers.manifolds import Array, Product, Stiefel
-from ldr.solvers.problem import Point, once
-from ldr.solvers.records import dataclass, field
+from ldr.solvers.problem import Point
 
 
 class CoupledPoint(Point):
@@ -37,11 +36,11 @@ class CoupledPoint(Point):
     def __init__(self, M: Array, r: int, times: Callable[[Array], Array]) -> None:
         self.M, self._r, self._times = M, r, times
 
-    @once
+    @cached_property
     def value(self) -> float:
         return 0.5 * float(np.vdot(self.M, self.gradient))
 
-    @once
+    @cached_property
     def gradient(self) -> Array:
         return self.hessian_vector(self.M)
 
@@ -98,7 +97,7 @@ class Bilinear(BoundObjective):
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
-        with decomposing(min(self.K.shape), SINGULAR_COST):
+        with decomposing(min(self.K.shape)):
             U, values, Vt = top_singular(self.K, self.r)
         return U[:, : self.r], values, Vt[: self.r].T
 

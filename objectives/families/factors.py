@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -17,10 +18,9 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.objectives.statistics.covariance import DenseCovariance, Variation
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.symmetric import scaled_factor
+from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
-from ldr.solvers.records import dataclass, field
 
 # Traces that are a difference and below this share of its terms are sums of squares instead.
 _CANCELLED = 1e-3

@@ -1,265 +1,340 @@
-"""Proven upper bounds of the correlation of two projected views, for orthogonal cca.
+"""The least dual bound of coupled views: what no projection of them exceeds.
 
-Suppose that
+Where blkdiag(Q_1, ..., Q_K) >= A, a symmetric matrix of blocks, all orthonormal M_1, ..., M_K have
 
-    Qa = ta Caa + Wa Wa' + mua I   with   |Wa|^2 + r mua <= 0,
+    tr(N'AN)/2 <= sum_i tr(Ni'Qi Ni)/2 <= sum_i TR_r(Qi, Ci)/2,   Ni = Mi / sqrt(tr(Mi'Ci Mi)),
 
-Qb likewise, and [[Qa, -Cab], [-Cab', Qb]] >= 0. Then for all orthonormal Ma and Mb
+TR_r the largest trace ratio. The right side is convex in the Q, and its minimum is that of a
+semidefinite program. Of one view the least Q is known when those of the others are,
+A_KK + A_Ko (blkdiag(Q_o) - A_oo)^{-1} A_oK, which leaves no constraint. The ratios are smoothed,
+and the smooth function is minimised by Newton's method with truncated conjugate gradients, at
+lower and lower temperatures.
 
-    tr(Ma'CabMb)^2 <= tr(Ma'QaMa) tr(Mb'QbMb) <= ta tr(Ma'CaaMa) tb tr(Mb'CbbMb),
-
-because tr(Ma'Wa Wa'Ma) <= |Wa|^2: no value exceeds sqrt(ta tb). One Cholesky decomposition proves
-it, with a margin for its rounding. The candidates Qa, Qb come from the multipliers at a stationary
-point, which make the bound tight where their block matrix is semidefinite, from the canonical
-correlations, or from minimising the bound.
+The candidates come from the multipliers at a stationary point, which make the bound tight where
+their block matrix is semidefinite, and from minimising it. What rounding leaves below zero there is
+added to them in units of the columns, and the trace ratios are bounded with their own rounding.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, solve_triangular
 
-from ldr.objectives.certificate import PROVED_GLOBAL
-from ldr.objectives.families.least_bound import Effort, LeastBound, Multiplier, largest_ratio
-from ldr.solvers.limits import decomposing
-from ldr.solvers.linalg.eigen import top_eigenvectors
-from ldr.solvers.linalg.lengths import power_of_two
-from ldr.solvers.linalg.products import accurate_product, product_error
-from ldr.solvers.manifolds import Array, polar_factor
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.problem import BoundObjective
+from ldr.solvers.deadline import decomposing
+from ldr.solvers.linalg.bounds import largest_sum_bound
+from ldr.solvers.linalg.eigen import length, rank_tolerance, top_eigenvectors
+from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.records import dataclass
-
-_UNIT = 0.5 * float(np.finfo(float).eps)  # unit roundoff
-
-
-@dataclass(frozen=True)
-class Dual:
-    """Qa and Qb, and Ma and Mb near which they attain their largest trace ratios."""
-
-    Qa: Array
-    Qb: Array
-    Ma: Array
-    Mb: Array
-
-    @property
-    def multipliers(self) -> tuple[Multiplier, Multiplier]:
-        return Multiplier(self.Qa, self.Ma), Multiplier(self.Qb, self.Mb)
-
-
-@dataclass(frozen=True)
-class JointBound:
-    """Bounds of tr(Ma'CabMb) / sqrt(tr(Ma'CaaMa) tr(Mb'CbbMb)) over orthonormal Ma and Mb."""
-
-    Caa: Array
-    Cab: Array
-    Cbb: Array
-
-    def multipliers(self, Ma: Array, Mb: Array) -> Dual:
-        """Qa = Ma (La - a I) Ma' + a I + (N/Da) Caa with La = sym(Ma'(CabMb - (N/Da) CaaMa)).
-
-        N = tr(Ma'CabMb), Da = tr(Ma'CaaMa), a the least eigenvalue of La. Ma and Mb are aligned
-        first, so that Ma'CabMb is symmetric positive semidefinite.
-        """
-        Mb = Mb @ polar_factor(Mb.T @ (self.Cab.T @ Ma))
-        N = float(np.vdot(Ma, self.Cab @ Mb))
-        Qa = _multiplier(Ma, self.Cab @ Mb, self.Caa, N)
-        Qb = _multiplier(Mb, self.Cab.T @ Ma, self.Cbb, N)
-        return self._shifted(Dual(Qa, Qb, Ma, Mb))
-
-    def _shifted(self, dual: Dual) -> Dual:
-        """Qa and Qb with as much of the identity added as makes the block matrix semidefinite."""
-        spectrum = scipy.linalg.eigvalsh(self._block(dual.Qa, dual.Qb), check_finite=False)
-        rounding = 4 * len(spectrum) * _UNIT * float(np.abs(spectrum).max())
-        shift = max(0.0, rounding - float(spectrum[0]))
-        Qa, Qb = (Q + shift * np.eye(len(Q)) for Q in (dual.Qa, dual.Qb))
-        return Dual(Qa, Qb, dual.Ma, dual.Mb)
-
-    def _block(self, Qa: Array, Qb: Array) -> Array:
-        return np.block([[Qa, -self.Cab], [-self.Cab.T, Qb]])
-
-    def value(self, dual: Dual) -> float:
-        """sqrt(TR(Qa, Caa) TR(Qb, Cbb)) with the largest trace ratios TR, as computed."""
-        ta, _ = largest_ratio(dual.Qa, self.Caa, dual.Ma)
-        tb, _ = largest_ratio(dual.Qb, self.Cbb, dual.Mb)
-        return math.sqrt(ta) * math.sqrt(tb)
-
-    def proven(self, dual: Dual) -> float:
-        """The bound that one Cholesky decomposition proves; infinite where none does."""
-        null = np.concatenate([dual.Ma, dual.Mb])
-        ratios = proven_ratios(dual.multipliers, (self.Caa, self.Cbb), self._coupling, null)
-        if not all(0 < t < math.inf for t in ratios):
-            return math.inf
-        return math.prod(map(math.sqrt, ratios)) * (1 + 8 * _UNIT)
-
-    @cached_property
-    def _coupling(self) -> Array:
-        da, db = self.Cab.shape
-        return np.block([[np.zeros((da, da)), self.Cab], [self.Cab.T, np.zeros((db, db))]])
-
-    def minimised(self, dual: Dual, value: float, excess: float, products: int) -> Dual:
-        """Near the least bound: see `LeastBound.minimised`."""
-        ta, _ = largest_ratio(dual.Qa, self.Caa, dual.Ma)
-        tb, _ = largest_ratio(dual.Qb, self.Cbb, dual.Mb)
-        if not (ta > 0 and tb > 0):  # a view in which nothing varies
-            return dual
-        # The product of the ratios is the bound: their mean is least where they are equal.
-        balance = math.sqrt(tb / ta)
-        start = Multiplier(balance * dual.Qa, dual.Ma), Multiplier(dual.Qb / balance, dual.Mb)
-        search = LeastBound(self._coupling, (self.Caa, self.Cbb), dual.Ma.shape[1])
-        found_a, found_b = search.minimised(start, value, excess, products)
-        return Dual(found_a.Q, found_b.Q, found_a.M, found_b.M)
-
-
-def _multiplier(M: Array, cross: Array, C: Array, N: float) -> Array:
-    CM = C @ M
-    ratio = N / float(np.vdot(M, CM))
-    L = M.T @ (cross - ratio * CM)
-    L = 0.5 * (L + L.T)
-    smallest = float(np.linalg.eigvalsh(L)[0])
-    Q = M @ (L - smallest * np.eye(len(L))) @ M.T + ratio * C
-    Q[np.diag_indices_from(Q)] += smallest
-    return 0.5 * (Q + Q.T)
-
-
-def proven_ratios(
-    found: Sequence[Multiplier], C: Sequence[Array], coupling: Array, null: Array
-) -> list[float]:
-    """The largest trace ratios TR_r(Qi, Ci), enlarged so far that a Cholesky decomposition proves
-    tr(N'AN) <= sum_i t_i of the coupling A, Ni = Mi / sqrt(tr(Mi'Ci Mi)); infinite where none does.
-
-    Where the bound is tight, blkdiag(Q) - A annihilates the r columns of `null`.
-    """
-    pairs = list(zip(found, C, strict=True))
-    ratios = [largest_ratio(one.Q, own, one.M)[0] for one, own in pairs]
-    size, r = max(map(abs, ratios)), null.shape[1]
-    if not 0 < size < math.inf:
-        return [math.inf] * len(ratios)
-    null = null * (math.sqrt(r) / float(np.linalg.norm(null)))
-    for enlargement in _enlargements(len(coupling)):
-        larger = [t + enlargement * size for t in ratios]
-        above = [
-            _Dominating.of(one.Q, own, t, r) for (one, own), t in zip(pairs, larger, strict=True)
-        ]
-        S = block_diag(*(Q.matrix for Q in above)) - coupling
-        terms = block_diag(*(Q.terms for Q in above))
-        ends = np.cumsum([len(own) for own in C])[:-1]
-        rows = zip(above, np.split(null, ends), strict=True)
-        R = np.concatenate([Q.times(V) for Q, V in rows]) - accurate_product(coupling, null)
-        if _proven_beside(S, terms + np.abs(coupling), null, R):
-            return larger
-        if _proven_semidefinite(S, float(np.trace(terms)), r):
-            return larger
-    return [math.inf] * len(ratios)
-
-
-def _enlargements(order: int) -> Iterator[float]:
-    size = 4 * order * _UNIT
-    while size < 1.0:
-        yield size
-        size *= 4
-
-
-@dataclass(frozen=True)
-class _Dominating:
-    """tC + WW' + mu I, with |W|^2 + r mu <= 0."""
-
-    t: float
-    C: Array
-    W: Array
-    mu: float
-
-    @classmethod
-    def of(cls, Q: Array, C: Array, t: float, r: int) -> _Dominating:
-        """Above Q.
-
-        WW' is what the top eigenvalues of Q - tC exceed the r-th by; where their sum is negative,
-        the inequality leaves room for a larger mu.
-        """
-        theta, V = top_eigenvectors(Q - t * C, r)
-        W = V * np.sqrt(np.maximum(theta - theta[-1], 0.0))
-        square = float(np.vdot(W, W))
-        return cls(t, C, W, -square * (1 + 2 * (W.size + 2) * _UNIT) / r)
-
-    @property
-    def matrix(self) -> Array:
-        return self._sum(self.t * self.C, self.W, self.mu)
-
-    @property
-    def terms(self) -> Array:
-        """The sizes of the terms of each entry."""
-        return self._sum(np.abs(self.t * self.C), np.abs(self.W), abs(self.mu))
-
-    @staticmethod
-    def _sum(tC: Array, W: Array, mu: float) -> Array:
-        found = tC + W @ W.T
-        found[np.diag_indices_from(found)] += mu
-        return found
-
-    def times(self, V: Array) -> Array:
-        """The product with V, accurate."""
-        WV = accurate_product(self.W.T, V)
-        return self.t * accurate_product(self.C, V) + accurate_product(self.W, WV) + self.mu * V
-
-
-def _proven_semidefinite(S: Array, size: float, r: int) -> bool:
-    """Whether a Cholesky decomposition proves that the matrix which S was rounded from is >= 0.
-
-    If that of S - cI runs to its end, the least eigenvalue of S - cI is above -g/(1 - g) tr(S - cI)
-    with g = (n + 2) u (S. M. Rump, Verification of positive definiteness, BIT 46 (2006)). The
-    rounding of the entries of S is at most (r + 6) u times terms of which `size` bounds the norm.
-    """
-    n = len(S)
-    trace = float(np.trace(S))
-    g = (n + 2) * _UNIT
-    margin = 2 * (g * max(trace, 0.0) + (r + 6) * _UNIT * size)
-    shifted = S.copy()
-    shifted[np.diag_indices_from(S)] -= margin
-    try:
-        scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return False
-    return bool(np.isfinite(trace))
-
-
-def _proven_beside(S: Array, terms: Array, V: Array, R: Array) -> bool:
-    """The same of an S of which R = SV, accurate, is nearly zero: rounding needs less room.
-
-    S >= 0 where V'R >= R'R/g and S + s VV' >= gI: split x into Va and a w orthogonal to V, of which
-    x'Sx >= a'V'Ra + 2 a'R'w + g|w|^2. The first is of order r, and in the second there is room for
-    the margin of a decomposition. `terms` are the sizes of those that S is the sum of.
-    """
-    n, r = V.shape
-    unit = power_of_two(terms)  # in which squares are numbers
-    S, terms, R = S / unit, terms / unit, R / unit
-    norm, length = float(np.linalg.norm(R)), float(np.linalg.norm(V))
-    rounding = 8 * _UNIT * float(np.linalg.norm(terms @ np.abs(V)))
-    rounding += 4 * r * product_error(n) * float(np.linalg.norm(terms)) * length
-    least = float(np.linalg.eigvalsh(sym(V.T @ R))[0])
-    least -= 2 * length * (rounding + (n + r) * _UNIT * norm)
-    if not least > 0:
-        return False
-    g, s = 2 * (norm + rounding) ** 2 / least, float(np.trace(S)) / n
-    lifted = S + s * (V @ V.T)
-    lifted[np.diag_indices(n)] -= g
-    return _proven_semidefinite(lifted, float(np.trace(terms)) + s * r + n * g, 2 * r + 2)
-
+from ldr.solvers.trace_ratio import SmoothedRatio
 
 _EPS = float(np.finfo(float).eps)
 # Eigenvalues are good to so many times the order and the rounding of the largest.
 _ROUNDINGS = 2
+# The first temperature, relative to the bound: a share of the gap, and at most this.
+_WARMEST, _SHARE_OF_GAP = 4e-3, 0.5
+_COOLING = 0.25
+_COLDEST = 1e-9
+_STEPS = 30  # of Newton's method at a temperature
+_INNER = 60  # conjugate gradient steps, each a Hessian product
+# Of the largest entry of the preconditioner, in which the least are kept from zero.
+_LEAST_SCALE = 1e-8
+# A decrement this small beside what the smoothing adds ends a temperature.
+_SETTLED = 0.05
+# Of the way to where a multiplier would be singular.
+_INSIDE = 0.9
+_HALVINGS = 12
+_LEAST_DECREASE = 1e-4
+
+
+# How near the bound is brought to the least one: by what share of the gap it may exceed that, and
+# the Hessian products that may be taken. A clock would make the claim depend on how busy the
+# machine is.
+Effort = tuple[float, int]
+_THOROUGH: Effort = (1.05, 10_000)
+
+
+def quick(columns: int) -> Effort:
+    """No more than the solve takes, whose own products are of r columns, not of all."""
+    return 1.1, min(150, max(20, 800_000 // columns**2))
+
+
+@dataclass(frozen=True)
+class DualBounded(BoundObjective):
+    """A problem whose values have a bound of multipliers, that can be brought nearer the least."""
+
+    provable = True
+
+    @property
+    @abstractmethod
+    def order(self) -> int:
+        """Columns of all views."""
+
+    @abstractmethod
+    def certified(self, M: Array, effort: Effort | None) -> Certificate:
+        """What the multipliers at M prove, and with an effort what better ones do."""
+
+    def proof(self, M: Array) -> Certificate | None:
+        if self.rest is not None:  # these coordinates are a part of the columns
+            return None
+        found = self.certified(M, None)
+        return found if found.is_optimal else None
+
+    def certificate(self, M: Array) -> Certificate:
+        return self.certified(M, quick(self.order))
+
+    def thorough_certificate(self, M: Array) -> Certificate:
+        return self.certified(M, _THOROUGH)
+
+
+def dual_certificate(gap: float, none: float) -> Certificate:
+    """Of the gap to a dual bound, up to one that counts as none."""
+    return Certificate.of_gap(
+        gap,
+        none,
+        "the dual bound equals the value",
+        "no value exceeds the dual bound",
+        "the covariances are too close to singular for a bound",
+    )
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """Q of a view, and an M near which it attains its largest trace ratio."""
+
+    Q: Array
+    M: Array
+
+
+class LeastBound:
+    """The search for the multipliers of the least bound.
+
+    Parameters
+    ----------
+    A : symmetric (d, d)
+        What couples the views.
+    C : sequence of symmetric positive definite matrices
+        What the ratios are divided by, of each view.
+    r : int
+    """
+
+    def __init__(self, A: Array, C: Sequence[Array], r: int) -> None:
+        widths = list(map(len, C))
+        self.order = sorted(range(len(C)), key=widths.__getitem__)  # that of the widest is known
+        ends = np.cumsum(widths)
+        kept = np.concatenate([np.arange(ends[i] - widths[i], ends[i]) for i in self.order])
+        A = A[np.ix_(kept, kept)]
+        self.C, self.r = [C[i] for i in self.order], r
+        n = len(A) - max(widths)
+        self.among, self.across, self.own = A[:n, :n], A[:n, n:], A[n:, n:]
+        self.ends = np.cumsum([len(own) for own in self.C[:-1]])
+
+    def minimised(
+        self, start: Sequence[Multiplier], value: float, excess: float, products: int
+    ) -> list[Multiplier]:
+        """Multipliers whose bound is above the value by `excess` times what the least is by.
+
+        Parameters
+        ----------
+        start : sequence of Multiplier
+            Of all views, their Q positive definite.
+        value : float
+            What the bound is of: once it comes down to that, nothing is left to be found.
+        excess : float
+        products : int
+            Hessian products that may be taken; the step that reaches the number is the last.
+        """
+        best = [start[i] for i in self.order]
+        near = [largest_ratio(m.Q, C, m.M)[0] for m, C in zip(best, self.C, strict=True)]
+        least = 0.5 * math.fsum(near)
+        temperature = min(_WARMEST, _SHARE_OF_GAP * (least - value) / least)
+        Q, taken = [m.Q for m in best[:-1]], 0
+        while temperature > _COLDEST and taken < products:
+            try:
+                point = _Smoothed(self, Q, temperature, near)
+            except np.linalg.LinAlgError:  # singular to rounding
+                break
+            decrement = math.inf
+            for _ in range(_STEPS):
+                step, decrement, used = point.newton_step()
+                taken += used
+                moved = point.moved(step, decrement)
+                if moved is None:
+                    break
+                point = moved
+                if decrement <= _SETTLED * point.slack or taken >= products:
+                    break
+            Q, near = point.Q[:-1], [ratio.value for ratio in point.ratios]
+            ratios, found = point.exact()
+            bound = 0.5 * math.fsum(ratios)
+            if bound < least:
+                least, best = bound, found
+            below = point.value - 2.0 * decrement - point.slack
+            if least - value <= max(excess * (below - value), 0.0):
+                break
+            temperature *= _COOLING
+        where = np.argsort(self.order)
+        return [best[i] for i in where]
+
+
+class _Smoothed:
+    """The smoothed bound at Q_1, ..., Q_{K-1}; its derivatives along Pi Si Pi', Qi = Pi Pi'.
+
+    With B = blkdiag(Q_o) - A_oo and Z = P'B^{-1}A_oK the last Q is A_KK + A_Ko B^{-1} A_oK, and
+    changes along S by -Z'SZ. Each Fi is the gradient of a ratio in its Q: the gradient along Si is
+    Pi'Fi Pi - (Z F_K Z')_ii, and dZ = -P'B^{-1}P SZ.
+    """
+
+    def __init__(
+        self, bound: LeastBound, Q: Sequence[Array], temperature: float, near: Sequence[float]
+    ) -> None:
+        self._bound, self._temperature = bound, temperature
+        self._P = [np.linalg.cholesky(Qi) for Qi in Q]
+        P = block_diag(*self._P)
+        L = np.linalg.cholesky(block_diag(*Q) - bound.among)
+        X = solve_triangular(L, P, lower=True, check_finite=False)
+        Y = solve_triangular(L, bound.across, lower=True, check_finite=False)
+        self._inner, self._Z = X.T @ X, X.T @ Y
+        self.Q = [*Q, bound.own + Y.T @ Y]
+        self.ratios = [
+            SmoothedRatio(Qi, C, bound.r, temperature, t)
+            for Qi, C, t in zip(self.Q, bound.C, near, strict=True)
+        ]
+        self.value = 0.5 * math.fsum(ratio.value for ratio in self.ratios)
+        self.slack = 0.5 * math.fsum(ratio.slack for ratio in self.ratios)
+
+    def exact(self) -> tuple[list[float], list[Multiplier]]:
+        """The largest ratios without smoothing."""
+        found = [
+            largest_ratio(Q, C, ratio.top)
+            for Q, C, ratio in zip(self.Q, self._bound.C, self.ratios, strict=True)
+        ]
+        return [t for t, _ in found], [
+            Multiplier(Q, M) for Q, (_, M) in zip(self.Q, found, strict=True)
+        ]
+
+    @cached_property
+    def _parts(self) -> list[tuple[Array, Array]]:
+        """Pi'Fi Pi and (Z F_K Z')_ii."""
+        F = self.ratios[-1].gradient
+        return [
+            (P.T @ ratio.gradient @ P, Z @ F @ Z.T)
+            for P, ratio, Z in zip(self._P, self.ratios[:-1], self._blocks(self._Z), strict=True)
+        ]
+
+    def _blocks(self, rows: Array) -> list[Array]:
+        return np.split(rows, self._bound.ends[:-1])
+
+    def _flat(self, S: Sequence[Array]) -> Array:
+        return np.concatenate([0.5 * Si.ravel() for Si in S])
+
+    def _squares(self, s: Array) -> list[Array]:
+        sizes = [P.size for P in self._P]
+        flat = np.split(s, np.cumsum(sizes)[:-1])
+        return [Si.reshape(P.shape) for Si, P in zip(flat, self._P, strict=True)]
+
+    def _hessian_product(self, s: Array) -> Array:
+        S, Z, last = self._squares(s), self._Z, self.ratios[-1]
+        Zs = self._blocks(Z)
+        SZ = np.concatenate([Si @ Zi for Si, Zi in zip(S, Zs, strict=True)])
+        dF = last.derivative(-sym(Z.T @ SZ))
+        dZ = self._blocks(-self._inner @ SZ)
+        found = []
+        for Si, Zi, dZi, P, ratio in zip(S, Zs, dZ, self._P, self.ratios[:-1], strict=True):
+            across = dZi @ (last.gradient @ Zi.T)
+            own = P.T @ ratio.derivative(P @ Si @ P.T) @ P
+            found.append(sym(own - 2.0 * across - Zi @ dF @ Zi.T))
+        return self._flat(found)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def newton_step(self) -> tuple[list[Array], float, int]:
+        """The step of conjugate gradients, its product with the slope, and the Hessian products."""
+        g = self._flat([own - across for own, across in self._parts])
+        diagonals = [np.diag(own) + np.diag(across) for own, across in self._parts]
+        scale = self._flat([0.5 * (a[:, None] + a) for a in diagonals])
+        scale += _LEAST_SCALE * scale.max()
+        enough = min(0.2, math.sqrt(length(g) / abs(self.value))) * length(g)
+        step, residual, products = np.zeros_like(g), -g, 0
+        z = direction = residual / scale
+        while products < _INNER and length(residual) > enough:
+            curved = self._hessian_product(direction)
+            products += 1
+            curvature, rz = float(direction @ curved), float(residual @ z)
+            if not (0 < curvature < math.inf and rz < math.inf):  # rounding, of a convex function
+                break
+            step = step + (rz / curvature) * direction
+            residual = residual - (rz / curvature) * curved
+            z = residual / scale
+            direction = z + (float(residual @ z) / rz) * direction
+        return self._squares(step), -float(g @ step), products
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def moved(self, step: Sequence[Array], decrement: float) -> _Smoothed | None:
+        """Where the step leads, or a share of it; None where nothing is gained."""
+        if not all(np.isfinite(S).all() for S in step):
+            return None
+        lowest = min(float(np.linalg.eigvalsh(S)[0]) for S in step)
+        share = min(1.0, -_INSIDE / lowest) if lowest < 0 else 1.0
+        near = [ratio.value for ratio in self.ratios]
+        pairs = list(zip(self.Q[:-1], self._P, step, strict=False))
+        for _ in range(_HALVINGS):
+            Q = [sym(Qi + share * (P @ S @ P.T)) for Qi, P, S in pairs]
+            with suppress(np.linalg.LinAlgError):  # too long: no bound
+                found = _Smoothed(self._bound, Q, self._temperature, near)
+                if found.value <= self.value - _LEAST_DECREASE * share * decrement:
+                    return found
+            share *= 0.5
+        return None
+
+
+def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[float, Array]:
+    """max tr(M'QM) / tr(M'CM) over orthonormal M, and its M: Newton's method from a start M."""
+    best, found = -math.inf, M
+    for _ in range(iterations):
+        below = float(np.vdot(M, C @ M))
+        if not below > 0:  # the ratio has no bound
+            return math.inf, M
+        ratio = float(np.vdot(M, Q @ M)) / below
+        if not best < ratio < math.inf:
+            break
+        # the last digits are the proof's business, not the iteration's
+        done = ratio <= best * (1 + 2 * _EPS)
+        best, found = ratio, M
+        if done:
+            break
+        _, M = top_eigenvectors(Q - ratio * C, M.shape[1])
+    return best, found
+
+
+def proven_ratio(Q: Array, C: Array, M: Array) -> float:
+    """What max tr(M'QM) / tr(M'CM) is proved not to exceed, from an M near the best.
+
+    It is below t where the r largest eigenvalues of Q - tC have no positive sum.
+    """
+    ratio, M = largest_ratio(Q, C, M)
+    more = 4 * len(Q) * _EPS * abs(ratio)
+    while 0 < more <= abs(ratio) < math.inf:
+        t = ratio + more
+        K, sizes = Q - t * C, np.abs(Q) + abs(t) * np.abs(C)
+        _, M = top_eigenvectors(K, M.shape[1])
+        if largest_sum_bound(K, M, M, 2, sizes) <= 0:
+            return t
+        more *= 4.0
+    return math.inf
 
 
 @dataclass(frozen=True)
 class MultiBound:
     """Bounds of tr(N'AN)/2, N the blocks Mi/s_i below one another, s_i^2 = tr(Mi'Ci Mi).
-
-    With delta such that S = blkdiag(Qi + delta Ci) - A >= 0, no value exceeds
-    (sum_i TR_r(Qi, Ci) + K delta)/2, TR_r the largest trace ratio.
 
     Parameters
     ----------
@@ -271,26 +346,19 @@ class MultiBound:
     A: Array
     C: list[Array]
 
-    @cached_property
-    def _roots(self) -> list[Array] | None:
-        """Wi with Wi'Ci Wi = I; None where a Ci is singular."""
-        try:
-            return [np.linalg.inv(np.linalg.cholesky(C)).T for C in self.C]
-        except np.linalg.LinAlgError:
-            return None
-
     def of(self, blocks: Sequence[Array], value: float, effort: Effort | None) -> float:
-        """The bound of the multipliers at the Mi, or, where that is not the value and an effort is
-        allowed, of those nearer the least one.
+        """The bound of the multipliers at the Mi, or, where that is not the value, the largest
+        canonical correlation, or with an effort that of multipliers nearer the least bound.
         """
-        found = self.multipliers(blocks)
-        least = self._proven(found)
+        found = self.semidefinite(self.multipliers(blocks))
+        least = self.proven(found)
+        if not PROVED_GLOBAL * abs(value) < least - value:
+            return least
+        least = min(least, self._of_eigenvalues())
         if effort is None or not PROVED_GLOBAL * abs(value) < least - value < math.inf:
             return least
-        start = self._shifted(found, max(self._shift([one.Q for one in found]), 0.0))
-        search = LeastBound(self.A, self.C, blocks[0].shape[1])
-        spectral = 0.5 * len(self.C) * self._shift([np.zeros_like(C) for C in self.C])
-        return min(least, spectral, self._proven(search.minimised(start, value, *effort)))
+        near = LeastBound(self.A, self.C, blocks[0].shape[1]).minimised(found, value, *effort)
+        return min(least, self.proven(self.semidefinite(near)))
 
     def multipliers(self, blocks: Sequence[Array]) -> list[Multiplier]:
         """Qi = f_i Ci + s_i^2 [Mi(Li - ti I)Mi' + ti I], with which the bound is the value where
@@ -301,7 +369,7 @@ class MultiBound:
         """
         own = [C @ M for C, M in zip(self.C, blocks, strict=True)]
         squares = [float(np.vdot(M, CM)) for M, CM in zip(blocks, own, strict=True)]
-        N = self._scaled(blocks)
+        N = np.concatenate([M / math.sqrt(s) for M, s in zip(blocks, squares, strict=True)])
         ends = np.cumsum([len(M) for M in blocks])[:-1]
         found = []
         for M, C, CM, s, across in zip(
@@ -316,33 +384,44 @@ class MultiBound:
             found.append(Multiplier(Q, M))
         return found
 
-    def _shift(self, Q: Sequence[Array], rounding: bool = True) -> float:
-        """delta, with its rounding or as computed; infinite where a Ci is singular."""
-        if self._roots is None:
-            return math.inf
-        W = block_diag(*self._roots)
-        S = sym(W.T @ (block_diag(*Q) - self.A) @ W)
+    def semidefinite(self, found: Sequence[Multiplier]) -> list[Multiplier]:
+        """With as much added to the diagonals as makes blkdiag(Q) - A semidefinite, rounding
+        included: the same share of each column's own entry there.
+        """
+        S = block_diag(*(one.Q for one in found)) - self.A
+        sizes = np.abs(np.diag(S))
+        sizes = np.maximum(sizes, _EPS * sizes.max(initial=1.0))
+        scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two: nothing is rounded
         with decomposing(len(S)):
-            values = np.linalg.eigvalsh(S)
-        slack = _ROUNDINGS * len(S) * _EPS * float(np.abs(values).max())
-        return (slack if rounding else 0.0) - float(values[0])
+            values = np.linalg.eigvalsh(S / scale / scale[:, None])
+        rounding = _ROUNDINGS * len(S) * _EPS * float(np.abs(values).max())
+        missing = max(0.0, rounding - float(values[0]))
+        ends = np.cumsum([len(one.Q) for one in found])[:-1]
+        added = np.split(missing * scale**2, ends)
+        return [
+            Multiplier(one.Q + np.diag(more), one.M) for one, more in zip(found, added, strict=True)
+        ]
 
-    def _proven(self, found: Sequence[Multiplier]) -> float:
-        """Half the sum of the ratios, of the Qi + delta Ci."""
-        delta = self._shift([one.Q for one in found], rounding=False)
-        if delta == math.inf:
-            return delta
-        null = self._scaled([one.M for one in found])
-        return 0.5 * math.fsum(proven_ratios(self._shifted(found, delta), self.C, self.A, null))
-
-    def _scaled(self, blocks: Sequence[Array]) -> Array:
-        """The Mi/s_i below one another."""
-        pairs = zip(blocks, self.C, strict=True)
-        return np.concatenate([M / math.sqrt(float(np.vdot(M, C @ M))) for M, C in pairs])
-
-    def _shifted(self, found: Sequence[Multiplier], delta: float) -> list[Multiplier]:
+    def proven(self, found: Sequence[Multiplier]) -> float:
+        """Half the sum of the largest ratios, of multipliers that are semidefinite."""
         pairs = zip(found, self.C, strict=True)
-        return [Multiplier(one.Q + delta * C, one.M) for one, C in pairs]
+        return 0.5 * math.fsum(proven_ratio(one.Q, C, one.M) for one, C in pairs)
+
+    def _of_eigenvalues(self) -> float:
+        """K/2 times the largest eigenvalue of A in units of the Ci; infinite where one is singular.
+
+        It is that of columns in units of their own size, which cost it no digit.
+        """
+        own = block_diag(*self.C)
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(own), np.finfo(float).tiny))
+        own, A = own * scale * scale[:, None], self.A * scale * scale[:, None]
+        with decomposing(len(own)):
+            smallest = float(np.linalg.eigvalsh(own)[0])
+            if not smallest > rank_tolerance(len(own)):
+                return math.inf
+            largest = float(scipy.linalg.eigh(A, own, eigvals_only=True)[-1])
+        error = rank_tolerance(len(own)) / smallest
+        return 0.5 * len(self.C) * (largest + error * max(1.0, abs(largest)))
 
 
 # Least eigenvalue of K that is divided by, relative to the largest.

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.statistics.products import Between
-from ldr.solvers.linalg.stacked import stacked_eigen, stacked_roots, stacked_trace_ratio
+from ldr.solvers.linalg.eigen import stacked_eigen, stacked_roots, stacked_trace_ratio
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

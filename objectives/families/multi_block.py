@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,22 +16,18 @@ from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import CoupledPoint
-from ldr.objectives.families.joint_bound import MultiBound
-from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
-from ldr.objectives.families.two_block import TwoBlock
-from ldr.objectives.families.unwhitened import add_ridge
+from ldr.objectives.families.joint_bound import DualBounded, Effort, MultiBound, dual_certificate
+from ldr.objectives.families.whitened import add_ridge
 from ldr.objectives.problem import Stated, check_dimension
-from ldr.objectives.starts.directions import random_directions
+from ldr.objectives.starts import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, Range, View
 from ldr.solvers.linalg.bounds import rounding_of_correlations
-from ldr.solvers.linalg.eigen import top_eigenvectors
-from ldr.solvers.linalg.lengths import power_of_two
+from ldr.solvers.linalg.eigen import power_of_two, top_eigenvectors
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point
-from ldr.solvers.records import dataclass, replace
 
 _EPS = float(np.finfo(float).eps)
 # One in four reached the best of digits in three strips.
@@ -259,15 +256,6 @@ class MultiRatio(MultiBlock):
     def baseline(self) -> Array:
         found = self.classical_directions()
         return self.joint_directions() if found is None else found
-
-    def certified(self, M: Array, effort: Effort | None) -> Certificate:
-        """Of two views cca's."""
-        if len(self.widths) > 2:
-            return super().certified(M, effort)
-        a, b = self.slices()
-        blocks = self.C[a, a], self.C[a, b], self.C[b, b]
-        pair = TwoBlock(self.objective, self.views, *blocks, self.r, self.sums, only_constant=False)
-        return pair.certified(M, effort)
 
     def hidden(self, M: Array) -> float:
         point = self.at(M)

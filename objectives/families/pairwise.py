@@ -1,6 +1,11 @@
 """Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM, taken in blocks of rows.
 
 A method writes phi of some rows of D, W = dphi/dD there, and the derivative of W.
+
+Objectives of pairs of rows, where the rows are read piece by piece: sums over batches of rows.
+
+A pair of rows that are far apart in a file cannot be looked at. A piece is cut into batches, each
+of rows spread over the whole piece, and the objective is the sum of its values on the batches.
 """
 
 from __future__ import annotations
@@ -8,35 +13,35 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
 from ldr.objectives.coordinates import Axes, ColumnScaling
+from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_labels
-from ldr.objectives.data.marks import Marks
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
+from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
-from ldr.objectives.problem import Stated
+from ldr.objectives.families.row_sum import InPieces, TermOfPoints
+from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.statistics.sizes import column_lengths, typical_length
-from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.statistics.sums import column_lengths, spread_rows, typical_length, weighted
 from ldr.objectives.view import View
+from ldr.solvers.deadline import check
 from ldr.solvers.descent.lbfgs import LBFGS
-from ldr.solvers.limits import check
+from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
-from ldr.solvers.problem import once
-from ldr.solvers.records import dataclass, replace
+from ldr.solvers.problem import Point, Problem
 
 # A block of half a MiB stays in the cache while it is worked on.
 _BLOCK_NUMBERS = 2**16
-# Up to so many columns a product with more numbers than that takes them one by one.
-_FEW, _LARGE = 3, 10_000
 # Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
 _KEPT = 2**22
 
@@ -54,12 +59,6 @@ class Change:
     def of_squares(self, rows: slice, columns: slice) -> Array:
         """These of dD."""
         return np.asarray(self._left[rows] @ self._right[:, columns])
-
-
-def kept_of_pairs(data: Data, numbers: float) -> float:
-    """`Footprint.pairs` of points that keep so many numbers of each pair for Hessian products."""
-    rows = data.samples
-    return numbers if rows.n_known and rows.n**2 <= _KEPT else 0.0
 
 
 # Adds what some rows give to a Hessian product, halved.
@@ -101,11 +100,11 @@ class PairwisePoint(ProjectedPoint):
     def add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
         """Add L(W)Y of a W that is zero elsewhere, from [Y, 1]."""
         Y, columns = Y1[:, :-1], self.columns(rows)
-        forth, back = _times(W, Y1[columns]), _times(W.T, Y1[rows])
+        forth, back = W @ Y1[columns], W.T @ Y1[rows]
         total[rows] += forth[:, -1:] * Y[rows] - forth[:, :-1]
         total[columns] += back[:, -1:] * Y[columns] - back[:, :-1]
 
-    @once
+    @cached_property
     def _value_and_slope(self) -> tuple[float, Array]:
         value, slope = 0.0, np.zeros(self.Y.shape)
         for rows in self._blocks:
@@ -132,7 +131,7 @@ class PairwisePoint(ProjectedPoint):
     def _products(self) -> Iterable[RowProduct]:
         return self._kept if len(self.Y) ** 2 <= _KEPT else map(self.row_product, self._blocks)
 
-    @once
+    @cached_property
     def _kept(self) -> list[RowProduct]:
         return [self.row_product(rows) for rows in self._blocks]
 
@@ -166,16 +165,6 @@ class WeightedPairsPoint(PairwisePoint):
             )
 
         return add
-
-
-def _times(W: Array, Y: Array) -> Array:
-    """WY; few columns of a large W take half the time one by one."""
-    if Y.shape[1] > _FEW or W.size <= _LARGE:
-        return W @ Y
-    product = np.empty((len(W), Y.shape[1]))
-    for k, y in enumerate(Y.T):
-        product[:, k] = W @ y
-    return product
 
 
 @dataclass(frozen=True)
@@ -347,3 +336,124 @@ class LabelledPairs(Pairwise):
         Y = rows @ M
         squares = float(np.vdot(M, self._scatters.within @ M)) or float(np.vdot(Y, Y))
         return M * math.sqrt(self.weight * r / squares) if squares > 0 else M
+
+
+# An evaluation takes time in proportion to it, for every row.
+BATCH_ROWS = 250
+# Rows in memory from which starts and units are found.
+_SAMPLE_ROWS = 2000
+# Rows in memory that stand for all where an objective is no sum over batches.
+_STANDING_ROWS = 5000
+
+
+class Template(Protocol):
+    """A problem of some rows that can make the same of others."""
+
+    def on(self, rows: Array, *beside: Cells, w: Array | None) -> Problem | None:
+        """The problem of other rows, in the same coordinates; None where they say nothing."""
+
+
+@dataclass(frozen=True)
+class BatchTerm(TermOfPoints):
+    """The sum of an objective over the batches of a piece."""
+
+    template: Template
+
+    def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
+        batches = max(1, round(rows.n / BATCH_ROWS))
+        # Classes may take turns: class by class, each batch has its share of every one.
+        order = np.argsort(beside[0], kind="stable") if beside else np.arange(rows.n)
+        for b in range(batches):
+            batch = order[b::batches]
+            X = np.asarray(rows.array[batch], dtype=np.float64)
+            w = None if rows.weights is None else rows.weights[batch]
+            problem = self.template.on(X, *(other[batch] for other in beside), w=w)
+            if problem is not None:
+                yield problem.at(M)
+
+
+@dataclass(frozen=True)
+class Batches(InPieces):
+    """A sum over batches; its starts are those of a sample of rows.
+
+    Parameters
+    ----------
+    sample : BoundObjective
+        The problem of the sample.
+    """
+
+    sample: BoundObjective = field(kw_only=True)
+
+    @property
+    def exchangeable(self) -> bool:
+        return self.sample.exchangeable
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        return self.sample.axes(M, seen)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        return self.sample.numbers(M, axes, seen)
+
+    def baseline(self) -> Array | None:
+        return self.sample.baseline()
+
+    def starts(self) -> dict[str, Array]:
+        return self.sample.starts()
+
+
+def in_batches(
+    objective: Stated,
+    data: Data,
+    r: int,
+    *,
+    smallest_class: int | None = None,
+    bind: Callable[[Data, int], BoundObjective] | None = None,
+) -> Batches:
+    """The sum over batches, with labels beside the rows where classes are to be that large.
+
+    `bind` makes the problem of a sample, in coordinates of all rows.
+    """
+    samples, labels = data.samples, None
+    beside: tuple[Beside, ...] = ()
+    chosen = spread_rows(samples.n, max(_SAMPLE_ROWS, samples.d))
+    if smallest_class is not None:
+        codes, _ = as_labels(data.y, samples.n, smallest_class=smallest_class)
+        enough = np.bincount(codes[chosen], minlength=codes.max() + 1) >= smallest_class
+        chosen = chosen[enough[codes[chosen]]]
+        beside, labels = (codes,), codes[chosen]
+    sample = (bind or objective.bind)(Data((samples.take(chosen),), labels), r)
+    note = (
+        "the rows are read at every evaluation: the value counts the pairs within batches of "
+        f"{BATCH_ROWS} rows, not all pairs, and the starts are found on {len(chosen)} rows"
+    )
+    (view,) = sample.views
+    without_rows = sample.restated(views=(replace(view, scatter=None),))
+    return Batches(
+        objective,
+        (view.of_all(samples).noting(note),),
+        sample.manifold,
+        samples,
+        BatchTerm(without_rows.emptied()),  # type: ignore[attr-defined]
+        beside=beside,
+        sample=sample,
+        unit=sample.unit,
+    )
+
+
+def on_some_rows(objective: Stated, data: Data, r: int) -> BoundObjective:
+    """The problem of a random sample of rows, which a note mentions."""
+    samples, y = data.samples, data.y
+    chosen = spread_rows(samples.n, _STANDING_ROWS)
+    if y is not None:
+        y = as_array(y)
+        if y.ndim == 0 or len(y) != samples.n:
+            raise DataError(
+                f"y has shape {y.shape}, expected an entry for each of {samples.n} rows"
+            )
+        y = y[chosen]
+    some = Data((samples.take(chosen),), y)
+    objective.check_memory(some)
+    problem = objective.bind(some, r)
+    note = f"{objective.name} was solved on a random sample of {len(chosen)} of {samples.n} rows"
+    (view,) = problem.views
+    return problem.restated(views=(view.of_all(samples).noting(note),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ldr.objectives import statistics
 from ldr.objectives.coordinates import Coordinates
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.samples import Samples
@@ -21,9 +22,8 @@ from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import DataError
-from ldr.solvers.linalg.lengths import length
+from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from ldr.objectives.families.wide import Narrow, WidePencil

@@ -11,13 +11,14 @@ import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import add
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.projected import ProjectedPoint, Started
 from ldr.objectives.problem import check_dimension
@@ -25,7 +26,6 @@ from ldr.objectives.statistics.sums import spread_rows
 from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.records import dataclass, field
 
 # Rows of a sample on which heuristics that are no sums are found.
 SAMPLE_ROWS = 20_000
@@ -352,8 +352,7 @@ class WhitenedColumns:
 
     @classmethod
     def of(cls, samples: Samples, r: int) -> WhitenedColumns:
-        from ldr.objectives.families.unwhitened import Unwhitened
-        from ldr.objectives.families.whitened import whiten_rows
+        from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 
         columns = Compact.of_columns(samples)
         whitened = whiten_rows(samples, Unwhitened.of(columns, "the covariance"))

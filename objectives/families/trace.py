@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -14,15 +15,11 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range, View
-from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
-from ldr.solvers.linalg.eigen import few_of_many, top_eigenvectors
+from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound, top_values
+from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
 from ldr.solvers.linalg.krylov import Ritz, SizedOperator, block_krylov
-from ldr.solvers.linalg.lengths import power_of_two
-from ldr.solvers.linalg.missed import top_values
-from ldr.solvers.linalg.symmetric import scaled_factor, symmetric_product
 from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.problem import Point, Preconditioner, once
-from ldr.solvers.records import dataclass, field
+from ldr.solvers.problem import Point, Preconditioner
 
 # Values up to this size keep their unit; beyond it, squares of gradients would leave the range.
 _IN_RANGE = 2.0**200
@@ -61,20 +58,20 @@ class TracePoint(Point):
     def __init__(self, problem: Trace, M: Array) -> None:
         self.M = M
         self._problem = problem
-        self._AM = symmetric_product(problem.A, M)
+        self._AM = problem.A @ M
 
-    @once
+    @cached_property
     def value(self) -> float:
         problem = self._problem
         value = problem.offset - problem.scale * float(np.vdot(self.M, self._AM))
         return problem.squares(self.M, value) if problem.is_square else value
 
-    @once
+    @cached_property
     def gradient(self) -> Array:
         return (-2.0 * self._problem.scale) * self._AM
 
     def hessian_vector(self, V: Array) -> Array:
-        return (-2.0 * self._problem.scale) * symmetric_product(self._problem.A, V)
+        return (-2.0 * self._problem.scale) * (self._problem.A @ V)
 
 
 @dataclass(frozen=True)
@@ -167,7 +164,7 @@ class Trace(BoundObjective):
         divided by its mean curvature, so that all columns converge alike. None where a column has
         no positive mean curvature yet.
         """
-        S = M.T @ symmetric_product(self.A, M)
+        S = M.T @ (self.A @ M)
         outside = self.A.shape[0] - self.r
         mu = 0.0
         if isinstance(self.A, np.ndarray) and outside:

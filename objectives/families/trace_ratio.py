@@ -3,40 +3,119 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable, diagonal
-from ldr.objectives.families.unwhitened import add_ridge, ridge_amount
+from ldr.objectives.families.whitened import add_ridge, ridge_amount
+from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range
-from ldr.solvers.errors import SingularError
-from ldr.solvers.limits import VALUES_COST, decomposing
+from ldr.solvers.checks import number, whole
+from ldr.solvers.deadline import decomposing
+from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING, trace_ratio_bound
 from ldr.solvers.linalg.eigen import (
     generalised_top_eigenvectors,
     has_full_rank,
+    length,
+    power_of_two,
     rank_tolerance,
     symmetric_eigen,
 )
-from ldr.solvers.linalg.lengths import length, power_of_two
-from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Grassmann, Stiefel
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.problem import Point, Preconditioner, once
-from ldr.solvers.records import dataclass, field, replace
+from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver
-from ldr.solvers.spectral import eigh, generalised_eigh, orthonormal_basis
-from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
+from ldr.solvers.trace_ratio import SelfConsistentField
+
+# Levels whose weights are farther apart are lost beside the others, in the value and its gradient.
+_FARTHEST = 1e8
+
+
+@dataclass(frozen=True)
+class NestedMethod(Objective):
+    """Base of the trace ratios, whose best subspaces of several dimensions are not nested.
+
+    With levels r_1 < ... < r_K = r of weights w_k the value is that of all levels together,
+    sum_k w_k tr(M_k'AM_k) / sum_k w_k tr(M_k'BM_k), M_k the first r_k columns of M. A result's
+    parameters have the ratio at each level, and beside it the optimum of that level alone: the
+    price of nesting.
+
+    Source: Szwagier and Pennec 2025.
+
+    Attributes
+    ----------
+    sibling : str
+        The method of the same matrices that counts every direction alike.
+
+    Parameters
+    ----------
+    nested : bool, sequence of int, or dict of int to float
+        The dimensions that the first columns of M are to serve: True for all from 1 to r; or some,
+        the largest of them r; or a weight for each.
+    """
+
+    sibling: ClassVar[str]
+
+    nested: Any = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "nested", _levels(self.nested))
+        if self.nested:
+            named = "1, ..., r" if self.nested is True else ", ".join(map(str, self.nested))
+            formula = f"{self.formula}, each trace summed over the levels {named}"
+            vars(self).update(domain="St", formula=formula)
+
+    def column_weights(self, r: int) -> Array:
+        """v_j, the sum of the weights of all levels r_k >= j, in units of v_1."""
+        if not self.nested:
+            return np.ones(r)
+        levels = range(1, r + 1) if self.nested is True else self.nested
+        if max(levels) != r:
+            raise ArgumentError(
+                f"nested = {self.nested!r} has the largest level {max(levels)}, expected r = {r}"
+            )
+        steps = np.zeros(r)
+        for level in levels:
+            steps[level - 1] = levels[level] if isinstance(levels, dict) else 1.0
+        sums = np.cumsum(steps[::-1] / steps.max())[::-1]
+        return sums / sums[0]
+
+
+def _levels(nested: Any) -> Any:
+    """True or False; levels in order, as a tuple; or a dict of levels in order and weights."""
+    if isinstance(nested, (bool, np.bool_)):
+        return bool(nested)
+    several = isinstance(nested, (Mapping, Sequence, np.ndarray)) and not isinstance(nested, str)
+    if not several or np.ndim(nested) > 1 or len(nested) == 0:
+        raise ArgumentError(
+            "nested must be True or False, different whole numbers such as (1, 2, 5), or weights "
+            f"of such numbers {{1: 2.0, 5: 1.0}}, got {nested!r}"
+        )
+    levels = sorted(whole("each level of nested", level, 1) for level in nested)
+    if len(set(levels)) < len(levels):
+        raise ArgumentError(f"nested must be different whole numbers, got {nested!r}")
+    if not isinstance(nested, Mapping):
+        return tuple(levels)
+    weights = {k: number("each weight of nested", nested[k], positive=True) for k in levels}
+    if not max(weights.values()) <= _FARTHEST * min(weights.values()):
+        raise ArgumentError(
+            f"the weights of nested must be within a factor of {_FARTHEST:.0e}, got {nested!r}: "
+            "beyond it the least of them counts for nothing"
+        )
+    return weights
+
 
 # Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
 _LEAST_GAP = 1e-12
@@ -54,15 +133,10 @@ class TraceRatioPoint(Point):
     with a k x k matrix. `products` are AM and BM, the `denominator` is b.
     """
 
-    def __init__(
-        self, problem: TraceRatio, M: Array, products: tuple[Array, Array] | None = None
-    ) -> None:
+    def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M
         self._problem = problem
-        self.products = self._AM, self._BM = products or (
-            symmetric_product(problem.A, M),
-            symmetric_product(problem.inside, M),
-        )
+        self.products = self._AM, self._BM = problem.A @ M, problem.inside @ M
         weighted = problem.weighted(M)
         self.denominator = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
@@ -73,22 +147,22 @@ class TraceRatioPoint(Point):
     def value(self) -> float:
         return 0.0 - self._rho  # never -0.0
 
-    @once
+    @cached_property
     def gradient(self) -> Array:
         return self._problem.weighted((-2.0 / self.denominator) * (self._AM - self._rho * self._BM))
 
-    @once
+    @cached_property
     def _BMV(self) -> Array:
         return self._problem.weighted(self._BM)
 
-    @once
+    @cached_property
     def _K(self) -> Array:
         return (-2.0 / self.denominator) * (self._problem.A - self._rho * self._problem.inside)
 
     def hessian_vector(self, V: Array) -> Array:
         drho = -float(np.vdot(self.gradient, V))
         db = 2.0 * float(np.vdot(self._BMV, V))
-        HV = symmetric_product(self._K, V)
+        HV = self._K @ V
         HV += (2.0 * drho / self.denominator) * self._BM
         HV = self._problem.weighted(HV)
         HV -= (db / self.denominator) * self.gradient
@@ -185,7 +259,7 @@ class TraceRatio(BoundObjective):
         tolerance = rank_tolerance(len(self.B)) * (_TURNED if self.restricted else 1.0)
         if has_full_rank(scaled, tolerance):
             return len(self.B)
-        with decomposing(len(scaled), VALUES_COST):
+        with decomposing(len(scaled)):
             spectrum = scipy.linalg.eigh(scaled, eigvals_only=True, check_finite=False)
         return int(np.sum(spectrum > tolerance * spectrum[-1]))
 
@@ -211,9 +285,8 @@ class TraceRatio(BoundObjective):
         """What is not in `inside`, of all of M."""
         return self.outside * float(np.sum(self.weights)) if self.is_part else 0.0
 
-    def at(self, M: Array, products: tuple[Array, Array] | None = None) -> TraceRatioPoint:
-        """The function at M; AM and BM may be known already."""
-        return TraceRatioPoint(self, M, products)
+    def at(self, M: Array) -> TraceRatioPoint:
+        return TraceRatioPoint(self, M)
 
     def hidden(self, M: Array) -> float:
         point, N = self.at(M), np.abs(M) * np.sqrt(self.weights)
@@ -233,7 +306,7 @@ class TraceRatio(BoundObjective):
         least = max(gaps[min(self.r, len(theta) - 1)], _LEAST_GAP * gaps[-1])
         inverse = (Q * (0.5 * point.denominator / np.maximum(gaps, least or 1.0))) @ Q.T
         project = self.manifold.project
-        return lambda N, U: project(N, symmetric_product(inverse, U) / self.weights)
+        return lambda N, U: project(N, inverse @ U / self.weights)
 
     @cached_property
     def _heuristic(self) -> Array:
@@ -241,7 +314,7 @@ class TraceRatio(BoundObjective):
         size = self.A if self.objective.sense == "max" else -self.A
         B = self.B if self.definite else size + self.B
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)
-        return orthonormal_basis(vectors / np.linalg.norm(vectors, axis=0))
+        return np.linalg.qr(vectors / np.linalg.norm(vectors, axis=0))[0]
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """Of nested subspaces the eigenvectors of A - rho B, in what each level adds."""
@@ -261,7 +334,7 @@ class TraceRatio(BoundObjective):
         with np.errstate(divide="ignore", invalid="ignore"):
             found = {"ratio": a / b, "share": b / b.sum(), "numerator": a, "denominator": b}
         try:
-            pairs = generalised_eigh(M.T @ AM, M.T @ BM, vectors=False)[0][::-1]
+            pairs = scipy.linalg.eigh(M.T @ AM, M.T @ BM, eigvals_only=True)[::-1]
         except np.linalg.LinAlgError:  # M'BM is singular
             return found
         return {**found, "generalised_eigenvalue": -self.objective.sign * pairs}
@@ -273,7 +346,7 @@ class TraceRatio(BoundObjective):
         return self._heuristic if self.baseline_exact else None
 
     def specialist(self) -> AnySolver:
-        return trace_ratio_solver(self, self.r)
+        return SelfConsistentField()
 
     def certificate(self, M: Array) -> Certificate:
         """rho* - rho(M), from a t at which f(t) = sum_j v_j lambda_j(A - tB) <= 0 is proved.
@@ -331,7 +404,7 @@ class TraceRatio(BoundObjective):
             return []
         AM, BM = self.at(M).products
         least = _LEAST_SHARE / self.r
-        shares, Q = eigh(sym(M.T @ BM) / float(np.vdot(M, BM)))
+        shares, Q = np.linalg.eigh(sym(M.T @ BM) / float(np.vdot(M, BM)))
         if not (empty := int(np.sum(shares < least))):
             return []
         whitened = Q / np.sqrt(np.maximum(shares, np.finfo(float).eps))

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import scipy
 
-from ldr.objectives.certificate import Certificate
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.families.joint_bound import JointBound, joint_inverse
-from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
-from ldr.objectives.families.unwhitened import add_ridge, ridge_amount
+from ldr.objectives.families.joint_bound import (
+    DualBounded,
+    Effort,
+    MultiBound,
+    dual_certificate,
+    joint_inverse,
+)
+from ldr.objectives.families.whitened import add_ridge, ridge_amount
 from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import Rest, Stated, check_dimension
-from ldr.objectives.starts.directions import random_directions
+from ldr.objectives.starts import random_directions
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
@@ -24,15 +30,9 @@ from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import rounding_of_correlations
 from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors, unit_diagonal
-from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
-from ldr.solvers.manifolds.orthonormal import qr_factor
-from ldr.solvers.problem import Point, Preconditioner, once
-from ldr.solvers.records import dataclass, field, replace
-from ldr.solvers.spectral import thin_svd
-
-# A gap of correlations below this is none.
-_GLOBAL = 1e-10
+from ldr.solvers.manifolds.orthonormal import qr_factor, thin_svd
+from ldr.solvers.problem import Point, Preconditioner
 
 # Two coordinates of a view with this correlation say nearly the same.
 _ALIKE = 0.95
@@ -53,7 +53,7 @@ class TwoBlockPoint(Point):
         da = problem.da
         Ma, Mb = stacked[:da], stacked[da:]
         Caa, Cbb = problem.inside
-        own = symmetric_product(Caa, Ma), symmetric_product(Cbb, Mb)
+        own = Caa @ Ma, Cbb @ Mb
         self._own = np.concatenate(own)
         G = np.concatenate([problem.Cab @ Mb, problem.Cab.T @ Ma])
         out_a, out_b = problem.left_out
@@ -82,7 +82,7 @@ class TwoBlockPoint(Point):
     def gradient(self) -> Array:
         return self._stacked_gradient.reshape(-1)
 
-    @once
+    @cached_property
     def stacked_matrix(self) -> Array:
         """K, which the Hessian product multiplies by."""
         Cab, s, rho = self._problem.Cab, self.scale, self._rho
@@ -98,7 +98,7 @@ class TwoBlockPoint(Point):
         dbeta = 2.0 * float(np.vdot(self._own[da:], V[da:])) / self._beta
         ds, half = 0.5 * (dalpha + dbeta), 0.5 * self._rho * (dbeta - dalpha)
         drho = -float(np.vdot(self._stacked_gradient, V))
-        HV = symmetric_product(self.stacked_matrix, V)
+        HV = self.stacked_matrix @ V
         HV -= ds * self._stacked_gradient
         HV[:da] += ((drho + half) / self._alpha) * self._own[:da]
         HV[da:] += ((drho - half) / self._beta) * self._own[da:]
@@ -255,7 +255,7 @@ class TwoBlock(DualBounded):
         """
         found = self._within(M, effort)
         largest = float(self._canonical[2][0])
-        reached = largest + self.at(M).value <= _GLOBAL
+        reached = largest + self.at(M).value <= PROVED_GLOBAL
         if self.span is None or (self.only_constant and reached):
             return found
         return found.restricted_to(self.span)
@@ -278,46 +278,12 @@ class TwoBlock(DualBounded):
 
     def _within(self, M: Array, effort: Effort | None) -> Certificate:
         """What is proved of all M in these coordinates."""
-        Ma, Mb = self.blocks(M)
-        rho, rounding = self._value_and_rounding(M)
-        bounds = JointBound(self.Caa, self.Cab, self.Cbb)
-        dual = bounds.multipliers(Ma, Mb)
-        least = bounds.proven(dual)
-        if least - rho > _GLOBAL:
-            least = min(least, self._largest_correlation())
-        if least - rho > _GLOBAL and effort is not None:
-            minimised = bounds.minimised(dual, rho + 0.5 * _GLOBAL, *effort)
-            least = min(least, bounds.proven(minimised))
-        gap = max(0.0, least - rho) + rounding
-        return dual_certificate(gap, _GLOBAL)
-
-    def _largest_correlation(self) -> float:
-        """The largest canonical correlation, which no M exceeds, with what rounding may add to it.
-
-        It is found of columns of unit variance: their units cost it no digit.
-        """
-        error = 0.0
-        for C in (self.Caa, self.Cbb):
-            scale = 1.0 / np.sqrt(np.diag(C))
-            least = float(scipy.linalg.eigvalsh(C * scale * scale[:, None])[0])
-            error += rank_tolerance(self.order) / least if least > 0 else math.inf
-        return float(self._canonical[2][0]) + error
-
-    def _value_and_rounding(self, M: Array) -> tuple[float, float]:
-        """The value, and by how much rounding of it and of M'M = I may falsify it."""
-        point = self.at(M)
-        Ma, Mb = self.blocks(M)
-        cross, own_a, own_b = (
-            float(np.vdot(np.abs(A), np.abs(C) @ np.abs(B))) / size
-            for A, C, B, size in (
-                (Ma, self.Cab, Mb, point.scale),
-                (Ma, self.Caa, Ma, float(np.vdot(Ma, self.Caa @ Ma))),
-                (Mb, self.Cbb, Mb, float(np.vdot(Mb, self.Cbb @ Mb))),
-            )
-        )
-        rounding = (self.order + M.size) * np.finfo(float).eps * (cross + 0.5 * (own_a + own_b))
-        normal = self.manifold.distance_from(M) * self.r * float(np.linalg.norm(point.gradient))
-        return -point.value, rounding + normal
+        rho, blocks = -self.at(M).value, self.blocks(M)
+        A = np.block([[np.zeros_like(self.Caa), self.Cab], [self.Cab.T, np.zeros_like(self.Cbb)]])
+        bound = MultiBound(A, [self.Caa, self.Cbb]).of(blocks, rho, effort)
+        gap = max(0.0, bound - rho) + 4 * self.order * float(np.finfo(float).eps) * abs(rho)
+        gap += self.hidden(M)
+        return dual_certificate(gap, PROVED_GLOBAL * abs(rho))
 
 
 def pair_correlations(covariances: Array, seen: Sequence[Variation | None]) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 
@@ -22,17 +23,14 @@ from ldr.objectives.families.pencil import (
     check_comparable,
 )
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.unwhitened import Unwhitened
-from ldr.objectives.families.whitened import Whitened, whiten
+from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.problem import Stated, check_dimension
 from ldr.objectives.statistics import ViewMoments, moments, view_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, noted
-from ldr.solvers.linalg.eigen import symmetric_eigen
-from ldr.solvers.linalg.lengths import length
+from ldr.solvers.linalg.eigen import length, symmetric_eigen
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass, field, replace
 
 
 def whitened_trace(

@@ -1,4 +1,6 @@
-"""Sparse rows of very many columns: the few directions that matter are found by products first.
+"""Symmetric matrices that are known by their products, made of others.
+
+Sparse rows of very many columns: the few directions that matter are found by products first.
 
 A method of A against B needs no more of the columns than a subspace that its answer lies in. Block
 Davidson finds one from products with the rows, and the problem is that of the rows in it: small,
@@ -8,38 +10,111 @@ dense and solved as any other. What is claimed of all columns is proved by produ
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.operators import Plus, Product
-from ldr.objectives.statistics.pairs import check_lag, count_pairs, pair_matrix
 from ldr.objectives.statistics.products import Between, CentredRows, Form
 from ldr.objectives.statistics.sums import Codes
+from ldr.objectives.statistics.time import check_lag, count_pairs, pair_matrix
 from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.bounds import pencil_values, ratio_bound
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator
-from ldr.solvers.linalg.missed import pencil_values, ratio_bound
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.records import dataclass, replace
-from ldr.solvers.trace_ratio.by_products import (
+from ldr.solvers.trace_ratio import (
+    Found,
     columns_of,
     conjugate_gradients,
     largest_pairs,
-    largest_ratio,
+    ratio_steps,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Plus:
+    """s S + diag, in columns that are divided by a scale."""
+
+    S: SymmetricOperator
+    factor: float = 1.0
+    diagonal: Array | float = 0.0
+    scale: Array | None = None
+
+    def __matmul__(self, V: Array) -> Array:
+        scale = None if self.scale is None else self.scale[:, None]
+        V = V if scale is None else scale * V
+        found = self.S @ V
+        found *= self.factor
+        found += np.reshape(self.diagonal, (-1, 1)) * V
+        if scale is not None:
+            found *= scale
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """UU'."""
+
+    U: Array
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.U @ (self.U.T @ V)
+
+
+@dataclass(frozen=True, eq=False)
+class Coupled:
+    """[[0, K], [K', 0]]."""
+
+    K: Form
+
+    def __matmul__(self, V: Array) -> Array:
+        ka, found = self.K.shape[0], np.empty_like(V)
+        found[:ka], found[ka:] = self.K @ V[ka:], self.K.T @ V[:ka]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """[[Saa, 0], [0, Sbb]]."""
+
+    ka: int
+    aa: SymmetricOperator
+    bb: SymmetricOperator
+
+    def __matmul__(self, V: Array) -> Array:
+        found = np.empty_like(V)
+        found[: self.ka], found[self.ka :] = self.aa @ V[: self.ka], self.bb @ V[self.ka :]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Less:
+    """One matrix less another."""
+
+    first: SymmetricOperator
+    second: SymmetricOperator
+
+    def __matmul__(self, V: Array) -> Array:
+        found = self.first @ V
+        found -= self.second @ V
+        return found
+
+
+class Identity:
+    """What leaves vectors alone."""
+
+    def __matmul__(self, V: Array) -> Array:
+        return V.copy()
+
 
 # A block has so many columns more than are wanted, which only help the others.
 GUARDS = 4
-# Steps beyond rho at which a bound is tried, as powers of ten of it, and how far from singular.
-_TRIED = np.arange(-14.0, 1.0, 0.25)
-_APART = 1e-3
 # Of what a ridge lets be taken off B, the share that is where M has directions worse than nothing.
 _SHARE = 0.9
-_ROUNDINGS = 64 * float(np.finfo(float).eps)
 # A variance that is nothing, in units of what uncorrelated columns would have.
 _EMPTY = 1e-10
 
@@ -103,20 +178,25 @@ class WidePencil:
         weights : ndarray (r,), optional
             Of the columns of a trace ratio.
         """
-        Y, Z, products, residual = self._pairs(r)
+        Z, products, residual = self._pairs(r)
         if weights is None:
-            return Narrow(self, Z, products, residual, Y, r)
+            return Narrow(self, Z, products, residual, r)
         width = max(r + GUARDS, min(Z.shape[1], 2 * r + GUARDS))
         start = columns_of(min(width, len(self.spread)), Z)
-        found = largest_ratio(self.A, self.B, self.diagonal, self.ridge, start, weights)
+        found = Found.last(ratio_steps(self.A, self.B, start, weights, self._preconditioned))
         if self.ridge == 0:
             check_varies_along(found.V[:, :r], self.B, self.diagonal)
         basis = np.hstack([found.V, Z[:, :r]])
         products += found.products
-        return Narrow(self, basis, products, max(residual, found.residual), Y, r, weights)
+        return Narrow(self, basis, products, max(residual, found.residual), r, weights)
 
-    def _pairs(self, r: int) -> tuple[Array | None, Array, int, float]:
-        """B^{-1}U where A = UU'; generalised eigenvectors; products; and the residual."""
+    def _preconditioned(self, R: Array, rho: Array, theta: Array) -> Array:
+        """R over the diagonal of theta + rho B, a little above zero."""
+        shifts = np.maximum(theta, -_SHARE * np.maximum(rho, 0.0) * self.ridge)
+        return R / (shifts + np.abs(rho) * self.diagonal[:, None])
+
+    def _pairs(self, r: int) -> tuple[Array, int, float]:
+        """Generalised eigenvectors, products and the residual; where A = UU' from B^{-1}U."""
         scale = 1.0 / np.sqrt(self.diagonal)
         B = Plus(self.within, diagonal=self.ridge, scale=scale)
         if self.U is not None:
@@ -124,11 +204,10 @@ class WidePencil:
             Y, products = conjugate_gradients(lambda V: B @ V, U, lambda R: R)
             residual = float(np.linalg.norm(B @ Y - U) / np.linalg.norm(U))
             V = np.linalg.eigh(sym(U.T @ Y))[1]
-            Y = scale[:, None] * Y
-            return Y, Y @ V[:, ::-1], products, residual
+            return scale[:, None] * (Y @ V[:, ::-1]), products, residual
         start = columns_of(min(r + GUARDS, len(scale)), np.empty((len(scale), 0)))
         found = largest_pairs(Plus(self.A, scale=scale), B, start, r)
-        return None, scale[:, None] * found.V, found.products, found.residual
+        return scale[:, None] * found.V, found.products, found.residual
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +220,6 @@ class Narrow:
         Spans it.
     products : int
         Vectors that A and B were applied to.
-    Y : ndarray (k, q) or None
-        B^{-1}U, where A = UU'.
     weights : ndarray (r,), optional
         Of the columns of a trace ratio; without them the answer is generalised eigenvectors.
     """
@@ -151,7 +228,6 @@ class Narrow:
     Z: Array
     products: int
     residual: float
-    Y: Array | None
     r: int
     weights: Array | None = None
 
@@ -169,21 +245,10 @@ class Narrow:
         )
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """Of M (d x r) with the value that was maximised, among all columns."""
-        most = self._most(M, value)
-        if math.isinf(most):
-            return self._by_chance(value)
-        return Certificate.of_gap(
-            _gap(value, most),
-            PROVED_GLOBAL * abs(value),
-            "no M is better in all columns (proved from products)",
-            "products with the rows bound the value in all columns",
-        )
-
-    def _by_chance(self, value: float) -> Certificate:
         """What a random vector tells of as many products again: see `missed`.
 
-        Directions in which nothing varies are told of where they would not raise the value.
+        Of M (d x r) with the value that was maximised, among all columns. Directions in which
+        nothing varies are told of where they would not raise the value.
         """
         pencil, r, Z = self.pencil, self.r, self.Z[:, : self.r + GUARDS]
         first, second = sym(Z.T @ (pencil.A @ Z)), sym(Z.T @ (pencil.B @ Z))
@@ -213,76 +278,6 @@ class Narrow:
             )
         within = "the directions in which something varies" if raised else ""
         return Certificate.of_chance(_gap(value, most), self.residual, within)
-
-    @property
-    def _nested(self) -> bool:
-        return self.weights is not None and bool(self.weights[-1] < self.weights[0])
-
-    def _most(self, M: Array, value: float) -> float:
-        """What no M exceeds; infinite where nothing is proved."""
-        pencil = self.pencil
-        if pencil.U is None or self.Y is None or pencil.ridge == 0 or self._nested:
-            return math.inf
-        values = np.linalg.eigvalsh(self._inverse_form(pencil.U, self.Y, pencil.B @ self.Y))
-        top = values[::-1][: self.r if self.weights is None else 1]
-        most = float(np.sum(top)) + _ROUNDINGS * self.r * float(np.abs(values).sum())
-        if self.weights is None:
-            return most
-        return min(most, self._largest_ratio(pencil.rows.basis.T @ M, pencil.U, value))
-
-    def _inverse_form(self, U: Array, X: Array, HX: Array, least: float | None = None) -> Array:
-        """At least U'H^{-1}U, from X near H^{-1}U: what X leaves over, at most over H's least."""
-        R = U - HX
-        inside = sym(U.T @ X + X.T @ U - X.T @ HX)
-        return inside + R.T @ R / (self.pencil.ridge if least is None else least)
-
-    def _largest_ratio(self, M: Array, U: Array, rho: float) -> float:
-        """t with UU' - tB <= mu I + MNM' and r mu + tr N <= 0, so that no ratio exceeds t.
-
-        H = tB + mu I + MNM' is at least t ridge + mu, and UU' <= H where U'H^{-1}U <= I.
-        """
-        pencil, r = self.pencil, M.shape[1]
-        BM = pencil.B @ M
-        LB, L = sym(M.T @ BM), sym(M.T @ (U @ (U.T @ M) - rho * BM))
-        theta = np.linalg.eigvalsh(L)
-        low = -_SHARE * rho * pencil.ridge  # below it, a direction of no variance is better
-        room = rho * pencil.ridge + theta[0]
-        tight = theta[0] - _APART * min(room, theta[-1] - theta[0] + room)
-        mu = float(tight if theta[0] > low else low)
-
-        def inner(t: float) -> Array:
-            """N but for a multiple of I."""
-            w, Q = np.linalg.eigh(sym(L - (t - rho) * LB))
-            return (Q * np.maximum(w - mu, 0.0)) @ Q.T
-
-        def slack(t: float) -> float:
-            return -mu - float(np.trace(inner(t))) / r
-
-        def applied(t: float, X: Array, BX: Array, MX: Array) -> Array:
-            N = inner(t) + max(slack(t), 0.0) * np.eye(r)
-            return t * BX + mu * X + M @ (N @ MX)
-
-        solved = next(
-            (t for t in rho * (1.0 + np.append(0.0, 10.0**_TRIED)) if slack(t) >= 0), math.inf
-        )
-        if math.isinf(solved):
-            return math.inf
-        D = (solved * pencil.diagonal + mu)[:, None]
-        X = M @ np.linalg.pinv(U.T @ M, rcond=1e-10)
-        more, _ = conjugate_gradients(
-            lambda P: applied(solved, P, pencil.B @ P, M.T @ P),
-            U - applied(solved, X, pencil.B @ X, M.T @ X),
-            preconditioned=lambda R: R / D,
-        )
-        X = X + more
-        BX, MX = pencil.B @ X, M.T @ X
-        for t in rho * (1.0 + 10.0**_TRIED):
-            if slack(t) < 0:
-                continue
-            F = self._inverse_form(U, X, applied(t, X, BX, MX), t * pencil.ridge + mu)
-            if np.linalg.eigvalsh(F)[-1] <= 1.0 - _ROUNDINGS * len(F):
-                return float(t)
-        return math.inf
 
 
 def _gap(value: float, most: float) -> float:

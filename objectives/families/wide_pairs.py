@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeAlias, cast
 
@@ -10,27 +11,28 @@ import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.operators import Apart, Coupled, Identity, Less, Plus
 from ldr.objectives.families.two_block import TwoBlock, TwoBlockPoint, two_block
-from ldr.objectives.families.wide import GUARDS, check_varies_along
+from ldr.objectives.families.wide import (
+    GUARDS,
+    Apart,
+    Coupled,
+    Identity,
+    Less,
+    Plus,
+    check_varies_along,
+)
 from ldr.objectives.prediction import LinearPredictor, Predictor
 from ldr.objectives.problem import Stated
 from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.statistics.shrinkage import JointShrinkage
 from ldr.objectives.view import Compact, noted
+from ldr.solvers.linalg.bounds import largest_of_rest, pencil_values, top_values
 from ldr.solvers.linalg.krylov import SymmetricOperator
-from ldr.solvers.linalg.missed import largest_of_rest, pencil_values, top_values
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.problem import Preconditioner, Problem, once
-from ldr.solvers.records import dataclass
-from ldr.solvers.trace_ratio.by_products import (
-    Found,
-    columns_of,
-    conjugate_gradients,
-    largest_pairs,
-)
+from ldr.solvers.problem import Preconditioner, Problem
+from ldr.solvers.trace_ratio import Found, columns_of, conjugate_gradients, largest_pairs
 from ldr.solvers.trust_region import TrustRegion
 
 # Of a unit vector, what is more than rounding of products.
@@ -194,7 +196,7 @@ class WidePoint(TwoBlockPoint):
         super().__init__(cast(TwoBlock, problem), M)
         self._known = problem.known
 
-    @once
+    @cached_property
     def stacked_matrix(self) -> Less:  # type: ignore[override]
         K, sizes = self._known.K, zip(self._known.own, (self._alpha, self._beta), strict=True)
         own = Apart(K.shape[0], *(Plus(C, self._rho / size) for C, size in sizes))

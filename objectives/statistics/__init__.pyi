@@ -1,6 +1,4 @@
-from .classes import ClassMoments, class_moments
 from .graph import graph_scatter, reconstruction_scatter
-from .pairs import pair_moments, window_moments
 from .row_spaces import (
     DenseRowSpace,
     RowSpace,
@@ -9,9 +7,11 @@ from .row_spaces import (
     row_space,
 )
 from .scatters import (
+    ClassMoments,
     JointMoments,
     Moments,
     ViewMoments,
+    class_moments,
     joint_moments,
     mean,
     moments,
@@ -20,7 +20,7 @@ from .scatters import (
 )
 from .shrinkage import JointShrinkage, Shrinkage, ledoit_wolf, ledoit_wolf_of_views, target
 from .sums import Codes
-from .time import LaggedMoments, difference_scatter, lagged_moments
+from .time import LaggedMoments, difference_scatter, lagged_moments, pair_moments, window_moments
 
 __all__ = [
     "ClassMoments",

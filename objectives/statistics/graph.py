@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.sparse import scaled_rows, shifted_rows
+from ldr.objectives.statistics.products import scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import (
     add_product,
     add_square,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 from scipy.linalg.lapack import dtrcon
 
 from ldr.objectives.data.samples import Array, Samples
+from ldr.objectives.statistics.products import column_means, shifted_rows
 from ldr.objectives.statistics.scatters import mean
-from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import dense, symmetric
-from ldr.solvers.limits import decomposing
-from ldr.solvers.linalg.eigen import graded_qr, rank_tolerance
-from ldr.solvers.records import dataclass, replace
+from ldr.solvers.deadline import decomposing
+from ldr.solvers.linalg.eigen import graded_qr, orthogonal_to, rank_tolerance
 
 # Directions of the rows' span below this share of the largest eigenvalue are lost in a Gram matrix.
 _GRAM_CUT = 1e-10
@@ -252,15 +252,18 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     centre = column_means(X)
     along = np.asarray(X @ centre)
     gram = dense(X @ X.T) - along[:, None] - along + centre @ centre
+    # Centred rows are orthogonal to the vector of ones: it is no direction that they may have.
+    blind = orthogonal_to(np.ones((len(gram), 1)))
     with decomposing(len(gram)):
-        values, vectors = scipy.linalg.eigh(symmetric(gram), check_finite=False)
+        values, vectors = scipy.linalg.eigh(symmetric(blind.T @ gram @ blind), check_finite=False)
+    vectors = blind @ vectors
     kept = values > _GRAM_CUT * max(float(values[-1]), 0.0)
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]
     scores, weights = vectors * lengths, vectors / lengths
     sizes = (values[-1] + len(gram) * (centre @ centre)) / lengths
     space = SparseRowSpace(shift + centre, scores, sizes, Samples(X), centre, weights)
-    return _with_small_directions(space, lost)
+    return _with_small_directions(space, lost) if lost.size else space
 
 
 def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
@@ -280,10 +283,14 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
         varies = np.linalg.norm(units * Z, axis=0) > rounding
         found.append((v[:, varies], Z[:, varies]))
     V, Z = (np.hstack(parts) for parts in zip(*found, strict=True))
+    if not V.size:
+        return space
+    # Q is the rows over their singular values, so products with Q amplify the rounding of Z.
+    lost = n * np.finfo(float).eps * np.linalg.norm(units * Z) * np.linalg.cond(space.weights)
     inside, Z = _split(space, Z)
     space = replace(space, scores=space.scores + V @ inside.T)
     _, shares, turned = np.linalg.svd(units * Z, full_matrices=False)
-    turned = turned[shares > rounding].T
+    turned = turned[shares > max(rounding, lost)].T
     if not turned.size:
         return space
     return WidenedRowSpace.of_rows(space, Z @ turned, V @ turned, lengths)

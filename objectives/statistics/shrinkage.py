@@ -12,6 +12,7 @@ matrices, Journal of Multivariate Analysis 88 (2004).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -20,7 +21,6 @@ from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.scatters import Moments, Spread, spread, view_moments
 from ldr.objectives.statistics.sums import Codes, dense
 from ldr.solvers.errors import ArgumentError, SingularError
-from ldr.solvers.records import dataclass
 
 _EPS = float(np.finfo(float).eps)
 

@@ -1,8 +1,10 @@
-"""The pilot shift, and the three sums that everything is made of."""
+"""Sums over samples about a pilot mean, and typical lengths of samples and columns."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,20 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.data.footprint import afford
-from ldr.objectives.data.map_reduce import room
+from ldr.objectives.data.memory import check_memory
 from ldr.objectives.data.samples import BLOCK_NUMBERS, Array, Samples
-from ldr.solvers.limits import check
-from ldr.solvers.linalg import blas
-from ldr.solvers.records import dataclass
+from ldr.solvers.deadline import check
+from ldr.solvers.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+
 Codes = npt.NDArray[np.intp]
 
-# With few columns NumPy's product costs less than a call of BLAS's routine from here.
-FEW_COLUMNS = 512
 _PILOT_ROWS = 2048
 _PILOT_NUMBERS = 2**20
 _FEWEST_PILOT_ROWS = 16
@@ -139,10 +138,10 @@ def shifted_blocks(
     if shift is None and samples.array.dtype == np.float64:
         yield from samples.blocks(rows)
         return
-    with room(min(rows or samples.block_rows, samples.n), samples.d) as buffer:
-        for where in samples.slices(rows):
-            check()
-            yield where, samples.less(where, shift, out=buffer[: where.stop - where.start])
+    buffer = np.empty((min(rows or samples.block_rows, samples.n), samples.d))
+    for where in samples.slices(rows):
+        check()
+        yield where, samples.less(where, shift, out=buffer[: where.stop - where.start])
 
 
 def weighted(Z: Array, weights: Array | None, where: slice = slice(None)) -> Array:
@@ -172,19 +171,15 @@ def add_outer(total: Array, v: Array, weight: float) -> Array:
 
 def add_outers(total: Array, V: Array, weight: float) -> Array:
     """Upper triangle of total + weight V'V, in place (total in Fortran order, V in C order)."""
-    if len(total) <= FEW_COLUMNS:
-        square = np.matmul(V.T, V)
-        total += square.T if weight == 1.0 else weight * square.T
-        return total
-    return blas.add_square(total, V, weight)
+    square = np.matmul(V.T, V)
+    total += square.T if weight == 1.0 else weight * square.T
+    return total
 
 
 def add_product(total: Array, Z: Array, Y: Array) -> Array:
     """Return total + Z'Y, computed in place (total in Fortran order, Z and Y in C order)."""
-    if max(total.shape) <= FEW_COLUMNS:
-        total += np.matmul(Y.T, Z).T
-        return total
-    return blas.add_product(total, Z, Y)
+    total += np.matmul(Y.T, Z).T
+    return total
 
 
 def added(earlier: Array, later: Array) -> Array:
@@ -202,13 +197,13 @@ def add_sum(
 
 def zeros(rows: int, columns: int) -> Array:
     """Zeros in the order BLAS can add into without a copy."""
-    _afford(rows, columns)
+    _check_sums(rows, columns)
     return np.zeros((rows, columns), order="F")
 
 
-def _afford(rows: int, columns: int) -> None:
+def _check_sums(rows: int, columns: int) -> None:
     """Refuse sums that do not fit, before they are made: twice, as they are made symmetric."""
-    afford(
+    check_memory(
         2 * 8.0 * rows * columns,
         f"sums of shape ({rows}, {columns}), made symmetric,",
         "leave out columns, or take a method of few directions of sparse rows (pca, lda, maf, pls)",
@@ -227,7 +222,7 @@ def symmetric(A: Array) -> Array:
 def dense(product: csr_array | Array) -> Array:
     """Product of two sparse matrices (d x d or smaller) as an array."""
     rows, columns = np.shape(product)
-    _afford(rows, columns)
+    _check_sums(rows, columns)
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
 
 
@@ -251,3 +246,75 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     places = codes[:, None] * d + np.arange(d)
     sums = np.bincount(places.ravel(), rows.ravel(), n_classes * d)
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
+
+
+# Rounding of a place among the entries, in units of their number.
+_ROUNDED = 1e-14
+
+
+def typical_length(X: Array) -> float:
+    """The power of two nearest to the root mean square of the rows' norms: it rounds nothing."""
+    largest = float(np.abs(X).max())
+    if largest == 0:
+        raise DataError("all rows of X are equal, expected data that vary")
+    length = largest * math.sqrt(float(np.mean(np.sum((X / largest) ** 2, axis=1))))
+    return 2.0 ** round(math.log2(length))
+
+
+def column_lengths(X: Array) -> Array:
+    """Root mean squares of the columns; 1 for a column of zeros."""
+    largest = np.abs(X).max(axis=0)
+    largest = np.where(largest > 0, largest, 1.0)
+    root = np.sqrt(np.mean((X / largest) ** 2, axis=0))
+    return np.asarray(largest * np.where(root > 0, root, 1.0), dtype=np.float64)
+
+
+def quantiles(z: Array, shares: Array, weights: Array | None = None) -> Array:
+    """Those of z with every entry as often as its weight says.
+
+    Weights that are no whole numbers are taken in units of their mean. The entries stand one behind
+    the other, from their first place to their last one, which is the middle of both where they
+    count less than once, with straight lines between: quantiles do not jump where weights move.
+    """
+    if weights is None:
+        return np.asarray(np.quantile(z, shares))
+    if _are_shares(weights):
+        weights = weights * (np.count_nonzero(weights) / weights.sum())
+    order = np.argsort(z, kind="stable")
+    order = order[weights[order] > 0]
+    w = weights[order]
+    ends = np.cumsum(w)
+    middle, half = ends - 0.5 * (w + 1.0), np.maximum(0.5 * (w - 1.0), 0.0)
+    places = np.column_stack([middle - half, middle + half])
+    asked = shares * (ends[-1] - 1.0)
+    whole = np.rint(asked)
+    asked = np.where(np.abs(asked - whole) <= _ROUNDED * ends[-1], whole, asked)
+    return np.interp(asked, places.ravel(), np.repeat(z[order], 2))
+
+
+def median(z: Array, weights: Array | None = None) -> float:
+    """Of entries that count as often as their weights say."""
+    return float(np.median(z) if weights is None else quantiles(z, np.array([0.5]), weights)[0])
+
+
+def middle_places(z: Array) -> Codes:
+    """Of the two entries that the median is the mean of, or twice of the one."""
+    places = [(len(z) - 1) // 2, len(z) // 2]
+    return np.asarray(np.argpartition(z, places)[places])
+
+
+def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
+    """Indices of `count` of n rows at most, evenly spaced.
+
+    Where weights are whole numbers, of the rows that they repeat; others do not count.
+    """
+    if weights is None or _are_shares(weights):
+        return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
+    ends = np.cumsum(weights)
+    rows = np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
+    return rows.clip(max=n - 1)  # sums beyond 2^53 are rounded
+
+
+def _are_shares(weights: Array) -> bool:
+    """Whether they are no whole numbers, which count rows."""
+    return bool(np.any(weights != np.floor(weights)))

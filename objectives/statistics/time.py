@@ -1,25 +1,25 @@
-"""Rows in time order: the scatter of their differences, lagged covariance."""
+"""Samples in time order: pairs at a lag, lagged covariance, scatter of differences."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.pairs import (
-    Edge,
-    PairedSpread,
-    check_lag,
-    less,
-    pair_counts,
-    paired_spread,
-    rows_of,
+from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
+from ldr.objectives.statistics.scatters import (
+    JointMoments,
+    Moments,
+    Spread,
+    joint_spread,
+    sparse_spread,
+    spread,
 )
-from ldr.objectives.statistics.scatters import Moments, Spread, sparse_spread
-from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
     add_outer,
@@ -35,11 +35,307 @@ from ldr.objectives.statistics.sums import (
     weighted,
     zeros,
 )
-from ldr.solvers.errors import DataError
-from ldr.solvers.records import dataclass
+from ldr.solvers.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+def check_lag(lag: int, n: int, name: str) -> None:
+    """Refuse a lag that no two of n rows lie apart."""
+    if not 1 <= lag < n:
+        raise ArgumentError(
+            f"lag must be between 1 and n - 1 = {n - 1} ({name} has {n} rows), got {lag}"
+        )
+
+
+def check_pairs(pairs: float, lag: int, name: str) -> None:
+    """Refuse a lag that leaves no pairs that count."""
+    if not pairs > 0:
+        raise ArgumentError(
+            f"lag = {lag} leaves no two rows of {name} that lie so far apart within a "
+            "trial and both have a weight: expected a smaller lag, or longer trials"
+        )
+
+
+def less(rows: Array, mean: TwoPartMean) -> Array:
+    return (rows - mean.origin) - mean.offset
+
+
+def rows_of(piece: Samples, where: slice) -> Array:
+    """A few rows as an array of their own."""
+    return np.array(dense(piece.rows(where)))
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """The first or the last rows of a piece, with their marks: partners of rows elsewhere."""
+
+    rows: Array
+    marks: Marks | None
+
+    @classmethod
+    def of(cls, piece: Samples, where: slice) -> Edge:
+        return cls(rows_of(piece, where), piece.marked(where))
+
+    def __getitem__(self, where: slice) -> Edge:
+        return Edge(self.rows[where], self.marks and self.marks[where])
+
+    def followed_by(self, later: Edge) -> Edge:
+        marks = self.marks and later.marks and self.marks.followed_by(later.marks)
+        return Edge(np.vstack([self.rows, later.rows]), marks)
+
+    def counts(self, later: Edge) -> Array | None:
+        """How much each row and its later partner count; None where they count once."""
+        if self.marks is None or later.marks is None:
+            return None
+        return self.marks.before(later.marks)
+
+
+def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
+    """How much the n - lag pairs (t, t + lag) of n rows count; None where each counts once."""
+    return None if marks is None else marks[: max(0, n - lag)].before(marks[lag:])
+
+
+def pair_matrix(samples: Samples, lag: int, entries: Array) -> csr_array:
+    """The sum over pairs, as often as they count, of [[a, b], [b, a]] at their rows."""
+    from scipy.sparse import diags_array
+
+    n, (own, across) = samples.n, entries
+    counts = pair_counts(samples.marks, n, lag)
+    counts = np.ones(n - lag) if counts is None else counts
+    each = np.zeros(n)
+    each[:-lag] += own * counts
+    each[lag:] += own * counts
+    beside = across * counts
+    return diags_array([beside, each, beside], offsets=[-lag, 0, lag], shape=(n, n)).tocsr()
+
+
+def count_pairs(samples: Samples, lag: int) -> float:
+    """How many pairs of rows the lag makes, or what they count."""
+    counts = pair_counts(samples.marks, samples.n, lag)
+    return samples.n - lag if counts is None else float(counts.sum())
+
+
+@dataclass(eq=False)
+class PairedSpread:
+    """Mean and scatter of marked rows, and sums over their pairs; can be merged with later rows.
+
+    With z = x - mean and the counts c_t of the pairs (t, t + lag) the sums are
+
+    Attributes
+    ----------
+    products : ndarray, shape (d, d)
+        sum_t c_t z_t z_{t+lag}'.
+    heads, tails : ndarray, shape (d,)
+        sum_t c_t z_t and sum_t c_t z_{t+lag}.
+    pairs : float
+        sum_t c_t.
+    first, last : Edge
+        At most `lag` rows each: those with a partner before or after.
+    """
+
+    lag: int
+    spread: Spread
+    products: Array
+    heads: Array
+    tails: Array
+    pairs: float
+    first: Edge
+    last: Edge
+
+    def merge(self, later: PairedSpread) -> PairedSpread:
+        """Those of both, in place: both are moved to the common mean, then come the pairs across.
+
+        Where either has fewer rows than the lag, its first rows are its last ones too.
+        """
+        new = self.spread.mean.merge(later.spread.mean)
+        self._move(new)
+        later._move(new)
+        self._add(later.products, later.heads, later.tails, later.pairs)
+        partners = later.first[self.lag - len(self.last.rows) :]
+        last = self.last[: len(partners.rows)]
+        self._add(*_pair_sums(last, partners, last.counts(partners), new))
+        if len(self.first.rows) < self.lag:
+            self.first = self.first.followed_by(later.first)[: self.lag]
+        self.last = self.last.followed_by(later.last)[-self.lag :]
+        self.spread = self.spread.merge(later.spread)
+        return self
+
+    def _add(self, products: Array, heads: Array, tails: Array, pairs: float) -> None:
+        self.products += products
+        self.heads += heads
+        self.tails += tails
+        self.pairs += pairs
+
+    def _move(self, new: TwoPartMean) -> None:
+        """Take the sums about another mean: z + e."""
+        e = self.spread.mean - new
+        self.products += np.outer(self.heads + self.pairs * e, e) + np.outer(e, self.tails)
+        self.heads += self.pairs * e
+        self.tails += self.pairs * e
+
+    def lagged(self, name: str) -> Array:
+        """The symmetric part of the mean of z_t z_{t+lag}'.
+
+        Raises
+        ------
+        ArgumentError
+            There are no pairs.
+        """
+        check_pairs(self.pairs, self.lag, name)
+        return symmetric(self.products) / self.pairs
+
+
+PairSums = tuple[Array, Array, Array, float]
+
+
+def _pair_sums(first: Edge, second: Edge, counts: Array | None, mean: TwoPartMean) -> PairSums:
+    """Sums over pairs of rows of two arrays: of c z z'', of c z, of c z'' and of c."""
+    assert counts is not None
+    before, after = less(first.rows, mean), less(second.rows, mean)
+    before_counted = counts[:, None] * before
+    heads, tails = before_counted.sum(axis=0), counts @ after
+    return before_counted.T @ after, heads, tails, float(counts.sum())
+
+
+def paired_spread(piece: Samples, lag: int) -> PairedSpread:
+    """Sums over the pairs of a piece, about its own mean."""
+    counts = pair_counts(piece.marks, piece.n, lag)
+    assert counts is not None
+    own = spread(piece)
+    d = piece.d
+    first = Edge.of(piece, slice(0, lag))
+    last = Edge.of(piece, slice(max(0, piece.n - lag), piece.n))
+    zero = np.zeros
+    found = PairedSpread(lag, own, zero((d, d)), zero(d), zero(d), 0.0, first, last)
+    if piece.is_sparse:
+        found._add(*_sparse_pair_sums(piece, lag, counts, own.mean))
+        return found
+    for where in piece.slices():
+        partners = piece.rows(slice(where.start + lag, where.stop + lag))
+        here = slice(where.start, where.start + len(partners))
+        block = Edge(piece.rows(here), None)
+        found._add(*_pair_sums(block, Edge(partners, None), counts[here], own.mean))
+    return found
+
+
+def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean) -> PairSums:
+    X, _ = shifted_rows(piece)
+    head, tail, e = X[: len(counts)], X[lag:], mean.offset
+    pairs = float(counts.sum())
+    heads, tails = np.asarray(head.T @ counts), np.asarray(tail.T @ counts)
+    products = dense(head.T @ scaled_rows(tail, counts))
+    products -= np.outer(heads, e) + np.outer(e, tails - pairs * e)
+    return products, heads - pairs * e, tails - pairs * e, pairs
+
+
+@dataclass(eq=False)
+class Windows:
+    """Rows (x_t, x_{t+o}, ...) side by side, o the offsets; can be merged with those of later rows.
+
+    Attributes
+    ----------
+    offsets : tuple of int
+        0, and more, ascending.
+    spread : Spread
+        Of the windows as rows; each member about its own mean.
+    first, last : list of Edge
+        At most as many rows as a window reaches, those with partners before or after; one, or one
+        for each member of a window.
+    """
+
+    offsets: tuple[int, ...]
+    spread: Spread
+    first: list[Edge]
+    last: list[Edge]
+
+    def merge(self, later: Windows) -> Windows:
+        """Those of both, in place, with the windows across: none of them is of last rows alone."""
+        reach = self.offsets[-1]
+        border = list(map(Edge.followed_by, self.last, later.first))
+        rows = [Samples(edge.rows, marks=edge.marks) for edge in border]
+        self.spread = self.spread.merge(_spread_of_windows(rows, self.offsets)).merge(later.spread)
+        if len(self.first[0].rows) < reach:
+            both = map(Edge.followed_by, self.first, later.first)
+            self.first = [edge[:reach] for edge in both]
+        both = map(Edge.followed_by, self.last, later.last)
+        self.last = [edge[-reach:] for edge in both]
+        return self
+
+
+def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples) -> Moments:
+    """Mean and scatter of the rows (x_t, x_{t+o}, ...) side by side, over windows within a trial.
+
+    Parameters
+    ----------
+    samples : Samples, shape (n, d)
+    offsets : tuple of int
+        0, and more, ascending.
+    *others : Samples, shape (n, e)
+        The same rows in other coordinates, of which the further members of a window are taken.
+
+    Returns
+    -------
+    Moments
+        A window of weighted rows counts their geometric mean; n is the number of windows, or the
+        sum of what they count.
+
+    Raises
+    ------
+    ArgumentError
+        The largest offset, called the lag, is out of range, or leaves no windows.
+    """
+    if samples.n_known:
+        check_lag(offsets[-1], samples.n, samples.name)
+    found = samples.reduce(partial(_windows, offsets=offsets), Windows.merge, *others)
+    check_pairs(found.spread.mean.n, offsets[-1], samples.name)
+    return found.spread.moments
+
+
+def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> JointMoments:
+    """Means, scatters and cross scatter of x_t and x_{t+lag}: see `window_moments`."""
+    found = window_moments(samples, (0, lag), *(() if later is None else (later,)))
+    S, mean, d = found.scatter, found.mean, samples.d
+    return JointMoments(found.n, mean[:d], mean[d:], S[:d, :d], S[:d, d:], S[d:, d:])
+
+
+def _windows(*pieces: Samples, offsets: tuple[int, ...]) -> Windows:
+    reach, n = offsets[-1], pieces[0].n
+    return Windows(
+        offsets,
+        _spread_of_windows(pieces, offsets),
+        [Edge.of(piece, slice(0, reach)) for piece in pieces],
+        [Edge.of(piece, slice(max(0, n - reach), n)) for piece in pieces],
+    )
+
+
+def _spread_of_windows(rows: Sequence[Samples], offsets: tuple[int, ...]) -> Spread:
+    """Of all windows of rows, given once, or once for each member."""
+    members = [rows[k % len(rows)] for k in range(len(offsets))]
+    reach, n = offsets[-1], rows[0].n
+    count = n - reach
+    if count <= 0:
+        width = sum(member.d for member in members)
+        return Spread(TwoPartMean(0, np.zeros(width), np.zeros(width)), zeros(width, width))
+    own = rows[0].marks
+    marks = None if own is None else Marks(_window_counts(own, count, offsets))
+    return joint_spread(
+        *(
+            replace(member, array=member.array[offset : offset + count], marks=marks)
+            for member, offset in zip(members, offsets, strict=True)
+        )
+    )
+
+
+def _window_counts(marks: Marks, count: int, offsets: tuple[int, ...]) -> Array:
+    """The geometric mean of the weights of the members; 0 across trials."""
+    within = Marks(None, marks.trials)
+    together = within[:count].before(within[offsets[-1] :])
+    if marks.weights is None:
+        return together
+    members = [marks.weights[offset : offset + count] for offset in offsets]
+    return np.asarray(together * np.prod(np.power(members, 1.0 / len(members)), axis=0))
 
 
 def difference_scatter(samples: Samples) -> Array:
@@ -243,124 +539,23 @@ def _lagged_spread(piece: Samples, lag: int) -> LaggedSpread:
 
 
 def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, Array, Array]:
-    """Of the rows less a shift: sum, sum of z_t z_t' (upper triangle), sum of z_t z_{t+lag}'."""
-    total, periods, products = np.zeros(piece.d), Periods(piece.d), zeros(piece.d, piece.d)
-    # A block and its coefficients stay in cache together.
-    for where, Z in shifted_blocks(piece, shift, max(1, piece.block_rows // 2)):
-        total = add_sum(total, Z)
-        # Lagged rows are read again rather than carried: any lag, any block, little memory.
-        if _EIGHT * lag <= len(Z):
-            later = _less_shift(piece.rows(slice(where.stop, where.stop + lag)), shift)
-            products = periods.add(Z, later, lag, products)
-        else:
-            partners = piece.rows(slice(where.start + lag, where.stop + lag))
-            products = periods.add_apart(Z, _less_shift(partners, shift), products)
-    return total, periods.scatter(), products + periods.lagged()
+    """Of the rows less a shift: sum, sum of z_t z_t', the symmetric part of sum of z_t z_{t+lag}'.
 
-
-_EIGHT = 8
-# Numbers that are transformed at a time: 512 KiB.
-_CACHED = 2**16
-_ROOT_HALF = math.sqrt(0.5)
-
-
-class Periods:
-    """Sums of z_t z_t' and of z_t z_{t+lag}' at little more than the cost of the first.
-
-    Eight rows at distances of the lag are taken for one period of a series. Their real Fourier
-    coefficients u_k are an orthogonal transform, so sum_j z_j z_j' = sum_k u_k u_k', and a shift by
-    one multiplies coefficients by a phase, so the symmetric part of sum_j z_j z_{j+1}', with z_8
-    = z_0, is sum_k cos(2 pi k/8) u_k u_k'. One product for each frequency gives both sums. What is
-    wrong with z_8 = z_0 is put right by a product of an eighth of the rows.
-
-    Attributes
-    ----------
-    grams : list of ndarray, shape (d, d)
-        Of the unnormalised coefficients of k = 0, 1, 2, 3, 4; upper triangles in Fortran order.
-    rest : ndarray, shape (d, d)
-        Of rows that fill no period.
+    The last is half of sum (z_t + z_{t+lag})(z_t + z_{t+lag})' less the squares of both: a product
+    of a matrix with its own transpose takes half as long as one of two matrices.
     """
-
-    def __init__(self, d: int) -> None:
-        self.grams = [zeros(d, d) for _ in range(5)]
-        self.rest = zeros(d, d)
-        self._room: Array | None = None
-
-    def add(self, Z: Array, later: Array, lag: int, products: Array) -> Array:
-        """Add a block, followed by at most `lag` later rows; returns products + what is wrong.
-
-        Parameters
-        ----------
-        Z : ndarray, shape (rows, d)
-        later : ndarray, shape (at most lag, d)
-            The rows that follow.
-        products : ndarray, shape (d, d)
-            Changed in place.
-        """
-        d = Z.shape[1]
-        whole = len(Z) // (_EIGHT * lag) * _EIGHT * lag
-        following = np.vstack([Z[whole:], later])
-        periods = Z[:whole].reshape(-1, _EIGHT, lag, d)
-        self._transform(periods)
-        first, last = periods[:, 0], np.ascontiguousarray(periods[:, -1])
-        change = -first  # z_0 was taken where the next period's first rows belong
-        change[:-1] += first[1:]
-        change[-1, : len(following)] += following[:lag]
-        products = add_product(products, last.reshape(-1, d), change.reshape(-1, d))
-        rest = following[: len(Z) - whole]
-        return self.add_apart(rest, following[lag:][: len(rest)], products)
-
-    def add_apart(self, Z: Array, partners: Array, products: Array) -> Array:
-        """Add rows that fill no period; `partners` are the rows a lag after the first of them."""
-        self.rest = add_square(self.rest, Z)
-        return add_product(products, Z[: len(partners)], partners)
-
-    def _transform(self, z: Array) -> None:
-        """Eight-point real Fourier transform of the periods, and products of its coefficients."""
-        w = self._space(z[:, 0].shape)
-        step = max(1, _CACHED // z[0].size)
-        for start in range(0, len(z), step):
-            part = slice(start, start + step)
-            _coefficients(z[part].swapaxes(0, 1), w[:, part])
-        first = 0
-        for k, count in ((2, 2), (0, 1), (4, 1), (1, 2), (3, 2)):
-            rows = w[first : first + count].reshape(-1, z.shape[-1])
-            self.grams[k] = add_square(self.grams[k], rows)
-            first += count
-
-    def _space(self, shape: tuple[int, ...]) -> Array:
-        """Room for the coefficients, kept from block to block."""
-        if self._room is None or self._room.shape[1:] != shape:
-            self._room = np.empty((_EIGHT, *shape))
-        return self._room
-
-    def scatter(self) -> Array:
-        """sum_t z_t z_t', its upper triangle in Fortran order."""
-        g = self.grams
-        return self.rest + (g[0] + g[4]) / 8 + (g[1] + g[2] + g[3]) / 4
-
-    def lagged(self) -> Array:
-        """The symmetric part of sum_t z_t z_{t+lag}', but for what `add` put right."""
-        g = self.grams
-        return full((g[0] - g[4]) / 8 + _ROOT_HALF / 4 * (g[1] - g[3]))
-
-
-def _coefficients(z: Array, w: Array) -> None:
-    """Unnormalised coefficients of eight rows z: in w those of k = 2, 2, 0, 4, 1, 1, 3, 3."""
-    half = _EIGHT // 2
-    np.add(z[:half], z[half:], out=w[:half])
-    np.subtract(z[:half], z[half:], out=w[half:])
-    even_odd = w[0:2] + w[2:4]
-    np.subtract(w[0:2], w[2:4], out=w[0:2])
-    np.add(even_odd[0], even_odd[1], out=w[2])
-    np.subtract(even_odd[0], even_odd[1], out=w[3])
-    p, q = w[5] - w[7], w[5] + w[7]
-    p *= _ROOT_HALF
-    q *= _ROOT_HALF
-    np.subtract(q, w[6], out=w[7])
-    np.add(q, w[6], out=w[5])
-    np.subtract(w[4], p, out=w[6])
-    np.add(w[4], p, out=w[4])
+    n, d = piece.shape
+    total, squares, pairs = np.zeros(d), zeros(d, d), zeros(d, d)
+    for where, Z in shifted_blocks(piece, shift, max(1, piece.block_rows // 2)):
+        total, squares = add_sum(total, Z), add_square(squares, Z)
+        # Lagged rows are read again rather than carried: any lag, any block, little memory.
+        partners = _less_shift(piece.rows(slice(where.start + lag, where.stop + lag)), shift)
+        pairs = add_square(pairs, Z[: len(partners)] + partners)
+    if n <= lag:
+        return total, squares, zeros(d, d)
+    for edge in (slice(0, lag), slice(n - lag, n)):  # these rows are in one pair, the others in two
+        pairs = add_square(pairs, _less_shift(piece.rows(edge), shift))
+    return total, squares, full(0.5 * pairs - squares)
 
 
 def _less_shift(rows: Array, shift: Array | None) -> Array:

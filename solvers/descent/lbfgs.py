@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from ldr.solvers.checks import keep_whole
 from ldr.solvers.descent.line_search import initial_step, search
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner
-from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status

@@ -11,11 +11,11 @@ efficient line search, SIAM J. Optim. 16 (2005).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 
 _SUFFICIENT_DECREASE = 0.1  # delta

@@ -1,4 +1,4 @@
-"""Symmetric eigenproblems by the LAPACK driver that fits the number of vectors wanted."""
+"""Symmetric eigenproblems, single or stacked, and factors of symmetric matrices."""
 
 from __future__ import annotations
 
@@ -7,15 +7,186 @@ import math
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy.linalg.lapack import dgejsv, dsyevr
+from scipy.linalg.lapack import dgejsv, dpotrf, dpstrf, dsyevr
 
+from ldr.solvers.deadline import decomposing
 from ldr.solvers.errors import SingularError
-from ldr.solvers.limits import FEW_COST, decomposing
-from ldr.solvers.linalg.lengths import length, power_of_two
-from ldr.solvers.linalg.symmetric import cholesky, on_diagonal
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.spectral import eigh, generalised_eigh, thin_svd
+from ldr.solvers.manifolds.orthonormal import sym, thin_svd
+
+# Order from which products of sizes are made in single precision.
+_LARGE = 200
+
+
+def length(A: Array) -> float:
+    """The Frobenius norm, also where squares of entries are no numbers (NumPy's sums them)."""
+    return float(scipy.linalg.norm(A.ravel(), check_finite=False))
+
+
+def power_of_two(A: Array) -> float:
+    """The power of two next above the largest entry; 1 of a matrix of zeros."""
+    return math.ldexp(1.0, math.frexp(float(np.abs(A).max()))[1])
+
+
+def length_of_sizes(W: Array, A: Array) -> float:
+    """||W'AW|| of entries that are not negative: nothing cancels, and single precision will do."""
+    if len(A) < _LARGE:
+        return length(W.T @ A @ W)
+    largest = W.max(axis=1)
+    sizes = A * largest * largest[:, None]
+    unit = power_of_two(sizes)
+    w = (W / np.where(largest > 0, largest, 1.0)[:, None]).astype(np.float32)
+    return (1.0 + 1e-3) * unit * length(w.T @ (sizes / unit).astype(np.float32) @ w)
+
+
+# Pivots of a matrix with a unit diagonal below its order times this are rounding.
+_ROUNDING = 1e-16
+
+
+def on_diagonal(H: Array) -> Array:
+    """The diagonal of H to write to."""
+    return np.einsum("ii->i", H)
+
+
+def cholesky(H: Array) -> Array | None:
+    """Cholesky's factor of H, in H's place, below and on the diagonal; None if H is not positive
+    definite. H is in LAPACK's order.
+    """
+    with decomposing(len(H)):
+        factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
+    return None if failed else np.asarray(factor)
+
+
+def full_factor(K: Array) -> Array:
+    """L (n x p) with K = LL' to rounding, by Cholesky with pivots; p is K's numerical rank.
+
+    K is positive semidefinite, its diagonal 1 (or 0).
+    """
+    L, pivots, rank, _ = dpstrf(K, tol=_ROUNDING * len(K), lower=1)
+    factor = np.empty((len(K), rank))
+    factor[pivots - 1] = np.tril(L)[:, :rank]
+    return factor
+
+
+def scaled_factor(S: Array) -> Array:
+    """F (p x k) with S = F'F to rounding of sqrt(S_ii S_jj), whatever the units of the columns.
+
+    Sums of squares of its columns cancel nothing where differences of traces would.
+    """
+    scale = np.sqrt(np.maximum(np.diag(S), 0.0))
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    return full_factor(S * inverse * inverse[:, None]).T * scale
+
+
+def defect_of(W: Array, B: Array) -> float:
+    """||W'BW - I||."""
+    return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))
+
+
+_EPS = float(np.finfo(float).eps)
+# Newton steps on rho; it converges quadratically and from one side, so that few are ever taken.
+_MOST_STEPS = 60
+
+
+def stacked_eigen(A: Array) -> tuple[Array, Array]:
+    """The eigenvalues (B, k) of each symmetric A, descending, and their eigenvectors."""
+    values, vectors = np.linalg.eigh(A)
+    return values[..., ::-1], vectors[..., ::-1]
+
+
+def stacked_roots(S: Array) -> tuple[Array, Array]:
+    """W with W'SW = I of each positive definite S, scaled to a unit diagonal for accuracy.
+
+    And the smallest eigenvalue of each S so scaled, of which the trace is k: where it is small, W
+    has lost as many digits. Where it is not positive, W is of no use.
+    """
+    diagonal = np.einsum("bii->bi", S)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(S / scale[:, :, None] / scale[:, None, :])
+    roots = np.sqrt(np.maximum(values, _EPS))
+    return vectors / roots[:, None, :] / scale[:, :, None], values[:, 0]
+
+
+def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """The maximum of sum_j v_j m_j'Am_j / sum_j v_j m_j'Bm_j of each A and B, by Newton's method.
+
+    f(rho) = sum_j v_j lambda_j(A - rho B) is convex and falls; from below its root, the steps
+    rise to it. Those problems alone that still move are decomposed again.
+
+    Parameters
+    ----------
+    A, B : ndarray (b, k, k)
+        B positive semidefinite, of rank above k - r.
+    weights : ndarray (r,)
+        v_1 >= ... >= v_r > 0, all equal for the trace ratio itself.
+
+    Returns
+    -------
+    rho : ndarray (b,)
+    M : ndarray (b, k, r)
+        Eigenvectors of A - rho B, the largest first.
+    f : ndarray (b,)
+        At rho: what is above zero there, over the least denominator, is what rho may lack.
+    """
+    r = len(weights)
+    shift = _ratio_of_axes(A, B, weights)
+    rho = np.full(len(A), -np.inf)
+    M, f = np.empty((*A.shape[:2], r)), np.empty(len(A))
+    active = np.arange(len(A))
+    for _ in range(_MOST_STEPS):
+        of_A, of_B, at = A[active], B[active], shift[active]
+        values, vectors = np.linalg.eigh(of_A - at[:, None, None] * of_B)
+        values, vectors = values[:, ::-1], vectors[:, :, ::-1]
+        found = vectors[:, :, :r]
+        turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
+        slope = np.einsum("bii,i->b", turned[:, :r], weights)
+        sums = values[:, :r] @ weights
+        # not at + sums / slope: eigenvalues are good to the size of the largest column only
+        ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
+        best = rho[active]
+        better = ratio > best
+        kept = active[better]
+        M[kept], f[kept], rho[kept] = found[better], sums[better], ratio[better]
+        further = _second_order(at, ratio, slope, values, turned, weights)
+        shift[active] = np.where(better, further, best)
+        moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
+        active = active[moved & (better | (at > best))]  # else Newton's step from the best is none
+        if len(active) == 0:
+            break
+    return rho, M, f
+
+
+def _second_order(
+    rho: Array, newton: Array, slope: Array, values: Array, turned: Array, weights: Array
+) -> Array:
+    """The root of the second-order model of f, which lies beyond Newton's step.
+
+    f'' = 2 sum_{i<j} (v_i - v_j)(q_j'Bq_i)^2 / (theta_i - theta_j), v_j = 0 beyond the r-th.
+    """
+    r = len(weights)
+    others = np.concatenate([weights, np.zeros(values.shape[1] - r)])
+    more = np.maximum(weights[None, :] - others[:, None], 0.0)
+    apart = values[:, None, :r] - values[:, :, None]
+    least = _EPS * np.abs(values).max(axis=1)[:, None, None]
+    bend = np.sum(more * turned**2 / np.maximum(apart, least), axis=(1, 2))
+    step = newton - rho
+    inner = np.maximum(0.0, 1.0 - 4.0 * bend * step / slope)
+    return rho + 2.0 * step / (1.0 + np.sqrt(inner))
+
+
+def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
+    """The best ratio of columns of the identity: whatever their units, Newton begins not far."""
+    a, b = np.einsum("bii->bi", A), np.einsum("bii->bi", B)
+    rho = a.sum(axis=1) / b.sum(axis=1)
+    for _ in range(_MOST_STEPS):
+        best = np.argsort(rho[:, None] * b - a, axis=1)[:, : len(weights)]
+        top_a, top_b = (np.take_along_axis(S, best, axis=1) @ weights for S in (a, b))
+        ratio = np.divide(top_a, top_b, out=rho.copy(), where=top_b > 0)
+        if not np.any(ratio > rho):
+            break
+        rho = np.maximum(ratio, rho)
+    return rho
+
 
 # Below this share of the spectrum the selected-eigenvector driver beats the full one: measured
 # break-even 0.15 to 0.2 of the eigenvectors at orders 64 and 128, 0.1 at 256, 0.25 at 512.
@@ -59,7 +230,7 @@ def _few(A: Array, r: int) -> tuple[Array, Array] | None:
     None of exactly tied eigenvalues, of which it can miss some and says so by their number.
     """
     d = len(A)
-    with decomposing(d, FEW_COST):  # A' is in LAPACK's order
+    with decomposing(d):  # A' is in LAPACK's order
         values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
     if failed or found != r:
         return None
@@ -83,7 +254,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def _all(A: Array, graded: bool) -> tuple[Array, Array]:
     """The same, where it is known whether A is graded."""
     with decomposing(len(A)):
-        values, vectors = _deflated_eigen(A) if graded else eigh(A)
+        values, vectors = _deflated_eigen(A) if graded else np.linalg.eigh(A)
     return values[::-1], vectors[:, ::-1]
 
 
@@ -183,9 +354,9 @@ def _generalised(A: Array, B: Array, r: int | None) -> tuple[Array, Array]:
     """The r largest eigenvalues, or all, ascending, and their eigenvectors."""
     d = len(A)
     try:
-        with decomposing(d, 1.0 if r is None else FEW_COST):
+        with decomposing(d):
             if r is None:
-                return generalised_eigh(A, B)
+                return scipy.linalg.eigh(A, B, check_finite=False)
             return scipy.linalg.eigh(
                 A, B, subset_by_index=(d - r, d - 1), driver="gvx", check_finite=False
             )

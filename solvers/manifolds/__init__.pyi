@@ -1,9 +1,5 @@
-from .euclidean import Euclidean
-from .grassmann import Grassmann
-from .manifold import Array, Manifold, Multiplier
-from .orthonormal import Orthonormal, polar_factor
-from .product import Product
-from .stiefel import Stiefel
+from .manifold import Array, Euclidean, Manifold, Multiplier, Product
+from .orthonormal import Grassmann, Orthonormal, Stiefel, polar_factor
 from .support import (
     SparseEuclidean,
     SparseStiefel,

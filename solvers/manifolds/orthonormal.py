@@ -1,12 +1,15 @@
-"""Orthonormal columns: what Stiefel and Grassmann manifolds share."""
+"""Matrices with orthonormal columns: the Stiefel and Grassmann manifolds."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
+import scipy
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.manifold import Array, Manifold
-from ldr.solvers.spectral import eigh, thin_svd
 
 RETRACTIONS = ("polar", "qr")
 
@@ -35,7 +38,7 @@ def _polar(Y: Array) -> tuple[Array, Array]:
     Y (Y'Y)^{-1/2} through the r x r Gram matrix costs a third of an SVD; one Newton-Schulz step
     squares the loss of orthogonality that forming Y'Y costs.
     """
-    eigenvalues, W = eigh(Y.T @ Y)
+    eigenvalues, W = np.linalg.eigh(Y.T @ Y)
     if eigenvalues[0] * _GRAM_CONDITION <= eigenvalues[-1]:
         return polar_by_svd(Y)
     inverse_root = (W / np.sqrt(eigenvalues)) @ W.T
@@ -123,3 +126,86 @@ class Orthonormal(Manifold):
 
     def distance_from(self, M: Array) -> float:
         return float(np.linalg.norm(M.T @ M - np.eye(self.r), 2))
+
+
+def thin_svd(A: Array) -> tuple[Array, Array, Array]:
+    """U, s, Vt with A = U diag(s) Vt; by QR steps where divide and conquer does not converge."""
+    try:
+        return np.linalg.svd(A, full_matrices=False)
+    except np.linalg.LinAlgError:
+        return scipy.linalg.svd(A, full_matrices=False, lapack_driver="gesvd", check_finite=False)
+
+
+@dataclass(frozen=True)
+class Stiefel(Orthonormal):
+    """St(d, r) = {M in R^{d x r} : M'M = I} with the embedded metric tr(U'V).
+
+    Parameters
+    ----------
+    d, r : int
+        Rows and columns, 1 <= r <= d.
+    retraction : {"polar", "qr"}
+        "polar" is the nearest point to M + V and a second-order retraction, which the trust region
+        needs for its rate; "qr" is first-order.
+    """
+
+    d: int
+    r: int
+    retraction: str = "polar"
+
+    @property
+    def dimension(self) -> int:
+        return self.d * self.r - self.r * (self.r + 1) // 2
+
+    @property
+    def diameter(self) -> float:
+        return math.pi * math.sqrt(self.r)
+
+    def project(self, M: Array, Z: Array) -> Array:
+        """Z - M sym(M'Z)."""
+        return Z - M @ sym(M.T @ Z)
+
+    def multiplier(self, M: Array, G: Array) -> Array:
+        """sym(M'G)."""
+        return sym(M.T @ G)
+
+
+@dataclass(frozen=True)
+class Grassmann(Orthonormal):
+    """Gr(d, r): the r-dimensional subspaces of R^d, for functions with f(MQ) = f(M).
+
+    A point is any orthonormal basis M of the subspace; tangent vectors are horizontal, M'V = 0.
+
+    Parameters
+    ----------
+    d, r : int
+        Dimension of the space and of the subspaces, 1 <= r <= d.
+    retraction : {"polar", "qr"}
+        Both reach the span of M + V and both are second-order here; they differ in the basis.
+    """
+
+    d: int
+    r: int
+    retraction: str = "polar"
+
+    @property
+    def dimension(self) -> int:
+        return self.r * (self.d - self.r)
+
+    @property
+    def diameter(self) -> float:
+        return 0.5 * math.pi * math.sqrt(self.r)
+
+    def project(self, M: Array, Z: Array) -> Array:
+        """(I - MM') Z, or that of each matrix of a stack."""
+        times = np.dot if Z.ndim == 2 else np.matmul  # of few columns in two thirds of the time
+        normal = times(M, times(M.T, Z))
+        return np.subtract(Z, normal, normal)
+
+    def multiplier(self, M: Array, G: Array) -> Array:
+        """M'G.
+
+        V M'G is horizontal already; that `hessian` projects it too keeps the rounding in V from
+        growing in Krylov methods, where M'G may act as negative curvature.
+        """
+        return M.T @ G

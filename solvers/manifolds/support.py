@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -21,11 +22,8 @@ from scipy.linalg.lapack import (
 )
 
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds.euclidean import Euclidean
-from ldr.solvers.manifolds.manifold import Array, Manifold
+from ldr.solvers.manifolds.manifold import Array, Euclidean, Manifold, Product
 from ldr.solvers.manifolds.orthonormal import Orthonormal, polar_factor, sym
-from ldr.solvers.manifolds.product import Product
-from ldr.solvers.records import dataclass, field
 
 _NEWTON_STEPS = 20
 # Share of the error that a step with equations of a point nearby may leave.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
 from ldr.solvers.manifolds import Array
-from ldr.solvers.records import dataclass
 
 
 class Penalty(ABC):

@@ -2,25 +2,186 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
-from ldr.solvers.checks import keep_number
+from ldr.solvers.checks import keep_number, keep_numbers
+from ldr.solvers.deadline import over
 from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.loop import minimise
-from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal
-from ldr.solvers.manifolds.support import nearest_with_its_zeros, on_support, with_zeros
+from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Orthonormal
+from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.support import (
+    RANK,
+    SymmetricEquations,
+    nearest_with_its_zeros,
+    on_support,
+    with_zeros,
+)
 from ldr.solvers.nonsmooth.penalty import L1, Penalty
-from ldr.solvers.nonsmooth.proximal_step import Step, proximal_step
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
+
+_NEWTON_STEPS = 50
+_STEP_HALVINGS = 30
+_ARMIJO = 1e-4
+# The equations M'V + V'M = 0 are solved to this, relative to V; beyond it rounding rules.
+_TANGENT = 1e-13
+_STEP_ROUNDING = 1e-15
+
+
+@dataclass(frozen=True)
+class Step:
+    """V minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent vectors V at M.
+
+    Attributes
+    ----------
+    V : ndarray
+    target : ndarray
+        M + V, whose zeros are exact.
+    multipliers : tuple of ndarray
+        The symmetric r x r multiplier of M'V + V'M = 0, of each factor that has this constraint.
+    """
+
+    V: Array
+    target: Array
+    multipliers: tuple[Array, ...]
+
+
+def proximal_step(
+    manifold: Manifold,
+    M: Array,
+    G: Array,
+    penalty: Penalty,
+    t: float,
+    multipliers: tuple[Array, ...] | None = None,
+) -> Step:
+    """The step from M for the Euclidean gradient G of the smooth part.
+
+    Parameters
+    ----------
+    multipliers : tuple of ndarray, optional
+        Where the search for them starts, one a constraint.
+    """
+    constraints = _Constraints(manifold, M, G)
+    L = list(constraints.smooth if multipliers is None else multipliers)
+    dual = _Dual(constraints, penalty, t, L)
+    for _ in range(_NEWTON_STEPS):
+        size = float(np.linalg.norm(dual.target - M))
+        if dual.error <= _TANGENT * size + _STEP_ROUNDING * float(np.linalg.norm(M)):
+            break
+        direction = dual.newton_direction()
+        better = _ascend(dual, direction)
+        if better is None:
+            break
+        dual = better
+    return Step(dual.target - M, dual.target, tuple(dual.multipliers))
+
+
+class _Constraints:
+    """The factors of a point that are orthonormal, and the normal vectors of their multipliers."""
+
+    def __init__(self, manifold: Manifold, M: Array, G: Array) -> None:
+        self.manifold, self.M, self.G = manifold, M, G
+        self.kinds = [isinstance(factor, Orthonormal) for factor in manifold.factors]
+        assert all(
+            kind or isinstance(factor, Euclidean)
+            for kind, factor in zip(self.kinds, manifold.factors, strict=True)
+        )
+
+    def parts(self, Z: Array) -> list[Array]:
+        """The orthonormal factors of a matrix."""
+        parts = zip(self.manifold.split(Z), self.kinds, strict=True)
+        return [part for part, kind in parts if kind]
+
+    @property
+    def smooth(self) -> list[Array]:
+        """The multipliers sym(M'G) of the step without a penalty."""
+        return [sym(M.T @ G) for M, G in zip(self.parts(self.M), self.parts(self.G), strict=True)]
+
+    def normal(self, L: list[Array]) -> Array:
+        """M L, factor by factor; zero where nothing is constrained."""
+        given = iter(L)
+        return self.manifold.join(
+            [
+                M @ next(given) if kind else np.zeros_like(M)
+                for M, kind in zip(self.manifold.split(self.M), self.kinds, strict=True)
+            ]
+        )
+
+
+class _Dual:
+    """The dual function at symmetric multipliers L, concave, its gradient and Jacobian.
+
+    V(L) = prox_th(M - t(G - ML)) - M minimises <G - ML, V> + |V|^2/(2t) + h(M + V); the minimum as
+    a function of L has the gradient -sym(M'V(L)) and is greatest where V(L) is tangent. The
+    gradient is piecewise smooth: with D the prox's derivative, its Jacobian maps S to
+    -t sym(M'(D o (MS))).
+    """
+
+    def __init__(
+        self, constraints: _Constraints, penalty: Penalty, t: float, L: list[Array]
+    ) -> None:
+        self.constraints, self.penalty, self.t, self.multipliers = constraints, penalty, t, L
+        M = constraints.M
+        slope = constraints.G - constraints.normal(L)
+        self._shifted = M - t * slope
+        self.target = penalty.prox(self._shifted, t)
+        V = self.target - M
+        self.value = float(np.vdot(slope, V)) + float(np.vdot(V, V)) / (2 * t)
+        self.value += penalty.value(self.target)
+        pairs = zip(constraints.parts(M), constraints.parts(V), strict=True)
+        self.residual = [sym(m.T @ v) for m, v in pairs]
+
+    @property
+    def error(self) -> float:
+        """|M'V + V'M|/2."""
+        return float(np.sqrt(sum(np.vdot(E, E) for E in self.residual)))
+
+    def newton_direction(self) -> list[Array]:
+        """The semismooth Newton step for sym(M'V(L)) = 0, regularised as the error falls."""
+        parts = self.constraints.parts
+        D = parts(self.penalty.prox_derivative(self._shifted, self.t))
+        directions = []
+        for M, active, E in zip(parts(self.constraints.M), D, self.residual, strict=True):
+            equations = SymmetricEquations(M, M, active)
+            system, given = equations.matrix, equations.coordinates(-E / self.t)
+            system[np.diag_indices_from(system)] += min(1e-3, self.error) * 1e-3 + 1e-14
+            _, step, failed = dposv(system, given, overwrite_a=True)
+            directions.append(equations.solve(-E / self.t) if failed else equations.symmetric(step))
+        return directions
+
+    def moved(self, direction: list[Array], a: float) -> _Dual:
+        L = [L + a * S for L, S in zip(self.multipliers, direction, strict=True)]
+        return _Dual(self.constraints, self.penalty, self.t, L)
+
+
+def _ascend(dual: _Dual, direction: list[Array]) -> _Dual | None:
+    """The longest halved step that raises the dual value enough, or lowers the error.
+
+    None where neither is possible, which happens at the level of rounding.
+    """
+    slope = -sum(float(np.vdot(E, S)) for E, S in zip(dual.residual, direction, strict=True))
+    for halving in range(_STEP_HALVINGS):
+        a = 0.5**halving
+        trial = dual.moved(direction, a)
+        if trial.error <= 0.5 * dual.error:
+            return trial
+        enough = max(dual.value + _ARMIJO * a * slope, np.nextafter(dual.value, np.inf))
+        if trial.value >= enough and trial.error < 10 * dual.error:
+            return trial
+    return None
+
 
 _SUFFICIENT_DECREASE = 1e-4
 _SHRINKAGE = 0.5
@@ -381,3 +542,118 @@ def _departed(
 def _at(problem: RiemannianProblem, point: ProximalPoint, M: Array) -> ProximalPoint:
     """M with the step length of a point, and its multipliers to start from."""
     return ProximalPoint(problem, M, point.t, point.longest, point.proximal.multipliers)
+
+
+def slack_at(problem: Problem, M: Array) -> float:
+    """The largest s with |G - ML|_ij <= (1 - s) w_ij at the zeros of a stationary M.
+
+    G is the smooth part's gradient and w the penalty's threshold; L is any symmetric multiplier
+    with G + h' = ML on the support, of which there are many where columns share no rows. With s > 0
+    M is a local minimum if it is one, strictly, among the points with the same zeros; with s = 0
+    that does not follow.
+    """
+    manifold, penalty = problem.manifold, penalty_of(problem)
+    arrays = (M, problem.at(M).gradient, penalty.slope(M), penalty.threshold(M.shape))
+    parts = zip(manifold.factors, *map(manifold.split, arrays), strict=True)
+    return min(_slack(isinstance(factor, Orthonormal), part) for factor, *part in parts)
+
+
+def _slack(orthonormal: bool, arrays: Sequence[Array]) -> float:
+    M, G, slope, threshold = arrays
+    zeros = (M == 0) & (threshold > 0)
+    if not zeros.any():
+        return 1.0
+    support = 1.0 - zeros
+    residual, columns = G[zeros] / threshold[zeros], np.zeros((int(zeros.sum()), 0))
+    if orthonormal:
+        equations = SymmetricEquations(M, M, support)
+        L = equations.solve(sym(M.T @ (support * (G + slope))))
+        residual = (G - M @ L)[zeros] / threshold[zeros]
+        values, vectors = np.linalg.eigh(equations.matrix)
+        free = vectors[:, values <= RANK * max(values[-1], 0.0)].T
+        for v in free:
+            move = (M @ equations.symmetric(v))[zeros] / threshold[zeros]
+            columns = np.column_stack([columns, move])
+    return 1.0 - _least_maximum(residual, columns)
+
+
+def _least_maximum(b: Array, A: Array) -> float:
+    """The minimum of max |b - Ax| over x: a linear programme."""
+    if A.shape[1] == 0:
+        return float(np.abs(b).max())
+    from scipy.optimize import linprog
+
+    ones = np.ones((len(b), 1))
+    bounds = [(None, None)] * A.shape[1] + [(0.0, None)]
+    found = linprog(
+        np.append(np.zeros(A.shape[1]), 1.0),
+        A_ub=np.block([[-A, -ones], [A, -ones]]),
+        b_ub=np.concatenate([-b, b]),
+        bounds=bounds,
+    )
+    x = found.x[:-1] if found.success else np.zeros(A.shape[1])
+    return float(np.abs(b - A @ x).max())
+
+
+# Each stage need only come near its minimum: its trust region's models too, linearly.
+_STAGE_TOLERANCE = 1e-4
+_STAGE_ITERATIONS = 30
+_STAGE_SOLVER = TrustRegion(theta=0.0, kappa=0.1)
+
+
+class Smoothed(Problem):
+    """A problem whose penalty is rounded off over entries below `width`: a smooth problem."""
+
+    def __init__(self, problem: Problem, width: float) -> None:
+        self._problem, self._width = problem, width
+        self.manifold = problem.manifold
+        self.has_hessian = problem.has_hessian
+
+    def at(self, M: Array) -> Point:
+        return SmoothSum(self._problem.at(M), *penalty_of(self._problem).smoothed(M, self._width))
+
+
+@dataclass(frozen=True)
+class Smoothing(ProximalGradient):
+    """Smoothing continuation by trust regions, finished by proximal gradients from the lowest end.
+
+    |m| is replaced by sqrt(m^2 + w^2), w falling stage by stage from the size of M's entries: wide
+    kinks let entries cross zero, where proximal gradients from the same start would fix the first
+    support that they meet.
+
+    Parameters
+    ----------
+    widths : tuple of float
+        w of the stages, in units of the root mean square of M's entries.
+    """
+
+    name = "smoothing"
+
+    widths: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_numbers(self, "widths", positive=True)
+
+    def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
+        """The start, the end of each stage, then the proximal gradient steps."""
+        require_separable(problem)
+        lowest = self.initialise(problem, M)
+        t = lowest.point.t
+        yield lowest
+        if problem.problem.penalty is None:
+            return (yield from self.states_from(problem, lowest))
+        for width in self.widths:
+            size = float(np.linalg.norm(M)) / math.sqrt(M.size)
+            stage = Stopping(_STAGE_TOLERANCE, _STAGE_ITERATIONS)
+            run = minimise(Smoothed(problem.problem, width * size), M, _STAGE_SOLVER, stage)
+            problem.evaluations.update(run.evaluations)
+            M = run.M
+            if over():
+                point = ProximalPoint(problem, M, t, t)
+                state = ProximalState(point, point.value)
+            else:
+                state = self.initialise(problem, M)
+            yield replace(state, iterations=run.iterations)
+            lowest = min(lowest, state, key=lambda state: state.point.value)
+        yield from self.states_from(problem, lowest)

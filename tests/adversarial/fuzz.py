@@ -12,6 +12,7 @@ import dataclasses
 import io
 import math
 import os
+import re
 import sys
 import tempfile
 import traceback
@@ -25,6 +26,7 @@ import numpy as np
 import ldr
 from ldr.cli import app
 from ldr.errors import ConvergenceWarning, DataWarning, DeviceWarning, ObjectiveWarning
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers import solver_names
 from ldr.solvers.solver import Solver
@@ -59,6 +61,7 @@ class Attack:
     wild: bool
     made: list[str] = field(default_factory=list)
     d: int = 3
+    beside: np.random.Generator | None = None
 
     def one(self, *choices: Any) -> Any:
         return choices[self.rng.integers(len(choices))]
@@ -109,6 +112,28 @@ class Attack:
             kind, y = response(self.rng, n, needs, self.wild)
             self.made.append(f"y: {kind}")
         return X, y
+
+    def weights(self, X: Any) -> dict[str, Any]:
+        """Of the rows, now and then, of sizes that rounding loses."""
+        if self.beside is None or self.beside.random() > 0.15:
+            return {}
+        if not hasattr(first := as_tuple(X)[0], "shape") or not first.shape:
+            return {}
+        if not isinstance(first.shape[0], int):  # of Dask, not yet counted
+            return {}
+        rng, n = self.beside, first.shape[0]
+        low, high = [(-150, 150), (-12, 0), (-6, 6), (0, 12)][rng.integers(4)]
+        kinds = {
+            "whole": rng.integers(0, 4, n),
+            "equal": np.full(n, rng.choice([1e-300, 1e-100, 1e-12, 1e12, 1e100, 1e300])),
+            "half": np.where(np.arange(n) % 2, rng.choice([1e-15, 1e-12, 1e12, 1e15]), 1.0),
+            "spread": np.logspace(low, high, n),
+            "one": np.eye(1, n)[0],
+            "gamma": rng.gamma(1.0, 2.0, n),
+        }
+        kind = str(rng.choice(list(kinds)))
+        self.made.append(f"sample_weight: {kind} up to {kinds[kind].max(initial=0):g}")
+        return {"sample_weight": kinds[kind]}
 
     def note_data(self, what: str, X: Any) -> Any:
         self.made.append(f"X: {what} {X.shape}")
@@ -297,7 +322,7 @@ def _shown(value: Any) -> str:
 def solve(a: Attack) -> Any:
     objective = a.objective()
     X, y = a.data(_traits(objective))
-    return ldr.solve(objective, X, a.r(), y=y, **a.options())
+    return ldr.solve(objective, X, a.r(), y=y, **a.weights(X), **a.options())
 
 
 def solve_by_name(a: Attack) -> Any:
@@ -307,7 +332,8 @@ def solve_by_name(a: Attack) -> Any:
     a.note("objective", name)
     cls = REGISTRY.get(name, REGISTRY["pca"])
     X, y = a.data(cls)
-    return ldr.solve(name, X, a.r(), y=y, **{**a.options(), **a.parameters(cls)})
+    given = {**a.weights(X), **a.options(), **a.parameters(cls)}
+    return ldr.solve(name, X, a.r(), y=y, **given)
 
 
 def and_then(a: Attack) -> Any:
@@ -391,6 +417,61 @@ def parallel_analysis(a: Attack) -> Any:
     return repr(ldr.parallel_analysis(X, **options))
 
 
+def tune(a: Attack) -> Any:
+    """Losses that do not change, and those that are no numbers."""
+    name, start = a.one(
+        ("lda", {"ridge": 0.1}), ("classical-lda", {"ridge": 1e-3}), ("pca", {"scales": None}),
+        ("maf", {"ridge": a.one(0.1, 0.0, -1.0, math.nan)}), ("contrastive-pca", {"alpha": 1.0}),
+    )  # fmt: skip
+    X, y = a.data(REGISTRY[name])
+    start = {key: np.ones(a.d) if value is None else value for key, value in start.items()}
+    value = a.one(0.0, 0, -1.0, 1e300, 1e-320)
+    if a.chance(0.1, 0.5):
+        value = a.one(math.nan, math.inf, "a", None, 1j, np.ones(2), True)
+    losses = (None, "log", "squared", lambda *rows: value, lambda Y, y, W, z: float(np.sum(W**2)))
+    loss = a.note("loss", a.one(*losses))
+    a.note("tune", (name, start, value))
+    return repr(ldr.tune(name, X, a.r(), start, y=y, loss=loss, folds=a.one(2, 3),
+                         evaluations=a.one(1, 3), random_state=0))  # fmt: skip
+
+
+def paths(a: Attack) -> Any:
+    """Where there is nothing to read."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("folder.csv").mkdir()
+        Path("empty.csv").write_text("")
+        Path("file.csv").write_text("a,b\n1,2\n2,1\n3,3\n")
+        nothing = ("", " ", ".", "folder.csv", "empty.csv", "no/such.npy", "x.npz", Path(""), "..",
+                   "no/such" * 900 + ".csv", "\0.csv", ["", "file.csv"], ("", ""))  # fmt: skip
+        X = a.note("X", a.one(*nothing))
+        y = a.note("y", a.one(None, None, "", "a", "no/such.npy", Path("")))
+        name = a.note(
+            "objective", a.one("pca", "lda", "cca", "nca", ldr.objectives.RidgeRegression())
+        )
+        if a.rng.random() < 0.3:
+            return _run(["solve", "pca", str(X).replace("\0", ""), "-r", "1"])
+        if a.rng.random() < 0.2:
+            return ldr.load(X)
+        weights = a.one(None, None, "", "a", Path(""), "no/such.npy")
+        return ldr.solve(name, X, 1, y=y, sample_weight=a.note("weights", weights))
+
+
+def layer(a: Attack) -> Any:
+    """The optimum and its slope in jax, at once: what is refused is refused in words of ours."""
+    import jax
+
+    name = str(a.one("pca", "lda", "csp", "sir", "maf", "sparse-pca", "hsic"))
+    n, d = a.shape()
+    X = numbers(a.rng, n, d, a.wild)[1]
+    y = None if name in ("pca", "maf", "sparse-pca") else np.arange(n) % int(a.one(1, 2, 3))
+    project = ldr.layer(a.note("objective", name), a.r())
+    if a.note("act", a.one("value", "slope")) == "value":
+        return project(X, y)
+    with np.errstate(over="ignore"):  # the caller's own step to float32
+        X = jax.numpy.asarray(X, float)
+    return jax.grad(lambda X: (project(X, y) ** 3).sum())(X)
+
+
 def subspaces(a: Attack) -> Any:
     n, d = a.shape()
     A, B = a.rows(n, d, "A"), a.rows(n, int(a.one(1, d)), "B")
@@ -415,7 +496,7 @@ def estimator(a: Attack) -> Any:
     if isinstance(X, tuple) and len(X) == 2 and not a.chance(0.02, 0.2):
         X, other = X
         y, background = (other, None) if getattr(traits, "views", 1) == 2 else (y, other)
-    takes = isinstance(made, ldr.estimators.background.WithBackground)
+    takes = isinstance(made, ldr.estimators.named.WithBackground)
     kept = {"background": background} if takes and background is not None else {}
     act = a.note("act", a.one("fit", "fit_transform", "partial_fit", "score", "inverse", "again"))
     if act == "fit_transform":
@@ -577,17 +658,23 @@ DOORS = {
     subspaces: 2,
     command: 8,
 }
+# Beside those, by random numbers of their own, so that a call of the others stays what it was.
+NEWER = {tune: 0.04, paths: 0.03, layer: 0.02}
 
 
 # --- the verdict ----------------------------------------------------------------------------------
 
 
-def attack(index: int, seed: int = 0) -> Fault | None:
-    """Make one call and judge what comes of it."""
+def attack(index: int, seed: int = 0, newer: bool = True) -> Fault | None:
+    """Make one call and judge what comes of it; `newer` with weights, and with the newer doors."""
     rng = generator("fuzz", index, seed)
     doors, weights = list(DOORS), np.array(list(DOORS.values()), dtype=float)
     door = doors[rng.choice(len(doors), p=weights / weights.sum())]
-    a = Attack(rng, wild=bool(rng.random() < 0.3), made=[door.__name__])
+    beside = generator("beside", index, seed) if newer else None
+    if beside is not None:
+        shares = [1.0 - sum(NEWER.values()), *NEWER.values()]
+        door = [door, *NEWER][beside.choice(len(shares), p=shares)]
+    a = Attack(rng, bool(rng.random() < 0.3), [door.__name__], beside=beside)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -602,7 +689,7 @@ def _of_error(door: Any, error: Exception) -> str | None:
     if isinstance(error, REFUSALS):
         return None if len(str(error)) > 10 else f"says nothing: {error!r}"
     frames = traceback.extract_tb(error.__traceback__)
-    if isinstance(error, FileNotFoundError) and "no/such" in str(error):
+    if isinstance(error, FileNotFoundError) and re.search("no/such|no such file", str(error)):
         return None
     if isinstance(error, TypeError) and any(word in str(error) for word in PYTHONS_OWN):
         return None

@@ -21,7 +21,7 @@ import ldr
 from ldr.errors import ConvergenceWarning
 from ldr.objectives import SparsePCA
 from ldr.objectives.data.opening import as_samples
-from ldr.solvers import Status, limits
+from ldr.solvers import Status, deadline
 
 PASS = 0.02  # seconds
 N, D = 400, 6
@@ -128,7 +128,7 @@ def main():
         before = [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
         print(len(every), flush=True)
         for line in sys.stdin:
-            limits._answered = -np.inf
+            deadline._last_interrupt = -np.inf
             begun.clear()
             # The trial begins with a Ctrl-C that is allowed, and ends when it is not any more.
             ended = until_interrupted(every[int(line) % len(every)])

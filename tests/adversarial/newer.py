@@ -1,5 +1,7 @@
 """Problems of the methods of trials, of pairs of rows, of slices and of any number of views."""
 
+from itertools import permutations
+
 import numpy as np
 
 from tests.adversarial import data, moments
@@ -165,7 +167,7 @@ def _entropy(X, y, result):
 
 
 def _transport(X, y, result):
-    """wda: ten steps of Sinkhorn's iteration with exp(-D)."""
+    """wda: ten steps of Sinkhorn's iteration with exp(-D), from either class."""
     Y = X @ extended(result.M)
     classes = [Y[y == c] for c in np.unique(y)]
 
@@ -179,7 +181,7 @@ def _transport(X, y, result):
 
     with np.errstate(divide="ignore", invalid="ignore"):  # rows too far apart: no plan
         same = sum(cost(A, A) for A in classes)
-        across = sum(cost(B, A) for i, A in enumerate(classes) for B in classes[:i])
+        across = sum(cost(A, B) for A, B in permutations(classes, 2)) / 2
     return same / across, (same + np.sum(Y**2)) / across
 
 

@@ -232,12 +232,8 @@ def _scaled(given: Given, s: float) -> Same:
 
 
 def relabelled(given: Given, rng: Any) -> Same | None:
-    """Other names of the classes, in another order.
-
-    After few of Sinkhorn's steps a plan is not that of the classes the other way round: for wda the
-    order belongs to the definition.
-    """
-    if not given.labels or given.method == "wda":
+    """Other names of the classes, in another order."""
+    if not given.labels:
         return None
     classes = np.unique(given.y)
     names = rng.permutation([f"class {k}" for k in range(len(classes))])

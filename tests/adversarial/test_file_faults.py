@@ -28,8 +28,7 @@ from PIL import Image
 from ldr.cli import app as command_line
 from ldr.errors import DataError
 from ldr.io import files
-from ldr.objectives.data import samples, stored, streams
-from ldr.objectives.data.sources import parquet, text
+from ldr.objectives.data import samples
 from ldr.result import Result
 from tests.adversarial.campaign import count, generator, report
 from tests.programs import OBJECTIVE
@@ -172,8 +171,7 @@ def _child(case, folder, writing, begin):
         resource.setrlimit(resource.RLIMIT_FSIZE, (case.most, resource.RLIM_INFINITY))
     if case.in_pieces:
         files.LARGE = 0
-        for module in (samples, stored, streams, parquet, text):
-            module.PIECE_NUMBERS = 300
+        samples.PIECE_NUMBERS = 300
     if case.fails_at is not None:
         _break(case.fails_at)
     app = command_line.app

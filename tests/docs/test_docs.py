@@ -1,5 +1,6 @@
 """The documentation: every method has a page, every program in it does what it says."""
 
+import inspect
 import pkgutil
 import re
 import shlex
@@ -9,20 +10,20 @@ import zlib
 from pathlib import Path
 
 import pytest
+from latex2mathml.converter import convert
 
 import ldr
 from docs import hero
-from docs.formulas import TEX, WHEN_NOT
 from docs.gallery import EXAMPLES, index
-from docs.guides import GUIDES
 from docs.links import LARGEST, faults
 from docs.pages import akin, api, groups, page, solve_example
 from docs.references import ELSEWHERE, WORDS, write_inventories
 from docs.tree import branches, picture, table
-from ldr.advice import TABLE
 from ldr.cli.app import main
 from ldr.estimators.named import estimator_name
+from ldr.method_selection import TABLE
 from ldr.objectives import REGISTRY
+from ldr.objectives.docstrings import advice, as_text, math
 from tests.programs import run_programs
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -37,6 +38,7 @@ PAGES = [
     "choosing-a-solver",
     "larger-than-memory",
     "weights",
+    "validation",
     "more-than-chance",
     "sensitivity",
     "coordinates",
@@ -45,15 +47,26 @@ PAGES = [
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_every_method_has_a_guide_whose_example_runs(name):
-    assert name in GUIDES, f"docs/guides.py does not say when to use {name}"
-    printed, result, figure = solve_example(name, GUIDES[name])
+def test_every_method_has_an_example_that_runs(name):
+    printed, result, figure = solve_example(name)
     assert result.objective.name == name and result.converged
     assert figure.axes
-    text = page(REGISTRY[name], GUIDES[name], printed, result)
-    when = (GUIDES[name].when, WHEN_NOT[name])
-    for part in (REGISTRY[name].formula, *when, "<math", printed.strip()):
+    text = page(REGISTRY[name], printed, result)
+    for part in (REGISTRY[name].formula, printed.strip()):
         assert part in text
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_docstring_of_every_method_says_all_about_it(name):
+    cls = REGISTRY[name]
+    text = inspect.getdoc(cls)
+    assert text.partition("\n")[0].endswith(".") and text.split("\n")[1] == ""
+    assert convert(math(text)).startswith("<math")
+    assert "\\" not in cls.formula and cls.formula in as_text(text)
+    assert (
+        cls.formula.startswith(cls().sense) and cls.source and cls.source in " ".join(text.split())
+    )
+    assert all(advice(text)), "say 'Use it ...' and 'Do not use it ...' in one paragraph"
 
 
 def test_every_method_has_others_to_look_at():
@@ -63,7 +76,6 @@ def test_every_method_has_others_to_look_at():
 
 def test_every_method_has_a_place_in_the_index():
     assert sorted(name for names in groups().values() for name in names) == sorted(REGISTRY)
-    assert set(TEX) == set(WHEN_NOT) == set(REGISTRY)
 
 
 @pytest.mark.slow

@@ -5,10 +5,9 @@ import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
 import ldr
-from ldr.advice import TABLE
+from ldr.method_selection import TABLE, Beside
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY
-from ldr.suited import Beside
 
 WINE, CLASSES = load_wine(return_X_y=True)
 GAPS = np.where(np.arange(WINE.size).reshape(WINE.shape) % 17 == 0, np.nan, WINE)

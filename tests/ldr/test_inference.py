@@ -8,15 +8,14 @@ from sklearn.datasets import load_diabetes, load_iris, load_linnerud, load_wine
 from sklearn.model_selection import GroupKFold
 
 import ldr
-from ldr.inference.chunks import Chunk
-from ldr.inference.engine import optima
-from ldr.inference.intervals import aligned
+from ldr.inference.bootstrap import aligned
+from ldr.inference.engine import Chunk, optima
 from ldr.inference.nulls import Null
-from ldr.inference.stepwise import canonical_bases, exceedances, statistics
+from ldr.inference.parametric import canonical_bases, exceedances, statistics
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.registry import REGISTRY
-from ldr.objectives.statistics.stacked import StackedData, StackedRows
-from ldr.solvers.linalg.stacked import stacked_trace_ratio
+from ldr.objectives.statistics.covariance import StackedData, StackedRows
+from ldr.solvers.linalg.eigen import stacked_trace_ratio
 
 WINE, CLASSES = load_wine(return_X_y=True)
 LINNERUD = load_linnerud()
@@ -166,7 +165,7 @@ def test_an_iterable_of_shapes():
 
 
 def test_sets_with_labels_of_their_own_in_chunks(monkeypatch):
-    monkeypatch.setattr("ldr.inference.chunks._CHUNK_MOST", 2)
+    monkeypatch.setattr("ldr.inference.engine._CHUNK_MOST", 2)
     sets = [WINE[k::4][:44, :4] for k in range(4)]
     labels = [CLASSES[k::4][:44] for k in range(4)]
     for count in (3, 4):
@@ -261,15 +260,15 @@ def test_permuted_values_are_those_of_permuted_data():
 @pytest.mark.parametrize(
     ("name", "X", "y", "kind"),
     [
-        ("pca", WINE[:, :4], None, "columns"),
+        ("pca", WINE[:, :4], None, "rows"),
         ("maf", series(), None, "rows"),
         ("maf", series(), None, "shift"),
-        ("pls", PAIR, None, "second view"),
+        ("pls", PAIR, None, "rows"),
         ("pls", PAIR, None, "shift"),
-        ("opca", (WINE[CLASSES == 0][:, :3], WINE[CLASSES == 1][:, :3]), None, "background"),
-        ("sir", WINE[:, :4], WINE[:, 5], "response"),
+        ("opca", (WINE[CLASSES == 0][:, :3], WINE[CLASSES == 1][:, :3]), None, "rows"),
+        ("sir", WINE[:, :4], WINE[:, 5], "rows"),
         ("sir", WINE[:, :4], WINE[:, 5], "shift"),
-        ("least-squares", WINE[:, :3], WINE[:, 5:7], "response"),
+        ("least-squares", WINE[:, :3], WINE[:, 5:7], "rows"),
     ],
 )
 def test_every_null_keeps_what_it_says(name, X, y, kind):
@@ -279,7 +278,7 @@ def test_every_null_keeps_what_it_says(name, X, y, kind):
     for k in range(2):
         data, labels = chunk.problem(k)
         views = as_tuple(data)
-        if kind == "background":
+        if name == "opca":
             both = np.vstack(given)
             np.testing.assert_array_equal(np.sort(np.vstack(views), axis=0), np.sort(both, axis=0))
             continue
@@ -334,7 +333,7 @@ def test_groups_are_paired_by_index():
 TRIALS = np.cumsum(np.random.default_rng(3).standard_normal((8, 15, 3)), axis=1)
 
 
-@pytest.mark.parametrize("kind", ["rows", "shift"])
+@pytest.mark.parametrize("kind", ["within", "shift"])
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [("maf", {"lag": 2}), ("classical-maf", {}), ("sfa", {"whiten": True}), ("dynamics", {})],
@@ -355,7 +354,7 @@ def test_trials_are_permuted_within_and_solved_as_trials(name, parameters, kind)
 
 def test_shifts_stay_inside_groups():
     groups = np.array([1, 0, 1, 0, 1, 2])
-    null = Null("shift", (np.zeros((6, 1)),), None, groups)
+    null = Null("shift", "columns", (np.zeros((6, 1)),), None, groups)
     for order in null.orders(np.random.default_rng(0), 20):
         np.testing.assert_array_equal(groups[order], groups)
         first = list(order[groups == 1])
@@ -363,32 +362,43 @@ def test_shifts_stay_inside_groups():
 
 
 def test_nulls_that_do_not_fit():
-    with pytest.raises(ldr.errors.ArgumentError, match="has one view"):
-        ldr.permutation_test("pca", WINE, 2, null="second view")
-    with pytest.raises(ldr.errors.ArgumentError, match="permutes y"):
-        ldr.permutation_test("pca", WINE, 2, null="response")
-    with pytest.raises(ldr.errors.ArgumentError, match="null must be"):
-        ldr.permutation_test("pca", WINE, 2, null="naive")
-    with pytest.raises(ldr.errors.ArgumentError, match="'pca' has none"):
-        ldr.permutation_test("pca", WINE, 2, null="background")
+    def refused(message, name, X, **options):
+        with pytest.raises(ldr.errors.ArgumentError, match=message):
+            ldr.permutation_test(name, X, 1, permutations=9, **options)
+
+    refused("null must be", "pca", WINE, null="naive")
+    refused("permutes every column by itself; expected one of 'rows'", "pca", WINE, null="response")
+    refused("needs groups=, the group of each sample", "pca", WINE, null="within")
+    refused("'groups' permutes the y of groups, or", "pca", WINE, null="groups", groups=CLASSES)
+    refused("says that they are not", "pca", WINE, null="rows", groups=CLASSES)
     two = (WINE[:90, :3], WINE[90:, :3])
-    with pytest.raises(ldr.errors.ArgumentError, match="groups= does not go with null='backgr"):
-        ldr.permutation_test("opca", two, 1, groups=np.arange(90) % 9)  # its own null
-    with pytest.raises(ldr.errors.ArgumentError, match="of distances, of which no rows can be per"):
-        ldr.permutation_test("mds-distances", np.abs(WINE[:, :1] - WINE[:, 0]), 1)
-    dependent = WINE[:, [0, 1, 2, 1]]
-    with pytest.raises(ldr.errors.SingularError, match="a view are linearly dependent"):
-        ldr.permutation_test("classical-cca", (dependent, WINE[:, 4:7]), 1, permutations=9)
+    refused("mixed and dealt again, which groups=", "opca", two, groups=np.arange(90) % 9)
+    refused("got null='shift'", "opca", two, null="shift")
+    distances = np.abs(WINE[:, :1] - WINE[:, 0])
+    refused("of distances: no permutation of their rows", "mds-distances", distances)
     with pytest.raises(ldr.errors.ArgumentError, match="expected r <= 3, the number of dimensions"):
-        ldr.parametric_test("sir", dependent, y=WINE[:, 7])
+        ldr.parametric_test("sir", WINE[:, [0, 1, 2, 1]], y=WINE[:, 7])
+
+
+@pytest.mark.parametrize(
+    ("name", "X", "y", "kind"),
+    [
+        ("pca", WINE[:, :4], None, "columns"),
+        ("pls", PAIR, None, "second view"),
+        ("lda", WINE[:, :4], CLASSES, "response"),
+    ],
+)
+def test_earlier_names_of_nulls_warn(name, X, y, kind):
+    options = {"y": y, "permutations": 9, "random_state": 0}
+    with pytest.warns(FutureWarning, match=f"null='{kind}' is now null='rows'"):
+        found = ldr.permutation_test(name, X, 1, null=kind, **options)
+    np.testing.assert_array_equal(found.null, ldr.permutation_test(name, X, 1, **options).null)
 
 
 def test_stopping_early_gives_the_share():
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((60, 3)), np.repeat([0, 1, 2], 20)
-    found = ldr.permutation_test(
-        "robust-pca", X, 1, null="columns", stop_after=1, permutations=400, random_state=0
-    )
+    found = ldr.permutation_test("robust-pca", X, 1, stop_after=1, permutations=400, random_state=0)
     assert len(found.null) < 400
     better = int(np.sum(found.null <= found.value * (1 + 1e-10)))
     assert found.p_value == better / len(found.null) and "each direction" not in repr(found)
@@ -414,7 +424,7 @@ def test_steps_of_cca_against_the_definition():
                 compute_uv=False,
             )
             slow[k] += -np.log1p(-(values**2)).sum() >= statistics(d)[k]
-    np.testing.assert_array_equal(exceedances(U, V, d, orders), slow)
+    np.testing.assert_array_equal(exceedances(U, V, d, orders), [slow, np.zeros(3)])
 
 
 def correlations(Y, X):
@@ -545,10 +555,33 @@ def test_dimension_of_trials_holds_out_whole_ones():
     found = ldr.dimension("classical-maf", TRIALS, folds=4, random_state=0)
     ids = np.repeat(np.arange(8), 15)
     splitter = GroupKFold(4)
-    with pytest.raises(ldr.errors.ArgumentError, match="a splitter"):
+    with pytest.raises(ldr.errors.ArgumentError, match="goes with method='permutation'"):
         ldr.dimension("fa", WINE, method="bic", groups=CLASSES)
     again = ldr.dimension("classical-maf", TRIALS.reshape(-1, 3), groups=ids, folds=splitter)
     assert (found.rule, found.scores.shape) == (again.rule, again.scores.shape) == ("folds", (3,))
+
+
+def test_the_ladle_draws_whole_groups():
+    """Replicates of 50 samples: by rows spans seem to be more certain than they are."""
+    rng = np.random.default_rng(4)
+    X, t = planted(rng, 50)
+    X, t, groups = np.repeat(X, 6, axis=0), np.repeat(t, 6), np.repeat(np.arange(50), 6)
+    X = X + 0.01 * rng.standard_normal(X.shape)
+    options = {"method": "ladle", "random_state": 0}
+    by_rows, by_groups = (
+        ldr.dimension("sir", X, t, groups=given, **options).scores for given in (None, groups)
+    )
+    alone = ldr.dimension("sir", X[::6], t[::6], **options).scores
+    assert np.abs(by_groups - alone).max() < 0.5 * np.abs(by_rows - alone).max()
+
+
+def test_a_description_chooses_no_dimension():
+    path = ldr.path("lpp", WINE, [1, 2], folds=3, random_state=0)
+    assert path.best is None and path.chosen is None and np.isfinite(path.pooled).all()
+    assert "no r is chosen" in repr(path) and "best score" not in repr(path)
+    assert path.plot().axes
+    with pytest.raises(ldr.errors.ArgumentError, match="describes each r"):
+        ldr.dimension("lpp", WINE, method="folds", most=2, random_state=0)
 
 
 def test_rules_that_a_method_does_not_have():

@@ -7,8 +7,7 @@ import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives import REGISTRY
 from ldr.objectives.data.data import as_tuple
-from ldr.sensitivity.formulas import Given, formula_of
-from ldr.sensitivity.implicit import equations, pulled
+from ldr.sensitivity.formulas import Given, equations, formula_of, pulled
 from tests.ldr.test_sensitivity import inner, like
 from tests.objectives import methods
 
@@ -186,6 +185,37 @@ def test_methods_by_differences_say_so_backwards():
         jax.grad(lambda X: project(X, y)[0, 0])(X).block_until_ready()
 
 
+@pytest.mark.parametrize("function", ["csp", "weighted"])
+def test_second_derivatives_without_a_formula_are_refused_in_words(function):
+    X, y, _ = methods.RANDOM["csp"]
+    weighted = ldr.layer("pca", 2, sample_weight=np.linspace(1.0, 2.0, len(X)))
+    project = {"csp": lambda X: ldr.layer("csp", 2)(X, y), "weighted": weighted}[function]
+
+    def slope(X):
+        return (jax.grad(lambda X: (project(X) ** 3).sum())(X) ** 2).sum()
+
+    for wrap in (lambda f: f, jax.jit):
+        with pytest.raises(ArgumentError, match="has first derivatives only"):
+            wrap(jax.grad(slope))(X)
+
+
+def test_what_is_refused_within_is_not_an_error_of_jax():
+    X, y, _ = methods.RANDOM["lda"]
+    pca, lda, sparse = (ldr.layer(name, 2) for name in ("pca", "lda", "sparse-pca"))
+    gaps = np.where(X == X[0, 0], np.nan, X)
+    for function in (pca, jax.grad(lambda X: pca(X)[0, 0])):
+        with pytest.raises(DataError, match="X has 1 NaN"):
+            function(gaps)
+    with pytest.raises(DataError, match="single class"):
+        lda(X, np.zeros(len(X), dtype=int))
+    with pytest.raises(ArgumentError, match="ridge must be"):
+        lda(X, y, ridge=-1.0)
+    with pytest.raises(ArgumentError, match="penalty with corners"):
+        jax.grad(lambda X: sparse(X)[0, 0])(X)
+    with pytest.raises(Exception, match="X has 1 NaN"):  # of jax
+        jax.jit(pca)(gaps).block_until_ready()
+
+
 def test_rows_that_count_differently_and_weights_of_a_sum():
     X, y, _ = methods.RANDOM["lda"]
     dX, w = like(X, np.random.default_rng(0)), np.linspace(1.0, 2.0, len(X))
@@ -245,8 +275,8 @@ def test_ties_are_refused_with_their_numbers():
     project = ldr.layer("pca", 2)
     for eigenvalues, said in (([3, 3, 2, 1], "same number, 3"), ([3, 2, 2, 1], "number is 2")):
         X = U * np.sqrt(eigenvalues)
-        with pytest.raises(Exception, match=said):
-            jax.grad(lambda X: project(X)[0, 0])(X).block_until_ready()
+        with pytest.raises(SingularError, match=said):
+            jax.grad(lambda X: project(X)[0, 0])(X)
     X = U * np.sqrt([3, 3, 2, 1])
     with pytest.raises(SingularError, match="same number, 3"):
         ldr.solve("pca", X, 2).sensitivity(X).pullback(np.ones((2, 4)))

@@ -11,7 +11,7 @@ from rich.console import Console
 import ldr
 from ldr.observers import Bar, Progress, TimeLimit, Trace
 from ldr.solvers import Iteration, Status
-from ldr.solvers.limits import complete, followed
+from ldr.solvers.deadline import complete, followed
 
 
 @pytest.fixture

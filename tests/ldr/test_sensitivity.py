@@ -23,11 +23,11 @@ from ldr.objectives import (
 )
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.moving_weights import HeatedEdges, MovingLaplacian
-from ldr.objectives.starts.responses import sliced
+from ldr.objectives.graphs import HeatedEdges, MovingLaplacian
+from ldr.objectives.slices import sliced
 from ldr.sensitivity.derivative import Derivative
+from ldr.sensitivity.forms import QuadraticRows
 from ldr.sensitivity.moving import Line, as_line
-from ldr.sensitivity.quadratic import QuadraticRows
 from tests import real_data
 from tests.objectives import methods
 
@@ -196,9 +196,10 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
     monkeypatch.setattr(Line, "__call__", None)  # nothing is bound again
     found = sensitivity.along(dX)
     for name, value in expected.items():
-        # filters are bound to what an iteration leaves, landmarks to a nearly singular matrix
+        # Extrapolated differences are good to 1e-7, at which they stop. Filters are bound to what
+        # an iteration leaves, landmarks to a nearly singular matrix.
         rough = key == "csp classes" or "landmarks" in key
-        assert relative(getattr(found, name), value) < (1e-7 if rough else 1e-8)
+        assert relative(getattr(found, name), value) < (1e-6 if rough else 1e-7)
 
 
 def test_nothing_of_neighbours_is_decomposed_for_another_direction(monkeypatch):
@@ -206,9 +207,9 @@ def test_nothing_of_neighbours_is_decomposed_for_another_direction(monkeypatch):
     sensitivity = ldr.solve("npe", X, 2, tolerance=1e-13).sensitivity(X)
     once = sensitivity.along(dX).projector
     with monkeypatch.context() as many:  # neighbourhoods that are too many to be kept
-        many.setattr("ldr.objectives.families.moving_weights._KEPT", 0)
+        many.setattr("ldr.objectives.graphs._KEPT", 0)
         assert relative(sensitivity.along(dX).projector, once) < 1e-12
-    monkeypatch.setattr("ldr.objectives.families.moving_weights.regularised", None)
+    monkeypatch.setattr("ldr.objectives.graphs.regularised", None)
     assert relative(sensitivity.along(2.0 * dX).projector, 2.0 * once) < 1e-12
 
 
@@ -279,7 +280,7 @@ def test_rows_that_count_differently_move_so(marks, key, monkeypatch):
     monkeypatch.setattr(Line, "__call__", None)  # nothing is bound again
     found = sensitivity.along(dX)
     for told, value in expected.items():
-        assert relative(getattr(found, told), value) < 1e-8
+        assert relative(getattr(found, told), value) < 1e-7
     assert inner(sensitivity.pullback(V), dX) == pytest.approx(inner(V, found.P))
 
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes
 
 import ldr
 from ldr.errors import ArgumentError, ConvergenceWarning
-from ldr.inference.intervals import bias_corrected
+from ldr.inference.bootstrap import bias_corrected
 from ldr.objectives import named
 from ldr.resampling import Sampled
 from ldr.solvers.manifolds import polar_factor
@@ -43,7 +43,7 @@ def test_draws_are_solutions_of_drawn_rows():
     rng = np.random.default_rng(5)
     sampled = Sampled.of(named("lda"), X, labels, "bootstrap")
     for k in range(3):
-        drawn, y = sampled.draw(rng, None)
+        drawn, y = sampled.drawn(rng, None)
         np.testing.assert_array_equal(np.bincount(y), np.bincount(labels))
         result = ldr.solve("lda", drawn, 2, y=y, tolerance=1e-8)
         assert found.values[k] == pytest.approx(result.value, rel=1e-9)
@@ -67,7 +67,7 @@ def test_two_views_have_angles_each():
 def test_background_is_drawn_too():
     target, noise = X[:60], X[60:120]
     fixed = Sampled.of(named("opca"), (target, noise), None, "bootstrap")
-    (_, drawn), _ = fixed.draw(np.random.default_rng(0), None)
+    (_, drawn), _ = fixed.drawn(np.random.default_rng(0), None)
     rows = {tuple(row) for row in drawn.dense()}
     assert len(rows) < 60 and rows <= {tuple(row) for row in noise}
     found = ldr.bootstrap("opca", (target, noise), 1, draws=5, random_state=0)
@@ -80,7 +80,7 @@ def test_time_series_need_blocks():
     with pytest.raises(ArgumentError, match="block = 61 is too long"):
         ldr.bootstrap("maf", methods.X, 2, block=61)
     sampled = Sampled.of(named("maf"), np.arange(60.0)[:, None], None, "bootstrap")
-    drawn, _ = sampled.draw(np.random.default_rng(0), 7)
+    drawn, _ = sampled.drawn(np.random.default_rng(0), 7)
     steps = np.diff(drawn.dense()[:, 0])
     assert drawn.n == 60 and np.sum(steps != 1) <= 8
     found = ldr.bootstrap("maf", methods.X, 2, block=60, draws=3, random_state=0)

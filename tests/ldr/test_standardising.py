@@ -94,7 +94,7 @@ def test_constant_columns_stay_as_they_are():
 
 def test_along_dimensions_folds_draws_and_penalties():
     path, plain = (
-        ldr.path("lda", A, [1, 2], y=y, standardise=s, folds=3, random_state=0)
+        ldr.path("pca", A, [1, 2], standardise=s, folds=3, random_state=0)
         for A, s in ((X, True), (Z, False))
     )
     np.testing.assert_allclose(path.values, plain.values, rtol=1e-10)

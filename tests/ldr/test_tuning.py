@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold, PredefinedSplit, cross_val_predict
+from sklearn.pipeline import make_pipeline
 
 import ldr
-from ldr.errors import ArgumentError
+from ldr.errors import ArgumentError, DataError, ObjectiveError
 from ldr.objectives.data.opening import as_samples
-from ldr.tuning import LOSSES, _HeldOut
+from ldr.tuning import _HeldOut
 from tests.real_data import breast_cancer, standardised, wine
 
 
@@ -17,41 +22,87 @@ def diabetes():
     return standardised(X), y
 
 
+SHUFFLED = KFold(3, shuffle=True, random_state=0)
+
+
+def log_loss(Y, y, held, z):
+    model = LinearDiscriminantAnalysis(store_covariance=True).fit(Y, y)
+    return -np.mean(
+        model.predict_log_proba(held)[np.arange(len(z)), np.searchsorted(np.unique(y), z)]
+    )
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("objective", "start"),
+    ("objective", "start", "loss"),
     [
-        (ldr.objectives.ClassicalLDA(), {"ridge": np.array(0.1)}),
-        (ldr.objectives.LDA(ridge=0.1), {"scales": np.linspace(0.5, 2.0, 13)}),
+        (ldr.objectives.ClassicalLDA(), {"ridge": np.array(0.1)}, "log"),
+        (ldr.objectives.LDA(ridge=0.1), {"scales": np.linspace(0.5, 2.0, 4)}, "log"),
+        (ldr.objectives.PCA(), {"scales": np.linspace(0.5, 2.0, 4)}, "log"),
+        (ldr.objectives.PCA(), {"scales": np.linspace(0.5, 2.0, 4)}, log_loss),
+        (ldr.objectives.PCA(), {"scales": np.linspace(0.5, 2.0, 4)}, "squared"),
+        (ldr.objectives.RidgeRegression(), {"penalty": np.array(3.0)}, "squared"),
+        (ldr.objectives.RidgeRegression(), {"scales": np.linspace(0.5, 2.0, 4)}, "squared"),
         (
             0.5 * ldr.objectives.PCA() + 100.0 * ldr.objectives.LDA(),
             {"weights": np.array([0.5, 100.0])},
+            "log",
         ),
     ],
 )
-def test_gradients_are_those_of_the_loss(objective, start):
+def test_gradients_are_those_of_the_loss(objective, start, loss):
     X, y = (array[::2] for array in wine())
+    X, y = X[:, 3:7], y + 0.1 * X[:, 0] if loss == "squared" else y
     parts = [tuple((as_samples(X[a::2]), y[a::2]) for a in (0, 1))]
-    held_out = _HeldOut(objective, parts, 2, LOSSES["log"], start)
+    held_out = _HeldOut(objective, parts, 2, loss, start)
     size = sum(value.size for value in start.values())
     at = np.linspace(0.0, 0.1, size)
     gradient = held_out(at)[1]
-    still = np.zeros((3, 2))
-    assert held_out._along(still, None, still, None, still, still) == 0.0
     direction = np.linspace(1.0, 0.3, size)
     ahead, behind = (held_out(at + t * direction)[0] for t in (1e-3, -1e-3))
     assert gradient @ direction == pytest.approx((ahead - behind) / 2e-3, rel=2e-5)
 
 
-def test_the_squared_loss_is_that_of_least_squares():
-    (Y, y), (held, z) = ((X[k::2, :2], X[k::2, 2:4]) for k in (0, 1) for X in (wine()[0],))
-    left = z - LinearRegression().fit(Y, y).predict(held)
-    expected = np.sum(left**2) / np.sum((z - y.mean(axis=0)) ** 2)
-    assert LOSSES["squared"](Y, y, held, z) == pytest.approx(expected, rel=1e-10)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("classical-lda", "ridge"), ("lda", "ridge"), ("ridge-regression", "penalty")],
+)
+def test_the_loss_is_that_of_predictions(name, number):
+    """One of three directions, a ridge of the size of the data: coordinates say more."""
+    X, y = diabetes() if number == "penalty" else wine()
+    X, r = X[:, :4], 1
+    given = {number: 200.0}
+    if number == "ridge":
+        y = 2 * y + (X[:, 0] > np.median(X[:, 0]))
+    found = ldr.tune(name, X, r, given, y=y, evaluations=1, folds=SHUFFLED)
+    losses, totals = [], []
+    for training, held in SHUFFLED.split(X):
+        result = ldr.solve(name, X[training], r, y=y[training], **given)
+        if number == "ridge":
+            codes = np.searchsorted(np.unique(y[training]), y[held])
+            losses.append(-np.log(result.predict_proba(X[held])[np.arange(len(held)), codes]))
+            totals.append(np.ones(len(held)))
+        else:
+            losses.append((y[held] - result.predict(X[held])) ** 2)
+            totals.append((y[held] - y[training].mean()) ** 2)
+    expected = np.concatenate(losses).sum() / np.concatenate(totals).sum()
+    assert found.loss == pytest.approx(expected, rel=1e-10)
+    path = ldr.path(name, X, [r], y=y, folds=SHUFFLED, **given)
+    same = path.numbers["log_loss"] if number == "ridge" else 1.0 - path.q2
+    assert found.loss == pytest.approx(same[0], rel=1e-10)
+
+
+def test_the_squared_loss_of_coordinates_is_that_of_least_squares():
+    X, y = diabetes()
+    found = ldr.tune("pca", X, 2, {"scales": np.ones(10)}, y=y, evaluations=1, folds=KFold(3))
+    left = y - cross_val_predict(make_pipeline(PCA(2), LinearRegression()), X, y, cv=KFold(3))
+    means = cross_val_predict(DummyRegressor(), X, y, cv=KFold(3))
+    assert found.loss == pytest.approx(np.sum(left**2) / np.sum((y - means) ** 2), rel=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("loss", ["log", LOSSES["log"]])
+@pytest.mark.parametrize("loss", ["log", log_loss])
 def test_scales_are_those_of_the_columns(loss):
     X, y = wine()
     options = {"y": y, "loss": loss, "folds": 2, "evaluations": 2, "random_state": 0}
@@ -65,14 +116,15 @@ def test_scales_are_those_of_the_columns(loss):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("data", "name", "r", "number", "start", "grid"),
+    ("data", "name", "r", "number", "start", "grid", "most"),
     [
-        (wine, "classical-lda", 2, "ridge", 1e-2, np.logspace(-4, 2, 10)),
-        (breast_cancer, "classical-lda", 1, "ridge", 1e-2, np.logspace(-4, 2, 10)),
-        (diabetes, "ridge-regression", 1, "penalty", 1.0, np.logspace(-4, 4, 10)),
+        (wine, "classical-lda", 2, "ridge", 1e-2, np.logspace(-4, 2, 10), 10),
+        # the least loss of predict is six decades below the start
+        (breast_cancer, "classical-lda", 1, "ridge", 1e-2, np.logspace(-4, 2, 10), 20),
+        (diabetes, "ridge-regression", 1, "penalty", 1.0, np.logspace(-4, 4, 10), 10),
     ],
 )
-def test_better_than_a_grid_in_fewer_solves(data, name, r, number, start, grid):
+def test_better_than_a_grid_in_few_solves(data, name, r, number, start, grid, most):
     X, y = data()
     found = ldr.tune(name, X, r, {number: start}, y=y, random_state=0)
     tried = [
@@ -80,7 +132,7 @@ def test_better_than_a_grid_in_fewer_solves(data, name, r, number, start, grid):
         for value in grid
     ]
     assert found.loss < min(tried)
-    assert found.solves < 10 * 5
+    assert found.solves < most * 5
     assert getattr(found.result.objective, number) == found.parameters[number]
     assert "held-out loss" in repr(found)
 
@@ -115,3 +167,25 @@ def test_what_cannot_be_tuned_is_refused_in_words():
         ldr.tune("pca", X, 2, {}, y=y)
     with pytest.raises(ArgumentError, match="several views"):
         ldr.tune("cca", (X, X[:, :3]), 2, {"ridge": 1.0})
+
+
+@pytest.mark.parametrize("value", [0.0, 3, np.float32(-1.0)])
+def test_a_loss_that_is_constant_leaves_the_parameters(value):
+    X, y = wine()
+    found = ldr.tune("lda", X, 2, {"ridge": 0.1}, y=y, loss=lambda *rows: value, folds=2)
+    assert found.parameters == {"ridge": 0.1} and found.loss == value
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, "a", None, 1j, np.ones(2)])
+def test_a_loss_that_is_no_number_is_refused(value):
+    X, y = wine()
+    with pytest.raises(ObjectiveError, match="expected a finite real number"):
+        ldr.tune("lda", X, 2, {"ridge": 0.1}, y=y, loss=lambda *rows: value, folds=2)
+
+
+def test_classes_that_no_training_row_has_are_named():
+    X, y = wine()
+    with pytest.raises(DataError, match="a class that no training sample of its fold has"):
+        ldr.tune(
+            "pca", X, 2, {"scales": np.ones(13)}, y=np.sort(y), folds=PredefinedSplit(np.sort(y))
+        )

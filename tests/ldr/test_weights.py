@@ -18,10 +18,10 @@ from sklearn.preprocessing import StandardScaler
 
 import ldr
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives.data import dask_samples, samples, streams
+from ldr.objectives.data import samples
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.laplacian import LaplacianMethod
+from ldr.objectives.graphs import LaplacianMethod
 from ldr.objectives.registry import named
 from tests.objectives.methods import LABELS, RANDOM, RESPONSE, VIEWS, X, name_of
 
@@ -210,8 +210,7 @@ METHODS = ("pca", "lda", "cca", "maf", "orthogonal-sfa", "least-squares", "fa")
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("name", METHODS)
 def test_every_container(name, container, tmp_path, monkeypatch):
-    for module in (samples, streams, dask_samples):
-        monkeypatch.setattr(module, "PIECE_NUMBERS", 70)
+    monkeypatch.setattr(samples, "PIECE_NUMBERS", 70)
     data, y, _ = RANDOM[name]
     if name in ("maf", "orthogonal-sfa") and container == "list":
         return  # trials
@@ -224,8 +223,7 @@ def test_every_container(name, container, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["ica", "uica", "robust-pca"])
 @pytest.mark.parametrize("container", ["file", "dask"])
 def test_rows_that_are_read_at_every_step(name, container, tmp_path, monkeypatch):
-    for module in (samples, streams, dask_samples):
-        monkeypatch.setattr(module, "PIECE_NUMBERS", 70)
+    monkeypatch.setattr(samples, "PIECE_NUMBERS", 70)
     expected = ldr.solve(name, X, 2, sample_weight=WHOLE)
     given = CONTAINERS[container](X, tmp_path / "X.npy")
     found = ldr.solve(name, given, 2, start=expected.M, sample_weight=WHOLE)
@@ -280,7 +278,8 @@ def test_scores_folds_and_draws():
     assert result.model.log_likelihood == pytest.approx(score * WHOLE.sum(), rel=1e-9)
     assert result.model.n == WHOLE.sum()
     lda = ldr.solve("lda", X, 2, y=LABELS, sample_weight=WHOLE)
-    assert ldr.score(lda, X, LABELS, sample_weight=WHOLE) == pytest.approx(lda.value, rel=1e-10)
+    expected = ldr.score(lda, X[rows], LABELS[rows])
+    assert ldr.score(lda, X, LABELS, sample_weight=WHOLE) == pytest.approx(expected, rel=1e-12)
     path = ldr.path("lda", X, [1, 2], y=LABELS, sample_weight=WHOLE, folds=3, random_state=0)
     assert path.values[1] == pytest.approx(lda.value, rel=1e-12) and path.scores.shape == (2, 3)
     drawn = ldr.bootstrap("pca", X, 2, sample_weight=ANY, draws=2, random_state=0)
@@ -366,6 +365,9 @@ def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, call):
         (np.where(np.arange(N) == 4, -1.0, 1.0), r"1 weight\(s\) that are negative.*-1.0 in row 4"),
         (np.where(np.arange(N) == 4, np.nan, 1.0), "nan in row 4"),
         (np.zeros(N), "zero in every row: no row counts"),
+        (np.full(N, 1e-100), "1e-100 as its largest weight, expected one between 1e-12 and 1e.12"),
+        (np.where(np.arange(N) % 2, 1e15, 1.0), "divide the weights by their largest"),
+        (np.where(np.arange(N) % 2, 1e-13, 1.0), "from 1e-13 to 1, expected a ratio of at most"),
         (np.array(["a"] * N), "sample_weight must hold real numbers"),
         ("times", "sample_weight is the string 'times', which names a column"),
     ],
@@ -373,6 +375,17 @@ def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, call):
 def test_what_is_no_weight(weights, words):
     with pytest.raises(DataError, match=words):
         ldr.solve("pca", X, 2, sample_weight=weights)
+
+
+@pytest.mark.parametrize("key", ["sdr", "hsic", "gkdr", "sir", "nca", "lda", "maf"])
+@pytest.mark.parametrize("largest", [1.0, 1e12])
+def test_weights_as_far_apart_as_is_taken(key, largest):
+    """Rows of a weight that rounding nearly loses change nothing but as little."""
+    data, y, _ = RANDOM[key]
+    light = np.arange(N) % 2 == 1
+    weights = np.where(light, 1e-12, 1.0) * largest
+    result = ldr.solve(key, data, 1, y=y, sample_weight=weights, random_state=0)
+    assert np.isfinite(result.value) and np.isfinite(result.P).all()
 
 
 def test_sums_over_rows_of_ones_own(tmp_path):

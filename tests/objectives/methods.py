@@ -8,6 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 from ldr.inputs import as_data, as_objective
 from ldr.objectives import REGISTRY, graphs
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.parameters import Need
 from tests import real_data
 
 # Of several blocks, with local optima; certified where the dual bound is tight.
@@ -44,69 +45,55 @@ def drawn(n, d):
     )
 
 
+def _by_need(cls, of):
+    """What the method needs, with its default parameters."""
+    if cls.views > 1:
+        return of.VIEWS, None, {}
+    if Need.BACKGROUND in cls.needs:
+        return (of.X, of.NOISE), None, {}
+    if Need.DISTANCES in cls.needs:
+        return of.DISTANCES, None, {}
+    y = {Need.LABELS: of.LABELS, Need.RESPONSE: of.RESPONSE}
+    return of.X, next((y[need] for need in cls.needs if need in y), None), {}
+
+
 def cases(of):
-    """key: (X, y, parameters); the key's first word is the name."""
-    return {
-        "pca": (of.X, None, {}),
-        "mds": (of.X, None, {}),
-        "mds-distances": (of.DISTANCES, None, {}),
+    """key: (X, y, parameters); the key's first word is the name. Every method has one."""
+    return {name: _by_need(cls, of) for name, cls in REGISTRY.items()} | {
         "autocovariance": (of.X, None, {"lag": 2}),
-        "sfa": (of.X, None, {}),
         "sfa whitened": (of.X, None, {"whiten": True}),
         "sfa quadratic": (of.X[:, :3], None, {"whiten": True, "degree": 2}),
         "sfa derivatives": (of.X, None, {"derivatives": np.gradient(of.X, axis=0)}),
-        "squared-difference": (of.X, None, {}),
         "squared-difference max": (of.X, None, {"extreme": "max", "lag": 2}),
-        "olpp": (of.X, None, {}),
         "olpp classes": (of.X, of.LABELS, {"graph": "classes"}),
         "olpp epsilon": (of.X, None, {"graph": "epsilon", "epsilon": of.EPSILON, "heat": "median"}),
-        "onpp": (of.X, None, {}),
         "onpp classes": (of.X, of.LABELS, {"graph": "classes"}),
         "onpp class-neighbours": (of.X, of.LABELS, {"graph": "class-neighbours", "neighbours": 5}),
-        "signal-noise": ((of.X, of.NOISE), None, {}),
         "contrastive-pca": ((of.X, of.NOISE), None, {"alpha": 2.0}),
-        "pls": (of.VIEWS, None, {}),
         "maxdiff": (of.THREE_VIEWS, None, {}),
         "maxbet": (of.THREE_VIEWS, None, {}),
         "orthogonal-mcca": (of.THREE_VIEWS, None, {}),
         "mcca": (of.THREE_VIEWS, None, {}),
-        "classical-lda": (of.X, of.LABELS, {}),
-        "classical-cca": (of.VIEWS, None, {}),
         "lpp": (of.X, None, {"heat": "median"}),
         "lpp degree": (of.X, None, {"centre": "degree"}),
         "lpp class-neighbours": (of.X, of.LABELS, {"graph": "class-neighbours"}),
-        "npe": (of.X, None, {}),
         "npe classes": (of.X, of.LABELS, {"graph": "classes"}),
-        "classical-maf": (of.X, None, {}),
         "tica": (of.X, None, {"lag": 2}),
-        "vamp": (of.X, None, {}),
         "vamp power": (of.X, None, {"power": 1, "lag": 2}),
         "csp": (of.X, of.LABELS % 2, {}),
         "csp trials": (of.X, of.LABELS % 2, {"average": "trials"}),
         "csp classes": (of.X, of.LABELS, {}),
-        "spoc": (of.X, of.RESPONSE, {}),
         "xdawn": (of.X, np.arange(len(of.X)) // 10 % 2, {}),
         "xdawn target": (of.X, np.arange(len(of.X)) // 10 % 3, {"target": 1}),
-        "ssd": (of.X, None, {}),
-        "gcpca": ((of.X, of.NOISE), None, {}),
         "gcpca nested": ((of.X, of.NOISE), None, {"nested": True}),
-        "classical-gcpca": ((of.X, of.NOISE), None, {}),
         "dca": (of.X, None, {"window": 2}),
         "foreca": (of.X, None, {"segment": 10}),
         "sir": (of.X, of.RESPONSE, {"slices": 5}),
         "save": (of.X, of.RESPONSE, {"slices": 5}),
         "directional-regression": (of.X, of.RESPONSE, {"slices": 5}),
-        "phd": (of.X, of.RESPONSE, {}),
-        "opca": ((of.X, of.NOISE), None, {}),
         "semi-supervised-da": (of.X, of.PARTIAL, {}),
-        "lda": (of.X, of.LABELS, {}),
         "lda nested": (of.X, of.LABELS, {"nested": {1: 2.0, 2: 1.0}}),
-        "maf": (of.X, None, {}),
-        "orthogonal-lpp": (of.X, None, {}),
         "orthogonal-lpp nested": (of.X, None, {"nested": True}),
-        "orthogonal-npe": (of.X, None, {}),
-        "orthogonal-sfa": (of.X, None, {}),
-        "cca": (of.VIEWS, None, {}),
         "reduced-rank-regression": ((of.X, of.RESPONSES), None, {}),
         "least-squares": (of.X, of.RESPONSES, {}),
         "ridge-regression": (of.X, of.RESPONSES, {"penalty": 3.0}),
@@ -114,41 +101,29 @@ def cases(of):
         "principal-components-regression": (of.X, of.RESPONSES, {}),
         "pls-regression": (of.X, of.RESPONSES, {}),
         "pls-regression nipals": (of.X, of.RESPONSES, {"algorithm": "nipals"}),
-        "ppca": (of.X, None, {}),
         "ppca missing": (of.GAPS, None, {}),
         "exponential-family-pca": (of.YES_NO, None, {}),
-        "fa": (of.X, None, {}),
         "fa missing": (of.GAPS, None, {}),
-        "sdr": (of.X, of.RESPONSE, {}),
         "sdr labels": (of.X, of.LABELS, {}),
         "sdr landmarks": (of.X, of.RESPONSE, {"landmarks": 20}),
-        "gkdr": (of.X, of.RESPONSE, {}),
         "gkdr labels": (of.X, of.LABELS, {"epsilon": 0.01, "width": 3.0}),
         "dpca": (of.X, of.LABELS, {}),
         "hsic": (of.X, of.RESPONSE, {}),
         "hsic landmarks": (of.X, of.RESPONSES, {"landmarks": 20}),
         "hsic unsupervised": (of.X, None, {}),
         "hsic unsupervised landmarks": (of.X, None, {"landmarks": 20}),
-        "dynamics": (of.X, None, {}),
         "dynamics skew": (of.X, None, {"skew": True}),
         "dynamics derivatives": (of.X, None, {"derivatives": np.gradient(of.X, axis=0)}),
-        "uica": (of.X, None, {}),
         "uica student": (of.X, None, {"expert": "student-t", "degrees": 4.0}),
-        "ica": (of.X, None, {}),
         "ica kurtosis": (of.X, None, {"contrast": "kurtosis"}),
         "ica exp": (of.X, None, {"contrast": "exp"}),
         "sparse-pca": (of.X, None, {"penalty": 20.0}),
         "sparse-lda": (of.X, of.LABELS, {"penalty": 0.3}),
         "sparse-cca": (of.VIEWS, None, {"penalty": 0.05}),
-        "mds-stress": (of.X, None, {}),
         "mds-stress sammon": (of.X, None, {"weights": "sammon"}),
-        "lmnn": (of.X, of.LABELS, {}),
         "lmnn linear": (of.X, of.LABELS, {"hinge": "linear", "width": 1.0}),
-        "nca": (of.X, of.LABELS, {}),
         "wda": (of.X, of.LABELS, {"reg": 5.0}),
-        "robust-pca": (of.X, None, {}),
         "robust-pca huber": (of.X, None, {"loss": "huber"}),
-        "log-det-pca": (of.X, None, {}),
     }
 
 
@@ -168,11 +143,6 @@ def bound(objective, X, r=2, y=None, **parameters):
     """The problem of an objective, or of a method by its name."""
     objective = as_objective(objective, parameters)
     return objective.bind(as_data(objective, X, y), r)
-
-
-def untested():
-    """Methods of the registry that have no data here, and so no test of their derivatives."""
-    return set(REGISTRY) - set(map(name_of, RANDOM))
 
 
 def _tumours():

@@ -162,7 +162,6 @@ def test_traces_stay_exact():
 # Those of one family are left out, and pymanopt's first-order ones, which take minutes.
 SPECIAL = {
     "self-consistent-field",
-    "davidson",
     "variable-projection",
     "em",
     "imputation",

@@ -20,7 +20,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
-from ldr.solvers import Davidson, SelfConsistentField, Stopping, TrustRegion, minimise, saddles
+from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise
 from ldr.solvers.linalg.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.saddles import smallest_curvature
@@ -55,8 +55,8 @@ def known_ratio(k, r, seed, condition, tie, rho):
     return 0.5 * (A + A.T), 0.5 * (B + B.T), Q[:, :r], rho
 
 
-def bound_ratio(A, B, r):
-    return TraceRatio(LDA(), (View(np.zeros(len(A))),), A, B, r)
+def bound_ratio(A, B, r, **given):
+    return TraceRatio(LDA(), (View(np.zeros(len(A))),), A, B, r, **given)
 
 
 def bound_trace(A, r, scale=1.0, offset=0.0):
@@ -111,22 +111,20 @@ def test_saddles_are_never_called_global(k, share, seed, condition, tie, scale, 
             assert short <= 1.1 * certificate.PROVED_GLOBAL * abs(point.value)
 
 
-@pytest.mark.parametrize("solver", [SelfConsistentField(), Davidson()], ids=lambda s: s.name)
-def test_a_saddle_as_start_is_left(solver):
+def test_a_saddle_as_start_is_left():
     a, b = np.arange(1.0, 33.0), np.ones(32)
     a[0], b[0] = 60.0, 3.0
     problem = bound_ratio(np.diag(a), np.diag(b), 3)
     saddle = np.eye(32)[:, 4:7]
     assert problem.certificate(saddle).kind == "bound"
-    run = minimise(problem, saddle, solver)
+    run = minimise(problem, saddle, SelfConsistentField())
     assert run.status.converged
     assert run.value == pytest.approx(-31.0, rel=1e-14)
     assert problem.certificate(run.M).kind == "global"
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_davidson_goes_on_where_some_columns_have_converged(seed):
-    """Their residual and their direction are zero, and no part of a basis."""
+def test_a_ratio_is_solved_where_some_columns_have_converged(seed):
     rng = np.random.default_rng(seed)
     k, r = 60, 4
     X, Y = rng.standard_normal((2, 200, k))
@@ -142,7 +140,7 @@ def test_davidson_goes_on_where_some_columns_have_converged(seed):
     start[alone], start[:, alone] = 0.0, 0.0
     start[alone, alone] = np.eye(alone.stop)
     start = problem.manifold.nearest(start)
-    run = minimise(problem, start, Davidson(), Stopping(1e-12))
+    run = minimise(problem, start, SelfConsistentField(), Stopping(1e-12))
     values = np.array(run.history["value"])
     assert run.status.converged
     assert np.all(np.diff(values) <= 1e-13 * abs(run.value))
@@ -164,7 +162,7 @@ def test_where_rounding_ends_a_run_the_best_value_is_returned(seed):
         best = np.argsort(a - rho * b)[-r:]
         rho = a[best].sum() / b[best].sum()
     start = problem.random_point(rng)
-    for solver in (SelfConsistentField(), Davidson(), TrustRegion()):
+    for solver in (SelfConsistentField(), TrustRegion()):
         run = minimise(problem, start, solver, Stopping(1e-10))
         lowest = min(run.history["value"])
         assert run.status.converged
@@ -268,21 +266,8 @@ def test_what_stands_beside_the_rows_and_whose_squares_are_no_numbers(name, scal
         ldr.solve(name, X, 1, **beside)
 
 
-@pytest.mark.parametrize("k", [1, 2, 10, 60])
-def test_the_least_pair_of_a_tridiagonal_matrix(k):
-    rng = np.random.default_rng(k)
-    diagonal, beside = rng.standard_normal(k).tolist(), rng.uniform(0.1, 2, k).tolist()
-    values, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside[:-1])
-    smallest, last = saddles._least_pair(diagonal, beside)
-    assert smallest == pytest.approx(values[0], rel=1e-13)
-    assert abs(last) == pytest.approx(abs(vectors[-1, 0]), abs=1e-13)
-
-
-def test_the_smallest_curvature_is_that_of_the_whole_hessian(monkeypatch):
-    """Of the matrix of the Hessian in a basis of the tangent space; Lanczos ends earlier.
-
-    With three vectors at a time too, which are made twice.
-    """
+def test_the_smallest_curvature_is_that_of_the_whole_hessian():
+    """Of the matrix of the Hessian in a basis of the tangent space; Lanczos ends earlier."""
     X = real_data.standardised(load_breast_cancer().data)
     problem = MDSStress().bind(Data((as_samples(X),)), 2)
     result = ldr.solve("mds-stress", X, 2, certify=False, starts=1)
@@ -293,11 +278,6 @@ def test_the_smallest_curvature_is_that_of_the_whole_hessian(monkeypatch):
     images = [problem.manifold.project(M, point.hessian(V)) for V in basis]
     hessian = np.array([[np.vdot(V, H) for V in basis] for H in images])
     assert found.smallest == pytest.approx(np.linalg.eigvalsh(hessian)[0], rel=1e-3)
-    monkeypatch.setattr(saddles, "_ROOM_NUMBERS", 0)
-    short = smallest_curvature(problem, M)
-    assert short.smallest == pytest.approx(found.smallest, rel=1e-3)
-    along = np.vdot(short.direction, point.hessian(short.direction))
-    assert along == pytest.approx(short.smallest, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["pca", "lda"])
@@ -324,5 +304,5 @@ def test_one_pair_of_directions_is_certified_whatever_the_units():
         Qa, Qb = (np.linalg.qr((Z - Z.mean(axis=0)) / Z.std(axis=0))[0] for Z in (a, b))
         largest = np.linalg.svd(Qa.T @ Qb, compute_uv=False)[0]
         found = ldr.solve("cca", (a, b), 1)
-        assert found.certificate.kind == "global" and found.certificate.gap <= 1e-10
+        assert found.certificate.kind == "global" and found.certificate.gap <= 1e-9
         assert found.value <= largest + 1e-12 <= found.value + found.certificate.gap + 1e-12

@@ -227,7 +227,6 @@ def test_distances_that_are_not_euclidean_are_reported():
 def test_of_rows_equally_far_the_first_are_neighbours(parts, monkeypatch):
     """Whole numbers tie; which of them a search returns depends on its threads."""
     if parts == "part by part":
-        monkeypatch.setattr(ldr.objectives.graphs, "_PRODUCTS", 400 * 64 * 50)
         monkeypatch.setattr(ldr.objectives.graphs, "_QUERIES", 1)
     X = real_data.digits()[0][:400].astype(int)
     squares = np.sum(X**2, axis=1)
@@ -330,9 +329,11 @@ def test_trace_ratios_in_very_different_units_agree_with_80_bits(units, r):
         optimum = better
         M = eigh(A - optimum * B)[1][:, :r]
         better = np.vdot(M, A @ M) / np.vdot(M, B @ M)
-    result = ldr.solve("lda", X, r, y=y, certify=False)
+    result = ldr.solve("lda", X, r, y=y)
     assert result.converged
-    assert abs(result.value - optimum) <= 1e-12 * optimum
+    # eigenvectors of A - rho B are good to rounding of its largest entries
+    assert abs(result.value - optimum) <= (1e-12 if units.max() < 1e12 else 1e-8) * optimum
+    assert optimum - result.value <= result.certificate.gap + 1e-12 * optimum
 
 
 def noted(result, words):

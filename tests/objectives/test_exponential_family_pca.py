@@ -165,3 +165,15 @@ def test_constant_columns_do_not_count():
     assert with_them.value == pytest.approx(without.value, rel=1e-8)
     assert np.abs(with_them.M[9:]).max() < 1e-6
     assert any("2 columns are constant" in note for note in with_them.notes)
+
+
+@pytest.mark.parametrize("start", ["pca", "random"])
+def test_constant_columns_are_in_no_start_and_the_value_is_that_of_the_intercept(start):
+    A = np.random.default_rng(3).integers(0, 2, (40, 7)).astype(float)
+    A[:, [1, 4]] = [0.0, 1.0]
+    found = ldr.solve("exponential-family-pca", A, 2, start=start, random_state=0)
+    np.testing.assert_array_equal(found.M[[1, 4]], 0)
+    mu, varies = found.parameters["intercept"], A.std(axis=0) > 0
+    theta = mu + (natural(A, "bernoulli") - mu) @ found.M @ found.M.T
+    lost = np.logaddexp(0, theta) - A * theta
+    assert found.value == pytest.approx(2 * lost[:, varies].sum(), rel=1e-12)

@@ -5,7 +5,7 @@ import pytest
 
 import ldr
 from ldr.errors import DataError
-from ldr.objectives.starts.responses import sliced
+from ldr.objectives.slices import sliced
 from tests import real_data
 
 RNG = np.random.default_rng(0)

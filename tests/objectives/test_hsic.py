@@ -6,7 +6,7 @@ import pytest
 import ldr
 from ldr.objectives import HSIC, Data
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.kernels import median_distance
+from ldr.objectives.kernel import median_distance
 from tests import real_data
 
 

@@ -10,10 +10,10 @@ import ldr
 from ldr.errors import ArgumentError
 from ldr.objectives import ICA, Data, UndercompleteICA
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.white_projected import WhiteProjected, white_sample
-from ldr.objectives.starts.directions import fourth_order_directions
-from ldr.objectives.starts.sources import CONTRASTS, deflated_directions, hyperbolic_secant, student
-from ldr.objectives.starts.sources import _orthogonal as orthogonal
+from ldr.objectives.families.projected import WhiteProjected, white_sample
+from ldr.objectives.ica import CONTRASTS, deflated_directions, hyperbolic_secant, student
+from ldr.objectives.ica import _apart as apart
+from ldr.objectives.starts import fourth_order_directions
 
 EXPERTS = {"log cosh": hyperbolic_secant(), "t, 3": student(3.0), "t, 0.7": student(0.7)}
 
@@ -136,11 +136,11 @@ def test_deflated_directions_are_stationary_and_orthonormal():
     X, _ = mixed(2, ("laplace", "uniform", "sine"), d=4)
     white = np.linalg.solve(root(X), (X - X.mean(axis=0)).T).T
     contrast = CONTRASTS["log cosh"]
-    W = deflated_directions(white, contrast, fourth_order_directions(white))
+    W = deflated_directions(white, contrast, np.negative, fourth_order_directions(white), 4)
     np.testing.assert_allclose(W.T @ W, np.eye(4), atol=1e-12)
     gradient = white.T @ contrast.first(white @ W[:, 0]) / len(white)
     assert np.linalg.norm(gradient - W[:, 0] * (W[:, 0] @ gradient)) < 1e-3
-    other = orthogonal(W[:, 0], W[:, :3])  # of which nothing is left off them
+    other = apart(W[:, :1], W[:, :3])  # of which nothing is left off them
     assert np.linalg.norm(other) == pytest.approx(1) and np.abs(W[:, :3].T @ other).max() < 1e-14
 
 
@@ -205,7 +205,7 @@ def test_preconditioner_saves_products(name, monkeypatch):
     X = load_wine().data
     products = []
     for cost in (4, np.inf):
-        kind = {"ica": "ica.Pursuit", "uica": "uica.ProductOfExperts"}[name]
+        kind = {"ica": "ica.Pursuit", "uica": "ica.ProductOfExperts"}[name]
         monkeypatch.setattr(f"ldr.objectives.{kind}.preconditioner_cost", cost)
         result = ldr.solve(name, X, 13, starts=1, certify=False)
         products.append(result.evaluations["hessian"])
@@ -219,7 +219,7 @@ def test_a_run_on_some_of_many_rows_comes_first(name, monkeypatch):
     w = np.random.default_rng(0).integers(0, 20, len(X))
     ends = []
     for many in (4, np.inf):
-        monkeypatch.setattr("ldr.objectives.families.white_projected._MANY", many)
+        monkeypatch.setattr("ldr.objectives.families.projected._MANY", many)
         ends.append(ldr.solve(name, X, 4, sample_weight=w, starts=1, certify=False))
     assert ends[0].value == pytest.approx(ends[1].value, rel=1e-12)
     assert ends[0].iterations < ends[1].iterations
@@ -237,12 +237,14 @@ def test_starts_that_come_to_the_same_have_one_run(name, n, monkeypatch):
     np.testing.assert_array_equal(found.M, threads.M)
     assert found.starts == threads.starts
     assert len(found.starts.names) > 1 and found.starts.merged
-    assert str(found.starts).endswith(f"not one of their own: {', '.join(found.starts.merged)}")
+    assert str(found.starts).endswith(f"an earlier start: {', '.join(found.starts.merged)}")
     assert found.summary()["merged_starts"] == list(found.starts.merged)
     for found_same in ("same", "a_step_from"):
         monkeypatch.setattr(WhiteProjected, found_same, lambda problem, M, N: False)
     whole = ldr.solve(name, X, 3, **options).starts
-    assert not whole.merged and set(whole.names) == {*found.starts.names, *found.starts.merged}
+    # Of many rows runs that come from one end on the sample begin at one value: one start.
+    assert n > 1500 or not whole.merged
+    assert {*whole.names, *whole.merged} == {*found.starts.names, *found.starts.merged}
     values = set(np.round(whole.values, 10))
     assert values == set(np.round(found.starts.values, 10)) and len(values) > 1
 
@@ -264,16 +266,6 @@ def test_its_own_starts_are_as_good_as_ten_random_ones():
     own = ldr.solve("ica", A, 2, certify=False)
     others = ldr.solve("ica", A, 2, start="random", starts=10, random_state=0, certify=False)
     assert own.value >= others.value * (1 - 1e-6)
-
-
-def test_a_random_point_far_worse_than_other_starts_is_none(monkeypatch):
-    X, _ = mixed(0, ("sparse",), n=1000, d=30)
-    found = ldr.solve("ica", X, 1, certify=False)
-    assert "screened" not in found.starts.names + found.starts.merged
-    monkeypatch.setattr("ldr.objectives.ica._WORTH", 0.0)
-    every = ldr.solve("ica", X, 1, certify=False)
-    assert "screened" in every.starts.names
-    assert found.value == pytest.approx(every.value, rel=1e-12)
 
 
 def test_a_constant_column_is_left_out_and_said():

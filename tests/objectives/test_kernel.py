@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 import ldr
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives.data import footprint
+from ldr.objectives.data import memory
 from ldr.objectives.registry import named
 from tests import real_data
 from tests.objectives.methods import RANDOM, name_of
@@ -112,8 +112,10 @@ def test_rows_that_come_in_blocks_are_those_in_memory():
 
 def test_a_kernel_matrix_that_does_not_fit_is_refused_once_rows_are_counted(monkeypatch):
     X = np.random.default_rng(0).standard_normal((400, 3))
-    monkeypatch.setattr(footprint, "_SMALL", 0)
-    monkeypatch.setattr(footprint, "available", lambda: (1e5, "a test"))
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available", lambda: (1e5, "a test"))
     for given in (X, lambda: iter([X]), csr_array(X)):
-        with pytest.raises(DataError, match=r"kernel pca, with its arrays of rows x rows, .* MiB"):
+        with pytest.raises(
+            DataError, match=r"kernel pca, with 8 arrays of 400 x 400 numbers, .* MiB"
+        ):
             ldr.solve(ldr.kernel("pca"), given, 2)

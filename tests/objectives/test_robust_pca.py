@@ -2,17 +2,18 @@
 
 from dataclasses import replace
 
+import dask.array as da
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
 import ldr
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives import LogDetPCA, RobustPCA
-from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.medians import Distances, median_in_pieces
+from ldr.objectives import LogDetPCA, RobustPCA, robust_pca
+from ldr.objectives.data.sample_metadata import Marks
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import Frame
-from ldr.objectives.robust_pca import Huber, MedianRows, RoundedDistance, geometric_median
+from ldr.objectives.robust_pca import Huber, MedianRows, RoundedDistance
 from tests import real_data
 from tests.objectives.methods import X, bound
 
@@ -62,24 +63,113 @@ def test_value_is_the_formula(loss):
     assert result.value == pytest.approx(formula.sum(), rel=1e-5)
 
 
-def test_geometric_median_balances_unit_vectors():
+def median_of(A, w=None):
+    marks = None if w is None else Marks(weights=w)
+    centre, notes = robust_pca.geometric_median(
+        Samples(A, marks=marks), Frame(np.zeros(A.shape[1]))
+    )
+    assert not notes
+    return centre
+
+
+def balance(A, centre, w):
+    """The length of the rows' unit vectors' sum, less the number of rows at the centre."""
+    lengths = np.linalg.norm(A - centre, axis=1)
+    away = lengths > 1e-14 * np.median(lengths)
+    pull = (w[away] / lengths[away]) @ (A[away] - centre)
+    return np.linalg.norm(pull) - w[~away].sum()
+
+
+def long_weiszfeld(A, steps=20_000):
+    centre = np.mean(A, axis=0)
+    for _ in range(steps):
+        weights = 1.0 / np.linalg.norm(A - centre, axis=1)
+        centre = weights @ A / weights.sum()
+    return centre
+
+
+def test_geometric_median_of_outliers_and_of_moved_rows():
     A = real_data.wine()[0]
-    centre = geometric_median(A)
-    units = (A - centre) / np.linalg.norm(A - centre, axis=1)[:, None]
-    assert np.linalg.norm(units.sum(axis=0)) < 1e-6
-    np.testing.assert_allclose(geometric_median(A + 3.0), centre + 3.0, atol=1e-8)
+    centre = median_of(A)
+    np.testing.assert_allclose(median_of(A + 3.0), centre + 3.0, atol=1e-13)
     moved = A.copy()
     moved[:50] += 1e6
-    assert np.linalg.norm(geometric_median(moved) - centre) < 5
+    assert np.linalg.norm(median_of(moved) - centre) < 5
 
 
-def test_a_step_that_raises_the_sum_of_distances_is_taken_back(monkeypatch):
+@pytest.mark.parametrize("seed", range(60))
+def test_geometric_median_balances_unit_vectors(seed):
+    """Of heavy tails, equal rows, rows on a line or near it, and in columns 1e6 apart in scale."""
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(3, 60), rng.integers(1, 8)
+    A = rng.standard_t(rng.choice([0.5, 1.0, 30.0]), (n, d)) * 10.0 ** rng.uniform(-3, 3, d)
+    if seed % 3 == 0:
+        A = np.round(A)[rng.integers(0, n, n)]
+    if seed % 4 == 0:
+        A = np.outer(A[:, 0], np.ones(d)) + rng.choice([0.0, 1e-8]) * A
+    w = rng.integers(0, 4, n) + 0.0 if seed % 5 else np.ones(n)
+    A += 10.0 ** rng.uniform(-2, 4) * rng.standard_normal(d)
+    centre = median_of(A, w)
+    lengths = np.linalg.norm(A - centre, axis=1)
+    place = np.linalg.norm(centre) * (w[lengths > 0] / lengths[lengths > 0]).sum()
+    assert balance(A, centre, w) <= 2e-15 * (w.sum() + place)
+
+
+def test_geometric_median_at_a_row():
+    """A row among two pairs at right angles; and a start at a row that is not the median."""
+    A = np.array([[0.0, 0], [1, 0], [-2, 0], [0, 3], [0, -1]])
+    np.testing.assert_array_equal(median_of(A), [0, 0])
+    A = np.array([[0.0, 0], [1, 0], [-1, 5], [0, 7], [3, 0]])
+    np.testing.assert_array_equal(np.median(A, axis=0), A[0])
+    np.testing.assert_allclose(median_of(A), long_weiszfeld(A), atol=1e-12)
+
+
+@pytest.mark.parametrize("response", [True, False])
+def test_longley_from_any_container(tmp_path, response):
+    """In nearly collinear columns Weiszfeld's iteration alone takes ten thousand steps."""
+    table = real_data.longley(response)
+    A = table.to_numpy(dtype=float)
+    np.save(tmp_path / "X.npy", A)
+    table.to_csv(tmp_path / "X.csv", index=False)
+    table.to_parquet(tmp_path / "X.parquet")
+    files = [tmp_path / f"X.{kind}" for kind in ("npy", "csv", "parquet")]
+    chunks = [[A[:5], A[5:]], da.from_array(A, chunks=(4, A.shape[1]))]
+    values = [ldr.solve("robust-pca", given, 2).value for given in (A, table, *files, *chunks)]
+    np.testing.assert_allclose(values, values[0], rtol=1e-10)
+    centre = long_weiszfeld(A)
+    squares = lambda M: np.sum((A - centre - (A - centre) @ M @ M.T) ** 2, axis=1)  # noqa: E731
+    result = ldr.solve("robust-pca", A, 2)
+    e = 1e-3 * np.median(np.linalg.norm(A - centre, axis=1))
+    expected = np.sum(np.sqrt(squares(result.M) + e**2) - e)
+    assert result.value == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_step_that_raises_the_sum_of_distances_is_not_taken(monkeypatch):
     A, far = real_data.wine()[0], iter([30.0])
-    expected, newton = geometric_median(A), Distances.newton
-    monkeypatch.setattr("ldr.objectives.families.medians.SAMPLE_ROWS", 9)
-    monkeypatch.setattr(Distances, "newton", lambda sums: next(far, 1.0) * newton(sums))
-    found = median_in_pieces(as_samples(A), Frame(np.zeros(A.shape[1])))
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    expected, candidates = median_of(A), robust_pca.Distances.candidates
+
+    def overshooting(sums, frame):
+        newton, *others = candidates(sums, frame)
+        yield frame.centre + next(far, 1.0) * (newton - frame.centre)
+        yield from others
+
+    monkeypatch.setattr(robust_pca.Distances, "candidates", overshooting)
+    np.testing.assert_allclose(median_of(A), expected, atol=1e-14)
+
+
+def test_a_sample_of_the_rows_is_a_start_only(monkeypatch):
+    A = real_data.wine()[0]
+    expected = median_of(A)
+    monkeypatch.setattr(robust_pca, "SAMPLE_ROWS", 9)
+    np.testing.assert_allclose(median_of(A), expected, atol=1e-13)
+
+
+def test_a_median_that_has_not_converged_is_noted(monkeypatch, tmp_path):
+    monkeypatch.setattr(robust_pca, "_MEDIAN_PASSES", 2)
+    np.save(tmp_path / "X.npy", real_data.wine()[0])
+    for given in (real_data.wine()[0], tmp_path / "X.npy"):
+        notes = ldr.solve("robust-pca", given, 2).notes
+        assert any("geometric median has not converged in" in note for note in notes)
 
 
 def test_huber_with_a_high_threshold_is_pca_around_the_geometric_median():

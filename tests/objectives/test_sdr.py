@@ -1,5 +1,6 @@
 """Kernel dimension reduction: what sliced inverse regression cannot see is found."""
 
+import signal
 from itertools import count
 
 import numpy as np
@@ -9,9 +10,9 @@ import ldr
 from ldr.errors import ConvergenceWarning, DataError
 from ldr.inputs import as_data
 from ldr.objectives import HSIC, SDR, named
-from ldr.objectives.kernels import centred_gram, gaussian_gram, incomplete_factor, median_distance
-from ldr.solvers import limits
-from ldr.solvers.linalg.symmetric import full_factor
+from ldr.objectives.kernel import centred_gram, gaussian_gram, incomplete_factor, median_distance
+from ldr.solvers import deadline
+from ldr.solvers.linalg.eigen import full_factor
 from tests import real_data
 from tests.objectives.methods import bound
 
@@ -50,7 +51,7 @@ def test_gradient_outer_product_is_the_regressions_gradient():
         J = np.array([(g(x + h * e) - g(x - h * e)) / (2 * h) for e in np.eye(3)])
         outer += J @ J.T
     theirs = np.linalg.eigh(outer)[1][:, ::-1][:, :2]
-    ours = ldr.objectives.starts.responses.gradient_directions(X, Z, 2, epsilon)
+    ours = ldr.objectives.slices.gradient_directions(X, Z, 2, epsilon)
     assert np.linalg.norm(theirs - ours @ (ours.T @ theirs)) < 1e-6
 
 
@@ -129,11 +130,11 @@ def test_annealing_keeps_to_the_time_limit_and_the_interrupt(monkeypatch):
     X, y = symmetric_dependence(0)
 
     def interrupt(iteration):
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     seconds = count()  # a clock that goes on by one each time it is asked
     with monkeypatch.context() as patched, pytest.warns(ConvergenceWarning, match="time"):
-        patched.setattr(limits, "monotonic", lambda: float(next(seconds)))
+        patched.setattr(deadline, "monotonic", lambda: float(next(seconds)))
         result = ldr.solve(SDR(annealing=(4, 2)), X, 1, y=y, time_limit=50)
     assert result.iterations <= 1
     with pytest.warns(ldr.errors.ConvergenceWarning, match="interrupted"):
@@ -250,7 +251,7 @@ def test_whole_numbers_are_labels_or_quantities_and_it_is_said():
     for name in ("sdr", "hsic"):
         guessed = ldr.solve(name, X, 1, y=counts, certify=False)
         (note,) = guessed.notes
-        assert f"{len(np.unique(counts))} distinct whole numbers" in note
+        assert f"{len(np.unique(counts))} distinct integers" in note
         assert "response='quantity'" in note
         labels = ldr.solve(name, X, 1, y=counts, certify=False, response="labels")
         assert labels.value == guessed.value and not labels.notes

@@ -11,8 +11,8 @@ import scipy.signal
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.joint_diagonal import JointDiagonal, joint_diagonaliser
 from ldr.objectives.statistics import pair_moments, second_moments
+from ldr.objectives.trials import JointDiagonal, joint_diagonaliser
 from tests import real_data
 from tests.objectives.methods import as_data
 

@@ -172,7 +172,6 @@ def test_small_penalties_on_data_as_measured(X, penalty, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.smoke
 def test_the_path_is_warm_started_and_grows_sparser(wine):
     penalties = [300.0, 0.0, 10.0, 100.0, 1e5]
     path = ldr.regularisation_path("sparse-pca", wine, 3, penalties, certify=True)

@@ -26,7 +26,7 @@ def counts():
 @pytest.fixture(autouse=True)
 def two_threads(monkeypatch):
     """Two threads, and two cores that are idle."""
-    monkeypatch.setattr(threads, "_idle_cores", lambda: 2)
+    monkeypatch.setattr(threads, "_idle", lambda: 2)
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         yield
 
@@ -37,7 +37,7 @@ def test_only_long_calls_have_threads():
         assert counts() == [1] * len(before)
         with idle_cores(999):
             assert counts() == [1] * len(before)
-        with idle_cores(2000, cost=0.2):
+        with idle_cores(2000):
             assert counts() == before
             with idle_cores(2000):  # another call at the same time
                 assert counts() == before
@@ -50,7 +50,7 @@ def test_only_long_calls_have_threads():
 
 
 def test_long_calls_have_one_thread_where_another_program_runs(monkeypatch):
-    monkeypatch.setattr(threads, "_idle_cores", lambda: 1)
+    monkeypatch.setattr(threads, "_idle", lambda: 1)
     with one_thread(), idle_cores(5000):
         assert max(counts()) == 1
 
@@ -103,45 +103,17 @@ def test_a_solve_reads_and_solves_with_one_thread(monkeypatch):
     assert np.max(seen) == 1
 
 
-def test_cores_on_which_something_runs_are_not_idle(monkeypatch, tmp_path):
-    said = {"running": 1}
-
-    def opened(path):
-        assert path == "/proc/loadavg"
-        file = tmp_path / "loadavg"
-        file.write_text(f"0.50 0.40 0.30 {said['running']}/130 4321\n")
-        return file.open()
-
+@pytest.mark.parametrize(("load", "idle"), [(0.0, 5), (1.2, 4), (3.6, 1), (9.0, 1)])
+def test_cores_on_which_something_runs_are_not_idle(monkeypatch, load, idle):
     monkeypatch.undo()
-    monkeypatch.setattr(threads, "open", opened, raising=False)
     monkeypatch.setattr(threads.os, "cpu_count", lambda: 4)
-    now = [100.0]
-    monkeypatch.setattr(threads, "monotonic", lambda: now[0])
-    monkeypatch.setattr(threads, "_seen_idle", (-1.0, 1))
-    assert threads._idle_cores() == 4
-    said["running"] = 4
-    assert threads._idle_cores() == 4  # BLAS's own, which wait
-    now[0] += 1.0
-    assert threads._idle_cores() == 1
-    said["running"] = 9
-    assert threads._idle_cores() == 1
-
-
-def test_idle_cores_without_the_count_of_linux(monkeypatch):
-    def missing(path):
-        raise FileNotFoundError(path)
-
-    monkeypatch.undo()
-    monkeypatch.setattr(threads, "open", missing, raising=False)
-    monkeypatch.setattr(threads, "_seen_idle", (-1.0, 1))
-    monkeypatch.setattr(threads.os, "cpu_count", lambda: 4)
-    monkeypatch.setattr(threads.os, "getloadavg", lambda: (2.2, 0.0, 0.0), raising=False)
-    assert threads._idle_cores() == 2
+    monkeypatch.setattr(threads.os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    assert threads._idle() == idle
 
 
 def test_a_door_within_a_door_holds_blas_once(monkeypatch):
     with one_thread():
-        monkeypatch.setattr(threads, "_set_threads", None)
+        monkeypatch.setattr(threads, "_share", None)
         with one_thread():
             assert set(counts()) == {1}
         assert set(counts()) == {1}

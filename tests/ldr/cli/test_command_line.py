@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 
 import ldr
-from ldr.cli.app import main
-from ldr.cli.methods import methods
+from ldr.cli.app import main, methods
 from ldr.cli.options import names_of_methods
 from ldr.io import files
 from tests.ldr.conftest import run
@@ -40,7 +39,7 @@ def test_methods_tells_all_about_one(call, tmp_path):
         "Wiskott",
         "degree : {1, 2}",
         "estimator  SFA",
-        "min tr(M'X_dot'X_dot M)",
+        "min_{M'M=I} tr(M'Xdot'Xdot M)",
     ):
         assert part in done.stdout
     wrong = call("methods", "sfaa", folder=tmp_path)
@@ -54,7 +53,8 @@ def test_lists_are_as_wide_as_the_terminal(monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     names = [line.split()[0] for line in lines if not line.startswith(" ")]
     assert names == list(ldr.objectives.REGISTRY) and max(map(len, lines)) <= 80
-    assert "Classical multidimensional scaling of distances" in " ".join(lines)  # whole
+    shown = " ".join(" ".join(lines).split())
+    assert "Classical multidimensional scaling (MDS) of a distance matrix" in shown
     methods(name="lda")
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -203,7 +203,22 @@ def test_no_convergence_is_code_1_and_the_best_point_is_written(
     assert done.returncode == 1 and done.stderr.endswith("ldr: not converged: r = 2\n")
     options = ["--label", "species", "--methods", "nca", "--folds", "2"]
     done = call("compare", "wine.csv", *options, folder=folder)
-    assert done.returncode == 1 and "not converged on all rows and" in done.stdout
+    assert done.returncode == 1 and "nca: not converged on all rows" in done.stdout
+
+
+def test_options_follow_from_the_signatures_of_solve_and_of_the_method(call, folder):
+    data = ("contrastive-pca", "both.npz:means", "--background", "means.npy", "--json")
+    stated = call("solve", *data, "--param", "alpha=0.5", folder=folder)
+    own = call("solve", *data, "--alpha", "0.5", "--certify", "False", folder=folder)
+    assert own.returncode == 0 and own.stderr == ""
+    assert json.loads(own.stdout)["value"] == json.loads(stated.stdout)["value"]
+    assert json.loads(own.stdout).get("certificate") is None
+    assert "--alpha" in call("solve", *data, "--help", folder=folder).stdout
+    wrong = call("solve", *data, "--alhpa", "0.5", folder=folder)
+    assert wrong.returncode == 2 and "--alhpa" in wrong.stderr
+    limited = ("--solver", "steepest-descent", "--tolerance", "1e-3", "--shrinkage", "auto")
+    done = call(*LDA, *limited, "--json", folder=folder)
+    assert done.returncode == 0 and "shrinkage='auto'" in json.loads(done.stdout)["parameters"]
 
 
 def test_a_start_in_a_file_and_a_word_for_a_parameter(call, folder):
@@ -272,7 +287,6 @@ def test_check_of_a_file(call, folder):
     assert done.stdout.splitlines()[0].endswith("passed")
 
 
-@pytest.mark.smoke
 def test_check_on_data(call, folder):
     done = call("check", "lda", "wine.csv", "--label", "species", folder=folder)
     assert done.returncode == 0 and done.stdout.splitlines()[0].endswith("passed")
@@ -431,9 +445,29 @@ def test_cells_are_cut_at_the_separator_that_is_said(written, said, call, tmp_pa
     assert call(*model, folder=tmp_path).returncode == 0
     assert abs(np.load(tmp_path / "y.npy") - expected.transform(X)).max() < 1e-9
     unsaid = call(*solve, folder=tmp_path)
-    assert unsaid.returncode == 2 and "has no ',' between its cells" in unsaid.stderr
+    assert unsaid.returncode == 2 and "another separator? --sep" in unsaid.stderr
     wrong = call(*solve, "--sep", ";;", folder=tmp_path)
     assert wrong.returncode == 2 and "expected one character, or tab" in wrong.stderr
+
+
+def test_an_empty_path_is_not_the_working_folder(call, tmp_path):
+    WINES.to_parquet(tmp_path / "wine.parquet")
+    for command in (("pca", ""), ("pca", " "), ("cca", "wine.parquet", "--view", "")):
+        done = call("solve", *command, folder=tmp_path)
+        assert done.returncode == 2 and done.stdout == ""
+        assert "expected the path of a file" in done.stderr
+
+
+def test_files_without_a_line_of_names(call, tmp_path):
+    np.savetxt(tmp_path / "wine.csv", np.column_stack([X, labels]), delimiter=",", fmt="%.17g")
+    solve = ("solve", "lda", "wine.csv", "--label", "13", "--no-header", "--json")
+    done = call(*solve, "--save", "m.npz", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    expected = ldr.solve("lda", X, 2, y=labels)
+    assert json.loads(done.stdout)["value"] == pytest.approx(expected.value, rel=1e-12)
+    model = ("transform", "m.npz", "wine.csv", "--out", "y.npy", "--no-header")
+    assert call(*model, folder=tmp_path).returncode == 0
+    assert abs(np.load(tmp_path / "y.npy") - expected.transform(X)).max() < 1e-9
 
 
 def test_columns_are_chosen_of_each_view(call, tmp_path):

@@ -11,7 +11,7 @@ from sklearn.base import clone
 import ldr
 from ldr.errors import DataError, SingularError
 from ldr.estimators import ESTIMATORS, Reducer
-from ldr.estimators.background import WithBackground
+from ldr.estimators.named import WithBackground
 from ldr.objectives import REGISTRY
 from ldr.objectives.data.data import as_tuple
 from tests.objectives import methods

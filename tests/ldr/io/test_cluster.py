@@ -16,7 +16,7 @@ from ldr.objectives import PCA
 from ldr.objectives.data.dask_samples import DaskSamples
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
-from ldr.standardising import Units
+from ldr.scaling import Units
 from tests.ldr.conftest import run
 from tests.objectives.data import clusters
 
@@ -33,7 +33,7 @@ WRITERS = {
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_files_in_chunks(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(cluster, "PIECE_NUMBERS", 4 * 70)
+    monkeypatch.setattr(cluster, "piece_rows", lambda columns: 70)
     path = tmp_path / f"X{ending}"
     WRITERS[ending](path)
     table = cluster.read_in_chunks(path)
@@ -55,8 +55,7 @@ def test_tables_without_names_or_with_numbers_of_rows(tmp_path):
         table = cluster.read_in_chunks(path)
     assert table.columns == list(TABLE.columns)
     np.savetxt(path, X, delimiter=",")
-    with pytest.warns(DataWarning, match="has numbers and is taken as a row"):
-        table = cluster.read_in_chunks(path)
+    table = cluster.read_in_chunks(path, header=False)
     assert table.columns == ["0", "1", "2", "3"]
     np.testing.assert_allclose(table.samples().dense(), X, rtol=1e-15)
 

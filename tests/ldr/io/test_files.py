@@ -47,7 +47,7 @@ def test_every_kind_of_file_gives_the_same_rows_and_labels(table):
 def test_a_numpy_file_is_mapped_and_not_loaded(tmp_path):
     np.save(tmp_path / "X.npy", X)
     table = read(tmp_path / "X.npy").select()
-    assert isinstance(table.samples().array, np.memmap)
+    assert not table.samples().array.flags.owndata
 
 
 def test_sparse_matrices_stay_sparse(tmp_path):
@@ -75,7 +75,7 @@ def test_text_cells_are_named(tmp_path):
     frame = FRAME.astype(object)
     frame.iloc[[40, 41], 3] = ["n/k", "?"]
     frame.to_csv(path, index=False)
-    with pytest.raises(DataError, match=r"row 40 .*column 'measurement 3': 'n/k' is no number"):
+    with pytest.raises(DataError, match=r"column 'measurement 3': Row #42: 'n/k' is no number"):
         read(path).select(without=["cultivar"]).samples()
     frame.iloc[[40, 41], 3] = [None, 1.0]
     frame.to_csv(path, index=False)

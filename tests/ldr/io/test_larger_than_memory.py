@@ -15,11 +15,9 @@ from ldr.io import files
 from ldr.io.files import StoredTable, read, write_projection
 from ldr.objectives import PCA
 from ldr.objectives.data import samples as samples_module
-from ldr.objectives.data import stored, streams
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.sources import parquet, text
-from ldr.standardising import Units
+from ldr.scaling import Units
 from tests.ldr.io.test_files import WRITERS, X, labels
 from tests.real_data import tumour_views
 
@@ -28,8 +26,7 @@ from tests.real_data import tumour_views
 def large(monkeypatch):
     """Every file is a large one, and pieces are small."""
     monkeypatch.setattr(files, "LARGE", 0)
-    for module in (samples_module, stored, streams, parquet, text):
-        monkeypatch.setattr(module, "PIECE_NUMBERS", 500)
+    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 500)
 
 
 WRITERS = {ending: WRITERS[ending] for ending in (".csv", ".tsv", ".parquet", ".npy")}
@@ -50,7 +47,7 @@ def test_large_files_are_tables_whose_rows_stay_there(path, large):
     np.testing.assert_array_equal(np.unique(y, return_inverse=True)[1], labels)
     rest = table.select(without=[label])
     samples = rest.samples()
-    assert samples.stored and len(samples.pieces()) > 3
+    assert samples.stored and len(list(samples.walk())) > 3
     np.testing.assert_allclose(samples.dense(), X, rtol=1e-15)
     some = rest.select([rest.columns[3], rest.columns[1]], without=[rest.columns[1]]).samples()
     np.testing.assert_allclose(some.dense(), X[:, [3]], rtol=1e-15)
@@ -133,11 +130,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.csv, pyarrow.parquet
 import ldr
-from ldr.objectives.data import samples, stored, streams
-from ldr.objectives.data.sources import parquet, text
+from ldr.objectives.data import samples
 
-for module in (samples, stored, streams, parquet, text):
-    module.PIECE_NUMBERS = 2**19  # 4 MiB
+samples.PIECE_NUMBERS = 2**19  # 4 MiB
 
 def peak():
     # ru_maxrss is at least what the parent process had

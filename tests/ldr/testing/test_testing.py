@@ -1,13 +1,13 @@
 """What is public for testing one's own: what is wrong does not pass."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import ldr.testing
-from ldr.objectives import LDA, PCA
+from ldr.objectives import LDA, PCA, RobustPCA
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.testing.objectives import Case, preconditioner_is_symmetric_and_positive
 from tests.objectives.methods import LABELS, X
@@ -18,7 +18,6 @@ def fourth_moment(M, X):
     return jnp.mean((X @ M) ** 4)
 
 
-@pytest.mark.smoke
 def test_a_function_of_ones_own():
     ldr.testing.check_objective(fourth_moment, X)
 
@@ -50,3 +49,54 @@ def test_a_preconditioner_that_is_none(wrong, monkeypatch):
     monkeypatch.setattr(TraceRatio, "preconditioner", lambda problem, M: wrong)
     with pytest.raises(AssertionError):
         preconditioner_is_symmetric_and_positive(Case(LDA(), X, 2, LABELS))
+
+
+@dataclass(frozen=True)
+class OtherMatrices(PCA):
+    def matrices(self, data):
+        found = super().matrices(data)
+        return replace(found, scale=1.01 * found.scale)
+
+
+@dataclass(frozen=True)
+class OtherMatricesAlone(OtherMatrices):
+    stacks = False
+
+
+@dataclass(frozen=True)
+class OtherProblem(LDA):
+    def bind(self, data, r):
+        return LDA(ridge=0.1).bind(data, r)
+
+
+@dataclass(frozen=True)
+class NoMatrices(RobustPCA):
+    stacks = True
+
+
+@dataclass(frozen=True)
+class PredictsNothing(PCA):
+    predicts = "classes"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (OtherMatrices(), "of `matrices`"),
+        (OtherMatricesAlone(), "of `matrices`"),
+        (OtherProblem(), "of `matrices`"),
+        (NoMatrices(), "expected a method `matrices`"),
+        (PredictsNothing(), "predicts = 'classes', expected a result that predicts"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_what_a_method_says_of_itself_is_compared(wrong, said):
+    with pytest.raises(AssertionError, match=said):
+        ldr.testing.check_objective(wrong, X, y=LABELS)
+
+
+def test_labels_that_are_none_of_the_classes(monkeypatch):
+    predict = ldr.Result.predict
+    monkeypatch.setattr(ldr.Result, "predict", lambda *given: predict(*given) + 10)
+    with pytest.raises(AssertionError, match="expected labels of y"):
+        ldr.testing.check_objective(LDA(), X, y=LABELS)

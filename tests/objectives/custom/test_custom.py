@@ -22,8 +22,8 @@ from ldr.errors import (
     ObjectiveWarning,
 )
 from ldr.inputs import as_data
-from ldr.objectives.custom import compiling
-from ldr.objectives.custom.compiling import compilations
+from ldr.objectives.custom import backends
+from ldr.objectives.custom.backends import compilations
 from ldr.objectives.custom.function import CustomObjective
 from ldr.objectives.custom.problem import CustomPoint
 
@@ -295,7 +295,7 @@ def test_jax_compiles_once_for_every_data_of_one_shape():
 
 
 def test_compilations_are_counted_and_few_shapes_are_kept(monkeypatch):
-    monkeypatch.setattr(compiling, "KEPT_SHAPES", 2)
+    monkeypatch.setattr(backends, "KEPT_SHAPES", 2)
 
     @ldr.objective(manifold="stiefel")
     def plain(M, X):
@@ -314,9 +314,9 @@ def test_compilations_are_counted_and_few_shapes_are_kept(monkeypatch):
 
 def test_jax_forgets_what_it_keeps_of_many_shapes(monkeypatch):
     cleared = []
-    monkeypatch.setattr(compiling, "MANY_SHAPES", 3)
+    monkeypatch.setattr(backends, "MANY_SHAPES", 3)
     monkeypatch.setattr(jax, "clear_caches", lambda: cleared.append(1))
-    compiler = compiling.Compiler(lambda M, X: jnp.sum(X @ M), "sums")
+    compiler = backends.Compiler(lambda M, X: jnp.sum(X @ M), "sums")
     for n in range(20, 29):
         compiler.programs(np.ones((3, 2)), np.ones((n, 3)))
     assert len(cleared) == 3
@@ -337,7 +337,7 @@ def test_memory_of_many_shapes_is_bounded(summed):
 
 
 def test_a_long_function_is_solved_without_its_hessian(monkeypatch):
-    monkeypatch.setattr(compiling, "LONG", 0)
+    monkeypatch.setattr(backends, "LONG", 0)
 
     @ldr.objective(manifold="stiefel", sense="max")
     def again(M, X):
@@ -358,7 +358,7 @@ def test_a_long_function_is_solved_without_its_hessian(monkeypatch):
 
 
 def test_long_compiling_says_what_to_do(monkeypatch, caplog):
-    monkeypatch.setattr(compiling, "PATIENCE", 0.0)
+    monkeypatch.setattr(backends, "PATIENCE", 0.0)
     objective = ldr.objective(lambda M, X: jnp.mean((X @ M) ** 4))
     bound(objective)
     bound(objective, X[1:])

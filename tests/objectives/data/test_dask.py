@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 import ldr
 from ldr.errors import DataError
 from ldr.objectives import statistics
-from ldr.objectives.data import dask_samples, footprint
+from ldr.objectives.data import dask_rows, dask_samples, memory
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.sources import dask_rows
 from tests.objectives.statistics.references import DATA, STATISTICS, check, error
 
 DATA = {name: X[:120] for name, X in DATA.items() if len(X) > 100}
@@ -31,8 +30,8 @@ N = 120
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Chunks are not put together, and those of more than 8 rows (of 5 columns) are cut."""
-    monkeypatch.setattr(dask_rows, "_LEAST_NUMBERS", 1)
-    monkeypatch.setattr(dask_samples, "PIECE_NUMBERS", 40)
+    monkeypatch.setattr(dask_rows, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(dask_samples, "piece_rows", lambda columns: max(1, 40 // columns))
 
 
 def lengths(n):
@@ -106,11 +105,11 @@ def extremes(a, b):
 
 
 def test_small_chunks_are_joined_and_large_ones_cut(monkeypatch):
-    monkeypatch.setattr(dask_rows, "_LEAST_NUMBERS", 5 * 20)
-    monkeypatch.setattr(dask_samples, "PIECE_NUMBERS", 5 * 30)
+    monkeypatch.setattr(dask_rows, "BLOCK_NUMBERS", 5 * 20)
+    monkeypatch.setattr(dask_samples, "piece_rows", lambda columns: 30)
     X = np.ones((300, 5))
     samples = as_samples(da.from_array(X, chunks=((1,) * 100 + (0, 200), 5)))
-    assert samples.array.rows == (20,) * 5 + (200,)
+    assert samples.array.array.chunks[0] == (20,) * 5 + (200,)
     assert samples.reduce(smallest_and_largest, extremes) == (20, 30)
 
 
@@ -287,8 +286,8 @@ def test_all_rows_come_at_once_only_where_they_fit(monkeypatch):
     X = da.from_array(DATA["centred"], chunks=(25, 5))
     assert "read into memory" in ldr.solve("npe", X, r=2).notes[-1]
     assert ldr.solve("pca", X, r=2).notes == ()
-    monkeypatch.setattr(footprint, "_SMALL", 0)
-    monkeypatch.setattr(footprint, "available", lambda: (2000.0, "a small machine"))
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available", lambda: (2000.0, "a small machine"))
     with pytest.raises(DataError, match="needs all of its rows at once"):
         ldr.solve("npe", X, r=2)
     ldr.solve("pca", X, r=2)
@@ -348,7 +347,7 @@ def test_solutions_are_those_in_memory(objective, X, y):
 @pytest.fixture
 def few_pieces(monkeypatch):
     """For methods that read the rows again and again."""
-    monkeypatch.setattr(dask_samples, "PIECE_NUMBERS", 5 * 100)
+    monkeypatch.setattr(dask_samples, "piece_rows", lambda columns: 100)
 
 
 def in_two(array):

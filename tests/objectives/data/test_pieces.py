@@ -1,5 +1,7 @@
 """Statistics summed over pieces: the same whatever the pieces are, to the last digits."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -28,17 +30,16 @@ def piece_rows(request, monkeypatch):
 
 def test_pieces_cover_the_rows_in_order(piece_rows):
     samples = as_samples(DATA["centred"])
-    pieces = samples.pieces()
+    pieces = [piece.array for (piece,) in samples.walk()]
     assert len(pieces) == -(-samples.n // piece_rows)
-    rows = np.vstack([samples.piece(where).array for where in pieces])
-    np.testing.assert_array_equal(rows, DATA["centred"])
+    np.testing.assert_array_equal(np.vstack(pieces), DATA["centred"])
 
 
 def test_threads_do_not_change_a_bit(monkeypatch):
     monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 500)
     found = []
     for workers in (1, 2, 5):
-        monkeypatch.setattr(samples_module, "workers_for", lambda columns, w=workers: w)
+        monkeypatch.setattr(os, "cpu_count", lambda w=workers: w)
         found.append(statistics.lagged_moments(as_samples(DATA["mixed means"]), 3))
     for other in found[1:]:
         np.testing.assert_array_equal(other.scatter, found[0].scatter)
@@ -50,7 +51,7 @@ def test_threads_do_not_change_a_bit_of_many_columns(monkeypatch):
     X = np.random.default_rng(0).standard_normal((150, 600)) + 30.0
     found = []
     for workers in (1, 3):
-        monkeypatch.setattr(samples_module, "workers_for", lambda columns, w=workers: w)
+        monkeypatch.setattr(os, "cpu_count", lambda w=workers: w)
         found.append(statistics.moments(as_samples(X)).scatter)
     np.testing.assert_array_equal(found[0], found[1])
     Z = X.astype(np.longdouble) - X.astype(np.longdouble).mean(axis=0)
@@ -70,7 +71,7 @@ def test_no_more_pieces_wait_than_are_needed():
         merged[0] += 1
         return left + right
 
-    pieces = (lambda i=i: piece(i) for i in range(200))
+    pieces = map(piece, range(200))
     assert fold(lambda i: i, merge, pieces, 2) == sum(range(200))
     assert max(ahead) <= 5
 
@@ -82,7 +83,7 @@ def test_what_a_term_raises_is_raised():
         return i
 
     with pytest.raises(ArgumentError, match="three"):
-        fold(term, max, ((lambda i=i: (i,)) for i in range(100)), 2)
+        fold(term, max, zip(range(100)), 2)
 
 
 # --- files ------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.data.samples import Samples
 
 pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.objectives.families.joint_bound import MultiBound
-from ldr.objectives.families.least_bound import LeastBound, largest_ratio
-from ldr.solvers.trace_ratio.smoothed import SmoothedRatio
+from ldr.objectives.families.joint_bound import LeastBound, MultiBound, largest_ratio
+from ldr.solvers.trace_ratio import SmoothedRatio
 from tests.objectives.test_multiview import shared
 
 # Of 300 rows in 10 and 10 columns, r = 3: the program's values by Clarabel (cvxpy), to 1e-9.
@@ -73,15 +72,18 @@ def test_the_bound_of_three_views_is_a_minimum():
     A = S.copy()
     for w in where:
         A[w, w] = 0.0
-    start = MultiBound(A, C).multipliers([np.eye(len(own), 2) for own in C])
-    shift = MultiBound(A, C)._shift([one.Q for one in start])
-    start = [type(one)(one.Q + shift * own, one.M) for one, own in zip(start, C, strict=True)]
+    bounds = MultiBound(A, C)
+
+    def proven(found):
+        return bounds.proven(bounds.semidefinite(found))
+
+    start = bounds.semidefinite(bounds.multipliers([np.eye(len(own), 2) for own in C]))
     least = LeastBound(A, C, 2).minimised(start, 0.0, 1.0001, 5000)
-    best = MultiBound(A, C)._proven(least)
-    assert best < MultiBound(A, C)._proven(start)
+    best = proven(least)
+    assert best < proven(start)
     for _ in range(20):
         moved = [type(one)(one.Q + 1e-2 * symmetric(rng, len(one.Q)), one.M) for one in least]
-        assert MultiBound(A, C)._proven(moved) >= best * (1 - 1e-4)
+        assert proven(moved) >= best * (1 - 1e-4)
 
 
 @pytest.mark.slow

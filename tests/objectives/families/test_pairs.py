@@ -133,7 +133,7 @@ def test_nca_of_its_own_starts_is_as_good_as_what_random_ones_find():
 
 def test_of_many_rows_there_are_no_starts_beside_the_annealed_one(monkeypatch):
     assert len(bound(NCA()).starts()) > 1
-    monkeypatch.setattr("ldr.objectives.nca._FEW_ROWS", 9)
+    monkeypatch.setattr("ldr.objectives.metric._FEW_ROWS", 9)
     assert not bound(NCA()).starts()
 
 

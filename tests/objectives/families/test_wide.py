@@ -11,11 +11,11 @@ import ldr
 from benchmarks import sparse_wide
 from ldr.errors import DataError, SingularError
 from ldr.objectives import CCA, LDA, MAF, PCA, PPCA, factor_analysis
-from ldr.objectives.data import footprint, samples
+from ldr.objectives.data import memory, samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.wide import of_classes
 from ldr.objectives.statistics import products as products_of_rows
-from ldr.solvers.trust_region import truncated_cg
+from ldr.solvers import trust_region
 
 N, D, CLASSES = 300, 60, 5
 
@@ -164,7 +164,7 @@ def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatc
 def test_a_trust_region_that_forgets_its_way_ends_where_another_does(monkeypatch):
     """What very many columns leave room for."""
     reference = ldr.solve("cca", PAIR, 3, ridge=0.1, solver="trust-region")
-    monkeypatch.setattr(truncated_cg, "_ROOM_NUMBERS", 0)
+    monkeypatch.setattr(trust_region, "_ROOM_NUMBERS", 0)
     forgetful = ldr.solve("cca", PAIR, 3, ridge=0.1, solver="trust-region")
     assert forgetful.converged and forgetful.value == pytest.approx(reference.value, rel=1e-12)
 
@@ -178,7 +178,7 @@ def pencil_of_classes():
 def test_bounds_of_ratios_hold_and_are_tight(ridge, r, monkeypatch, by_products):
     certificate = ldr.solve("lda", X, r, y=Y, ridge=ridge).certificate
     best = ldr.solve("classical-lda", X, r, y=Y, ridge=ridge)
-    assert best.certificate.kind == "global" and best.certificate.gap < 1e-10
+    assert best.certificate.kind == "bound" and best.certificate.gap < 1e-10
     assert certificate.kind in ("global", "bound") and np.isfinite(certificate.gap)
     value = ldr.solve("lda", X, r, y=Y, ridge=ridge).value
     pencil = pencil_of_classes()
@@ -228,9 +228,11 @@ def test_sums_penalties_and_typical_values_are_of_arrays(name, monkeypatch):
     found = ldr.solve(objective, data, 2, **given)
     assert found.value == pytest.approx(arrays.value, rel=1e-9, abs=1e-10)
     assert found.baseline == pytest.approx(arrays.baseline, rel=1e-9, abs=1e-10)
-    monkeypatch.setattr(footprint, "_SMALL", 0)
-    monkeypatch.setattr(footprint, "available", lambda: (1e4, "a test"))
-    with pytest.raises(DataError, match=r"columns x columns, .* MiB.* in no sum, without a pen"):
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
+    with pytest.raises(
+        DataError, match=r"with 8 arrays of (\d+) x \1 numbers, .* MiB.* in no sum, without a pen"
+    ):
         ldr.solve(objective, data, 2, **given)
 
 

@@ -6,13 +6,12 @@ import dask.array as da
 import pytest
 import scipy.sparse as sp
 
-from ldr.objectives.data import dask_samples
+from ldr.objectives.data import dask_rows, dask_samples
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources import dask_rows
-from ldr.objectives.statistics import classes, sums
+from ldr.objectives.statistics import scatters
 from tests.objectives.statistics.references import DATA, OFFSETS, STATISTICS, check
 
 PROCESSOR = Accelerator("cpu")  # jax's own, which is always there
@@ -33,14 +32,12 @@ class Pieces(Samples):
 class Way:
     """How rows come, at most so many: in blocks of `rows`, in pieces of `piece`.
 
-    More columns than `few` are multiplied by SciPy's BLAS.
     `slack` is for the roundings of many additions.
     """
 
     given: object = as_samples
     rows: int | None = None
     piece: int | None = None
-    few: int = sums.FEW_COLUMNS
     most: int = 400
     slack: float = 5.0
     data: tuple[str, ...] = WORST
@@ -54,7 +51,6 @@ WAYS = {
     "pieces of 1": Way(piece=1, most=40),
     "pieces of 17": Way(piece=17),
     "pieces of 150": Way(piece=150),
-    "many columns": Way(few=1),
     "chunks": Way(lambda X: as_samples(da.from_array(X, chunks=(37, *X.shape[1:]))), most=150),
     "on a device": Way(lambda X: replace(as_samples(X), accelerator=PROCESSOR), piece=800),
     "sparse": Way(lambda X: as_samples(sp.csr_array(X)), most=3000, data=SPARSE),
@@ -78,12 +74,11 @@ AGAIN = ("blocks of 10000", "pieces of 150", "sparse columns")
 def test_statistics_are_those_of_80_bits(way, name, statistic, monkeypatch):
     come = WAYS[way]
     X = DATA[name][: come.most]
-    monkeypatch.setattr(dask_rows, "_LEAST_NUMBERS", 1)
-    monkeypatch.setattr(dask_samples, "PIECE_NUMBERS", 8 * X.shape[1])
-    monkeypatch.setattr(sums, "FEW_COLUMNS", come.few)
+    monkeypatch.setattr(dask_rows, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(dask_samples, "piece_rows", lambda columns: 8)
     if come.piece:
         monkeypatch.setattr(samples_module, "PIECE_NUMBERS", come.piece * X.shape[1])
     if come.rows:
         monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", come.rows * X.shape[1])
-        monkeypatch.setattr(classes, "_ROWS_PER_CLASS", 1)
+        monkeypatch.setattr(scatters, "_ROWS_PER_CLASS", 1)
     check(statistic, come.given, X, come.slack)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ldr.objectives.statistics.sizes import median, quantiles
+from ldr.objectives.statistics.sums import median, quantiles
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 50])

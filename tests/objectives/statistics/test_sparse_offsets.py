@@ -12,7 +12,7 @@ import ldr
 from ldr.objectives import statistics
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics.covariance import CovarianceOperator
-from ldr.objectives.statistics.sparse import shifted_classes, shifted_rows
+from ldr.objectives.statistics.products import shifted_classes, shifted_rows
 from tests.objectives.statistics.references import (
     OFFSETS,
     centred,

@@ -17,11 +17,14 @@ from ldr.solvers import (
     minimise,
 )
 from ldr.solvers.manifolds import Euclidean, Product, SparseStiefel, nearest_with_zeros
-from ldr.solvers.nonsmooth.complementarity import slack_at
-from ldr.solvers.nonsmooth.proximal_gradient import OnSupport, ProximalPoint
+from ldr.solvers.nonsmooth.proximal_gradient import (
+    OnSupport,
+    ProximalPoint,
+    Smoothed,
+    proximal_step,
+    slack_at,
+)
 from ldr.solvers.nonsmooth.proximal_gradient import _on_support as on_support
-from ldr.solvers.nonsmooth.proximal_step import proximal_step
-from ldr.solvers.nonsmooth.smoothing import Smoothed
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
 from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh

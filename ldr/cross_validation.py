@@ -1,0 +1,742 @@
+"""Cross-validation: scores of held-out samples under models fitted to training samples alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from operator import add
+
+import numpy as np
+import scipy
+
+from ldr.inputs import as_data
+from ldr.objectives.data.data import as_tuple
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import brought
+from ldr.objectives.kernel import as_response, is_categorical
+from ldr.objectives.parameters import OF_Y, Need
+from ldr.objectives.prediction import ClassPredictor, LinearPredictor
+from ldr.objectives.problem import BoundObjective
+from ldr.objectives.statistics import class_moments
+from ldr.objectives.statistics.sums import dense
+from ldr.projecting import predicted, views_of
+from ldr.resampling import Indices, Sampled, runs_of
+from ldr.result import Result
+from ldr.scaling import divided
+from ldr.solvers.checks import whole
+from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
+from ldr.solvers.linalg.eigen import power_of_two
+from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
+from ldr.types import Argument, PerRow, PerView, Rows
+from ldr.validation import in_words
+
+# Neighbours that predict a sample in `ldr.compare`, as in KNeighborsClassifier of scikit-learn.
+NEIGHBOURS = 5
+# Share of the observed entries that are hidden to score imputation: few, so that models are good.
+_HIDDEN = 0.1
+# Least 1 - h_j of a predicted element; below it rounding (1e-16 / 1e-8) dominates.
+_FREE = 1e-8
+# Kinds of scores.
+ERROR = "squared error"
+ELEMENTS = "element-wise squared error"
+RECONSTRUCTION = "squared reconstruction error"
+NORM = "element-wise error norm"
+ACCURACY = "accuracy"
+LIKELIHOOD = "log-likelihood of a sample"
+PRODUCT = "product of standardised scores"
+OBJECTIVE = "objective of held-out samples about the training mean"
+DESCRIPTION = "objective of held-out samples about their own mean"
+# Scores by which no r is chosen: they improve, or worsen, with every component.
+DESCRIPTIONS = (RECONSTRUCTION, DESCRIPTION)
+# Methods that are scored by their reconstruction of X.
+VARIANCE = ("pca", "mds", "log-det-pca", "sparse-pca", "robust-pca")
+FAILURES = (ArgumentError, DataError, SingularError)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Scores of held-out samples.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of score, such as "accuracy".
+    values : ndarray (m, q)
+        Score of each sample, and of each response or column; larger is better.
+    weights : ndarray (m,)
+    reference : ndarray (m, q) or None
+        The scores at r = 0: of the training mean, or of the largest class of the training samples.
+    classes : ndarray (m,) or None
+        The true class of each sample.
+    log_loss : ndarray (m,) or None
+        Minus the logarithm of the probability of the true class.
+    """
+
+    kind: str
+    values: Array
+    weights: Array
+    reference: Array | None = None
+    classes: np.ndarray | None = None
+    log_loss: Array | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
+        """Join the samples of all folds."""
+
+        def together(name: str) -> Argument:
+            each = [getattr(part, name) for part in parts]
+            return None if any(one is None for one in each) else np.concatenate(each)
+
+        names = ("values", "weights", "reference", "classes", "log_loss")
+        return cls(parts[0].kind, **{name: together(name) for name in names})
+
+    @property
+    def score(self) -> float:
+        """Mean score over the samples."""
+        with np.errstate(invalid="ignore"):
+            return float(np.average(self.values.mean(axis=1), weights=self.weights))
+
+    @property
+    def trivial(self) -> HeldOut | None:
+        """Scores by the training mean or the largest class (r = 0), where these are defined."""
+        if self.reference is None:
+            return None
+        return replace(self, values=self.reference, log_loss=None)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Numbers pooled over the samples, such as "rmsecv", "q2" or "accuracy"."""
+        if self.classes is not None:
+            right, w = self.values[:, 0], self.weights
+            codes = np.unique(self.classes, return_inverse=True)[1]
+            sizes = np.bincount(codes, w)
+            found = {
+                "accuracy": self.score,
+                "balanced_accuracy": float(np.mean(np.bincount(codes, w * right) / sizes)),
+                "majority": float(sizes.max() / sizes.sum()),
+            }
+            if self.log_loss is not None:
+                found["log_loss"] = float(np.average(self.log_loss, weights=w))
+            return found
+        if self.reference is None or self.kind in (LIKELIHOOD, PRODUCT):
+            return {}
+        left, total = (self.weights @ -each for each in (self.values, self.reference))
+        found = {"q2": _share(left.sum(), total.sum())}
+        if self.kind != NORM:
+            count = self.weights.sum()
+            found["rmsecv"] = float(np.sqrt(left.mean() / count))
+            if self.kind == ERROR and len(left) > 1:
+                for k in range(len(left)):
+                    found[f"rmsecv_{k}"] = float(np.sqrt(left[k] / count))
+                    found[f"q2_{k}"] = _share(left[k], total[k])
+        return found
+
+
+def _share(left: float, total: float) -> float:
+    return float(1.0 - left / total) if total > 0 else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Training or held-out samples, and their coordinates under the map of a result.
+
+    Attributes
+    ----------
+    result : Result
+    X : Samples, or several of them
+    y : ndarray or None
+    runs : ndarray of int or None
+        Equal for successive samples of a time series.
+    """
+
+    result: Result
+    X: Rows
+    y: PerRow
+    runs: Indices | None = None
+
+    @cached_property
+    def views(self) -> tuple[Samples, ...]:
+        """Views of the samples; a background is left out."""
+        views = as_tuple(self.X)
+        return views[:1] if Need.BACKGROUND in self.result.objective.needs else views
+
+    @cached_property
+    def Y(self) -> tuple[Array, ...]:
+        """Coordinates of each view."""
+        several = isinstance(self.result.P, tuple)
+        Y = self.result.transform(self.views if several else self.views[0])
+        return tuple(map(np.asarray, as_tuple(Y)))
+
+    @property
+    def weights(self) -> Array:
+        """Weight of each sample."""
+        found = self.views[0].weights
+        return np.ones(self.views[0].n) if found is None else np.asarray(found)
+
+    @property
+    def rows(self) -> Array:
+        """Samples of the last view, which the first one predicts, or of the only one."""
+        return np.asarray(self.views[-1].dense())
+
+    @property
+    def response(self) -> Array:
+        return as_response(self.y, len(self.Y[0]))
+
+
+# A function that scores held-out samples (first) with the help of the training samples (second).
+Criterion = Callable[[Part, Part], HeldOut]
+
+
+def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> HeldOut:
+    """Score held-out samples as fits their method: by prediction, likelihood, reconstruction, ...
+
+    Parameters
+    ----------
+    new, old : Part
+        Held-out and training samples. Only r = 0 of likelihoods and the features of trials need
+        the training samples again.
+    elements : bool
+        Score methods that reconstruct X element-wise, to choose r.
+    """
+    result = new.result
+    name, objective = result.objective.of_features().name, result.objective
+    if result.model is not None:
+        return _likelihood(new, old)
+    if old is not None and Need.TIME_ORDER in objective.needs and OF_Y & set(objective.needs):
+        return of_trials(new, old)
+    if result.predictors and objective.predicts == "classes":
+        return _classes(new)
+    if result.predictors and objective.predicts == "response":
+        return _errors(new, as_response(new.y, new.views[0].n))
+    if name == "reduced-rank-regression":
+        return _errors(new, new.rows)
+    if len(new.views) > 1:
+        return _products(new)
+    if name in VARIANCE:
+        return _reconstruction(new, name, elements)
+    value = np.full((new.views[0].n, 1), _objective_value(new))
+    timed = Need.TIME_ORDER in objective.needs
+    return HeldOut(OBJECTIVE if timed else DESCRIPTION, value, new.weights)
+
+
+def _classes(new: Part) -> HeldOut:
+    predictor = new.result.predictors[0]
+    assert isinstance(predictor, ClassPredictor)
+    decision = predicted(new.result, new.views[0], 0, "decision")
+    found = _classified(new, predictor, decision)
+    skipped = getattr(new.result.objective, "unlabelled", None)
+    if skipped is None:
+        return found
+    return replace(found, weights=found.weights * (found.classes != skipped))
+
+
+def _classified(new: Part, predictor: ClassPredictor, decision: Array) -> HeldOut:
+    truth, classes = as_array(new.y), predictor.classes
+    logs = decision - scipy.special.logsumexp(decision, axis=1, keepdims=True)
+    right = truth[:, None] == classes
+    loss = -np.max(np.where(right, logs, -np.inf), axis=1)
+    correct = truth == classes[np.argmax(decision, axis=1)]
+    usual = truth == classes[np.argmax(predictor.priors)]
+    columns = (np.asarray(each, dtype=float)[:, None] for each in (correct, usual))
+    values, reference = columns
+    return HeldOut(ACCURACY, values, new.weights, reference, truth, loss)
+
+
+def _errors(new: Part, truth: Array) -> HeldOut:
+    """Return the squared errors of `predict`, beside those of the training mean."""
+    found = np.asarray(predicted(new.result, new.views[0], 0, "predict"))
+    predictor = new.result.predictors[0]
+    assert isinstance(predictor, LinearPredictor)
+    return _squared(truth, found.reshape(truth.shape), predictor.mean, new.weights)
+
+
+def _squared(truth: Array, found: Array, mean: Array, weights: Array, kind: str = ERROR) -> HeldOut:
+    return HeldOut(kind, -((truth - found) ** 2), weights, -((truth - mean) ** 2))
+
+
+def _likelihood(new: Part, old: Part | None) -> HeldOut:
+    result = new.result
+    X, *training = (
+        part.views[0] if result.features is None else result.features(part.views[0])
+        for part in (new, old)
+        if part is not None
+    )
+    assert result.model is not None
+    values = result.model.score_samples(X)[:, None]
+    if not training or old is None:
+        return HeldOut(LIKELIHOOD, values, new.weights)
+    Z = np.asarray(training[0].dense())
+    w = old.weights[:, None] * ~np.isnan(Z)
+    mean = np.nansum(w * Z, axis=0) / w.sum(axis=0)
+    unit = 1.0 if result.scale is None else result.scale
+    squares = np.nansum(w * ((Z - mean) / unit) ** 2, axis=0)
+    alike = result.objective.of_features().name == "ppca"  # one noise variance
+    counts = w.sum(axis=0)
+    variance = (squares.sum() / counts.sum() if alike else squares / counts) * unit**2
+    terms = np.log(2 * np.pi * variance) + (np.asarray(X.dense()) - mean) ** 2 / variance
+    return HeldOut(LIKELIHOOD, values, new.weights, -0.5 * np.nansum(terms, axis=1)[:, None])
+
+
+def _products(new: Part, mean: bool = False) -> HeldOut:
+    """Return sums, or means, over components of products of the views' standardised scores."""
+    seen = [one for one in new.result.directions.variations if one is not None]
+    if len(seen) < len(new.Y):
+        raise ArgumentError("the result does not have the variances of its training samples")
+    Z = [
+        Y / np.sqrt(np.where(one.variances > 0, one.variances, np.inf))
+        for Y, one in zip(new.Y, seen, strict=True)
+    ]
+    pairs = [a * b for a, b in combinations(Z, 2)]
+    products = np.sum(pairs, axis=0) / len(pairs)
+    values = products.mean(axis=1) if mean else products.sum(axis=1)
+    return HeldOut(PRODUCT, values[:, None], new.weights, np.zeros((len(values), 1)))
+
+
+def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
+    """Return errors of reconstruction about the training mean, of whole samples or by elements."""
+    result, samples = new.result, new.views[0]
+    samples = samples if result.features is None else result.features(samples)
+    samples.expect_columns(len(result.mean))
+    unit = np.ones(len(result.mean))
+    if result.scale is not None and result.features is None:
+        unit = result.scale
+    U, sizes, _ = np.linalg.svd((result.P * unit).T, full_matrices=False)
+    Q = U[:, sizes > sizes[0] * np.finfo(float).eps * len(U)]
+    free = 1.0 - np.sum(Q**2, axis=1)
+
+    def errors(piece: Samples) -> list[tuple[Array, Array]]:
+        found = []
+        for _, block in piece.blocks():
+            Z = (dense(block) - result.mean) / unit
+            E = Z - (Z @ Q) @ Q.T
+            if elements:
+                E = np.divide(E, free, out=np.full(E.shape, np.inf), where=free >= _FREE)
+            both = [E**2, Z**2]
+            if elements and name == "robust-pca":
+                both = [np.sqrt(each.sum(axis=1, keepdims=True)) for each in both]
+            elif not elements:
+                both = [each.sum(axis=1, keepdims=True) for each in both]
+            found.append((-both[0], -both[1]))
+        return found
+
+    values, reference = map(np.concatenate, zip(*samples.reduce(errors, add), strict=True))
+    kind = RECONSTRUCTION if not elements else NORM if name == "robust-pca" else ELEMENTS
+    return HeldOut(kind, values, new.weights, reference)
+
+
+def of_trials(new: Part, old: Part) -> HeldOut:
+    """Score predictions from features of trials: log mean power, or time courses for xdawn."""
+    (F, y, _), (G, z, w) = (_features_of_trials(part) for part in (old, new))
+    if not is_categorical(y):
+        known, truth = as_response(y, len(y)), as_response(z, len(z))
+        return _least_squares(F, known, np.ones(len(F)), G, truth, w)
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    many = new.result.objective.name == "xdawn"
+    options = {"solver": "lsqr", "shrinkage": "auto"} if many else {}
+    model = LinearDiscriminantAnalysis(**options).fit(F, y)
+    scores = model.predict_log_proba(G)
+    predictor = ClassPredictor(G, model.classes_, model.priors_, G, G)
+    return _classified(replace(new, X=Samples(G, marks=Marks(w)), y=z), predictor, scores)
+
+
+def _features_of_trials(part: Part) -> tuple[Array, np.ndarray, Array]:
+    """Return the features, the class or quantity, and the weight of each trial."""
+    Y, marks = part.Y[0], as_tuple(part.X)[0].marks
+    codes = None if marks is None else marks.codes
+    starts = np.arange(len(Y)) if codes is None else np.flatnonzero(np.diff(codes, prepend=-1))
+    if part.result.objective.name == "xdawn":
+        F = Y.reshape(len(starts), -1)
+    else:
+        lengths = np.diff(starts, append=len(Y))
+        F = np.log(np.add.reduceat(Y**2, starts) / lengths[:, None])
+    return F, as_array(part.y)[starts], part.weights[starts]
+
+
+def _objective_value(new: Part) -> float:
+    """Return the objective of the samples at the result's matrix: larger is better.
+
+    Time series are centred about the training mean: with their mirror image about it their mean is
+    that, and second moments are unchanged. vamp has a mean of heads and another of tails, and is
+    scored about those of the new pairs, as in deeptime.
+    """
+    result, X, y = new.result, new.X, new.y
+    objective, maps = result.objective, as_tuple(result.P)
+    mapped = any(as_tuple(result.features))
+    if mapped:
+        X, objective = _features(result, X), objective.of_features()
+    for view, P in zip(as_tuple(X), maps, strict=False):  # a background has no map
+        if view.d != P.shape[1]:
+            raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")
+    timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
+    given = getattr(objective, "derivatives", None) is not None  # of these samples
+    if timed and not given and "right" not in result.parameters:
+        X = _mirrored(X, result.mean)
+    data = as_data(objective, X, y)
+    if result.scale is not None and not mapped:  # features divide first
+        data = divided(data, result.scale)
+        maps = tuple(P * scale for P, scale in zip(maps, as_tuple(result.scale), strict=True))
+    problem = objective.bind(data, result.r)
+    M = _carried(problem, as_tuple(result.M), maps)
+    value = problem.reported(problem.value_of(M, result.parameters))
+    return value if objective.sense == "max" else -value
+
+
+def _mirrored(samples: Samples, mean: Array) -> Samples:
+    """Subtract a mean, and append the samples with the opposite sign as further trials.
+
+    Each counts half, so that sums over samples are those of the samples.
+    """
+    Z = np.asarray(samples.dense()) - mean
+    codes = None if samples.marks is None else samples.marks.codes
+    codes = np.zeros(len(Z), dtype=np.intp) if codes is None else codes
+    weights = np.full(2 * len(Z), 0.5)
+    if samples.weights is not None:
+        weights *= np.tile(samples.weights, 2)
+    marks = Marks(weights, np.concatenate([codes, codes + codes[-1] + 1]))
+    return Samples(np.concatenate([Z, -Z]), name=samples.name, marks=marks)
+
+
+def _carried(problem: BoundObjective, matrices: tuple[Array, ...], maps: PerView) -> Array:
+    """Return the solver's point of another data set for the matrices and maps of a result.
+
+    For a whitened method with an orthonormal matrix the span of the map counts: unit variance on
+    the training data is another variance on the new data.
+    """
+    together = len(problem.factors) < len(problem.coordinates)  # one matrix for all views
+    blocks = []
+    parts = zip(problem.coordinates, matrices, maps, strict=True)
+    for i, (coordinates, M, P) in enumerate(parts):
+        Z = coordinates.carried(M, P)
+        whitened = coordinates.is_whitened and not together
+        span = whitened and isinstance(problem.factors[i], Orthonormal)
+        blocks.append(polar_factor(Z / power_of_two(Z)) if span else Z)
+    point = problem.point(blocks)
+    return problem.manifold.nearest(point) if together else point
+
+
+def _features(result: Result, X: Rows) -> Rows:
+    """Compute the features of new samples by the maps that were fitted with the result."""
+    if not isinstance(X, (tuple, list)):
+        return result.features(as_samples(X))
+    several = isinstance(result.features, tuple)  # else samples and background share one map
+    maps = result.features if several else (result.features,) * len(X)
+    views = [as_samples(view, f"X[{i}]") for i, view in enumerate(X)]
+    return tuple(v if f is None else f(v) for f, v in zip(maps, views, strict=True))
+
+
+@in_words
+def score(
+    result: Result,
+    X: Rows,
+    y: PerRow = None,
+    *,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
+) -> float:
+    """Score a result on new samples: larger is better.
+
+    - Methods of labels: the accuracy of `Result.predict`. Regressions and reduced-rank-regression:
+      minus its mean squared error.
+    - ppca and fa: the log-likelihood of a sample, the mean.
+    - pca, mds, log-det-pca, sparse-pca, robust-pca: minus the squared error of a sample's
+      reconstruction about the training mean, the mean.
+    - Several views: the products of paired scores in units of their training standard deviations,
+      the mean over samples (and pairs of views), summed over the components.
+    - Other methods: the objective of the new samples at the result's matrix, or minus it where it
+      is minimised; of a time series about the training mean, of others about the mean of the new
+      samples (csp, spoc, xdawn and ssd subtract none).
+
+    Parameters
+    ----------
+    result : Result
+    X : array, memory map, sparse matrix or DataFrame (m, d)
+        Or several of them, as in `ldr.solve`.
+    y : array (m,), optional
+        Labels or a response, where the objective needs them.
+    sample_weight, groups : array (m,), optional
+        As in `ldr.solve`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        The objective is of distances, or has parameters besides the map that new data do not give.
+    ldr.errors.DataError, ldr.errors.SingularError
+        The new data do not fit the result, or the objective cannot be formed of them.
+    """
+    if not isinstance(result, Result):
+        raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
+    objective = result.objective
+    if Need.DISTANCES in objective.needs:
+        raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
+    if isinstance(result.P, tuple):
+        X = views_of(X, len(result.P), result.view_names)
+    data = as_data(objective.of_features(), X, y, sample_weight, groups, minimum_rows=1)
+    return held_out(Part(result, data.X, data.y)).score
+
+
+# Scores of `ldr.compare`, the same for all methods: predictions from the coordinates.
+
+
+def criteria(X: Rows, y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, Criterion]:
+    """Return the scores that `ldr.compare` has for all methods; its conclusions use the first."""
+    if y is not None and is_categorical(y):
+        if ordered:
+            return {"accuracy": of_trials}
+        return {"accuracy": class_scores, f"accuracy, {NEIGHBOURS} nearest": _nearest_classes}
+    if y is not None:
+        if ordered:
+            return {"Q2": of_trials}
+        return {"Q2": response_scores, f"Q2, {NEIGHBOURS} nearest": _nearest_responses}
+    if views > 1:
+        return {
+            "Q2 of the second view": _second_view,
+            "product of scores": lambda new, _: _products(new, mean=True),
+        }
+    if ordered:
+        return {"Q2 of the next step": _next_step}
+    return {"Q2 of hidden entries": _hidden_entries} if gaps else {"Q2 of X": _rows_of}
+
+
+def class_scores(new: Part, old: Part) -> HeldOut:
+    """Score classes by `predict`, or else by the nearest class mean in the projection."""
+    if new.result.predictors and new.result.objective.predicts == "classes":
+        return _classes(new)
+    codes, classes = as_labels(old.y, len(old.Y[0]))
+    centre = _mean(old.Y[0], old.weights)
+    rows = Samples(old.Y[0] - centre, marks=Marks(old.weights))
+    moments = class_moments(rows, codes, len(classes))
+    moments = replace(moments, mean=np.zeros(len(centre)))
+    predictor = ClassPredictor.of(np.eye(len(centre)), classes, moments)
+    return _classified(new, predictor, predictor.decision(new.Y[0] - centre))
+
+
+def response_scores(new: Part, old: Part) -> HeldOut:
+    """Score a response by `predict`, or else by least squares on the coordinates."""
+    if new.result.predictors and new.result.objective.predicts == "response":
+        return _errors(new, new.response)
+    return _least_squares(old.Y[0], old.response, old.weights, new.Y[0], new.response, new.weights)
+
+
+def _second_view(new: Part, old: Part) -> HeldOut:
+    if new.result.predictors and new.result.objective.predicts == "view":
+        return _errors(new, new.rows)
+    return _least_squares(old.Y[0], old.rows, old.weights, new.Y[0], new.rows, new.weights)
+
+
+def _rows_of(new: Part, old: Part) -> HeldOut:
+    """Score the least squares prediction of X from its coordinates, in standardised columns."""
+    unit = np.sqrt(_mean((old.rows - _mean(old.rows, old.weights)) ** 2, old.weights))
+    unit = np.where(unit > 0, unit, 1.0)
+    known, truth = old.rows / unit, new.rows / unit
+    return _least_squares(old.Y[0], known, old.weights, new.Y[0], truth, new.weights)
+
+
+def _nearest(new: Part, old: Part) -> tuple[Indices, Array]:
+    """Return the nearest training samples of each new one, and their weights."""
+    from sklearn.neighbors import NearestNeighbors
+
+    counted = np.flatnonzero(old.weights)
+    asked = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(counted))).fit(old.Y[0][counted])
+    found = counted[asked.kneighbors(new.Y[0], return_distance=False)]
+    return found, old.weights[found]
+
+
+def _nearest_classes(new: Part, old: Part) -> HeldOut:
+    """Score the class of the majority of the nearest training samples."""
+    nearest, votes = _nearest(new, old)
+    codes, classes = as_labels(old.y, len(old.Y[0]))
+    counted = np.einsum("ik,ikc->ic", votes, np.eye(len(classes))[codes[nearest]])
+    right = classes[counted.argmax(axis=1)] == as_array(new.y)
+    return HeldOut(ACCURACY, np.asarray(right, dtype=float)[:, None], new.weights)
+
+
+def _nearest_responses(new: Part, old: Part) -> HeldOut:
+    """Score the mean response of the nearest training samples."""
+    (nearest, counts), y = _nearest(new, old), old.response
+    found = np.einsum("ik,ikq->iq", counts, y[nearest]) / counts.sum(axis=1)[:, None]
+    return _squared(new.response, found, _mean(y, old.weights), new.weights)
+
+
+def _mean(Z: Array, w: Array) -> Array:
+    return np.asarray(np.average(Z, axis=0, weights=w))
+
+
+def _least_squares(
+    A: Array, B: Array, w: Array, new_A: Array, new_B: Array, new_w: Array
+) -> HeldOut:
+    """Score the prediction of B from A by least squares on the training samples."""
+    mean_A, mean_B, root = _mean(A, w), _mean(B, w), np.sqrt(w)[:, None]
+    fitted = np.linalg.lstsq(root * (A - mean_A), root * (B - mean_B), rcond=None)[0]
+    return _squared(new_B, mean_B + (new_A - mean_A) @ fitted, mean_B, new_w)
+
+
+def _next_step(new: Part, old: Part) -> HeldOut:
+    """Score the least squares prediction of the next sample's coordinates from this one's."""
+    (A, B, w), (new_A, new_B, new_w) = _steps(old), _steps(new)
+    unit = np.sqrt(_mean((B - _mean(B, w)) ** 2, w))
+    unit = np.where(unit > 0, unit, 1.0)
+    return _least_squares(A, B / unit, w, new_A, new_B / unit, new_w)
+
+
+def _steps(part: Part) -> tuple[Array, Array, Array]:
+    """Return samples, their successors in time, and the weights of these pairs."""
+    Y, counts = part.Y[0], Marks(part.weights, part.runs)
+    there = counts[:-1].before(counts[1:])
+    kept = there > 0
+    return Y[:-1][kept], Y[1:][kept], there[kept]
+
+
+def _hidden_entries(new: Part, old: Part) -> HeldOut:
+    """Score the imputation of entries hidden at random, in standardised columns."""
+    if new.result.model is None or new.result.features is not None:
+        raise ArgumentError("it does not impute missing values")
+    rows = new.rows
+    mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
+    hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < _HIDDEN)
+    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # an entry of each row must remain
+    filled = new.result.model.impute(np.where(hidden, np.nan, rows))
+    truth, guess = ((Z - mean) / np.where(unit > 0, unit, 1.0) for Z in (rows, filled))
+    w = np.broadcast_to(new.weights[:, None], rows.shape)[hidden]
+    return _squared(truth[hidden][:, None], guess[hidden][:, None], np.zeros(1), w)
+
+
+# Folds.
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Training and held-out samples of each fold, and how each of them is fitted and scored.
+
+    Attributes
+    ----------
+    sampled : Sampled
+    parts : list of pairs of ndarray of int
+        Training and held-out samples.
+    notes : list of str
+        Warnings on the folds, and the reasons why some could not run.
+    """
+
+    sampled: Sampled
+    parts: list[tuple[Indices, Indices]]
+    notes: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        sampled: Sampled,
+        folds: Argument,
+        random_state: int | np.random.Generator | None,
+        groups: PerRow = None,
+        weights: PerRow = None,
+        lag: int = 0,
+    ) -> Folds:
+        """Split samples into folds, or whole trials for methods of time series.
+
+        A number of folds is `GroupKFold`, `StratifiedGroupKFold` for labels, where there are
+        groups; blocks in time order with a gap of `lag` samples; else shuffled `KFold`, or
+        `StratifiedKFold` for labels.
+        """
+        from sklearn import model_selection
+
+        objective, n = sampled.objective, sampled.n
+        timed, labels = sampled.ordered, Need.LABELS in objective.needs
+        trials = sampled.trials
+        first = np.arange(n)
+        if trials is not None:
+            first = np.searchsorted(trials, np.arange(trials[-1] + 1))
+        y = None if sampled.data.y is None else as_array(sampled.data.y)[first]
+        if groups is not None:
+            groups = as_array(brought(groups))
+            if n < len(groups) and weights is not None:  # samples of no weight are gone
+                groups = groups[as_array(brought(weights)) > 0]
+            if len(groups) != n:
+                raise DataError(f"groups has {len(groups)} entries for {n} samples")
+            groups = groups[first]
+        blocks = timed and trials is None and not OF_Y & set(objective.needs)
+        gap = 0
+        if not hasattr(folds, "split"):
+            folds = whole("folds", folds, 2)
+            units, what = len(first), "samples" if trials is None else "trials"
+            grouped = groups is not None and not timed
+            if grouped:
+                units, what = len(np.unique(groups)), "groups"
+            elif labels and y is not None:
+                units, what = (
+                    int(np.unique(y, return_counts=True)[1].min()),
+                    (f"{what} of the smallest class"),
+                )
+            if folds > units:
+                raise ArgumentError(
+                    f"folds = {folds} is too large: expected at most {units}, the number of {what}"
+                )
+            kind = f"{'Stratified' if labels else ''}{'Group' if grouped else ''}KFold"
+            seed = random_state
+            if isinstance(seed, np.random.Generator):
+                seed = int(seed.integers(2**31))
+            shuffled = {} if blocks or grouped else {"shuffle": True, "random_state": seed}
+            folds = getattr(model_selection, "KFold" if blocks else kind)(folds, **shuffled)
+            gap = lag if blocks else 0
+        try:
+            with warnings.catch_warnings():  # a note says where groups are not used
+                warnings.simplefilter("ignore", UserWarning)
+                parts = list(folds.split(np.zeros((len(first), 1)), y, groups))
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"folds = {folds!r} does not split these rows: {error}") from error
+        if len(parts) < 2:
+            raise ArgumentError(f"folds = {folds!r} has {len(parts)} fold, expected two at least")
+        notes = []
+        if groups is not None and any(set(groups[a]) & set(groups[b]) for a, b in parts):
+            notes.append(
+                f"groups= are not used: folds={folds!r} has samples of one group both among the "
+                "training and the held-out samples"
+            )
+        if gap:
+            parts = [(a[(a < b[0] - gap) | (a > b[-1] + gap)], b) for a, b in parts]
+        if trials is not None:
+            rows = [[np.flatnonzero(np.isin(trials, each)) for each in both] for both in parts]
+            parts = [(training, held) for training, held in rows]
+        return cls(sampled, parts, notes)
+
+    def scored(
+        self,
+        fit: Callable[[Rows, PerRow, int], Result],
+        order: Sequence[int],
+        criteria: Mapping[str, Criterion],
+    ) -> Iterator[dict[tuple[str, int], HeldOut]]:
+        """Yield the scores of each fold's held-out samples by criterion and r."""
+        unconverged = 0
+        failed: dict[str, list[tuple[int, int]]] = {}
+        for number, both in enumerate(self.parts, start=1):
+            found = {}
+            (X, y), (Z, z) = (self.sampled.part(rows) for rows in both)
+            before, after = (runs_of(rows, self.sampled.trials) for rows in both)
+            for r in order:
+                try:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", ConvergenceWarning)
+                        result = fit(X, y, r)
+                    unconverged += not result.converged
+                    new, old = Part(result, Z, z, after), Part(result, X, y, before)
+                    for name, criterion in criteria.items():
+                        found[name, r] = criterion(new, old)
+                except FAILURES as error:
+                    failed.setdefault(str(error), []).append((number, r))
+            yield found
+        for message, where in failed.items():
+            folds, dimensions = (sorted(set(each)) for each in zip(*where, strict=True))
+            many = f"folds {', '.join(map(str, folds))}" if len(folds) > 1 else f"fold {folds[0]}"
+            at = ", ".join(map(str, dimensions))
+            self.notes.append(f"{many} could not run at r = {at}: {message}")
+        if unconverged:
+            count = len(self.parts) * len(order)
+            self.notes.append(f"{unconverged} of {count} solutions of the folds did not converge")

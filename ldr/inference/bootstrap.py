@@ -1,0 +1,378 @@
+"""Bootstrap confidence intervals, by percentiles or corrected for bias and skewness."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import scipy
+
+from ldr.component_table import view_letters
+from ldr.inputs import as_generator, as_objective
+from ldr.objectives.data.data import as_tuple, single
+from ldr.objectives.objective import Objective
+from ldr.resampling import Sampled
+from ldr.result import Result
+from ldr.solvers.checks import number, whole
+from ldr.solvers.deadline import complete
+from ldr.solvers.errors import ArgumentError, ConvergenceWarning
+from ldr.solvers.linalg.eigen import power_of_two
+from ldr.solvers.manifolds import Array, polar_factor
+from ldr.solvers.pickles import Pickled
+from ldr.solvers.solver import Solver
+from ldr.solvers.status import Status
+from ldr.solving import solve
+from ldr.subspaces import principal_angles
+from ldr.types import PerRow, PerView, Rows, XandY
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
+    """Rotate a map towards a reference: Q P with the orthogonal Q that brings it nearest.
+
+    Parameters
+    ----------
+    P, reference : ndarray (r, d)
+    scores : ndarray (n, d), optional
+        Centred rows: then it is the projections of these rows that are brought together, as for
+        maps whose rows are not orthonormal.
+    """
+    ours, theirs = P.T, reference.T
+    if scores is not None:
+        ours, theirs = scores @ ours, scores @ theirs
+    # in units near 1, in which squares are numbers
+    turn = polar_factor((theirs / power_of_two(theirs)).T @ (ours / power_of_two(ours)))
+    return turn @ P
+
+
+def percentile(draws: Array, level: float) -> tuple[Array, Array]:
+    """Return the percentile interval of each entry (Efron 1979)."""
+    low, high = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0)
+    return np.asarray(low), np.asarray(high)
+
+
+def bias_corrected(
+    draws: Array, estimate: Array, without: Array, level: float
+) -> tuple[Array, Array]:
+    """Return BCa intervals: quantiles corrected for bias and for the skewness of the jackknife.
+
+    Source: Efron 1987.
+
+    Parameters
+    ----------
+    draws : ndarray (b, ...)
+    estimate : ndarray (...)
+    without : ndarray (g, ...)
+        The estimates without each of g groups of rows.
+    level : float
+    """
+    normal = scipy.stats.norm
+    below = np.mean(draws < estimate, axis=0) + 0.5 * np.mean(draws == estimate, axis=0)
+    count = len(draws)
+    bias = normal.ppf(np.clip(below, 0.5 / count, 1.0 - 0.5 / count))
+    change = without.mean(axis=0) - without
+    squares = np.sum(change**2, axis=0)
+    skewness = np.where(squares > 0, squares, 1.0) ** -1.5 * np.sum(change**3, axis=0) / 6.0
+    ends = []
+    for share in ((1 - level) / 2, (1 + level) / 2):
+        shifted = bias + normal.ppf(share)
+        at = normal.cdf(bias + shifted / (1.0 - skewness * shifted))
+        flat = draws.reshape(count, -1)
+        found = [np.quantile(x, q) for x, q in zip(flat.T, np.ravel(at), strict=True)]
+        ends.append(np.array(found).reshape(np.shape(estimate)))
+    return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class Bootstrap(Pickled):
+    """Bootstrap of a subspace: angles, values and maps of resampled data.
+
+    Attributes
+    ----------
+    result : Result
+        Result of all samples.
+    angles : ndarray (draws, r)
+        Principal angles, ascending, in radians, between the span of P' of each draw and that of
+        `result`; a pair of arrays for two views.
+    values : ndarray (draws,)
+        The objective of each draw at its optimum.
+    converged : ndarray of bool (draws,)
+    maps : ndarray (draws, r, d)
+        P of each draw, turned towards that of `result` (orthogonal Procrustes): as rows of an
+        orthonormal map, or else by their projections of all rows. A pair of arrays for two views,
+        which are turned together.
+    without : ndarray (groups, r, d) or None
+        The same, of all rows but a group, for BCa intervals; where they were asked for.
+    """
+
+    question: ClassVar[str] = "How firm are the numbers?"
+
+    result: Result
+    angles: PerView
+    values: Array
+    converged: np.ndarray
+    maps: PerView
+    without: PerView = None
+
+    def quantiles(self, q: float | Sequence[float] = (0.05, 0.5, 0.95)) -> PerView:
+        """Return quantiles of each principal angle.
+
+        Parameters
+        ----------
+        q : float or sequence of float
+
+        Returns
+        -------
+        ndarray (len(q), r), in radians; a pair of them for two views
+        """
+        if isinstance(self.angles, tuple):
+            return tuple(np.quantile(angles, q, axis=0) for angles in self.angles)
+        return np.quantile(self.angles, q, axis=0)
+
+    def interval(self, level: float = 0.9) -> PerView:
+        """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
+
+        The draws are rotated towards P first: intervals cover the entries of the true map, rotated
+        likewise.
+
+        Parameters
+        ----------
+        level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        (low, high) : ndarrays (r, d)
+            A pair of such pairs for two views.
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            A level that is none.
+        """
+        number("level", level, positive=True, below=1.0)
+        views = zip(as_tuple(self.maps), as_tuple(self.result.P), strict=True)
+        if self.without is None:
+            found = tuple(percentile(maps, level) for maps, _ in views)
+        else:
+            found = tuple(
+                bias_corrected(maps, P, without, level)
+                for (maps, P), without in zip(views, as_tuple(self.without), strict=True)
+            )
+        return single(found)
+
+    def region(self, level: float = 0.9) -> PerView:
+        """Return the quantile `level` of the largest principal angle, in radians.
+
+        Around the span of P' it is a region of subspaces; a pair of angles for two views.
+        """
+        number("level", level, positive=True, below=1.0)
+        found = tuple(float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles))
+        return single(found)
+
+    def plot_loadings(self, level: float = 0.9) -> Figure:
+        """Plot every entry of P with its interval; see `ldr.plots.intervals`."""
+        from ldr.plots import intervals
+
+        return intervals(self, level)
+
+    def plot(self) -> Figure:
+        """Plot the angles over the draws; see `ldr.plots.bootstrap`."""
+        from ldr.plots import bootstrap
+
+        return bootstrap(self)
+
+    def __repr__(self) -> str:
+        several = isinstance(self.angles, tuple)
+        called = self.result.view_names or view_letters(len(self.angles))
+        lines = [f"{self.result.objective!r}, r = {self.result.r}: {len(self.values)} draws"]
+        for k, found in enumerate(self.quantiles() if several else (self.quantiles(),)):
+            view = f" of view {called[k]}" if several else ""
+            lines.append(f"  principal angles{view} in degrees: median (5 % to 95 %)")
+            for i, (low, middle, high) in enumerate(np.degrees(found).T):
+                lines.append(f"  {i + 1:5d}  {middle:7.3f}  ({low:.3f} to {high:.3f})")
+        left = int(np.sum(~self.converged))
+        if left:
+            lines.append(f"  {left} draws did not converge")
+        lines += [f"  of all rows: {note}" for note in self.result.notes]
+        return "\n".join(lines)
+
+
+def bootstrap(
+    objective: str | Objective,
+    X: Rows,
+    r: int,
+    *,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
+    standardise: bool = False,
+    draws: int = 100,
+    block: int | None = None,
+    bca: bool = False,
+    solver: str | Solver = "auto",
+    tolerance: float = 1e-8,
+    random_state: int | np.random.Generator | None = None,
+    **parameters: object,
+) -> Bootstrap:
+    """Bootstrap a result: solve again for resampled samples, and measure the subspace's moves.
+
+    Samples are drawn with replacement, each with its weight; within classes, for methods of labels.
+    With `groups` whole groups are drawn (the cluster bootstrap), within classes where labels are
+    constant in groups; of trials whole trials. Series are drawn in blocks of `block` successive
+    samples (the moving block bootstrap); where blocks meet there is a false succession, about one
+    in `block`, so blocks should be long beside the lag. Repeated samples are neighbours of one
+    another at distance zero, which graphs of neighbours feel. Iterative solvers start at the M of
+    all samples: the spread is that of the optimum near it.
+
+    Source: Efron 1979; Kuensch 1989 (blocks); Davison and Hinkley 1997, section 3.8 (groups).
+
+    Parameters
+    ----------
+    objective, X, r, y, sample_weight, standardise, solver
+        As in `ldr.solve`.
+    groups : array (n,), optional
+        Subjects, batches or trials that samples belong to. The trials of an array (trials, time,
+        channels) are groups without it. For methods of time order they are trials.
+    draws : int
+    block : int, optional
+        Length of the blocks. Methods of time series refuse to go without, but for trials.
+    bca : bool
+        Correct intervals for bias and skewness (BCa); takes up to 100 solutions more, each
+        without a group of rows. Not for optima at the end of what is allowed, as fa's with a noise
+        variance of zero: there BCa covers too little, percentiles well.
+    tolerance : float
+        As in `ldr.solve`; of the draws.
+    random_state : int or Generator, optional
+    **parameters
+        Parameters of an objective that is given by name.
+
+    Returns
+    -------
+    Bootstrap
+        With `quantiles()` and `plot()`. After Ctrl-C it is of the draws that were done, and a
+        warning says how many.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        No block for a method of time series, one longer than the data, or one beside groups; one
+        group alone, or groups beside a background; an objective of distances or of a kernel, whose
+        matrices belong to the very rows.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> found = ldr.bootstrap("lda", X / X.std(axis=0), 2, y=y, draws=20, random_state=0)
+    >>> found.angles.shape
+    (20, 2)
+    """
+    objective = as_objective(objective, parameters)
+    sampled = Sampled.of(objective, X, y, "bootstrap", sample_weight, groups)
+    whole("draws", draws, 1)
+    _check(sampled, block)
+    rng = as_generator(random_state)
+    named = isinstance(X, dict) and objective.views > 1
+    result = solve(
+        objective,
+        dict(zip(X, sampled.data.views, strict=True)) if named else sampled.data.X,
+        r,
+        y=sampled.data.y,
+        standardise=standardise,
+        solver=solver,
+        random_state=rng,
+    )
+    if any(as_tuple(result.features)):
+        raise ArgumentError(
+            f"objective {objective.name!r} is of features that are fitted to the rows: those of "
+            "different draws are not comparable"
+        )
+    start = "baseline" if result.solver == "closed-form" else result.M
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+
+    def again(given: Iterator[XandY]) -> Iterator[Result]:
+        for X_drawn, y_drawn in given:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # counted in `converged`
+                found = solve(
+                    objective,
+                    X_drawn,
+                    r,
+                    y=y_drawn,
+                    standardise=standardise,
+                    solver=solver,
+                    start=start,
+                    tolerance=tolerance,
+                    certify=False,
+                    random_state=rng,
+                )
+            yield found
+
+    drawn = (sampled.drawn(rng, block) for _ in range(draws))
+    found = complete(again(drawn), draws, "draws")
+    without = list(again(map(sampled.take, sampled.left_out(block)))) if bca else []
+    scores = None if objective.transposed else _centred(sampled, result)
+    return Bootstrap(
+        result,
+        _angles(result, found),
+        np.array([other.value for other in found]),
+        np.array([other.converged for other in found]),
+        _turned(result, found, scores),
+        _turned(result, without, scores) if bca else None,
+    )
+
+
+def _centred(sampled: Sampled, result: Result) -> Array:
+    """Return the centred samples, the views side by side."""
+    views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
+    return np.hstack([view.dense() - mean for view, mean in views])
+
+
+def _turned(result: Result, found: list[Result], scores: Array | None) -> PerView:
+    """Rotate the maps of all draws, (draws, r, d), towards the result's, all views alike."""
+    reference, widths = np.hstack(as_tuple(result.P)), [P.shape[1] for P in as_tuple(result.P)]
+    maps = np.array([aligned(np.hstack(as_tuple(o.P)), reference, scores) for o in found])
+    views = tuple(np.split(maps, np.cumsum(widths)[:-1], axis=2))
+    return single(views)
+
+
+def _check(sampled: Sampled, block: object) -> None:
+    name, groups = sampled.objective.name, sampled.groups
+    if groups is not None:
+        if block is not None:
+            raise ArgumentError(
+                f"block = {block!r} does not go with groups or trials: whole ones are drawn, leave "
+                "it out"
+            )
+        if groups.max() == 0:
+            raise ArgumentError("groups names one group, expected two at least to draw from")
+        if sampled.data.background is not None:
+            raise ArgumentError(
+                f"objective {name!r} has a background, of which the groups are not known: expected "
+                "no groups="
+            )
+    elif block is None:
+        if sampled.ordered:
+            raise ArgumentError(
+                f"objective {name!r} is of rows in time order, which drawing single rows would "
+                "destroy: pass block=, the number of successive rows to draw together"
+            )
+    elif not 1 <= whole("block", block, 1) <= sampled.n:
+        raise ArgumentError(f"block = {block} is too long: expected at most n = {sampled.n}")
+
+
+def _angles(result: Result, found: list[Result]) -> PerView:
+    if isinstance(result.P, tuple):
+        return tuple(
+            np.array([principal_angles(P.T, other.P[k].T) for other in found])
+            for k, P in enumerate(result.P)
+        )
+    return np.array([principal_angles(result.P.T, other.P.T) for other in found])

@@ -1,0 +1,439 @@
+"""`ldr.path`: results for several r, and their scores by cross-validation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ldr.cross_validation import (
+    ACCURACY,
+    DESCRIPTIONS,
+    ELEMENTS,
+    ERROR,
+    NORM,
+    Folds,
+    HeldOut,
+    held_out,
+)
+from ldr.inference.parallel_analysis import ParallelAnalysis as ParallelAnalysis
+from ldr.inputs import as_data, as_generator, as_objective, check_r, in_order, with_marks
+from ldr.objectives.data.data import as_tuple, single
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
+from ldr.resampling import Sampled
+from ldr.result import Result
+from ldr.scaling import divided
+from ldr.solvers.checks import choice, whole
+from ldr.solvers.deadline import complete
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
+from ldr.solvers.solver import Solver
+from ldr.solving import solve
+from ldr.types import Argument, PerRow, PerView, Rows, Splitter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+RULES = ("best", "one-standard-error")
+# Scores that are predictions, for which one standard error is the default rule.
+_PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM)
+# Pooled numbers as columns of the printed table, by name.
+_SHOWN = {"rmsecv": "RMSECV", "q2": "Q2", "accuracy": "accuracy", "log_loss": "log loss"}
+
+
+@dataclass(frozen=True)
+class Path(Pickled):
+    """Results for several r, with cross-validated scores.
+
+    Attributes
+    ----------
+    results : tuple of Result
+        In ascending dimension, of all samples.
+    scores : ndarray (dimensions, folds) or None
+        Mean score of the held-out samples of each fold, larger is better; None without folds, NaN
+        where a fold could not run. Minus the mean squared error, accuracy, log-likelihood,
+        product of scores or the objective: see `scored_by`.
+    dimensions : tuple of int
+        With folds also 0, where it was listed: the mean, or the largest class.
+    pooled : ndarray (dimensions,) or None
+        The mean score of all held-out samples.
+    numbers : dict of ndarray (dimensions,)
+        Pooled over all held-out samples: "rmsecv" in units of the response and "q2" (of several
+        responses the sum, and of each "rmsecv_0", "q2_0", ...); "accuracy", "balanced_accuracy",
+        "log_loss", "majority" (the share of the largest class).
+    scored_by : str
+        Kind of the scores, such as "accuracy".
+    rule : str
+        Rule by which `chosen` is taken.
+    notes : tuple of str
+        Warnings on the folds.
+    """
+
+    results: tuple[Result, ...]
+    scores: Array | None = None
+    dimensions: tuple[int, ...] = ()
+    pooled: Array | None = None
+    numbers: Mapping[str, Array] = field(default_factory=dict)
+    scored_by: str = ""
+    rule: str = "best"
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.dimensions:
+            object.__setattr__(self, "dimensions", tuple(result.r for result in self.results))
+
+    @property
+    def values(self) -> Array:
+        """Optimal values, in the objective's own sense and units; NaN at r = 0."""
+        return self._of_results(lambda result: result.value)
+
+    @property
+    def baselines(self) -> Array:
+        """Values of the heuristic; NaN where there is none."""
+        return self._of_results(lambda result: result.baseline)
+
+    def _of_results(self, number: Callable[[Result], float | None]) -> Array:
+        found = {result.r: number(result) for result in self.results}
+        each = [found.get(r) for r in self.dimensions]
+        return np.array([math.nan if value is None else value for value in each])
+
+    @property
+    def certificates(self) -> tuple[str, ...]:
+        """Kind of each certificate, "none" where there is none."""
+        found = {result.r: result.certificate for result in self.results}
+        each = [found.get(r) for r in self.dimensions]
+        return tuple("none" if c is None else c.kind for c in each)
+
+    @property
+    def elbow(self) -> int | None:
+        """The r at which the curve of values is farthest from its chord; None for a line.
+
+        Both axes scaled to length 1 (Satopaa, Albrecht, Irwin and Raghavan 2011).
+        """
+        r = np.array([result.r for result in self.results], dtype=float)
+        values = np.array([result.value for result in self.results])
+        if len(r) < 3 or values[-1] == values[0]:
+            return None
+        along = (r - r[0]) / (r[-1] - r[0])
+        gap = np.abs((values - values[0]) / (values[-1] - values[0]) - along)
+        k = int(np.argmax(gap))
+        return int(r[k]) if gap[k] > 1e-10 else None
+
+    @property
+    def rmsecv(self) -> Array | None:
+        """Root mean squared error of cross-validation, in units of the response."""
+        return self.numbers.get("rmsecv")
+
+    @property
+    def q2(self) -> Array | None:
+        """1 - squared errors / squared errors of the training means, both sums over all folds."""
+        return self.numbers.get("q2")
+
+    @property
+    def accuracy(self) -> Array | None:
+        """Share of held-out samples whose class is predicted correctly."""
+        return self.numbers.get("accuracy")
+
+    @property
+    def errors(self) -> Array | None:
+        """Standard errors of the scores: standard deviation over folds / sqrt(folds)."""
+        if self.scores is None:
+            return None
+        unit = float(np.nanmax(np.abs(self.scores), where=np.isfinite(self.scores), initial=0.0))
+        with np.errstate(invalid="ignore"):
+            spread = (self.scores / (unit or 1.0)).std(axis=1, ddof=1)
+        return np.asarray((unit or 1.0) * spread / math.sqrt(self.scores.shape[1]))
+
+    @property
+    def best(self) -> int | None:
+        """The r of the best pooled score; None without folds, or without predictions."""
+        if self.pooled is None or self.scored_by in DESCRIPTIONS:
+            return None
+        return self.dimensions[int(np.nanargmax(self.pooled))]
+
+    @property
+    def chosen(self) -> int | None:
+        """The r chosen by `rule`: the best, or the smallest within one standard error of it."""
+        if self.pooled is None or self.errors is None or self.best is None:
+            return None
+        if self.rule == "best":
+            return self.best
+        k = int(np.nanargmax(self.pooled))
+        return self.dimensions[int(np.argmax(self.pooled >= self.pooled[k] - self.errors[k]))]
+
+    def plot(self) -> Figure:
+        """Plot value, baseline and score against r; see `ldr.plots.path`."""
+        from ldr.plots import path
+
+        return path(self)
+
+    def __repr__(self) -> str:
+        head = f"{self.results[0].objective!r}: {self.dimensions[0]} to {self.dimensions[-1]}"
+        lines = [f"{head} dimensions", "    r           value        baseline  certificate"]
+        shown = [(name, title) for name, title in _SHOWN.items() if name in self.numbers]
+        if self.scores is not None:
+            lines[1] += "".join(f"  {title:>9}" for _, title in shown) + "   held-out score"
+        for k, r in enumerate(self.dimensions):
+            line = f"{r:5d}  {self.values[k]:14.8g}  {self.baselines[k]:14.8g}  "
+            line += f"{self.certificates[k]:<11}"
+            if self.pooled is not None and self.errors is not None:
+                line += "".join(f"  {self.numbers[name][k]:9.4g}" for name, _ in shown)
+                line += f"   {self.pooled[k]:.6g} +- {self.errors[k]:.2g}"
+            lines.append(line.rstrip())
+        if self.elbow is not None:
+            lines.append(f"  elbow at {self.elbow}")
+        if self.scores is not None:
+            lines.append(f"  scored by: {self.scored_by}, {self.scores.shape[1]} folds")
+            if "majority" in self.numbers:
+                lines.append(f"  share of the largest class: {self.numbers['majority'][0]:.4g}")
+            if self.best is not None:
+                lines.append(f"  best score at {self.best}")
+            if self.best is not None and self.rule != "best":
+                lines.append(f"  within one standard error of it: {self.chosen}")
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+
+def path(
+    objective: str | Objective,
+    X: Rows,
+    dimensions: Sequence[int],
+    *,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
+    standardise: bool = False,
+    folds: int | Splitter | None = None,
+    rule: str | None = None,
+    solver: str | Solver = "auto",
+    starts: int | None = None,
+    tolerance: float = 1e-10,
+    max_iterations: int | None = None,
+    certify: bool = True,
+    random_state: int | np.random.Generator | None = None,
+    **parameters: object,
+) -> Path:
+    """Solve an objective for several dimensions, and score each on held-out samples.
+
+    Where the solver iterates, the solution of all samples starts at the better of the heuristic and
+    the previous M completed by what of the heuristic M lies outside its span; folds are solved as
+    by `ldr.solve`. Values need not be monotone in r: ratios fall, and the spaces of different r are
+    not nested.
+
+    Parameters
+    ----------
+    objective, X, y, sample_weight, standardise
+        As in `ldr.solve`.
+    groups : array (n,), optional
+        Samples of a group are held out together; of methods with time order it names the trials.
+    solver, starts, tolerance, max_iterations, certify
+        As in `ldr.solve`.
+    dimensions : sequence of int
+        Such as ``range(1, 11)``; taken in ascending order. With folds 0 is allowed where it is
+        defined: the mean, or the largest class.
+    folds : int or splitter of scikit-learn, optional
+        Score each dimension on held-out samples, as `ldr.score` does; pca and its kin element-wise.
+        Everything is computed from the training samples of a fold. A number of folds is
+        `GroupKFold` with groups (`StratifiedGroupKFold` for labels), whole trials or blocks with a
+        gap in time order, else shuffled `KFold` (`StratifiedKFold` for labels). A splitter
+        (`LeaveOneOut()`, `GroupKFold()`, ...) is given the samples, or the trials, and decides
+        itself. A background is not split.
+    rule : {"best", "one-standard-error"}, optional
+        Rule for `chosen`: the best pooled score, or the smallest r whose score is at most one
+        standard error below it, which is the default where the score is a prediction.
+    random_state : int or Generator, optional
+        Seed of the folds and of random starts.
+    **parameters
+        Parameters of an objective that is given by name.
+
+    Returns
+    -------
+    Path
+        With `plot()`, `elbow`, `best` and `chosen`. After Ctrl-C it has the dimensions (and the
+        folds, if more than one) that were done, and a warning says how many.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        No dimensions, one twice, one out of range; folds that the rows do not allow.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> path = ldr.path("lda", X / X.std(axis=0), range(1, 6), y=y)
+    >>> path.certificates
+    ('global', 'global', 'global', 'global', 'global')
+    """
+    objective = as_objective(objective, parameters)
+    if rule is not None:
+        choice("rule", rule, RULES)
+    rng = as_generator(random_state)
+    options: dict[str, Argument] = {
+        "standardise": standardise,
+        "solver": solver,
+        "starts": starts,
+        "tolerance": tolerance,
+        "max_iterations": max_iterations,
+        "random_state": rng,
+    }
+    order = _ascending(dimensions, 0 if folds is not None else 1)
+    if folds is None:
+        X, y = with_marks(objective, X, y, sample_weight, groups)
+        along = _along(objective, X, y, order, certify=certify, **options)
+        return Path(tuple(complete(along, len(order), "dimensions")))
+    X, y, sample_weight, groups = in_order(
+        objective, X, y, sample_weight=sample_weight, groups=groups
+    )
+    sampled = Sampled.of(objective, X, y, "folds", sample_weight, groups)
+    solved = [r for r in order if r > 0] or [1]
+    along = _along(objective, sampled.data.X, sampled.data.y, solved, certify=certify, **options)
+    results = complete(along, len(solved), "dimensions")
+    if len(results) < len(solved):
+        return Path(tuple(results))
+    seed = rng if isinstance(random_state, np.random.Generator) else random_state
+    parts = Folds.of(sampled, folds, seed, groups, sample_weight, lag=gap_of(objective))
+
+    def fit(X: Rows, y: PerRow, r: int) -> Result:
+        return solve(objective, X, r, y=y, certify=False, **options)
+
+    own = {"own": partial(held_out, elements=True)}
+    found = complete(parts.scored(fit, solved, own), len(parts.parts), "folds")
+    if len(found) == 1:
+        return Path(tuple(results))
+    return _scored(results, order, found, rule, parts.notes)
+
+
+def gap_of(objective: Objective) -> int:
+    """Return the number of samples left out beside a held-out block: the objective's lag."""
+    own = getattr(objective, "lag", None) or getattr(objective, "segment", None)
+    window = getattr(objective, "window", None)
+    return int(own or (2 * window - 1 if window else 1))
+
+
+def _scored(
+    results: Sequence[Result],
+    order: Sequence[int],
+    found: Sequence[Mapping[tuple[str, int], HeldOut]],
+    rule: str | None,
+    notes: Sequence[str],
+) -> Path:
+    """Make a path with the scores of its folds; those in which nothing ran are left out."""
+    ran = [{r: each for (_, r), each in fold.items()} for fold in found if fold]
+    if len(ran) < 2:
+        raise ArgumentError(f"fewer than two folds could run: {'; '.join(notes)}")
+    for fold in ran:
+        trivial = next(iter(fold.values())).trivial
+        if 0 in order and trivial is not None:
+            fold[0] = trivial
+    kind, notes = next(iter(ran[0].values())).kind, list(notes)
+    columns: dict[int, HeldOut] = {}
+    for r in order:
+        each = [fold[r] for fold in ran if r in fold]
+        if len(each) == len(ran):
+            columns[r] = HeldOut.joined(each)
+    if 0 in order and 0 not in columns:
+        order = order[1:]
+        notes.append(f"r = 0 is left out: it has no score by {kind}")
+    if not columns:
+        raise ArgumentError(f"no dimension could run in all folds: {'; '.join(notes)}")
+    nan = math.nan
+    scores = [[fold[r].score if r in fold else nan for fold in ran] for r in order]
+    pooled = np.array([columns[r].score if r in columns else nan for r in order])
+    tables = {r: column.numbers for r, column in columns.items()}
+    names = dict.fromkeys(name for table in tables.values() for name in table)
+    numbers = {
+        name: np.array([tables[r].get(name, nan) if r in tables else nan for r in order])
+        for name in names
+    }
+    best = order[int(np.nanargmax(pooled))]
+    if kind in DESCRIPTIONS:
+        notes.append("no r is chosen: the score describes held-out samples and predicts nothing")
+    elif best == order[-1] and len(order) > 1:
+        notes.append(f"the best score is at r = {best}, the largest tried: larger may be better")
+    elif best == order[0] and best > 1:
+        notes.append(f"the best score is at r = {best}, the smallest tried: smaller may be better")
+    natural = RULES[1] if kind in _PREDICTIONS else RULES[0]
+    return Path(
+        tuple(results),
+        np.array(scores),
+        tuple(order),
+        pooled,
+        numbers,
+        kind,
+        rule or natural,
+        tuple(notes),
+    )
+
+
+def _ascending(dimensions: Iterable[int], least: int) -> list[int]:
+    try:
+        order = sorted(whole("dimensions", r, least) for r in dimensions)
+    except TypeError:
+        raise ArgumentError(f"dimensions must be whole numbers, got {dimensions!r}") from None
+    if not order or len(set(order)) < len(order):
+        raise ArgumentError(f"dimensions must be different whole numbers, got {dimensions!r}")
+    return order
+
+
+def _along(
+    objective: Objective,
+    X: Rows,
+    y: PerRow,
+    order: list[int],
+    starts: int | None,
+    **options: Argument,
+) -> Iterator[Result]:
+    results: list[Result] = []
+    for r in order:
+        start = _nested_start(objective, X, y, r, results[-1]) if results else "baseline"
+        count = starts
+        known = results[0].starts if results else None
+        if count is None and known is not None:  # the objective's own, after the nested one
+            count = len(known.names) + len(known.merged) + 1
+        results.append(solve(objective, X, r, y=y, start=start, starts=count, **options))
+        yield results[-1]
+
+
+def _nested_start(objective: Objective, X: Rows, y: PerRow, r: int, previous: Result) -> PerView:
+    """Return the better start: the heuristic, or the previous M with further columns."""
+    if previous.solver == "closed-form":
+        return "baseline"
+    data = as_data(objective, X, y)
+    check_r(r, objective, data)
+    if previous.scale is not None:
+        data = divided(data, previous.scale)
+    problem = objective.bind(data, r)
+    heuristic = problem.baseline()
+    filler = problem.random_point(np.random.default_rng(0)) if heuristic is None else heuristic
+    found = as_tuple(previous.M)
+    nested = _completed(found, problem.lift(filler))
+    if heuristic is not None and _value(problem, heuristic) <= _value(problem, nested):
+        return "baseline"
+    return single(nested)
+
+
+def _value(problem: BoundObjective, point: Array | list[Array]) -> float:
+    return problem.at(problem.lower(point) if isinstance(point, list) else point).value
+
+
+def _completed(matrices: Sequence[Array], fillers: Sequence[Array]) -> list[Array]:
+    """Append to each M the leading directions of its filler outside its span.
+
+    The same combinations of the fillers' columns in all views, which keeps pairs together.
+    """
+    bases = [np.linalg.qr(M)[0] for M in matrices]
+    left = [N - Q @ (Q.T @ N) for Q, N in zip(bases, fillers, strict=True)]
+    combinations = np.linalg.svd(np.vstack(left), full_matrices=False)[2].T
+    added = fillers[0].shape[1] - matrices[0].shape[1]
+    return [
+        np.hstack([M, rest @ combinations[:, :added]])
+        for M, rest in zip(matrices, left, strict=True)
+    ]

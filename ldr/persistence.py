@@ -1,0 +1,66 @@
+"""`ldr.load`: a result from a file that `Result.save` wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ldr.component_table import Directions
+from ldr.io.models import read_model
+from ldr.multistart import Starts
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.factor_model import FactorModel
+from ldr.objectives.kernel import Kernel, KernelFeatures
+from ldr.objectives.l1 import L1
+from ldr.objectives.normalised import Normalised
+from ldr.objectives.objective import Sum
+from ldr.objectives.prediction import ClassPredictor, LinearPredictor
+from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.view import Composed, HalfSquaredDistances, LogCounts, Quadratic
+from ldr.result import Result
+from ldr.scaling import Divided
+from ldr.solvers.errors import DataError
+from ldr.solvers.run import Run
+
+_KINDS = (
+    *(Result, Run, Starts, Certificate, FactorModel, ClassPredictor, LinearPredictor),
+    *(Directions, Variation),
+    *(Composed, Divided, HalfSquaredDistances, KernelFeatures, LogCounts, Quadratic, Samples),
+    *(Kernel, L1, Normalised, Sum),
+)
+
+
+def load(path: str | Path) -> Result:
+    """A result that was saved: it transforms, predicts, imputes and tells as it did.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Of an .npz file that `Result.save` wrote. No code is executed in reading it.
+
+    Returns
+    -------
+    Result
+        With the same bits. Its objective is that of this version of ldr with those parameters.
+
+    Raises
+    ------
+    FileNotFoundError
+    ldr.errors.DataError
+        The file is no model, is damaged, or a later version wrote it.
+
+    Examples
+    --------
+    >>> import ldr, tempfile, os
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> result = ldr.solve("lda", X, 2, y=y)
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.npz")
+    >>> result.save(path)
+    >>> bool((ldr.load(path).transform(X) == result.transform(X)).all())
+    True
+    """
+    found = read_model(path, {kind.__name__: kind for kind in _KINDS})
+    if not isinstance(found, Result):
+        raise DataError(f"{path} holds no result, but {type(found).__name__}")
+    return found

@@ -1,0 +1,261 @@
+"""Columns in units of their standard deviations, and results brought back from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import mul, truediv
+
+import numpy as np
+
+from ldr.objectives.data.array_types import Cells
+from ldr.objectives.data.data import Data, as_tuple, single
+from ldr.objectives.data.memory import check_squares
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import StoredSamples
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
+from ldr.objectives.problem import BoundObjective
+from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.sums import spread_rows
+from ldr.objectives.view import Features, then
+from ldr.result import Result
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+from ldr.types import PerView
+
+# Between standard deviations of columns, a ratio of which a method that depends on units is told.
+_FAR_APART = 1e3
+# Rows of which standard deviations are taken for that.
+_LOOKED_AT = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The divisors of the columns of each view.
+
+    Attributes
+    ----------
+    scales : tuple of ndarray (d,)
+        Standard deviations; 1 of constant columns, which stay as they are.
+    entries : tuple of ndarray (d,)
+        How many entries of each column are not missing.
+    constant : int
+        How many columns are.
+    """
+
+    scales: tuple[Array, ...]
+    entries: tuple[Array, ...]
+    constant: int
+
+    @classmethod
+    def of(cls, objective: Objective, data: Data) -> Units:
+        """
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            The objective is of distances.
+        """
+        if Need.DISTANCES in objective.needs:
+            raise ArgumentError(
+                f"objective {objective.name!r} is of distances, which have no columns to divide: "
+                "leave standardise= out"
+            )
+        for view in data.views:
+            check_squares(view)
+        deviations, entries = zip(*map(_deviations, data.views), strict=True)
+        scales = tuple(np.where(sd > 0, sd, 1.0) for sd in deviations)
+        return cls(scales, entries, sum(int(np.sum(sd == 0)) for sd in deviations))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on columns that were not scaled."""
+        if self.constant == 0:
+            return ()
+        return (
+            f"{self.constant} constant column(s) have no standard deviation: they stay as they are",
+        )
+
+    def divided(self, data: Data) -> Data:
+        """The data in these units; a background in those of the samples."""
+        return divided(data, self.scales)
+
+    def undone(self, result: Result) -> Result:
+        """The result for columns as they came, of one for divided columns; M stays as it is."""
+        if result.model is not None and result.features is None:
+            logarithm = float(self.entries[0] @ np.log(self.scales[0]))
+            result = replace(result, model=result.model.in_units(self.scales[0], logarithm))
+        return undone(replace(result, notes=(*result.notes, *self.notes)), self.scales)
+
+
+def undone(result: Result, scales: tuple[Array, ...]) -> Result:
+    """The result for columns as they came, of one for divided columns and without a model."""
+    features = as_tuple(result.features)
+    # Features are made of divided columns: what comes after them stays as it is.
+    units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
+    others = units[::-1] if len(units) > 1 else [np.ones(1)]
+    predictors = zip(result.predictors, units, others, strict=False)
+    return replace(
+        result,
+        P=_of_each(truediv, result.P, units),
+        mean=_of_each(mul, result.mean, units),
+        baseline_P=_of_each(truediv, result.baseline_P, units),
+        features=_of_each(_after_dividing, result.features, scales),
+        predictors=tuple(each.in_units(unit, other) for each, unit, other in predictors),
+        scale=single(scales),
+    )
+
+
+def _of_each(
+    change: Callable[[PerView, Array], PerView], blocks: PerView, units: Sequence[Array]
+) -> PerView:
+    """A block changed by its unit, or each of several; None stays None."""
+    if isinstance(blocks, tuple):
+        return tuple(change(block, unit) for block, unit in zip(blocks, units, strict=True))
+    return None if blocks is None else change(blocks, units[0])
+
+
+def _after_dividing(features: Features | None, scale: Array) -> Features | None:
+    return None if features is None else then(Divided(scale), features)
+
+
+@dataclass(frozen=True)
+class Divided(Features):
+    """Columns divided by numbers, as a map of rows that comes before another."""
+
+    scale: Array
+
+    def __call__(self, samples: Samples) -> Samples:
+        return in_units(samples, self.scale)
+
+
+def divided(data: Data, scales: PerView) -> Data:
+    """The data with the columns of each view divided; a background as the samples are."""
+    scales = as_tuple(scales)
+    views = tuple(in_units(view, scale) for view, scale in zip(data.views, scales, strict=True))
+    background = data.background and in_units(data.background, scales[0])
+    return replace(data, views=views, background=background)
+
+
+def in_units(samples: Samples, scale: Array) -> Samples:
+    """Samples whose columns are divided by numbers, in the container that they are in."""
+    samples.expect_columns(len(scale))
+    if samples.is_sparse:
+        from scipy.sparse import diags_array
+
+        return replace(samples, array=(samples.array @ diags_array(1 / scale)).tocsr())
+    if isinstance(samples, StoredSamples):
+        return samples.each(partial(_quotient, scale=scale))
+    return replace(samples, array=np.asarray(samples.array) / scale)
+
+
+def _quotient(block: Cells, scale: Array) -> Cells:
+    return block / scale
+
+
+def _deviations(samples: Samples) -> tuple[Array, Array]:
+    """Standard deviations of the columns, 0 of constant ones, and their numbers of entries."""
+    if samples.is_sparse:
+        from ldr.objectives.statistics.products import CentredRows
+
+        X, rows = samples.array, CentredRows.of(samples)
+        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+        squares = rows.squares(rows.counts)[:, None]
+        sd = np.sqrt(rows.in_all_columns(squares / rows.weight)[:, 0])
+        entries = np.full(samples.d, samples.weight)
+    else:
+        extent = samples.reduce(Extent.of, Extent.merge)
+        low, high, entries = extent.low, extent.high, extent.n
+        sd = np.sqrt(extent.squares / np.where(extent.n > 0, extent.n, 1))
+    return np.where(low == high, 0.0, sd), entries
+
+
+def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[str, ...]:
+    """A note where columns differ much in scale and the objective depends on their units.
+
+    Steps of a solver do so too: where it did not converge, the note is made of any objective.
+    The scales are those that the problem knows, or of some rows; rows that are read from files are
+    not read for it.
+    """
+    objective = problem.objective
+    assert isinstance(objective, Objective)
+    what = objective.name
+    if objective.scale_free and not getattr(objective, "ridge", 0.0) > 0:
+        if converged:
+            return ()
+        what = "convergence"
+    notes = []
+    for view, bound in zip(data.views, problem.views, strict=False):
+        if view.stored or not view.n_known or Need.DISTANCES in objective.needs:
+            continue
+        if isinstance(bound.scatter, KnownScatter) and bound.features is None:
+            sd = bound.scatter.deviations
+        else:
+            some = view if view.n <= _LOOKED_AT else view.take(spread_rows(view.n, _LOOKED_AT))
+            sd = _deviations(some)[0]
+        least, most = float(sd.min(where=sd > 0, initial=np.inf)), float(sd.max())
+        if most > _FAR_APART * least:
+            notes.append(
+                f"the columns of {view.name} differ in scale, with standard deviations from "
+                f"{least:.2g} to {most:.2g}, and {what} depends on their units: "
+                "standardise=True makes them alike"
+            )
+    return tuple(notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """The sums of squares of columns; two of them can be merged.
+
+    Attributes
+    ----------
+    n, mean, squares, low, high : ndarray (d,)
+        Of the entries that are not missing; squares is sum_i w_i (x_i - mean)^2, n the sum of the
+        weights.
+    """
+
+    n: np.ndarray
+    mean: Array
+    squares: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, piece: Samples) -> Extent:
+        X = np.asarray(piece.array)
+        if piece.weights is not None:
+            return cls.of_weighted(X, piece.weights)
+        if not piece.has_nan:
+            mean = X.mean(axis=0, dtype=np.float64)
+            Z = X - mean
+            n = np.full(X.shape[1], len(X))
+            return cls(n, mean, np.einsum("ij,ij->j", Z, Z), X.min(axis=0), X.max(axis=0))
+        there = ~np.isnan(X)
+        n = there.sum(axis=0)
+        mean = X.sum(axis=0, dtype=np.float64, where=there) / np.maximum(n, 1)
+        squares = np.square(X - mean).sum(axis=0, where=there)
+        return cls(n, mean, squares, np.fmin.reduce(X), np.fmax.reduce(X))
+
+    @classmethod
+    def of_weighted(cls, X: Cells, weights: Array) -> Extent:
+        X, weights = X[weights > 0].astype(np.float64), weights[weights > 0]
+        there = ~np.isnan(X)
+        n, zero = weights @ there, np.where(there, X, 0.0)
+        mean = (weights @ zero) / np.where(n > 0, n, 1)
+        squares = weights @ np.where(there, zero - mean, 0.0) ** 2
+        ends = (np.fmin.reduce(X, initial=np.inf), np.fmax.reduce(X, initial=-np.inf))
+        return cls(n, mean, squares, *ends)
+
+    def merge(self, other: Extent) -> Extent:
+        """Merge two extents: the sum of squares is a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
+        n = self.n + other.n
+        share = other.n / np.where(n > 0, n, 1)
+        change = other.mean - self.mean
+        return Extent(
+            n,
+            self.mean + change * share,
+            self.squares + other.squares + change**2 * (self.n * share),
+            np.fmin(self.low, other.low),
+            np.fmax(self.high, other.high),
+        )

@@ -1,0 +1,90 @@
+"""What every door does: BLAS has one thread behind it, and what fails deep below it, gaps, memory,
+LAPACK, is said in terms of the data.
+
+Numbers as JSON holds them and as a reader sees them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+from ldr.objectives.data.memory import available
+from ldr.objectives.data.memory import in_words as in_bytes
+from ldr.objectives.registry import REGISTRY
+from ldr.solvers.errors import DataError, MissingValuesError, SingularError, TooLargeError
+from ldr.solvers.manifolds import Array
+from ldr.solvers.threads import one_thread
+
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
+
+_WAYS_OUT = (
+    "leave out columns where it is columns x columns, take landmarks=, components= or a sample "
+    "where it is rows x rows, or pass the rows as a path or in blocks, to be read piece by piece"
+)
+
+
+def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """A function whose errors of gaps, memory and LAPACK say what went wrong, and the way out.
+
+    BLAS has one thread in it, but for long calls while cores are idle.
+    """
+
+    @wraps(door)
+    def said(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+        try:
+            with one_thread():
+                return door(*args, **kwargs)
+        except MissingValuesError as error:
+            raise DataError(f"{error}: {_for_gaps()}") from error
+        except TooLargeError:
+            raise
+        except MemoryError as error:
+            limit, whose = available()
+            raise TooLargeError(
+                f"{_array(error)} does not fit into memory, of which {whose} leaves "
+                f"{in_bytes(limit)}: {_WAYS_OUT}"
+            ) from error
+        except np.linalg.LinAlgError as error:
+            raise SingularError(
+                f"a decomposition of the data failed ({error}): their columns are too far apart in "
+                "size; divide them by their standard deviations"
+            ) from error
+
+    return said
+
+
+def _for_gaps() -> str:
+    """The methods that fill missing values in."""
+    names = " and ".join(repr(name) for name, method in REGISTRY.items() if method.imputes)
+    return f"{names} take missing values (NaN), and their `impute` fills them in"
+
+
+def _array(error: object) -> str:
+    """The array that NumPy could not allocate, where it was NumPy."""
+    if not (hasattr(error, "shape") and hasattr(error, "dtype")):
+        return "an array that the method needs"
+    size = math.prod(error.shape) * np.dtype(error.dtype).itemsize
+    return f"an array of shape {tuple(error.shape)}, {size / 2**30:.3g} GiB,"
+
+
+def finite(number: float | None) -> float | None:
+    """A number that JSON has."""
+    return float(number) if number is not None and math.isfinite(number) else None
+
+
+def plain(value: float | Array) -> object:
+    """A number, or an array as lists of numbers."""
+    return finite(float(value)) if np.ndim(value) == 0 else np.asarray(value).tolist()
+
+
+def shown(value: float | Array) -> str:
+    """A number, or a matrix with its rows below one another."""
+    if np.ndim(value) == 0:
+        return f"{value:.6g}"
+    return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)

@@ -1,0 +1,306 @@
+"""Labels of rows as codes of classes.
+
+What goes with each row wherever it goes: how much it counts, and the trial that it is of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.data.array_types import Cells, Given, check_real, check_unmasked
+from ldr.solvers.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class CodedLabels:
+    """Labels of some rows as codes of classes that are known, though not all need occur.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (n,)
+    classes : ndarray, shape (c,)
+        Sorted.
+    """
+
+    codes: npt.NDArray[np.intp]
+    classes: Cells
+
+    @classmethod
+    def of(cls, y: object, n: int, classes: Cells) -> CodedLabels:
+        """
+        Raises
+        ------
+        DataError
+            Not n labels, or a label that is none of the classes.
+        """
+        labels = _open_labels(y, n)
+        codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+        unknown = np.flatnonzero(classes[codes] != labels)
+        if len(unknown):
+            raise DataError(
+                f"y has the label {_show(labels[unknown[0]])}, which is none of the classes: "
+                "all of them are to be named in the first call, classes="
+            )
+        return cls(codes, classes)
+
+
+def as_labels(y: object, n: int, *, smallest_class: int = 2) -> tuple[npt.NDArray[np.intp], Cells]:
+    """Class labels as codes 0..c-1.
+
+    Parameters
+    ----------
+    y : array-like, shape (n,)
+        Strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
+        `CodedLabels`, which are taken as they are.
+    n : int
+        Number of samples the labels belong to.
+    smallest_class : int
+        The fewest samples a class may have.
+
+    Returns
+    -------
+    codes : ndarray of int, shape (n,)
+        The class of each sample.
+    classes : ndarray, shape (c,)
+        The sorted labels: ``classes[codes]`` is y.
+
+    Raises
+    ------
+    DataError
+        Not 1-D, another length, missing labels, numbers that look continuous, labels that
+        cannot be ordered, a single class, or a class that is too small.
+    """
+    if isinstance(y, CodedLabels):
+        return y.codes, y.classes
+    labels = _open_labels(y, n)
+    classes, codes, counts = distinct(labels, "y")
+    _check_discrete(classes, n)
+    if len(classes) < 2:
+        found = f"a single class ({_show(classes[0])})" if len(classes) else "no labels"
+        raise DataError(f"y has {found}; at least two classes were expected")
+    _check_class_sizes(classes, counts, smallest_class)
+    return codes.reshape(-1).astype(np.intp, copy=False), classes
+
+
+def as_array(y: object, name: str = "y") -> Cells:
+    """Labels or a response as an array of one entry or row a sample, of whatever type.
+
+    Raises
+    ------
+    DataError
+        A masked array, a sparse matrix, rows of unequal lengths, or what is no array at all.
+    """
+    check_unmasked(y, name)
+    if hasattr(y, "tocsr"):
+        raise DataError(f"{name} is sparse, a dense array was expected: pass {name}.toarray()")
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise DataError(
+            f"{name} could not be read as an array ({error}); one entry or one row of equal length "
+            "for each sample was expected"
+        ) from error
+    if array.ndim == 0:
+        raise DataError(f"{name} must hold an entry for each sample, but is one {type(y).__name__}")
+    return array
+
+
+def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
+    """The sorted classes, the class of each label, and how many labels a class has.
+
+    Raises
+    ------
+    DataError
+        Labels that cannot be ordered.
+    """
+    try:
+        if labels.dtype.kind != "O" or labels.ndim != 1:
+            return np.unique(labels, return_inverse=True, return_counts=True)
+        # Objects are looked up one by one: sorting millions of texts takes many times as long.
+        places: dict[object, int] = {}
+        codes = np.array([places.setdefault(label, len(places)) for label in labels], np.intp)
+        entries = np.empty(len(places), dtype=object)
+        entries[:] = list(places)
+        classes, place = np.unique(entries, return_inverse=True)
+        codes = place[codes]
+        return classes, codes, np.bincount(codes, minlength=len(classes))
+    except TypeError as error:
+        raise DataError(
+            f"{name} mixes labels that cannot be compared ({error}); "
+            f"labels of one type were expected"
+        ) from error
+
+
+def _open_labels(y: object, n: int) -> Cells:
+    """n labels in one dimension, none missing."""
+    labels = as_array(y)
+    if labels.ndim != 1:
+        hint = "; pass y.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
+        raise DataError(
+            f"y must be 1-D, one label for each of the {n} samples, "
+            f"but has {labels.ndim} dimension(s) and shape {labels.shape}{hint}"
+        )
+    if labels.dtype.kind in "cV":
+        raise DataError(f"y must hold class labels, but its type is {labels.dtype}")
+    if len(labels) != n:
+        raise DataError(f"y has {len(labels)} labels for {n} samples")
+    missing = _missing(labels)
+    if len(missing):
+        raise DataError(
+            f"y has {len(missing)} missing or infinite label(s), the first at "
+            f"position {missing[0]}; a label for each sample was expected"
+        )
+    return labels
+
+
+def _missing(labels: Cells) -> npt.NDArray[np.intp]:
+    """Where there is no label."""
+    if labels.dtype.kind == "f":
+        return np.flatnonzero(~np.isfinite(labels))
+    if labels.dtype.kind in "mM":
+        return np.flatnonzero(np.isnat(labels))
+    if labels.dtype.kind == "O":
+        return np.flatnonzero([_is_missing(label) for label in labels])
+    return np.empty(0, np.intp)
+
+
+def _is_missing(label: object) -> bool:
+    """None, NaN, NaT, or pandas.NA (whose comparisons have no truth value)."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True
+
+
+def _check_discrete(classes: Cells, n: int) -> None:
+    if classes.dtype.kind != "f" or 2 * len(classes) <= n:
+        return
+    if np.any(classes != np.floor(classes)):
+        raise DataError(
+            f"y looks continuous ({len(classes)} distinct values in {n} samples); "
+            f"class labels were expected"
+        )
+
+
+def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: int) -> None:
+    small = np.flatnonzero(counts < smallest)
+    if len(small) == 0:
+        return
+    others = f" (and {len(small) - 1} more classes are too small)" if len(small) > 1 else ""
+    raise DataError(
+        f"y: class {_show(classes[small[0]])} has {counts[small[0]]} sample(s); "
+        f"at least {smallest} in each class are needed{others}"
+    )
+
+
+def _show(label: object) -> str:
+    """Show a label as the caller wrote it, without NumPy's type around it."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+Array = npt.NDArray[np.float64]
+# Ratio of weights beyond which the sums of the lighter rows are lost to rounding.
+_RANGE = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Of some rows, in their order.
+
+    Attributes
+    ----------
+    weights : ndarray (n,) or None
+        At least 0; None is 1 each.
+    trials : ndarray (n,) or None
+        Ids, equal for rows of one trial, which stand next to one another; None is one trial.
+    """
+
+    weights: Array | None = None
+    trials: Cells | None = None
+
+    def __getitem__(self, rows: slice | Cells) -> Marks:
+        """Those of a slice of the rows, of some by index, or by a boolean mask."""
+        return Marks(
+            *(None if each is None else each[rows] for each in (self.weights, self.trials))
+        )
+
+    @property
+    def codes(self) -> npt.NDArray[np.intp] | None:
+        """The trial of each row as 0, 1, ...; None where there is one only."""
+        if self.trials is None:
+            return None
+        return np.cumsum(np.append(False, self.trials[1:] != self.trials[:-1]))
+
+    def before(self, later: Marks) -> Array:
+        """How much pairs of a row and its later partner count: sqrt(w w'), 0 across trials."""
+        together = True if self.trials is None else self.trials == later.trials
+        if self.weights is None or later.weights is None:
+            return np.asarray(together, dtype=np.float64)
+        return np.asarray(np.sqrt(self.weights) * np.sqrt(later.weights) * together)
+
+    def followed_by(self, later: Marks) -> Marks:
+        """Of these rows and the later ones."""
+        pairs = ((self.weights, later.weights), (self.trials, later.trials))
+        return Marks(*(None if a is None else np.concatenate([a, b]) for a, b in pairs))
+
+
+def as_weights(given: Given, n: int) -> Array:
+    """Weights of n rows.
+
+    Raises
+    ------
+    DataError
+        Not n numbers, negative or not finite ones, nothing but zeros, or weights so far apart, or
+        so far from 1, that rounding decides.
+    """
+    weights = as_array(given, "sample_weight")
+    check_real(weights.dtype, "sample_weight")
+    if weights.shape != (n,):
+        raise DataError(
+            f"sample_weight has shape {weights.shape}, expected ({n},): a weight for each row"
+        )
+    weights = weights.astype(np.float64)
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise DataError(
+            f"sample_weight has {len(wrong)} weight(s) that are negative or not finite, the first "
+            f"is {weights[wrong[0]]} in row {wrong[0]}; numbers >= 0 were expected"
+        )
+    if not weights.any():
+        raise DataError("sample_weight is zero in every row: no row counts")
+    largest, least = float(weights.max()), float(weights[weights > 0].min())
+    if not 1.0 / _RANGE <= largest <= _RANGE:
+        raise DataError(
+            f"sample_weight has {largest:.3g} as its largest weight, expected one between "
+            f"{1.0 / _RANGE:.0e} and {_RANGE:.0e}; divide the weights by their largest"
+        )
+    if largest > _RANGE * least:
+        raise DataError(
+            f"sample_weight has weights from {least:.3g} to {largest:.3g}, expected a ratio of at "
+            f"most {_RANGE:.0e}: beyond it rounding decides; give 0 to rows that do not count"
+        )
+    return weights
+
+
+def as_trials(given: Given, n: int) -> Cells:
+    """The trials of n rows.
+
+    Raises
+    ------
+    DataError
+        Not n ids, or rows of one trial that do not stand next to one another.
+    """
+    ids = as_array(given, "groups")
+    if ids.shape != (n,):
+        raise DataError(f"groups has shape {ids.shape}, expected ({n},): a trial for each row")
+    first = ids[np.append(True, ids[1:] != ids[:-1])]
+    distinct, times = np.unique(first, return_counts=True)
+    if len(distinct) < len(first):
+        raise DataError(
+            f"groups: the rows of trial {distinct[np.argmax(times)]} do not stand next to one "
+            "another; sort the rows by trial, each in the order of time"
+        )
+    return ids

@@ -1,0 +1,330 @@
+"""Rows that stay where they are: .npy files, lists of arrays and paths, streams of blocks."""
+
+from __future__ import annotations
+
+import mmap
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate, chain
+from pathlib import Path
+
+import numpy as np
+
+from ldr.objectives.data.array_types import Cells, Given
+from ldr.objectives.data.containers import open_matrix
+from ldr.objectives.data.samples import piece_rows
+from ldr.solvers.errors import ArgumentError, DataError
+
+_AGAIN = (
+    "pass a function that returns a new iterator of blocks, a list of arrays, or the path of a file"
+)
+
+
+class Source(ABC):
+    """Rows in blocks, which are read from the first on at each pass.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    d : int
+    n : int or None
+        The number of rows; None as long as a stream has not been read to its end.
+    feature_names : tuple of str or None
+    files : tuple of Path
+        That are read.
+    n_known : bool
+        Whether n is known before the rows are read.
+    repeatable : bool
+        Whether the rows can be read again.
+    seekable : bool
+        Whether any row is found without reading those before it.
+    """
+
+    name: str
+    d: int
+    n: int | None
+    feature_names: tuple[str, ...] | None = None
+    files: tuple[Path, ...] = ()
+    n_known = True
+    repeatable = True
+    seekable = False
+
+    @property
+    def shape(self) -> tuple[int | None, int]:
+        return self.n, self.d
+
+    @abstractmethod
+    def blocks(self, start: int = 0) -> Iterator[Cells]:
+        """Give the rows from row `start` on, in blocks that must not be written to."""
+
+    def read(self, start: int, stop: int) -> Cells:
+        """Rows start..stop-1."""
+        rows = Portions(self.blocks(start)).take(stop - start)
+        if len(rows) < stop - start:
+            self.finish(start + len(rows))
+        return rows
+
+    def finish(self, rows: int) -> None:
+        """Check how many rows a whole pass has found."""
+        if rows != self.n:
+            changed = ": the file has changed since it was opened" if self.files else ""
+            raise DataError(f"{self.name} gave {rows} rows, expected {self.n}{changed}")
+
+
+class Portions:
+    """Rows of blocks of any sizes, in other portions."""
+
+    def __init__(self, blocks: Iterator[Cells]) -> None:
+        self._blocks = blocks
+        self._left: Cells | None = None
+
+    def take(self, count: int) -> Cells:
+        """The next `count` rows; fewer, or none, at the end."""
+        parts, missing = [], count
+        while missing > 0:
+            block = self._left if self._left is not None else next(self._blocks, None)
+            if block is None:
+                break
+            self._left = block[missing:] if len(block) > missing else None
+            parts.append(block[:missing])
+            missing -= len(parts[-1])
+        if not parts:
+            return np.empty((0, 0))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def after(start: int, blocks: Iterable[Cells]) -> Iterator[Cells]:
+    """The blocks from a row on."""
+    for block in blocks:
+        if start < len(block):
+            yield block[start:]
+        start = max(0, start - len(block))
+
+
+class MappedFile(Source):
+    """A matrix in an .npy file, or of a memory map of a whole file.
+
+    Each piece is mapped anew, so that the pages of those before it do not count as the process's
+    memory.
+    """
+
+    seekable = True
+
+    def __init__(self, path: Path, name: str, mapped: Callable[[], Cells] | None = None) -> None:
+        """
+        Raises
+        ------
+        FileNotFoundError
+        DataError
+            No .npy file, or not a matrix of real numbers.
+        """
+        self.name, self.files = name, (path,)
+        self._mapped = partial(load_npy, path, name) if mapped is None else mapped
+        array = self._mapped()
+        if array.ndim != 2 or array.dtype.kind not in "biuf":
+            raise DataError(
+                f"{name}: {path.name} holds an array of shape {array.shape} and type "
+                f"{array.dtype}, expected a matrix of real numbers, samples in rows"
+            )
+        self.n, self.d = array.shape
+
+    @classmethod
+    def of(cls, X: np.memmap, name: str) -> MappedFile | None:
+        """The rows of a map that can be mapped anew: a whole one, of a file, that is read only."""
+        whole = isinstance(X.base, mmap.mmap) and X.mode == "r" and X.filename is not None
+        if not whole or X.ndim != 2 or X.dtype.kind not in "biuf":
+            return None
+        order = "C" if X.flags.c_contiguous else "F"
+        file = Path(X.filename)
+        return cls(file, name, partial(np.memmap, file, X.dtype, "r", X.offset, X.shape, order))
+
+    def blocks(self, start: int = 0) -> Iterator[Cells]:
+        step = piece_rows(self.d)
+        for first in range(start, self.n, step):
+            array = self._mapped()
+            self.finish(len(array))
+            yield np.asarray(array)[first : first + step]
+
+
+def load_npy(path: Path, name: str) -> Cells:
+    """A map of the array in an .npy file.
+
+    Raises
+    ------
+    FileNotFoundError
+    DataError
+        No .npy file, a damaged one, or one of Python's objects.
+    """
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except (FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:  # whatever Python's parser says of a damaged header
+        raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from None
+
+
+class InMemory(Source):
+    """Rows of an array."""
+
+    seekable = True
+
+    def __init__(self, array: Cells, feature_names: tuple[str, ...] | None, name: str) -> None:
+        self.array, self.feature_names, self.name = array, feature_names, name
+        self.n, self.d = array.shape
+
+    def blocks(self, start: int = 0) -> Iterator[Cells]:
+        yield self.array[start:]
+
+
+class Stack(Source):
+    """The rows of several sources with the same columns, one source after the other.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+        At least one.
+    """
+
+    def __init__(self, sources: Sequence[Source], name: str) -> None:
+        """
+        Raises
+        ------
+        DataError
+            Another number of columns, or other names of columns, than the first has.
+        """
+        first = sources[0]
+        for i, source in enumerate(sources):
+            if source.d != first.d:
+                raise DataError(
+                    f"{name}[{i}] has {source.d} columns, expected {first.d} as {name}[0] has"
+                )
+            if source.feature_names != first.feature_names:
+                raise DataError(
+                    f"{name}[{i}] has other names of columns than {name}[0], or in another order"
+                )
+        self.sources, self.name, self.d = tuple(sources), name, first.d
+        self.feature_names = first.feature_names
+        self.files = sum((source.files for source in sources), ())
+        self.seekable = all(source.seekable for source in sources)
+        self.starts = [0, *accumulate(source.n or 0 for source in sources)]
+        self.n = self.starts[-1]
+
+    def blocks(self, start: int = 0) -> Iterator[Cells]:
+        for first, source in zip(self.starts, self.sources, strict=False):
+            if start < first + (source.n or 0):
+                yield from source.blocks(max(0, start - first))
+
+
+class Changed(Source):
+    """Blocks of another source, each changed: some of its columns, or all of them divided."""
+
+    def __init__(
+        self,
+        source: Source,
+        change: Callable[[Cells], Cells],
+        names: tuple[str, ...] | None,
+        d: int,
+    ) -> None:
+        self.source, self.change, self.feature_names, self.d = source, change, names, d
+        self.name, self.files, self.n_known = source.name, source.files, source.n_known
+        self.repeatable, self.seekable = source.repeatable, source.seekable
+
+    @property
+    def n(self) -> int | None:  # type: ignore[override]
+        return self.source.n
+
+    def blocks(self, start: int = 0) -> Iterator[Cells]:
+        return map(self.change, self.source.blocks(start))
+
+    def finish(self, rows: int) -> None:
+        self.source.finish(rows)
+
+
+def is_stream(X: object) -> bool:
+    """Whether X is an iterator of blocks, or a function that returns one."""
+    return hasattr(X, "__next__") or (callable(X) and not isinstance(X, type))
+
+
+class Stream(Source):
+    """Blocks of an iterator, which is read once, or of a function that returns one at each pass.
+
+    How many rows they have is known after the first pass, unless a response said so before.
+    """
+
+    n_known = False
+
+    def __init__(self, X: Given, name: str, minimum_rows: int = 1) -> None:
+        """
+        Parameters
+        ----------
+        X : iterator of blocks, or callable that returns an iterable of them
+            Blocks are what `as_samples` takes: arrays (m, d), data frames; m may be 0.
+        name : str
+        minimum_rows : int
+            The fewest rows that the caller can use.
+
+        Raises
+        ------
+        DataError
+            There are no blocks, or the first is no matrix of real numbers.
+        """
+        self.name, self.n, self._minimum_rows = name, None, minimum_rows
+        self.repeatable = not hasattr(X, "__next__")
+        self._X = X
+        blocks = self._opened() if self.repeatable else iter(X)
+        first = next(blocks, None)
+        if first is None:
+            raise DataError(f"{name} has no blocks of rows")
+        array, self.feature_names = self._matrix(first, 0)
+        self.d = array.shape[1]
+        self._begun: Iterator[object] | None = chain([first], blocks)
+
+    def blocks(self, start: int = 0) -> Iterator[Cells]:
+        begun, self._begun = self._begun, None
+        if begun is None and not self.repeatable:
+            raise DataError(
+                f"{self.name} is an iterator, whose blocks can be read once, and this method needs "
+                f"another pass: {_AGAIN}"
+            )
+        return after(start, self._checked(self._opened() if begun is None else begun))
+
+    def _checked(self, blocks: Iterator[object]) -> Iterator[Cells]:
+        for i, block in enumerate(blocks):
+            array, names = self._matrix(block, i)
+            if array.shape[1] != self.d:
+                raise DataError(
+                    f"{self.name}: block {i} has {array.shape[1]} columns, expected {self.d} as "
+                    "block 0 has"
+                )
+            if names != self.feature_names:
+                raise DataError(
+                    f"{self.name}: block {i} has other names of columns than block 0, or in "
+                    "another order"
+                )
+            yield array
+
+    def _opened(self) -> Iterator[object]:
+        blocks = self._X()
+        if not hasattr(blocks, "__iter__"):
+            raise ArgumentError(
+                f"{self.name} is a function that returned {type(blocks).__name__}, expected an "
+                "iterator of blocks of rows"
+            )
+        return iter(blocks)
+
+    def _matrix(self, block: object, i: int) -> tuple[Cells, tuple[str, ...] | None]:
+        """A block as an array, and its columns' names; numbers are checked later, in pieces."""
+        array, names = open_matrix(block, f"{self.name} (block {i})")
+        if not isinstance(array, np.ndarray):
+            raise DataError(f"{self.name}: block {i} is sparse, dense rows were expected")
+        return array, names
+
+    def finish(self, rows: int) -> None:
+        if rows < self._minimum_rows:
+            raise DataError(
+                f"{self.name} has {rows} row(s) (samples); at least {self._minimum_rows} are needed"
+            )
+        self.n = rows if self.n is None else self.n
+        super().finish(rows)

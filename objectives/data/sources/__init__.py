@@ -1,1 +1,0 @@
-"""Where rows larger than memory are stored; each source reads a stretch of rows when asked."""

@@ -1,0 +1,398 @@
+"""Tables in files: .csv and .tsv by pyarrow.csv, .parquet and folders by pyarrow.dataset."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from abc import abstractmethod
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from ldr.objectives.data.array_types import Cells, CellType, Given
+from ldr.objectives.data.samples import piece_rows
+from ldr.objectives.data.sources import Source, Stack, after
+from ldr.solvers.errors import ArgumentError, DataError, DataWarning
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+# Cells without a value, as pandas has them.
+MISSING = [
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+]
+# Bytes of text that are read at a time, and more than which no row has.
+_BLOCK_BYTES = 2**24
+# Bytes of a Parquet column that are fetched at a time.
+_BUFFER = 2**18
+# Blocks in a piece: what is decoded takes memory in Arrow's columns and again in rows.
+_BLOCKS = 4
+# Numbers that are names: 007 is not 7. And whole numbers of more digits than a float has.
+_CODE = r"^[+-]?0[0-9xX]"
+_LONG = r"^[+-]?[0-9]{16,}$"
+
+_WAY_OUT = "leave the column out, or make it the label"
+_OTHER_SEPARATOR = "Has the file another separator? --sep, or pass pandas.read_csv(path, sep=)"
+
+
+def not_installed(files: str, error: ImportError) -> ArgumentError:
+    """The error of files that need a package of an extra."""
+    return ArgumentError(
+        f"{files} files need {error.name}, which is not installed: "
+        "pip install 'ldr-manifold[files]'"
+    )
+
+
+def arrow(module: str = "", files: str = "such") -> ModuleType:
+    """pyarrow, or a module of it."""
+    try:
+        return import_module(f"pyarrow.{module}" if module else "pyarrow")
+    except ImportError as error:
+        raise not_installed(files, error) from None
+
+
+class Table(Source):
+    """Named columns of a file, or of several; those that are read hold numbers.
+
+    Attributes
+    ----------
+    path : Path
+    columns : tuple of str
+        All of the file's that can be read.
+    feature_names : tuple of str
+        Those that are read.
+    dtype : numpy.dtype
+        Of the rows.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    dtype: CellType
+
+    def select(self, columns: Sequence[str]) -> Table:
+        """The same table, of which these columns are read."""
+        check_known(columns, self.columns, self.name)
+        chosen = copy(self)
+        chosen._choose(columns)
+        return chosen
+
+    def _choose(self, columns: Sequence[str]) -> None:
+        self.feature_names, self.d = tuple(columns), len(columns)
+
+    def column(self, name: str, as_text: bool = False) -> Cells:
+        """One column of all rows, of any type: labels, say; or its cells as texts."""
+        check_known([name], self.columns, self.name)
+        pyarrow = arrow()
+        chunks = [batch.column(0) for batch in self._read([name], labels=True)]
+        if not chunks:
+            return np.empty(0, dtype=object)
+        values = pyarrow.chunked_array(chunks)
+        kind = values.type
+        if pyarrow.types.is_nested(kind):
+            raise DataError(
+                f"{self.name}: column {name!r} is of type {kind}; text or numbers were expected"
+            )
+        try:
+            if pyarrow.types.is_dictionary(kind):
+                values = values.cast(kind.value_type)
+            values = values.cast(pyarrow.string()) if as_text else self._typed(values)
+            return np.asarray(values.to_numpy())
+        except (pyarrow.ArrowException, ValueError) as error:
+            raise DataError(
+                f"{self.name}: column {name!r} of {self.path.name} cannot be read: {error}"
+            ) from None
+
+    def blocks(self, start: int = 0) -> Iterator[Cells]:
+        names = self.feature_names
+        types = arrow().types
+        for column, kind in zip(names, self._types(names), strict=True):
+            if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+                raise DataError(
+                    f"{self.name}: column {column!r} is of type {kind}, which is no number; "
+                    f"{_WAY_OUT}"
+                )
+        return after(start, map(self._numbers, self._read(names)))
+
+    def _numbers(self, batch: Given) -> Cells:
+        rows = np.empty((batch.num_rows, self.d), self.dtype)
+        for j, column in enumerate(batch.columns):
+            rows[:, j] = column.to_numpy(zero_copy_only=False)
+        return rows
+
+    def _read(self, columns: Sequence[str], labels: bool = False) -> Iterator[Given]:
+        """Record batches of some columns; errors of pyarrow name the file."""
+        pyarrow = arrow()
+        try:
+            yield from self._batches(columns, labels)
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            if isinstance(error, (FileNotFoundError, PermissionError, DataError)):
+                raise
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> DataError:
+        file = self.path.name
+        named = file if self.name == file else f"{self.name}: {file}"
+        return DataError(f"{named} cannot be read: {error}")
+
+    def _typed(self, values: Given) -> Given:
+        return values
+
+    @abstractmethod
+    def _types(self, columns: Sequence[str]) -> list[Given]:
+        """Arrow's types of some columns."""
+
+    @abstractmethod
+    def _batches(self, columns: Sequence[str], labels: bool) -> Iterator[Given]:
+        """Record batches of some columns, in their order."""
+
+
+class Tables(Stack):
+    """Tables below one another, with the same columns."""
+
+    sources: tuple[Table, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.sources[0].columns
+
+    def select(self, columns: Sequence[str]) -> Tables:
+        return Tables([table.select(columns) for table in self.sources], self.name)
+
+    def column(self, name: str, as_text: bool = False) -> Cells:
+        return np.concatenate([table.column(name, as_text) for table in self.sources])
+
+
+class TextFile(Table):
+    """A .csv or .tsv file; its first line has the names of the columns, unless `header` is False.
+
+    Without it columns are called 0, 1, ... A first column without a name has the numbers or names
+    of the rows and is left out, of which a DataWarning tells. Empty cells are NaN.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(
+        self, path: Path, name: str = "X", separator: str = "", header: bool = True
+    ) -> None:
+        """
+        Raises
+        ------
+        FileNotFoundError
+        ArgumentError
+            pyarrow is not installed.
+        DataError
+            No line of names, two columns of one name, rows of different lengths.
+        """
+        self.path, self.name, self.files = path, name, (path,)
+        self._separator = separator or SEPARATORS[path.suffix.lower()]
+        self._header = header
+        self._cells: tuple[str, ...] = ()
+        with path.open("rb"):  # of a missing file what Python says
+            pass
+        pyarrow = arrow("", "text")
+        try:
+            with self._reader() as reader:
+                self._schema = reader.schema
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            raise self._unreadable(error) from None
+        count = range(len(self._schema))
+        self._cells = tuple(self._schema.names) if header else tuple(map(str, count))
+        check_distinct(self._cells, path.name, name)
+        self.columns = named(self._cells, path.name) if header else self._cells
+        self.feature_names, self.d = self.columns, len(self.columns)
+        self.n = sum(batch.num_rows for batch in self._read(self._cells[:1], labels=True))
+
+    def _cell(self, column: str) -> str:
+        """The name that pyarrow has for a column."""
+        return column if self._header else f"f{column}"
+
+    def _reader(
+        self, types: dict[str, Given] | None = None, threads: bool = True
+    ) -> AbstractContextManager[Given]:
+        """Pyarrow's, of all columns, or of those that have a type."""
+        csv = arrow("csv", "text")
+        return csv.open_csv(
+            self.path,
+            csv.ReadOptions(
+                use_threads=threads,
+                block_size=_BLOCK_BYTES,
+                autogenerate_column_names=not self._header,
+            ),
+            csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
+            csv.ConvertOptions(
+                column_types=types,
+                include_columns=None if types is None else list(types),
+                null_values=MISSING,
+                strings_can_be_null=True,
+            ),
+        )
+
+    def _types(self, columns: Sequence[str]) -> list[Given]:
+        """Truth values where the first rows have them, else numbers."""
+        pyarrow = arrow()
+        found = [self._schema.field(self._cell(column)).type for column in columns]
+        return [kind if pyarrow.types.is_boolean(kind) else pyarrow.float64() for kind in found]
+
+    def _batches(self, columns: Sequence[str], labels: bool) -> Iterator[Given]:
+        pyarrow = arrow()
+        types = [pyarrow.string()] * len(columns) if labels else self._types(columns)
+        kinds = dict(zip(map(self._cell, columns), types, strict=True))
+        try:
+            with self._reader(kinds) as reader:
+                yield from reader
+        except (pyarrow.ArrowException, ValueError):
+            with self._reader(kinds, threads=False) as reader:  # which says in what row
+                deque(reader, maxlen=0)
+            raise
+
+    def _typed(self, values: Given) -> Given:
+        return typed(values)
+
+    def _unreadable(self, error: Exception) -> DataError:
+        """The error that names the column, and the cell that is no number."""
+
+        def column(found: re.Match[str]) -> str:
+            return f"column {self._cells[int(found[1])]!r}"
+
+        hint = _OTHER_SEPARATOR if len(self._cells) == 1 else _WAY_OUT
+        message = str(error)
+        if self._cells:
+            message = re.sub(r"In CSV column #(\d+)", column, message)
+        message = re.sub(
+            r"CSV conversion error to \w+: invalid value (.*)",
+            rf"\1 is no number; {hint}",
+            message,
+            flags=re.DOTALL,
+        )
+        return super()._unreadable(ValueError(message))
+
+
+class ParquetFiles(Table):
+    """A Parquet file, or a folder of them; missing values are NaN.
+
+    The keys of folders called key=value are columns of labels, and no features. Files are decoded
+    a block at a time, so that their groups of rows may be large.
+    """
+
+    def __init__(self, path: Path, name: str = "X") -> None:
+        """
+        Raises
+        ------
+        FileNotFoundError
+        ArgumentError
+            pyarrow is not installed; a folder without .parquet files.
+        DataError
+            No Parquet file, or two columns of one name.
+        """
+        self.path, self.name = path, name
+        folder = path.is_dir()
+        self.files = tuple(sorted(path.rglob("*.parquet"))) if folder else (path,)
+        if not self.files:
+            raise ArgumentError(f"{name}: the folder {str(path)!r} has no .parquet files")
+        with self.files[0].open("rb"):  # of a missing file what Python says
+            pass
+        dataset, pyarrow = arrow("dataset", ".parquet"), arrow()
+        try:
+            found = dataset.dataset(
+                list(map(str, self.files)),
+                format="parquet",
+                partitioning="hive" if folder else None,
+                partition_base_dir=str(path) if folder else None,
+            )
+            self._parts = [
+                (
+                    Path(part.path),
+                    part.count_rows(),
+                    dataset.get_partition_keys(part.partition_expression),
+                )
+                for part in found.get_fragments()
+            ]
+            self._schema = found.schema
+            index = (self._schema.pandas_metadata or {}).get("index_columns", [])
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            raise self._unreadable(error) from None
+        self.columns = tuple(column for column in self._schema.names if column not in index)
+        check_distinct(self.columns, path.name, name)
+        self.n = sum(rows for _, rows, _ in self._parts)
+        self._choose(self.columns)
+
+    def _choose(self, columns: Sequence[str]) -> None:
+        keys = self._parts[0][2]
+        super()._choose([column for column in columns if column not in keys])
+
+    @property
+    def dtype(self) -> CellType:
+        """float32 if that holds every number of every column, else float64."""
+        kinds = (kind.to_pandas_dtype() for kind in self._types(self.feature_names))
+        return np.result_type(np.float32, *kinds)
+
+    def _types(self, columns: Sequence[str]) -> list[Given]:
+        return [self._schema.field(column).type for column in columns]
+
+    def _batches(self, columns: Sequence[str], labels: bool) -> Iterator[Given]:
+        parquet, pyarrow = arrow("parquet"), arrow()
+        rows = max(1, piece_rows(len(columns)) // _BLOCKS)
+        for path, n, keys in self._parts:
+            if labels and columns[0] in keys:
+                yield pyarrow.record_batch([pyarrow.repeat(keys[columns[0]], n)], list(columns))
+                continue
+            # Nothing is fetched ahead, and no column of a row group as a whole.
+            with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
+                check_known(columns, file.schema_arrow.names, f"{self.name} ({path.name})")
+                for batch in file.iter_batches(rows, columns=list(columns)):
+                    yield batch.select(list(columns))
+
+
+def named(cells: tuple[str, ...], file: str) -> tuple[str, ...]:
+    """The names of the columns of a text, less a first one that numbers the rows."""
+    # Its name is empty, as pandas and R write it, or what pandas makes of that.
+    if cells[0] not in ("", "Unnamed: 0") or len(cells) == 1:
+        return cells
+    warnings.warn(
+        f"{file}: the first column has no name and is left out, as the numbers or names of the "
+        "rows; if it is data, give it a name in the file",
+        DataWarning,
+        stacklevel=4,
+    )
+    return cells[1:]
+
+
+def check_distinct(columns: Sequence[str], file: str, name: str) -> None:
+    """Refuse two columns of one name."""
+    column, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
+    if times > 1:
+        raise DataError(f"{name}: {file} has {times} columns called {column!r}")
+
+
+def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> None:
+    """Refuse a column that is not there."""
+    for column in wanted:
+        if column not in columns:
+            shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
+            hint = f". {_OTHER_SEPARATOR}" if len(columns) == 1 else ""
+            there = ", ".join(shown)
+            raise ArgumentError(f"{file} has no column {column!r}; it has: {there}{hint}")
+
+
+def typed(texts: Given) -> Given:
+    """Cells (a pyarrow array) as numbers or truth values, if they lose nothing by it."""
+    compute, pyarrow = arrow("compute"), arrow()
+    trimmed = compute.utf8_trim_whitespace(texts)
+
+    def some(pattern: str) -> bool:
+        return bool(compute.any(compute.match_substring_regex(trimmed, pattern)).as_py())
+
+    if some(_CODE):
+        return texts
+    for kind in ("int64", "bool") if some(_LONG) else ("int64", "float64", "bool"):
+        try:
+            return compute.cast(trimmed, kind)
+        except pyarrow.ArrowInvalid:
+            continue
+    return texts

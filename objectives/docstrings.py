@@ -1,0 +1,141 @@
+"""What the docstring of a method says: its formula, its source, its parameters, when to use it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+
+def complete(cls: type) -> None:
+    """Set `formula` and `source` as the docstring of a class has them, and describe its parameters.
+
+    Parameters that a base declares have their entries from the base.
+    """
+    if not vars(cls).get("__doc__"):
+        return
+    text = inspect.cleandoc(cls.__doc__ or "")
+    if tex := math(text):
+        cls.formula = plain(tex)  # type: ignore[attr-defined]
+    if source := paragraph(text, "Source: "):
+        cls.source = source.removesuffix(".")  # type: ignore[attr-defined]
+    merged: dict[str, str] = {}
+    for documented in (*(base.__doc__ for base in reversed(cls.__bases__)), text):
+        merged.update(described(documented))
+    for name in inspect.get_annotations(cls):  # those of the bases first, as of the fields
+        if name in merged:
+            merged[name] = merged.pop(name)
+    lines = text.splitlines()
+    first, last = _section(lines)
+    before, after = lines[: max(first - 2, 0)] if last > first else lines, lines[last:]
+    section = ("Parameters", "----------", *dict.fromkeys(merged.values())) if merged else ()
+    parts = ("\n".join(before), "\n".join(section), "\n".join(after))
+    cls.__doc__ = "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+
+# A formula set apart, on the line of the directive or indented below it.
+MATH = re.compile(r"^\.\. math::(.*(?:\n(?: .*)?(?=\n|$))*)", flags=re.MULTILINE)
+
+
+def math(text: str | None) -> str:
+    """The LaTeX of the first formula set apart in a docstring."""
+    found = MATH.search(text or "")
+    return " ".join(found[1].split()) if found else ""
+
+
+def as_text(text: str) -> str:
+    """A docstring with its formula as in a line of text."""
+    return MATH.sub(f"{plain(math(text))}\n".replace("\\", r"\\"), text, count=1)
+
+
+def paragraph(text: str | None, lead: str) -> str:
+    """What follows `lead` in the paragraph of a docstring that begins with it."""
+    found = re.search(rf"^{lead}((?:.+\n?)+)", inspect.cleandoc(text or ""), flags=re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
+
+
+def advice(text: str | None) -> tuple[str, str]:
+    """When to use a method, and when not, of its docstring."""
+    when, _, when_not = paragraph(text, "Use it ").partition(" Do not use it ")
+    return (f"Use it {when}" if when else "", f"Do not use it {when_not}" if when_not else "")
+
+
+_WRITTEN = {
+    r"\|": "||",
+    r"\mid": "|",
+    r"\dots": "...",
+    r"\propto": "~",
+    r"\varepsilon": " eps",
+    r"\le ": "<= ",
+    r"\ne ": "!= ",
+}
+
+
+def plain(tex: str) -> str:
+    r"""A formula in LaTeX as one writes it in a line of text.
+
+    >>> plain(r"\max_{M'M=I} \frac{\operatorname{tr}(M'S_B M)}{\sqrt{n} + 1}")
+    "max_{M'M=I} tr(M'S_B M) / (sqrt(n) + 1)"
+    """
+    text = re.sub(r"\\(left|right|quad|,)(?![a-z])", "", tex)
+    for macro, written in _WRITTEN.items():
+        text = text.replace(macro, written)
+    text = re.sub(r"\\(dot|bar) (\w)", r"\2\1", text)
+    while (shorter := _innermost(text)) != text:
+        text = shorter
+    text = re.sub(r"_<<(\w+)>>|\^<<(\w)>>", _bare, re.sub(r"\\([a-zA-Z]+)", r"\1", text))
+    return " ".join(text.replace("<<", "{").replace(">>", "}").split())
+
+
+_BRACES = r"\{([^{}]*)\}"
+
+
+def _innermost(text: str) -> str:
+    """Without the innermost braces."""
+    text = re.sub(r"\\(?:operatorname|mathrm|text)" + _BRACES, r"\1", text)
+    text = re.sub(r"\\sqrt" + _BRACES, r"sqrt(\1)", text)
+    text = re.sub(r"\\overline" + _BRACES, r"mean(\1)", text)
+    text = re.sub(r"\\frac" + _BRACES * 2, _quotient, text)
+    return re.sub(r"([_^])" + _BRACES, r"\1<<\2>>", text)
+
+
+def _quotient(found: re.Match[str]) -> str:
+    above, below = found.groups()
+    if above.isalnum() and below.isalnum():
+        return f"{above}/{below}"
+    return f"{_factor(above, ' [-+] ')} / {_factor(below, ' ')}"
+
+
+def _factor(text: str, loose: str) -> str:
+    """In parentheses where it has one of `loose` outside of its own."""
+    outside = text
+    while (shorter := re.sub(r"\([^()]*\)", "", outside)) != outside:
+        outside = shorter
+    return f"({text})" if re.search(loose, outside) else text
+
+
+def _bare(found: re.Match[str]) -> str:
+    return f"_{found[1]}" if found[1] else f"^{found[2]}"
+
+
+def described(text: str | None) -> dict[str, str]:
+    """The entries of a docstring's parameters; several may share one."""
+    lines = inspect.cleandoc(text or "").splitlines()
+    first, last = _section(lines)
+    entries: dict[str, str] = {}
+    names: list[str] = []
+    for line in lines[first:last]:
+        if not line.startswith(" ") and line:
+            names = line.partition(" :")[0].split(", ")
+        for name in names:
+            entries[name] = f"{entries[name]}\n{line}" if name in entries else line
+    return {name: entry.rstrip() for name, entry in entries.items()}
+
+
+def _section(lines: list[str]) -> tuple[int, int]:
+    """Where the entries of a docstring's parameters begin and end."""
+    if "Parameters" not in lines:
+        return len(lines), len(lines)
+    first = last = lines.index("Parameters") + 2
+    while last < len(lines) and (not lines[last] or lines[last][0] == " " or " :" in lines[last]):
+        last += 1
+    return first, last

@@ -1,0 +1,585 @@
+"""Neighbourhood components analysis.
+
+Large-margin nearest neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.data.data import Data
+from ldr.objectives.families.pairwise import (
+    Change,
+    LabelledPairs,
+    LabelledRows,
+    PairwisePoint,
+    RowProduct,
+    WeightedPairsPoint,
+    in_batches,
+)
+from ldr.objectives.graphs import nearest_others
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need, number, whole, word
+from ldr.objectives.prediction import GroupedRows
+from ldr.objectives.problem import BoundObjective
+from ldr.objectives.starts import random_points, screened
+from ldr.objectives.statistics.products import differences
+from ldr.objectives.statistics.sums import counted_rows, weighted
+from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.loop import minimise, run_through
+from ldr.solvers.manifolds import Array
+from ldr.solvers.run import Stopping
+
+# A p_i this near to 0 or 1 is where a larger M would lead it.
+_SATURATED = 1e-6
+
+# Annealing: a ridge, made smaller from a first value to the last one, holds the scale of M down.
+# From a large one all starts end nearly alike.
+_FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
+_STAGE = Stopping(1e-6, 10)
+# So many rows, whose evaluations take well below a millisecond, have more starts, more and longer
+# steps of the ridge, and from each start also runs that leave the starts apart: from a small ridge,
+# and without one.
+_FEW_ROWS = 250
+_SMALL_RIDGE = 2e-4
+_SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
+_DIRECTIONS = 5
+_PLAIN = Stopping(1e-6, 200)
+# By so much a larger M tells whether all nearest neighbours are right.
+_LARGER, _DOUBLINGS = 16.0, 10
+
+
+@dataclass(frozen=True)
+class NCA(Objective):
+    r"""Neighbourhood components analysis (NCA).
+
+    .. math::
+
+        \max_M \sum_i \sum_{j: z_j = z_i} p_{ij}, \quad p_{ij} \propto \exp(-\|M'(x_i -
+        x_j)\|^2)
+
+    sum_{j != i} p_ij = 1 and p_ii = 0: the value is the expected number of samples that a random
+    neighbour classifies correctly. M is any d x r matrix; its scale matters, its rotation does not.
+    Where nearest neighbours in the projection make no mistake, a larger M is better without end,
+    towards n. Elsewhere a large M saturates too: every sum over j is 0 or 1, the gradient vanishes,
+    and the result proves nothing about other M. A note and the certificate say so. P = M'. There
+    are local optima: in about one of ten data sets a random start (`starts=`) ends a sample or two
+    higher. An evaluation takes O(n^2 r) time, memory is O(n (d + r)), and up to 2048 samples
+    O(n^2). The baseline is lda with unit variance within classes. From it, as from every start that
+    is not given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is added, and
+    the ridge is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M grow slowly.
+    With at most 250 samples pca and three random directions are further default starts.
+
+    Weights say how much samples count, as ones to classify and as neighbours: max sum_i w_i sum_j
+    p_ij with p_ij in proportion to w_j exp(-||M'(x_i - x_j)||^2). They do not repeat samples, of
+    which none is its own neighbour.
+
+    Use it when a nearest-neighbour classifier is to work well after the projection. Do not use it
+    with many samples: each evaluation visits all pairs. On separable classes it saturates, which a
+    note says.
+
+    Source: Goldberger, Roweis, Hinton & Salakhutdinov 2004; Cunningham & Ghahramani 2015.
+    """
+
+    name = "nca"
+    weighted = by_pairs = True
+    repeats = False
+    sense = "max"
+    needs = (Need.LABELS,)
+    predicts = "classes"
+    baseline = "lda, unit variance within classes"
+    sparse = False
+    domain = "R"
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        return self._problem(data, r).restated(answers=GroupedRows.of(data))
+
+    def _problem(self, data: Data, r: int) -> BoundObjective:
+        if data.samples.in_pieces:
+            return in_batches(self, data, r, smallest_class=2)
+        rows = LabelledRows.of(data, self)
+        return SoftNeighbours(
+            self, (rows.view,), rows.X, r, rows.lengths, rows.boundaries, w=rows.weights
+        )
+
+
+# Where classes agree: rows and columns of each.
+_Classes = list[tuple[slice, slice]]
+
+
+class SoftNeighbourPoint(WeightedPairsPoint):
+    """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, with c_ij = 1 where classes agree.
+
+    W_ij = w_i (c_ij - p_i) p_ij, because dp_ij = (e_i - dD_ij) p_ij with e_i = sum_l p_il dD_il.
+    Hence dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i).
+    """
+
+    _problem: SoftNeighbours
+
+    def _neighbours(self, rows: slice, D: Array) -> tuple[Array, Array, _Classes]:
+        """p_ij, p_i and where classes agree.
+
+        The nearest neighbour's term is exp(0) = 1, so that the sum never underflows.
+        """
+        own = self._problem.own(rows)
+        D -= self._problem.log_weights
+        D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
+        P = np.subtract(D.min(axis=1)[:, None], D, out=D)
+        np.exp(P, out=P)
+        P /= P.sum(axis=1)[:, None]
+        return P, _of_class(P, own), own
+
+    @property
+    def value(self) -> float:
+        return super().value + self._problem.ridge * float(np.vdot(self.Y, self._counted(self.Y)))
+
+    @property
+    def slope(self) -> Array:
+        return super().slope + (2.0 * self._problem.ridge) * self._counted(self.Y)
+
+    def curvature(self, dY: Array) -> Array:
+        return super().curvature(dY) + (2.0 * self._problem.ridge) * self._counted(dY)
+
+    def _counted(self, Y: Array, rows: slice = slice(None)) -> Array:
+        return counted_rows(Y, self._problem.w, rows)
+
+    @property
+    def right(self) -> Array:
+        """All p_i."""
+        return np.concatenate(
+            [self._neighbours(rows, self.squares(rows))[1] for rows in self._blocks]
+        )
+
+    def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
+        P, p, own = self._neighbours(rows, D)
+        w = self._problem.w
+        right = p.sum() if w is None else w[rows] @ p
+        return -float(right), self._counted(_agreeing(P, p, own), rows)
+
+    def weights_change(self, rows: slice, D: Array) -> tuple[Array, Callable[[Array], Array]]:
+        P, p, own = self._neighbours(rows, D)
+
+        def change(dD: Array) -> Array:
+            dP = P * (np.einsum("ij,ij->i", P, dD)[:, None] - dD)
+            dp = _of_class(dP, own)
+            dW = _agreeing(dP, p, own)
+            dW -= dp[:, None] * P
+            return self._counted(dW, rows)
+
+        return self._counted(_agreeing(P.copy(), p, own), rows), change
+
+
+def _of_class(P: Array, own: _Classes) -> Array:
+    """sum_j c_ij P_ij."""
+    return np.concatenate([P[place].sum(axis=1) for place in own])
+
+
+def _agreeing(P: Array, p: Array, own: _Classes) -> Array:
+    """(c_ij - p_i) P_ij, in the place of P."""
+    agreeing = [P[place].copy() for place in own]
+    P *= -p[:, None]
+    for place, part in zip(own, agreeing, strict=True):
+        P[place] += part
+    return P
+
+
+@dataclass(frozen=True)
+class SoftNeighbours(LabelledPairs):
+    """Neighbourhood components analysis over all matrices.
+
+    Parameters
+    ----------
+    ridge : float
+        Weight of ||Y||^2, which holds the scale of M down.
+    """
+
+    provable = True
+
+    ridge: float = field(default=0.0, kw_only=True)
+
+    @cached_property
+    def log_weights(self) -> Array | float:
+        """By which a squared distance to each row is the less."""
+        if self.w is None:
+            return 0.0
+        with np.errstate(divide="ignore"):  # a row that does not count is infinitely far away
+            return np.asarray(np.log(self.w / self.w.max()))
+
+    def at(self, M: Array) -> SoftNeighbourPoint:
+        return SoftNeighbourPoint(self, M)
+
+    def proof(self, M: Array) -> Certificate | None:
+        found = self.certificate(M)
+        return found if found is not None and found.is_optimal else None
+
+    def starts(self) -> dict[str, Array]:
+        """Of few rows pca and random directions; all starts end nearly alike."""
+        if len(self.X) > _FEW_ROWS:
+            return {}
+        directions = enumerate(random_points(self, self.X, _DIRECTIONS, self.w), start=1)
+        return {
+            "pca": self.principal_directions(self.r),
+            **{f"random directions {k}": M for k, M in directions},
+        }
+
+    def approach(self, M: Array) -> Array:
+        """The end of annealing; of few rows the best of three, or the first that none exceeds."""
+        if len(self.X) > _FEW_ROWS:
+            return self._annealed(M, _FIRST_RIDGE)
+        runs = []
+        for ridge in (0.0, _FIRST_RIDGE, _SMALL_RIDGE):
+            runs.append(minimise(self, self._annealed(M, ridge), LBFGS(), _PLAIN))
+            if self._all_right(runs[-1].M):
+                return self._grown(runs[-1].M)
+        return min(runs, key=lambda run: run.value).M
+
+    def _annealed(self, M: Array, ridge: float) -> Array:
+        """The end of short runs from M under ever smaller ridges; a larger M where that is right.
+
+        While a ridge keeps M small every row has many soft neighbours, and there are few local
+        optima. A run without one soon is at a scale where each row has one neighbour.
+        """
+        few = len(self.X) <= _FEW_ROWS
+        less, stage = (_SLOWLY, _LONGER_STAGE) if few else (_LESS, _STAGE)
+        while ridge > _LAST_RIDGE:
+            if self._all_right(M):
+                return self._grown(M)
+            M = minimise(replace(self, ridge=ridge), M, LBFGS(), stage).M
+            ridge *= less
+        return M
+
+    def _all_right(self, M: Array) -> bool:
+        """Whether every nearest neighbour is of its row's class, so that a larger M is better."""
+        least = 1.0 if self.w is None else float(self.w.min())
+        return self.value(_LARGER * M) < 0.5 * least - self.weight
+
+    def _grown(self, M: Array) -> Array:
+        """The least multiple that proves to be an optimum, where all neighbours are right."""
+        factors = (_LARGER * 2.0**k for k in range(_DOUBLINGS))
+        return next((a * M for a in (1.0, *factors) if self.proof(a * M)), _LARGER * M)
+
+    def certificate(self, M: Array) -> Certificate | None:
+        """No value exceeds n; a saturated M is no optimum that means anything.
+
+        Nor is one of which the squared distances are rounded by what a soft neighbour depends on.
+        """
+        n, point = self.weight, self.at(M)
+        longest = float(np.max(np.einsum("ij,ij->i", point.Y, point.Y)))
+        if not longest * float(np.finfo(float).eps) <= PROVED_GLOBAL:
+            message = f"squared distances of {longest:.0e} are rounded by too much to compare them"
+            return Certificate("none", math.inf, message)
+        gap = max(0.0, n + point.value) + len(self.X) * n * float(np.finfo(float).eps)
+        if gap <= PROVED_GLOBAL * n:
+            message = "no value exceeds n: every row has its nearest neighbours in its class"
+            return Certificate("global", gap, message)
+        if _is_saturated(point.right):
+            message = "saturated: every p_i is 0 or 1, so that the gradient vanishes at any large M"
+            return Certificate("none", gap, message)
+        return None
+
+    def remarks(self, M: Array) -> list[str]:
+        p = self.at(M).right
+        if not _is_saturated(p):
+            return []
+        return [
+            f"M is saturated: {round(float(p.sum()))} of {len(p)} rows have their nearest "
+            "neighbour in their class, a larger M changes nothing, and the gradient vanishes "
+            "there whether or not another M is better"
+        ]
+
+
+def _is_saturated(p: Array) -> bool:
+    """Whether every p_i is 0 or 1 to 1e-6."""
+    return bool(np.all(np.minimum(p, 1.0 - p) <= _SATURATED))
+
+
+HINGES = ("squared", "linear")
+
+_FULL_RANK_ITERATIONS = 50
+
+
+@dataclass(frozen=True)
+class LMNN(Objective):
+    r"""Large margin nearest neighbours (LMNN), with a matrix of rank r.
+
+    .. math::
+
+        \min_M \sum_i \sum_{j \in \eta(i)} \left[d_{ij}^2 + \lambda \sum_{l: z_l \ne z_i} h(1 +
+        d_{ij}^2 - d_{il}^2)\right], \quad d_{ij} = \|M'(x_i - x_j)\|
+
+    lambda is `penalty`; eta(i) are the nearest samples of i's class in X, so that X should be
+    standardised. h is the hinge squared, [t]_+^2, by default: it is smooth and far easier than the
+    hinge [t]_+ itself. P = M', M any d x r matrix. There are local optima. An evaluation takes
+    O(n^2 r) time to find the margin's violators and O(k) for each of them; memory is O(n (d + r)),
+    and up to 2048 samples O(k) for each violator. The baseline is lda with unit variance within
+    classes. Weights say how much samples count: the summand of sample i is multiplied by w_i, and h
+    by w_l too. They do not repeat samples, of which none is its own neighbour.
+
+    Use it when a nearest-neighbour classifier is to work well after the projection, with a margin.
+    Do not use it with many features and few samples, which it overfits: take classical-lda with
+    shrinkage.
+
+    Source: Weinberger & Saul 2009; Cunningham & Ghahramani 2015.
+
+    Parameters
+    ----------
+    neighbours : int
+        k, how many target neighbours a row has. Each class must have more rows.
+    penalty : float
+        Weight of the violations.
+    hinge : {"squared", "linear"}
+        h: [t]_+^2, or [t]_+ with its kink rounded.
+    width : float
+        Of the linear hinge's kink: a parabola t^2/(2 width) for 0 < t < width, so that h is less
+        than [t]_+ by width/2 at most. 0 is the hinge itself, on which no solver here is sure to
+        converge.
+    """
+
+    name = "lmnn"
+    weighted = by_pairs = True
+    repeats = False
+    sense = "min"
+    needs = (Need.LABELS,)
+    predicts = "classes"
+    baseline = "lda, unit variance within classes"
+    sparse = False
+    domain = "R"
+
+    neighbours: int = whole(3, 1)
+    penalty: float = number(1.0, positive=True)
+    hinge: str = word("squared", HINGES)
+    width: float = number(0.1)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        return self._problem(data, r).restated(answers=GroupedRows.of(data))
+
+    def _problem(self, data: Data, r: int) -> BoundObjective:
+        if data.samples.in_pieces:
+            return in_batches(self, data, r, smallest_class=self.neighbours + 1)
+        rows = LabelledRows.of(data, self, smallest_class=self.neighbours + 1)
+        return LargeMargin(
+            self,
+            (rows.view,),
+            rows.X,
+            r,
+            rows.lengths,
+            rows.boundaries,
+            target_neighbours(rows.X * rows.lengths, rows.boundaries, self.neighbours),
+            SquaredHinge() if self.hinge == "squared" else RoundedHinge(self.width),
+            impostor_weight=self.penalty,
+            w=rows.weights,
+        )
+
+
+def target_neighbours(X: Array, boundaries: np.ndarray, k: int) -> np.ndarray:
+    """The k nearest rows of each row's own class (n x k); rows are sorted by class."""
+    edges = pairwise(boundaries)
+    return np.vstack([start + nearest_others(X[start:stop], k)[1] for start, stop in edges])
+
+
+class Hinge(ABC):
+    """h(t), which is 0 for t <= 0, and its derivatives."""
+
+    @abstractmethod
+    def __call__(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def slope(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def curvature(self, t: Array) -> Array: ...
+
+
+class SquaredHinge(Hinge):
+    """[t]_+^2."""
+
+    def __call__(self, t: Array) -> Array:
+        return np.maximum(t, 0.0) ** 2
+
+    def slope(self, t: Array) -> Array:
+        return 2.0 * np.maximum(t, 0.0)
+
+    def curvature(self, t: Array) -> Array:
+        return np.where(t > 0, 2.0, 0.0)
+
+
+@dataclass(frozen=True)
+class RoundedHinge(Hinge):
+    """t^2/(2w) for 0 <= t <= w, t - w/2 above."""
+
+    width: float
+
+    def __call__(self, t: Array) -> Array:
+        inside = np.clip(t, 0.0, self.width)
+        return 0.5 * inside * self.slope(t) + np.maximum(t - self.width, 0.0)
+
+    def slope(self, t: Array) -> Array:
+        if self.width == 0:
+            return (t > 0).astype(np.float64)
+        return np.clip(t / self.width, 0.0, 1.0)
+
+    def curvature(self, t: Array) -> Array:
+        inside = (t > 0) & (t < self.width)
+        return inside / self.width if self.width > 0 else np.zeros_like(t)
+
+
+class Violations:
+    """Pairs of one of some rows and a violator l, found row by row: nearer than the farthest
+    target's margin.
+
+    Attributes
+    ----------
+    near : ndarray (n, k)
+        Squared distances of the targets.
+    i, j : ndarray (p,)
+        Row, counted among these, and violator of each pair.
+    t : ndarray (k, p)
+        1 + D_ij - D_il of each target; of some of them positive.
+    own : ndarray (n,)
+        Weights of these rows.
+    counts : ndarray (p,) or float
+        The objective's penalty times the weights of both rows.
+    """
+
+    def __init__(self, problem: LargeMargin, rows: slice, D: Array) -> None:
+        w = problem.w
+        self.near = np.take_along_axis(D, problem.targets[rows], axis=1)
+        for place in problem.own(rows):
+            D[place] = np.inf
+        nearer = np.flatnonzero(D < 1.0 + self.near.max(axis=1)[:, None])
+        self.i, self.j = np.divmod(nearer, D.shape[1])
+        self.t = np.take(self.near.T, self.i, axis=1)
+        self.t += 1.0
+        self.t -= D.ravel()[nearer]
+        self.own = np.ones(len(D))
+        self.counts: Array | float = problem.impostor_weight
+        if w is not None:
+            self.own = w[rows]
+            self.counts = problem.impostor_weight * self.own[self.i] * w[self.j]
+
+
+class Margins:
+    """W and dW of some rows, which are sparse: of targets and violators, and of their t > 0.
+
+    With D = |BY|^2 of targets and violators and t = 1 + GD, W is w_i at targets + G'(penalty w_i
+    w_l h'(t)). A pair has a row of B, e_i - e_j, and a t one of G.
+    """
+
+    def __init__(self, problem: LargeMargin, Y: Array, rows: slice, D: Array) -> None:
+        found, targets, hinge = Violations(problem, rows, D), problem.targets[rows], problem.hinge
+        (n, k), pairs = targets.shape, len(found.i)
+        target, violating = np.divmod(np.flatnonzero(found.t > 0), max(pairs, 1))
+        here = np.arange(rows.start, rows.stop)
+        self._B = differences(
+            np.concatenate([np.repeat(here, k), here[found.i]]),
+            np.concatenate([targets.ravel(), found.j]),
+            len(Y),
+        )
+        self._G = differences(found.i[violating] * k + target, n * k + violating, n * k + pairs)
+        counts, t = np.broadcast_to(found.counts, pairs)[violating], found.t[target, violating]
+        self._W = self._G.T @ (counts * hinge.slope(t))
+        self._W[: n * k] += np.repeat(found.own, k)
+        self._curvature = counts * hinge.curvature(t)
+        self._BY = self._B @ Y
+
+    def add_product(self, product: Array, change: Change) -> None:
+        BdY = self._B @ change.dY
+        dD = 2.0 * np.einsum("ij,ij->i", self._BY, BdY)
+        dW = self._G.T @ (self._curvature * (self._G @ dD))
+        product += self._B.T @ (self._W[:, None] * BdY + dW[:, None] * self._BY)
+
+
+class LargeMarginPoint(PairwisePoint):
+    """phi = sum w_i D_ij over targets j + penalty sum_l w_i w_l h(t_ijl), t_ijl = 1 + D_ij - D_il.
+
+    W_ij = w_i + penalty sum_l w_i w_l h'(t_ijl) and W_il = -penalty sum_j w_i w_l h'(t_ijl). Only l
+    that violate a margin occur.
+    """
+
+    _problem: LargeMargin
+
+    def add_slope(self, slope: Array, rows: slice) -> float:
+        problem, W = self._problem, self.squares(rows)
+        found, targets = Violations(problem, rows, W), problem.targets[rows]
+        value = float(found.own @ found.near.sum(axis=1))
+        value += float(np.sum(found.counts * problem.hinge(found.t)))
+        pulls = found.counts * problem.hinge.slope(found.t)
+        W[:] = 0.0
+        W[found.i, found.j] = -pulls.sum(axis=0)
+        pulled = [found.own + np.bincount(found.i, pull, len(W)) for pull in pulls]
+        np.put_along_axis(W, targets, np.stack(pulled, axis=1), axis=1)
+        self.add_laplacian(slope, W, rows, self.Y1)
+        return value
+
+    def row_product(self, rows: slice) -> RowProduct:
+        return Margins(self._problem, self.Y, rows, self.squares(rows)).add_product
+
+
+@dataclass(frozen=True)
+class LargeMargin(LabelledPairs):
+    """Large-margin nearest neighbours over all matrices.
+
+    Parameters
+    ----------
+    targets : ndarray of int (n, k)
+        Target neighbours of each row.
+    impostor_weight : float
+        The objective's penalty.
+    """
+
+    targets: np.ndarray
+    hinge: Hinge
+    impostor_weight: float = 1.0
+
+    def specialist(self) -> None:
+        """Curvature jumps where margins are met: steps from gradients alone may take thousands.
+
+        And products with the few violators are cheap.
+        """
+
+    def emptied(self) -> LargeMargin:
+        return replace(
+            self,
+            X=self.X[:0],
+            w=None,
+            boundaries=np.zeros(2, dtype=np.intp),
+            targets=self.targets[:0],
+        )
+
+    def on(self, rows: Array, codes: np.ndarray, *, w: Array | None = None) -> LargeMargin | None:
+        """With target neighbours among these rows; classes with too few of them are left out."""
+        k = self.targets.shape[1]
+        enough = np.bincount(codes)[codes] > k
+        if not enough.any():
+            return None
+        new = super().on(rows[enough], codes[enough], w=None if w is None else w[enough])
+        assert isinstance(new, LargeMargin)
+        return replace(new, targets=target_neighbours(new.X * new.lengths, new.boundaries, k))
+
+    def at(self, M: Array) -> LargeMarginPoint:
+        return LargeMarginPoint(self, M)
+
+    def starts(self) -> dict[str, Array]:
+        """pca, the best of random points, and pca of what the full-rank solution makes of X."""
+        return {
+            "pca": self.principal_directions(self.r),
+            "screened": screened(self, self.X, self.w),
+            "full-rank": self._truncated(),
+        }
+
+    def _truncated(self) -> Array:
+        """The problem of full rank is convex in MM', and a rough solution of it will do."""
+        full = replace(self, r=self.X.shape[1])
+        start = full.principal_directions(full.r)
+        M = run_through(full, start, LBFGS(), Stopping(1e-4, _FULL_RANK_ITERATIONS)).M
+        Y = weighted(self.X @ M, self.w)
+        return M @ top_eigenvectors(Y.T @ Y, self.r)[1]

@@ -1,0 +1,88 @@
+"""Slices of a response, and directions along which its kernel regression changes most."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from ldr.objectives.kernel import Response, gaussian_gram, median_distance
+from ldr.objectives.statistics.sums import Codes, even_rows, quantiles, weighted
+from ldr.solvers.deadline import check
+from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.manifolds import Array
+
+_ROWS = 1000  # of the gradient outer product, whose time is cubic in them
+_RESPONSES = 20  # principal components of the response's features that it looks at
+
+
+def gradient_directions(
+    X: Array, Z: Array, r: int, epsilon: float, weights: Array | None = None
+) -> Array:
+    """Orthonormal k x r: the directions along which the kernel regression of Z on X changes most.
+
+    The top_r eigenvectors of `gradient_outer_product`, of at most 1000 evenly spaced rows and the
+    leading features of the response.
+
+    Parameters
+    ----------
+    X : ndarray (n, k)
+    Z : ndarray (n, p)
+        Features of the response: a factor of its Gram matrix.
+    r : int
+    epsilon : float
+        Regularisation of the regression.
+    """
+    rows = even_rows(len(X), _ROWS, weights)
+    X, Z = X[rows], Z[rows]
+    U, s, _ = np.linalg.svd(Z, full_matrices=False)
+    Z = (U * s)[:, :_RESPONSES]
+    return top_eigenvectors(gradient_outer_product(X, Z, median_distance(X), epsilon), r)[1]
+
+
+def gradient_outer_product(
+    X: Array, Z: Array, width: float, epsilon: float, weights: Array | None = None
+) -> Array:
+    """mean_i sum_p grad g_p(x_i) grad g_p(x_i)' of the kernel regression g of Z on X, k x k.
+
+    g(x) = Z'(K + n eps I)^{-1} k(x), K the Gaussian Gram matrix, so that with the rows
+    (x_j - x_i)' k(x_j, x_i)/width^2 of D_i it is mean_i D_i'(K + n eps I)^{-1} ZZ'
+    (K + n eps I)^{-1} D_i. Of weighted rows W^{1/2}(W^{1/2}KW^{1/2} + N eps I)^{-1}W^{1/2} stands
+    for the inverse.
+
+    Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
+    """
+    n, k = len(X) if weights is None else weights.sum(), X.shape[1]
+    K = gaussian_gram(X, width)
+    ridged = K.copy() if weights is None else weighted(weighted(K, weights).T, weights)
+    ridged[np.diag_indices_from(K)] += n * epsilon
+    Z = weighted(Z, weights)
+    A = weighted(scipy.linalg.solve(ridged, Z, assume_a="pos", check_finite=False), weights)
+    outer = np.zeros((k, k))
+    for a in A.T:
+        check()
+        gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
+        outer += gradients.T @ gradients
+    return outer / n
+
+
+def slice_codes(response: Response, slices: int, weights: Array | None = None) -> Codes:
+    """Slice of each sample: its label, or the quantile bin of its (first) response."""
+    if response.codes is not None:
+        return response.codes
+    z, cuts = response.values[:, 0], np.arange(1, slices)
+    if weights is None:  # by whole numbers: rounded places would move a sample
+        edges = np.sort(z)[-(-(len(z) - 1) * cuts // slices)]
+    else:
+        edges = quantiles(z, cuts / slices, weights)
+    edges = np.unique(edges)
+    return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
+
+
+def sliced(y: npt.ArrayLike, n: int, slices: int, weights: Array | None = None) -> Codes:
+    """Slice of each sample, of which there must be two at least."""
+    codes = slice_codes(Response.of(y, n), slices, weights)
+    if codes.max() == 0:
+        raise DataError("y is constant, or nearly: it has a single slice, expected two at least")
+    return codes

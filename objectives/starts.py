@@ -1,0 +1,140 @@
+"""Directions that are cheap to find, X centred throughout, and a point that is found among many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any, cast
+
+import numpy as np
+
+from ldr.objectives.problem import BoundObjective
+from ldr.objectives.statistics.sums import Codes, class_sums, counted_rows, weighted
+from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.linalg.eigen import (
+    generalised_top_eigenvectors,
+    power_of_two,
+    range_basis,
+    rank_tolerance,
+    symmetric_eigen,
+    top_eigenvectors,
+)
+from ldr.solvers.loop import run_through
+from ldr.solvers.manifolds import Array
+from ldr.solvers.run import Stopping
+
+
+def principal_directions(X: Array, r: int) -> Array:
+    """Orthonormal k x r: the leading principal components."""
+    return top_eigenvectors(X.T @ X, r)[1]
+
+
+def fourth_order_directions(X: Array, weights: Array | None = None) -> Array:
+    """FOBI: all k eigenvectors of E[|x|^2 x x'].
+
+    Of white X they are the sources' where their kurtoses differ.
+
+    Source: Cardoso 1989.
+    """
+    squares = np.einsum("ij,ij->i", X, X)
+    return symmetric_eigen((counted_rows(X, weights) * squares[:, None]).T @ X / len(X))[1]
+
+
+def oriented(axes: Array, X: Array, weights: Array | None = None) -> Array:
+    """The axes with those signs that give the rows a positive skewness."""
+    Y = X @ axes
+    return axes * np.where(counted_rows(Y * Y * Y, weights).sum(axis=0) < 0, -1.0, 1.0)
+
+
+SCREENED = "screened"
+_MOST_RANDOM = 12
+_RUNS = 5
+_GROUP = 8  # points, from the lowest of which there is a run
+_SHORT = Stopping(1e-6, 10)
+_TIED = 1e-10  # eigenvalues this close, relative to the largest, count as equal
+
+
+def screened(problem: BoundObjective, X: Array, weights: Array | None = None) -> Array:
+    """The lowest end of short runs from random points, the same ones at every call.
+
+    A run starts from the lowest of each group of points: the lowest of all may be in one basin.
+    """
+    points = random_points(problem, X, _RUNS * _GROUP, weights)
+    starts = (min(islice(points, _GROUP), key=problem.value) for _ in range(_RUNS))
+    ends = [run_through(problem, M, LBFGS(), _SHORT) for M in starts]
+    return min(ends, key=lambda run: run.value).M
+
+
+def random_points(
+    problem: BoundObjective, X: Array, count: int, weights: Array | None = None
+) -> Iterator[Array]:
+    """Random M that turn with the columns of X and do not depend on the order of its rows.
+
+    They are made in the eigenvectors of E[|x|^2 x x'], with positive skewness, those in which
+    something varies. X is centred.
+    """
+    X = X / power_of_two(X)  # fourth powers stay in range
+    axes = oriented(fourth_order_directions(X, weights), X, weights)
+    lengths, (k, r) = np.linalg.norm(X @ axes, axis=0), problem.manifold.shape
+    varied = lengths > rank_tolerance(k) * lengths.max()
+    rng, m = np.random.default_rng(0), int(varied.sum())
+    draw, manifold = problem.random_point, cast(Any, problem.manifold)
+    if r <= m < k:
+        axes, draw = axes[:, varied], replace(manifold, d=m).random_point
+    for _ in range(count):
+        yield axes @ draw(rng)
+
+
+def few_or_more(k: int, share: int, least: int = 0) -> int:
+    """How many random starts: more of few columns k, where a run is cheap; share / k^2 or so."""
+    return max(least, min(_MOST_RANDOM, share // (k * k)))
+
+
+def random_directions(problem: BoundObjective, count: int = 5) -> dict[str, Array]:
+    """Random starts, always the same."""
+    rng = np.random.default_rng(0)
+    return {f"random direction {k + 1}": problem.random_point(rng) for k in range(count)}
+
+
+def _untied(values: Array, directions: Array, count: int) -> Array:
+    """The first directions; among equal eigenvalues those of most variance for their length.
+
+    Few samples tell all slices apart along several directions, whose eigenvalues are 1: which of
+    them an eigensolver returns first depends on the last bit.
+    """
+    tied = np.abs(values - values[count - 1]) <= _TIED * values[0]
+    chosen = directions.copy()
+    if tied[count:].any():
+        lengths = directions[:, tied].T @ directions[:, tied]
+        chosen[:, tied] = directions[:, tied] @ np.linalg.eigh(lengths)[1]
+    return chosen[:, :count]
+
+
+def sliced_directions(X: Array, codes: Codes, r: int, weights: Array | None = None) -> Array:
+    """Orthonormal span of the top_r directions C^{-1/2} eta of Cov(E[x | slice]); X is centred.
+
+    The codes are the slices of the rows. Beyond slices - 1 directions, where the covariance of
+    slice means has no rank left, the leading principal components of the rest fill up.
+    """
+    d = X.shape[1]
+    counts = np.bincount(codes, weights)
+    n, rows = counts.sum(), weighted(X, weights)
+    sums = class_sums(counted_rows(X, weights), codes, len(counts))
+    between = (sums / counts[:, None]).T @ sums / n
+    C = rows.T @ rows / n
+    Q = range_basis(C)
+    basis = np.eye(d) if Q is None else Q
+    informative = min(r, len(counts) - 1, basis.shape[1])
+    found = np.zeros((d, 0))
+    if informative > 0:
+        every = min(len(counts) - 1, basis.shape[1])
+        values, directions = generalised_top_eigenvectors(
+            basis.T @ between @ basis, basis.T @ C @ basis, every
+        )
+        found = np.linalg.qr(basis @ _untied(values, directions, informative))[0]
+    if informative == r:
+        return found
+    rest = rows - (rows @ found) @ found.T
+    _, _, Vt = np.linalg.svd(rest, full_matrices=False)
+    return np.linalg.qr(np.hstack([found, Vt[: r - informative].T]))[0]

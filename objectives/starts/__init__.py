@@ -1,1 +1,0 @@
-"""Points to start from: directions that are cheap to find, and the best of many looks."""

@@ -1,0 +1,636 @@
+"""Approximate joint diagonalisation of positive definite matrices.
+
+Filters of trials: common spatial patterns, source power comodulation, evoked responses.
+
+Spatio-spectral decomposition: what oscillates in a band of frequencies, not beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Axes, Whitening
+from ldr.objectives.data.array_types import Cells
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.matrices import DataForms, DataSums, PencilMatrices, SpectralMatrices
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.kernel import as_response, deviations
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need, number, numbers, word
+from ldr.objectives.statistics import Codes, class_moments, second_moments
+from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.products import Squares
+from ldr.objectives.statistics.sums import membership
+from ldr.objectives.view import Compact
+from ldr.solvers.errors import ArgumentError, DataError, SingularError
+from ldr.solvers.linalg.eigen import rank_tolerance
+from ldr.solvers.loop import run_through
+from ldr.solvers.manifolds import Array, Euclidean
+from ldr.solvers.problem import Point, Preconditioner, Problem
+from ldr.solvers.trust_region import TrustRegion
+
+# Least eigenvalue of the preconditioner's blocks, which are singular where two columns are alike.
+_LEAST = 1e-6
+
+
+def inverse_in_pairs(h: Array, least: float = _LEAST) -> Callable[[Array], Array]:
+    """T -> E with h_ij E_ij + E_ji = T_ij, i != j; nothing on the diagonal.
+
+    It is the Hessian of E -> sum_j h_ij E_ij^2/2 - log |det(I + E)|, the relative change of
+    sources that are independent. The blocks [[h_ij, 1], [1, h_ji]] are shifted to be definite.
+    """
+    lowest = 0.5 * (h + h.T - np.hypot(h - h.T, 2.0))
+    h = h + np.maximum(least - lowest, 0.0)
+    determinant = h * h.T - 1.0
+    np.fill_diagonal(determinant, np.inf)
+    return lambda T: (h.T * T - T.T) / determinant
+
+
+class JointDiagonalPoint(Point):
+    """f(V) = 1/2 mean_c log det diag(V'C_cV) - log |det V|, with d_ci = (V'C_cV)_ii.
+
+    Gradient_i mean_c C_cv_i/d_ci less that of the determinant, V^{-1}'; Hessian product_i
+    mean_c (C_cu_i/d_ci - 2 C_cv_i <C_cv_i, u_i>/d_ci^2) plus V^{-1}'U'V^{-1}'.
+    """
+
+    def __init__(self, problem: JointDiagonal, V: Array) -> None:
+        self.M = V
+        self._C = problem.C
+        self._CV = self._C @ V
+        self._d = np.einsum("ij,cij->cj", V, self._CV)
+
+    @cached_property
+    def value(self) -> float:
+        if not (self._d > 0).all():
+            return np.inf
+        volume = float(np.linalg.slogdet(self.M)[1])
+        return 0.5 * float(np.log(self._d).sum()) / len(self._C) - volume
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """V^{-1}'."""
+        return np.asarray(np.linalg.inv(self.M).T)
+
+    @cached_property
+    def gradient(self) -> Array:
+        return np.mean(self._CV / self._d[:, None, :], axis=0) - self._inverse
+
+    def hessian_vector(self, U: Array) -> Array:
+        d = self._d[:, None, :]
+        along = np.einsum("ij,cij->cj", U, self._CV)[:, None, :]
+        curved = np.mean((self._C @ U - (2.0 / d) * along * self._CV) / d, axis=0)
+        return curved + self._inverse @ U.T @ self._inverse
+
+
+@dataclass(frozen=True)
+class JointDiagonal(Problem):
+    """Make all V'C_cV as diagonal as they can be: Pham's criterion, but for a constant.
+
+    Scales and order of the columns are free, and so is what multiplies one of the C_c.
+
+    Source: Pham 2001.
+
+    Parameters
+    ----------
+    C : ndarray (m, k, k)
+        Positive definite.
+    """
+
+    preconditioner_cost = 1
+
+    C: Array
+
+    @property
+    def manifold(self) -> Euclidean:  # type: ignore[override]
+        k = self.C.shape[1]
+        return Euclidean(k, k)
+
+    def at(self, V: Array) -> JointDiagonalPoint:
+        return JointDiagonalPoint(self, V)
+
+    def preconditioner(self, M: Array) -> Preconditioner:
+        """The inverse of the Hessian of E -> f(V + VE) where all V'C_cV are diagonal.
+
+        Pairs of entries are by themselves: [[h_ij, 1], [1, h_ji]], h_ij = mean_c d_ci/d_cj.
+        """
+        d = np.einsum("ij,cij->cj", M, self.C @ M)
+        h = np.mean(d[:, :, None] / d[:, None, :], axis=0)
+        across = inverse_in_pairs(h)
+        return lambda V, U: V @ (across(V.T @ U) + np.diag(_along(V, U)))
+
+
+def _along(V: Array, U: Array) -> Array:
+    """The diagonal of V'U, along which f does not change."""
+    return np.asarray(np.einsum("ij,ij->j", V, U))
+
+
+def joint_diagonaliser(C: Array) -> Array:
+    """V of the joint diagonalisation, from V = I: a local minimum, columns in no order.
+
+    Parameters
+    ----------
+    C : ndarray (m, k, k)
+        In coordinates in which their mean is the identity.
+    """
+    return run_through(JointDiagonal(C), np.eye(C.shape[1]), TrustRegion()).M
+
+
+_FILTERS = "the filters of the joint diagonalisation"
+
+
+@dataclass(frozen=True)
+class PowerMethod(Objective):
+    """Base of the methods of second moments about zero, the power of band-passed signals.
+
+    X is not centred. y has an entry for each row, or for each trial; without trials each row is
+    one. `ldr.log_power` gives the features that these filters are made for.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of B, in units of its mean diagonal.
+    """
+
+    sense = "max"
+    weighted = True
+    transposed = False
+    scale_free = True
+
+    ridge: float = number(0.0)
+
+
+@dataclass(frozen=True)
+class CSP(PowerMethod):
+    r"""Common spatial patterns (CSP).
+
+    .. math::
+
+        \max_M \operatorname{tr}\left(M' |B^{-1/2}(C_1 - C_2)B^{-1/2}| M\right), \quad B = C_1 +
+        C_2
+
+    C_c is the second moment about zero of the samples of class c. With lambda the share of a
+    filter's power in class 1, an eigenvalue is 2 lambda - 1, and counts by its size; P =
+    M'B^{-1/2}. Exact by the generalised eigenvectors of (C_1, C_1 + C_2), those farthest from
+    lambda = 1/2 first.
+
+    More than two classes have no such matrix: theirs are jointly diagonalised approximately, and of
+    the filters, each of unit mean power sum_c p_c m'C_cm, those are taken whose power has the most
+    information on the class, in nats I = -sum_c p_c log sqrt(m'C_cm) - 3/16 (sum_c p_c ((m'C_cm)^2
+    - 1))^2: the best of the filters of a local minimum of Pham's criterion. p_c is the same for all
+    classes where `average` is "rows", and the share of the trials that are of class c where it is
+    "trials".
+
+    Use it when trials of two classes or more differ in signal power, not in their mean, as
+    band-passed EEG does; `ldr.log_power(result, X)` are the features for a classifier. Do not use
+    it if the classes differ in their means: take classical-lda.
+
+    Source: Koles 1991; Blankertz et al. 2008; more classes: Pham 2001, Grosse-Wentrup & Buss 2008.
+
+    Parameters
+    ----------
+    average : {"rows", "trials"}
+        Whether each row of a class counts alike, or each trial.
+    """
+
+    name = "csp"
+    needs = (Need.LABELS, Need.TIME_ORDER)
+    baseline = "generalised eigenvectors of (C_1, C_1 + C_2), or joint diagonalisation"
+    stacks = True
+    by_size = True
+    exact = "two classes"
+
+    average: str = word("rows", ("rows", "trials"))
+
+    def bind(self, data: Data, r: int) -> Trace:
+        codes, classes = data.labels
+        share, probabilities = self.shares(data.samples, codes, len(classes))
+        compact, (samples,) = Compact.about_zero(data.samples)
+        counts = share[:, None] * (codes[:, None] == np.arange(len(classes)))
+
+        def pencil(change: Change) -> ClassPencil:
+            C = second_moments(change.about_zero(samples), counts)
+            B = SumOfSquares(C.sum(axis=0), np.zeros(C.shape[1]), 0.0)
+            return ClassPencil(C[0] - C[1], B, 1.0, parts=C)
+
+        what = "the sum of the classes' second moments"
+        rows = RowPencil(compact, pencil, what, classes=classes)
+        if len(classes) == 2:
+            return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
+        return joint_filters(self, rows, r, self.ridge, probabilities)
+
+    def matrices(self, data: DataSums) -> SpectralMatrices:
+        codes, classes = data.labels()
+        if len(classes) > 2 or data.rows.trials is not None:
+            raise UnknownError
+        members = (codes == code for code in (0, 1))
+        one, two = (own / own.sum(axis=-1, keepdims=True) for own in members)
+        zero = np.zeros(data.rows.count)
+        rows = data.rows.about(zero)
+        return SpectralMatrices(
+            rows.form(one - two), rows.form(one + two), ridge=self.ridge, shares=zero
+        )
+
+    def shares(self, samples: Samples, codes: Codes, classes: int) -> tuple[Array, Array]:
+        """How much each row counts in its class; the shares of the classes."""
+        if self.average == "rows":
+            weights = np.ones(samples.n) if samples.weights is None else samples.weights
+            return weights / np.bincount(codes, weights)[codes], np.full(classes, 1.0 / classes)
+        _, share = trial_shares(samples)
+        members = np.bincount(codes, share)
+        return share / members[codes], members / members.sum()
+
+
+@dataclass(frozen=True)
+class SPoC(PowerMethod):
+    r"""Source power comodulation (SPoC).
+
+    .. math::
+
+        \max_M \operatorname{tr}\left(M' |B^{-1/2} A B^{-1/2}| M\right), \quad A = \overline{z_t
+        C_t}, \quad B = \overline{C_t}
+
+    Means over the trials, of their second moments C_t about zero; z is the quantity of each trial
+    (its mean, of samples) less its mean and in units of its standard deviation. P = M'B^{-1/2}. An
+    eigenvalue is the covariance of z and of a filter's power, and counts by its size; exact by the
+    generalised eigenvectors of (A, B).
+
+    Use it when the power of a signal goes up or down with a quantity that is known for each trial.
+    Do not use it if the quantity goes with the signal itself: take pls-regression or least-squares.
+
+    Source: Daehne et al. 2014.
+    """
+
+    name = "spoc"
+    needs = (Need.RESPONSE, Need.TIME_ORDER)
+    baseline = "generalised eigenvectors of (A, B), by the size of their eigenvalues"
+    stacks = True
+    by_size = True
+    exact = "yes"
+
+    def bind(self, data: Data, r: int) -> Trace:
+        trials, share = trial_shares(data.samples)
+        y = as_response(data.y, data.samples.n)
+        if y.shape[1] > 1:
+            raise DataError(f"y has {y.shape[1]} columns, expected one: a quantity for each trial")
+        weights = np.bincount(trials, share)
+        sums = np.bincount(trials, share * deviations(y[:, 0], share))
+        z = np.divide(sums, weights, out=np.zeros(len(sums)), where=weights > 0)
+        z = deviations(z, weights)
+        size = np.sqrt(np.average(z**2, weights=weights))
+        if not size > 0:
+            raise DataError("y is the same in all trials, expected a quantity that varies")
+        z = np.where(weights > 0, z / size, 0.0)[trials]
+        counts = share[:, None] * np.stack([z, np.ones(len(z))], axis=1) / share.sum()
+        compact, (samples,) = Compact.about_zero(data.samples)
+
+        def pencil(change: Change) -> Pencil:
+            A, B = second_moments(change.about_zero(samples), counts)
+            squares = SumOfSquares(B, np.zeros(len(B)), 0.0)
+            return Pencil(A, squares, float(np.abs(z).max()))
+
+        rows = RowPencil(compact, pencil, "the mean second moment of the trials")
+        return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
+
+    def matrices(self, data: DataSums) -> SpectralMatrices:
+        e, n = data.deviations(), data.rows.count
+        if data.rows.trials is not None:
+            raise UnknownError
+        zero = np.zeros(n)
+        rows = data.rows.about(zero)
+        A = rows.form(e / (n * (e**2).mean(axis=-1, keepdims=True) ** 0.5))
+        return SpectralMatrices(A, rows.form(np.full(n, 1.0 / n)), ridge=self.ridge, shares=zero)
+
+
+def trial_shares(samples: Samples) -> tuple[Codes, Array]:
+    """The trial of each row, and how much it counts, so that trials count alike, however long.
+
+    A trial counts as much as its rows do on average; without trials each row is one.
+    """
+    weights = np.ones(samples.n) if samples.weights is None else samples.weights
+    codes = None if samples.marks is None else samples.marks.codes
+    trials = np.arange(samples.n) if codes is None else codes
+    return trials, weights / np.maximum(np.bincount(trials, weights > 0), 1.0)[trials]
+
+
+@dataclass(frozen=True)
+class ClassPencil(Pencil):
+    """With the second moment of each class, which add up to B."""
+
+    parts: Array = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class JointFilters(Trace):
+    """The trace of a diagonal A in coordinates that belong to the filters of joint diagonalisation:
+    its optimum takes the best of them.
+    """
+
+    plain = False
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        return {"mutual_information": super().numbers(M, axes, seen)["eigenvalue"]}
+
+    def certificate(self, M: Array) -> Certificate | None:
+        found = super().certificate(M)
+        return None if found is None else found.restricted_to(_FILTERS)
+
+
+def check_definite(C: Array, classes: Cells | None, error: float) -> None:
+    """Refuse classes in which some direction has no power beyond an error of the C_c."""
+    assert classes is not None
+    for label, least in zip(classes, np.linalg.eigvalsh(C)[:, 0], strict=True):
+        if not least > max(rank_tolerance(C.shape[1]), error):
+            raise SingularError(
+                f"the second moment of class {label} is singular, and more than two classes are "
+                "jointly diagonalised: give ridge= a positive value, or fewer columns"
+            )
+
+
+def joint_filters(
+    objective: CSP, rows: RowPencil[ClassPencil], r: int, ridge: float, probabilities: Array
+) -> JointFilters:
+    """The filters that make the classes' second moments diagonal, by what they say of the class."""
+    given = Unwhitened.of(rows.compact, rows.what, ridge)
+    found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
+    C = np.array([whitened(part) for part in found.parts])
+    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # the ridge's share in each
+    error = len(C) * whitened.error
+    check_definite(C, rows.classes, error)
+    V = joint_diagonaliser(C)
+    V = V / np.sqrt(np.einsum("ij,cik,kj,c->j", V, C, V, probabilities))
+    powers = np.einsum("ij,cik,kj->cj", V, C, V)
+    fourth = probabilities @ (powers**2 - 1)
+    told = -probabilities @ (0.5 * np.log(powers)) - 3 / 16 * fourth**2
+    slopes = probabilities @ (0.5 / powers) + 0.75 * np.abs(fourth) * (probabilities @ powers)
+    doubt = r * error * float(np.max(slopes * np.sum(V**2, axis=0)))
+    inner = whitened.coordinates
+    V = V * np.sqrt(len(C))  # back from C_c in units of their mean
+    coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
+    view = rows.compact.view(whitened.mean, whitened.scatter).within(whitened)
+    views = (replace(view, coordinates=coordinates),)
+    return JointFilters(objective, views, np.diag(told), r, doubt=doubt)
+
+
+@dataclass(frozen=True)
+class Xdawn(Objective):
+    r"""Spatial filters of evoked responses (xDAWN).
+
+    .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'EM\right)
+
+    E is the second moment over time of the mean of the trials of a class, R that of all samples,
+    both about zero. In the whitened variable max tr(M'R^{-1/2} E R^{-1/2} M), P = M'R^{-1/2}; exact
+    by the top generalised eigenvectors: an eigenvalue is the power of the response in units of that
+    of all samples. Trials are of one length, and aligned: without trials each sample is one.
+
+    Use it when trials that are aligned at an event share a response, which noise hides in every
+    single one; target= names the class whose response is needed. Do not use it if the response
+    differs from trial to trial: take csp, which compares power.
+
+    Source: Rivet, Souloumiac, Attina & Gibert 2009.
+
+    Parameters
+    ----------
+    target : label, optional
+        The class whose response is wanted; by default the mean of E over all classes.
+    ridge : float
+        Added to the diagonal of R, in units of its mean diagonal.
+    """
+
+    name = "xdawn"
+    sense = "max"
+    needs = (Need.LABELS, Need.TIME_ORDER)
+    baseline = "top generalised eigenvectors of (E, R)"
+    weighted = True
+    transposed = False
+    exact = "yes"
+    scale_free = True
+
+    target: Any = None
+    ridge: float = number(0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if np.ndim(self.target) != 0:
+            raise ArgumentError(f"target must be one label, got {self.target!r}")
+
+    def bind(self, data: Data, r: int) -> Trace:
+        codes, classes = data.labels
+        compact, (samples,) = Compact.about_zero(data.samples)
+        times = places(data.samples)
+        if (codes != codes[np.arange(len(times)) - times]).any():
+            raise DataError("y has several classes within a trial, expected one a trial")
+        length = int(times.max()) + 1
+        wanted = np.arange(len(classes)) if self.target is None else self._wanted(classes)
+
+        def pencil(change: Change) -> Pencil:
+            cells = codes * length + times
+            stats = class_moments(change.about_zero(samples), cells, len(classes) * length)
+            responses = stats.means.reshape(len(classes), length, -1)[wanted]
+            evoked = responses.reshape(-1, responses.shape[2])
+            R = stats.total / stats.n + np.outer(stats.mean, stats.mean)
+            return Pencil(evoked.T @ evoked / len(evoked), SumOfSquares(R, np.zeros(len(R)), 0.0))
+
+        rows = RowPencil(compact, pencil, "the second moment of the rows")
+        return whitened_trace(self, rows, r, ridge=self.ridge)
+
+    def forms(self, data: DataForms) -> PencilMatrices:
+        """Of rows that are trials by themselves."""
+        codes, classes = data.labels()
+        counts = np.bincount(codes)
+        means = (membership(codes, len(classes)) / counts[:, None]).tocsr()
+        if self.target is not None:
+            means = means[self._wanted(classes)]
+        n, zero = len(codes), np.zeros(len(codes))
+        rows = data.rows.about(zero)
+        E = rows.form(Squares(means)) / means.shape[0]
+        R = rows.form(np.full(n, 1.0 / n))
+        return PencilMatrices(E, R, ridge=self.ridge, shares=zero)
+
+    def _wanted(self, classes: Cells) -> Codes:
+        found = np.flatnonzero([label == self.target for label in classes])
+        if len(found) == 0:
+            shown = ", ".join(map(repr, classes.tolist()[:9]))
+            raise ArgumentError(
+                f"target = {self.target!r} is no label of y: expected one of {shown}"
+            )
+        return found
+
+
+def places(samples: Samples) -> Codes:
+    """The place of each row in its trial."""
+    codes = None if samples.marks is None else samples.marks.codes
+    if codes is None:
+        return np.zeros(samples.n, dtype=np.intp)
+    lengths = np.bincount(codes)
+    if len(set(lengths)) > 1:
+        raise DataError(
+            f"trials have from {lengths.min()} to {lengths.max()} rows, expected the same number "
+            "in each, aligned at the event"
+        )
+    return np.arange(samples.n) % lengths[0]
+
+
+# Of a Hamming window: its length times the width of the transition, in samples and cycles a sample.
+_HAMMING = 3.3
+# Width of a transition in units of the edge that it lies beside.
+_TRANSITION = 0.25
+
+
+@dataclass(frozen=True)
+class SSD(Objective):
+    r"""Spatio-spectral decomposition (SSD).
+
+    .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'SM\right)
+
+    S is the second moment about zero of the samples in the band `signal`, R that of the samples in
+    the wider band `noise` less those in `signal`. In the whitened variable max tr(M'R^{-1/2} S
+    R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors: the eigenvalues are
+    ratios of signal to noise.
+
+    The filters have linear phase and no delay, the window of Hamming, and transitions a quarter as
+    wide as the edges are high; each trial is filtered by itself, continued at its ends by odd
+    reflection; filtered samples count their weights. P is for the unfiltered samples.
+
+    Use it for oscillations in a known band of frequencies, in trials or in one long series, where
+    what lies beside the band is noise. Do not use it if the band is unknown, or has noise in it
+    too: take ica.
+
+    Source: Nikulin, Nolte & Curio 2011.
+
+    Parameters
+    ----------
+    signal, noise : (float, float)
+        Lowest and highest frequency of both bands, in units of `rate`.
+    rate : float
+        Rows in a unit of time.
+    ridge : float
+        Added to the diagonal of R, in units of its mean diagonal.
+    """
+
+    name = "ssd"
+    sense = "max"
+    needs = (Need.TIME_ORDER,)
+    baseline = "top generalised eigenvectors of (S, R)"
+    transposed = False
+    exact = "yes"
+    weighted = True
+    scale_free = True
+    sparse = False
+
+    signal: tuple[float, ...] = numbers((0.1, 0.2))
+    noise: tuple[float, ...] = numbers((0.05, 0.3))
+    rate: float = number(1.0, positive=True)
+    ridge: float = number(0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("signal", "noise"):
+            band = getattr(self, name)
+            if len(band) != 2 or not 0 < band[0] < band[1] < 0.5 * self.rate:
+                raise ArgumentError(
+                    f"{name} = {band!r} must be two frequencies, 0 < lowest < highest < rate/2 = "
+                    f"{0.5 * self.rate:g}"
+                )
+        if not self.noise[0] <= self.signal[0] <= self.signal[1] <= self.noise[1]:
+            raise ArgumentError(
+                f"signal = {self.signal!r} must lie within noise = {self.noise!r}, whose rest it "
+                "is held against"
+            )
+
+    def bind(self, data: Data, r: int) -> Trace:
+        rows = data.samples.in_memory()
+        compact = Compact.of_columns(rows)
+        inside = filtered(rows, self.signal, self.rate)
+        beside = Samples(filtered(rows, self.noise, self.rate).array - inside.array)
+        weights = np.ones(rows.n) if rows.weights is None else rows.weights
+        counts = weights[:, None] / weights.sum()
+
+        def pencil(change: Change) -> Pencil:
+            S, R, numbers = (
+                second_moments(change.about_zero(x), counts)[0] for x in (inside, beside, rows)
+            )
+            sizes = np.sqrt(np.diag(numbers))  # what the filters rounded
+            return Pencil(S, SumOfSquares(R, np.zeros(len(R)), 1.0, S + R, offsets=sizes))
+
+        what = "the second moment beside the band"
+        found = RowPencil(compact, pencil, what, (inside, beside))
+        return whitened_trace(self, found, r, ridge=self.ridge)
+
+    def forms(self, data: DataForms) -> PencilMatrices:
+        h, wide = (band_pass(band, self.rate) for band in (self.signal, self.noise))
+        inside = data.through(partial(convolved, h=h), partial(convolved_back, h=h))
+        beside = data.through(
+            lambda X: convolved(X, wide) - convolved(X, h),
+            lambda Y: convolved_back(Y, wide) - convolved_back(Y, h),
+        )
+        n = data.rows.count
+        zero, counts = np.zeros(n), np.full(n, 1.0 / n)
+        S, R = (rows.about(zero).form(counts) for rows in (inside, beside))
+        return PencilMatrices(S, R, ridge=self.ridge, shares=zero)
+
+
+def filtered(rows: Samples, band: tuple[float, ...], rate: float) -> Samples:
+    """The rows in a band of frequencies, each trial by itself."""
+    X, h = rows.dense(), band_pass(band, rate)
+    found = np.zeros_like(X)
+    for run in rows.runs:
+        found[run] = convolved(X[run], h)
+    return Samples(found)
+
+
+def band_pass(band: tuple[float, ...], rate: float) -> Array:
+    """A symmetric impulse response: the difference of two low passes, windowed by Hamming."""
+    low, high = (f / rate for f in band)
+    widths = _TRANSITION * low, min(_TRANSITION * high, 0.5 - high)
+    cuts = low - 0.5 * widths[0], high + 0.5 * widths[1]
+    passes = [_low_pass(cut, width) for cut, width in zip(cuts, widths, strict=True)]
+    h = np.zeros(max(map(len, passes)))
+    for sign, one in zip((-1.0, 1.0), passes, strict=True):
+        start = (len(h) - len(one)) // 2
+        h[start : start + len(one)] += sign * one
+    return h
+
+
+def _low_pass(cut: float, width: float) -> Array:
+    from scipy.signal import firwin
+
+    length = round(_HAMMING / width)
+    return np.asarray(firwin(length + 1 - length % 2, cut, window="hamming", fs=1.0))
+
+
+def convolved(X: Array, h: Array) -> Array:
+    """Columns convolved with h, without delay, continued at both ends by odd reflection."""
+    from scipy.signal import oaconvolve
+
+    edge = min(len(h), len(X)) - 1
+    before = 2.0 * X[0] - X[edge:0:-1]
+    after = 2.0 * X[-1] - X[-2 : -2 - edge : -1] if edge else X[:0]
+    start = edge + len(h) // 2
+    extended = np.concatenate([before, X, after])
+    return np.asarray(oaconvolve(extended, h[:, None], axes=0)[start : start + len(X)])
+
+
+def convolved_back(Y: Array, h: Array) -> Array:
+    """The transpose of that, h symmetric."""
+    from scipy.signal import oaconvolve
+
+    n, edge, middle = len(Y), min(len(h), len(Y)) - 1, len(h) // 2
+    wide = np.pad(Y, ((edge, edge), (0, 0)))
+    extended = oaconvolve(wide, h[:, None], axes=0)[middle : middle + n + 2 * edge]
+    before, X, after = np.split(extended, [edge, edge + n])
+    X[0] += 2.0 * before.sum(axis=0)
+    X[-1] += 2.0 * after.sum(axis=0)
+    X[1 : edge + 1] -= before[::-1]
+    X[n - 1 - edge : n - 1] -= after[::-1]
+    return np.asarray(X)

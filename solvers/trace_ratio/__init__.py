@@ -1,1 +1,0 @@
-"""Ratios of traces: what finds their global optimum."""

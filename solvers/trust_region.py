@@ -1,0 +1,267 @@
+"""The Riemannian trust region with truncated conjugate gradients, alone and after gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from ldr.solvers.checks import keep_number, keep_whole
+from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.manifolds import Array, Manifold
+from ldr.solvers.problem import Preconditioner
+from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.run import Stopping
+from ldr.solvers.solver import Solver, State
+from ldr.solvers.status import Status
+from ldr.solvers.stopping import at_rounding
+
+
+class Model(NamedTuple):
+    """What the inner iteration found: the step V, its length, the radius, and its cost.
+
+    `residual` is the model's gradient at V, g + H[V].
+    """
+
+    V: Array
+    residual: Array
+    length: float
+    radius: float
+    at_boundary: bool
+    products: int
+
+
+def truncated_cg(
+    manifold: Manifold,
+    point: RiemannianPoint,
+    radius: float | None,
+    preconditioner: Preconditioner | None,
+    target: float,
+) -> Model:
+    """Minimise the model m(V) = f + <g, V> + <V, H[V]>/2 within a radius (Steihaug).
+
+    Parameters
+    ----------
+    manifold : Manifold
+    point : RiemannianPoint
+    radius : float or None
+        In the metric of the preconditioner's inverse; None where it is to be chosen.
+    preconditioner : Preconditioner or None
+    target : float
+        Norm of the residual g + H[V] at which the model counts as minimised.
+    """
+    inner, M = manifold.inner, point.M
+    V, residual = np.zeros(M.shape), point.gradient
+    z = residual if preconditioner is None else preconditioner(M, residual)
+    rz = inner(M, residual, z)
+    direction = -z
+    VV, VD, DD = 0.0, 0.0, rz  # <V, V>, <V, direction>, <direction, direction> in the metric
+    products = 0
+    for products in range(1, 1 + max(manifold.dimension, 1)):
+        HD = point.hessian(direction)
+        curvature = inner(M, direction, HD)
+        alpha = rz / curvature if curvature > 0 else math.inf
+        if radius is None:
+            radius = _first_radius(manifold, M, preconditioner, alpha, rz)
+        VV_next = VV + 2 * alpha * VD + alpha * alpha * DD
+        if curvature <= 0 or VV_next >= radius * radius:
+            root = math.sqrt(VD * VD + DD * max(0.0, radius * radius - VV))
+            tau = (root - VD) / DD if DD else 0.0
+            V, residual = V + tau * direction, residual + tau * HD
+            return Model(V, residual, radius, radius, True, products)
+        V = V + alpha * direction
+        residual = residual + alpha * HD
+        VV = VV_next
+        rr = inner(M, residual, residual)
+        if math.sqrt(rr) <= target:
+            break
+        z = residual if preconditioner is None else preconditioner(M, residual)
+        rz, previous = rr if z is residual else inner(M, residual, z), rz
+        if not rz > 0:  # rounding has the last word
+            break
+        beta = rz / previous
+        direction = beta * direction - z
+        VD, DD = beta * (VD + alpha * DD), rz + beta * beta * DD
+    assert radius is not None
+    return Model(V, residual, math.sqrt(max(VV, 0.0)), radius, False, products)
+
+
+_FIRST_RADIUS = 4.0  # in Cauchy steps
+
+
+def _first_radius(
+    manifold: Manifold, M: Array, preconditioner: Preconditioner | None, alpha: float, rz: float
+) -> float:
+    """Some Cauchy steps of the first model; alpha is infinite for negative curvature."""
+    largest = math.inf if preconditioner else manifold.diameter
+    if math.isfinite(alpha):
+        return min(largest, _FIRST_RADIUS * alpha * math.sqrt(rz))
+    if math.isfinite(largest):
+        return largest
+    if preconditioner:
+        return _FIRST_RADIUS * math.sqrt(rz)
+    return max(1.0, float(np.linalg.norm(M)))
+
+
+_ROUNDING = 1e4 * float(
+    np.finfo(float).eps
+)  # a relative change of f below this is judged by slopes
+_INNER_MARGIN = 0.1  # how far below the run's threshold an inner iteration may aim
+# Ratios of actual to predicted decrease: below the first the radius is shortened, above the second
+# it may grow.
+# (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
+_POOR, _GOOD = 0.25, 0.75
+_SHORTER, _LONGER = 0.25, 2.0
+
+
+@dataclass(frozen=True)
+class TrustState(State):
+    """`radius` of the region (None: to be chosen) in the metric of the `preconditioner`."""
+
+    radius: float | None
+    preconditioner: Preconditioner | None = None
+
+
+@dataclass(frozen=True)
+class TrustRegion(Solver[TrustState]):
+    """Minimise the second-order model within a radius, step if the function agrees.
+
+    The model m(V) = f + <g, V> + <V, H[V]>/2 is minimised by Steihaug's truncated conjugate
+    gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): the local rate is 1 + theta. It
+    needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. Where f changes by
+    rounding only, the decrease is measured by slopes. Once an inner iteration has been long, the
+    problem is asked for a preconditioner, whose metric then shapes the region too.
+
+    Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
+    manifolds, Found. Comput. Math. 7 (2007).
+
+    Parameters
+    ----------
+    radius : float, optional
+        The first radius; by default four Cauchy steps of the first model, at most the manifold's
+        diameter.
+    theta, kappa : float
+        Superlinear and linear target of the inner iteration.
+    acceptance : float
+        Least ratio of actual to predicted decrease for a step to be taken.
+    long : float, optional
+        Hessian products after which an inner iteration counts as long; by default what making a
+        preconditioner costs, infinite for no preconditioner.
+    """
+
+    name = "trust-region"
+    default_max_iterations = 1000
+    patience = 10
+
+    radius: float | None = None
+    theta: float = 0.5
+    kappa: float = 0.2
+    acceptance: float = 0.1
+    long: float | None = None
+
+    def __post_init__(self) -> None:
+        keep_number(self, "radius", optional=True, positive=True)
+        keep_number(self, "theta")
+        keep_number(self, "kappa", positive=True, below=1.0)
+        keep_number(self, "acceptance", below=_POOR)
+        keep_number(self, "long", optional=True, finite=False)
+
+    def initialise(self, problem: RiemannianProblem, M: Array) -> TrustState:
+        return TrustState(problem.at(M), self.radius)
+
+    def step(self, problem: RiemannianProblem, state: TrustState) -> TrustState:
+        manifold, point = problem.manifold, state.point
+        target = self._target(problem, point)
+        model = truncated_cg(manifold, point, state.radius, state.preconditioner, target)
+        V, radius = model.V, model.radius
+        predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
+        if not math.isfinite(predicted):  # a Hessian product was not
+            return replace(state, halt=Status.NOT_FINITE)
+        new, decrease = _move(problem, point, V)
+        ratio = decrease / predicted if predicted > 0 else 0.0
+        if not ratio >= _POOR:
+            radius = _SHORTER * min(radius, model.length)
+        elif ratio > _GOOD and model.at_boundary:
+            longest = math.inf if state.preconditioner else manifold.diameter
+            radius = min(_LONGER * radius, longest)
+        if not ratio > self.acceptance:
+            return replace(state, radius=radius)
+        cost = problem.problem.preconditioner_cost if self.long is None else self.long
+        made = problem.problem.preconditioner(new.M) if model.products > cost else None
+        if made is not None:
+            return TrustState(new, radius if state.preconditioner else None, made)
+        return TrustState(new, radius, state.preconditioner)
+
+    def _target(self, problem: RiemannianProblem, point: RiemannianPoint) -> float:
+        """The residual at which the model counts as minimised."""
+        norm = point.gradient_norm
+        scale = max(norm, abs(point.value))
+        target = norm * min(self.kappa, (norm / scale) ** self.theta) if scale > 0 else 0.0
+        return max(target, _INNER_MARGIN * problem.threshold)
+
+
+def _move(
+    problem: RiemannianProblem, point: RiemannianPoint, V: Array
+) -> tuple[RiemannianPoint, float]:
+    """The point at the end of the step V, and how much lower the function is there.
+
+    Where it is not finite there is a wall: infinitely high, and without a gradient.
+
+    Where the values agree to rounding, the decrease comes from the slopes at both ends: the
+    trapezoidal rule is as accurate as the model that the decrease is held against.
+    """
+    new = problem.at(problem.manifold.retract(point.M, V))
+    if not math.isfinite(new.value):
+        return new, -math.inf
+    decrease = point.value - new.value
+    if not abs(decrease) <= _ROUNDING * max(abs(point.value), abs(new.value)):
+        return new, decrease
+    inner = problem.manifold.inner
+    velocity = problem.manifold.curve(point.M, V)[1]
+    slopes = inner(point.M, point.gradient, V) + inner(new.M, new.gradient, velocity)
+    return new, -0.5 * slopes
+
+
+@dataclass(frozen=True)
+class GradientsFirst(Solver[State]):
+    """Limited-memory BFGS; after so many steps without an end, the trust region from there.
+
+    For functions of which the first Hessian product costs as much as hundreds of gradients: one
+    whose derivatives are compiled.
+
+    Parameters
+    ----------
+    steps : int
+        Of the first-order run.
+    """
+
+    name = "gradients-first"
+    default_max_iterations = 10_000
+
+    steps: int = 200
+
+    def __post_init__(self) -> None:
+        keep_whole(self, "steps", 1)
+
+    def initialise(self, problem: RiemannianProblem, M: Array) -> State:
+        return LBFGS().initialise(problem, M)
+
+    def step(self, problem: RiemannianProblem, state: State) -> State:
+        raise NotImplementedError("the two solvers run one after the other")
+
+    def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
+        """Those of the first run; where it is stuck or not done, those of the second."""
+        scale = None
+        for state in islice(LBFGS().states(problem, M, stopping), self.steps + 1):
+            scale = stopping.scale(state.point) if scale is None else scale
+            stuck = state.halt is not None and not at_rounding(state.point, scale)
+            yield replace(state, halt=None) if stuck else state
+            if stuck:
+                break
+        further = TrustRegion().states(problem, state.point.M, stopping)
+        next(further)  # where the first run ended
+        yield from further

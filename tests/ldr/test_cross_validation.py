@@ -1,0 +1,444 @@
+"""Held-out scores: equal to plain loops over folds, honest in noise, right where r is known."""
+
+import numpy as np
+import pytest
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
+
+import ldr
+from ldr.errors import ArgumentError
+from ldr.estimators import ESTIMATORS
+from ldr.objectives import REGISTRY
+from tests import real_data
+
+REGRESSIONS = [name for name, method in REGISTRY.items() if method.predicts == "response"]
+CLASSIFIERS = [name for name, method in REGISTRY.items() if method.predicts == "classes"]
+PREDICTING = [*REGRESSIONS, *CLASSIFIERS, "reduced-rank-regression"]
+rng = np.random.default_rng(0)
+
+
+def standardised(X, y, step, columns):
+    X = X[::step, :columns]
+    return (X - X.mean(axis=0)) / X.std(axis=0), y[::step]
+
+
+SETS = {
+    "small": standardised(*load_iris(return_X_y=True), 8, 4),
+    "diabetes": standardised(*load_diabetes(return_X_y=True), 10, 5),
+    "iris": standardised(*load_iris(return_X_y=True), 4, 4),
+    "wine": standardised(*load_wine(return_X_y=True), 4, 5),
+}
+ALL = [(name, data) for name in PREDICTING for data in ("diabetes", "iris", "wine")]
+
+
+def given_to(name, data):
+    """X and y: a quantity, labels, or a second view."""
+    X, y = SETS[data]
+    if name == "reduced-rank-regression":
+        return (X[:, :2], X[:, 2:]), None
+    if name in CLASSIFIERS:
+        return X, y if y.dtype.kind == "i" else (y > np.median(y)).astype(int)
+    return X, y + 0.1 * X[:, 0] ** 2 if y.dtype.kind == "i" else y
+
+
+def splitters(name, n, y):
+    """Arguments of ours, and the folds that they stand for."""
+    groups = np.arange(n) % 9
+    labels = name in CLASSIFIERS
+    shuffled = (StratifiedKFold if labels else KFold)(3, shuffle=True, random_state=0)
+    grouped = (StratifiedGroupKFold if labels else GroupKFold)(3)
+    yield {"folds": 3}, list(shuffled.split(np.zeros(n), y))
+    yield {"folds": 3, "groups": groups}, list(grouped.split(np.zeros(n), y, groups))
+    yield {"folds": LeaveOneOut()}, list(LeaveOneOut().split(np.zeros(n)))
+
+
+def by_hand(name, X, y, r, parts):
+    """Predictions of held-out samples and of the training mean, by the estimator."""
+    views = isinstance(X, tuple)
+    truth = X[1] if views else y
+    found, usual = np.empty(truth.shape, truth.dtype), np.empty(truth.shape)
+    each = []
+    for training, held in parts:
+        A, B = (X[0][training], X[1][training]) if views else (X[training], y[training])
+        fitted = ESTIMATORS[name](r).fit(A, B)
+        new = X[0][held] if views else X[held]
+        found[held] = fitted.predict(new) if not views else fitted.result_.predict(new)
+        usual[held] = B.mean(axis=0)
+        given = (X[0][held], X[1][held]) if views else X[held]
+        each.append(ldr.score(fitted.result_, given, None if views else y[held]))
+    return truth, found, usual, each
+
+
+def check_loops(name, data, checked=(1, 2)):
+    X, y = given_to(name, data)
+    n = len(SETS[data][0])
+    for options, parts in splitters(name, n, y):
+        options = {**options, "random_state": 0}
+        path = ldr.path(name, X, [0, 1, 2], y=y, **options)
+        how_many = ldr.dimension(name, X, y, method="folds", most=2, **options)
+        np.testing.assert_array_equal(how_many.scores, path.pooled)
+        assert how_many.r == path.chosen
+        for k, r in ((r, r) for r in checked):
+            truth, found, usual, each = by_hand(name, X, y, r, parts)
+            np.testing.assert_allclose(path.scores[k], each, rtol=1e-10, atol=1e-10)
+            (method,) = ldr.compare([name], X, y, r, **options).methods
+            if name in CLASSIFIERS:
+                right = np.mean(truth == found)
+                balanced = balanced_accuracy_score(truth, found)
+                assert path.accuracy[k] == method.numbers["accuracy"] == pytest.approx(right)
+                assert path.numbers["balanced_accuracy"][k] == pytest.approx(balanced)
+                assert path.numbers["majority"][k] == np.bincount(truth).max() / n
+                assert next(iter(method.scores.values())).mean() == pytest.approx(right)
+                continue
+            left, total = np.sum((truth - found) ** 2), np.sum((truth - usual) ** 2)
+            expected = [np.sqrt(left / truth.size), 1 - left / total]
+            q2 = next(iter(method.scores.values())).mean()
+            for rmsecv, share in (
+                (path.rmsecv[k], path.q2[k]),
+                (method.numbers["rmsecv"], q2),
+                (np.sqrt(-path.pooled[k]), path.q2[k]),
+            ):
+                np.testing.assert_allclose([rmsecv, share], expected, rtol=1e-10, atol=1e-10)
+            assert path.q2[0] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["pls-regression", "classical-lda", "reduced-rank-regression"])
+def test_scores_are_those_of_loops_over_folds(name):
+    check_loops(name, "small", (2,))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+@pytest.mark.parametrize(("name", "data"), ALL)
+def test_scores_of_all_methods_are_those_of_loops_over_folds(name, data):
+    check_loops(name, data)
+
+
+def test_numbers_are_those_of_scikit_learn():
+    X, y = load_diabetes(return_X_y=True)
+    X, y, patients = X[:120], y[:120], np.arange(120) // 4
+    folds = GroupKFold(5)
+    path = ldr.path("pls-regression", X, [1, 2, 3], y=y, folds=5, groups=patients)
+    for k, r in enumerate((1, 2, 3)):
+        peer, ours = PLSRegression(r, scale=False), ldr.PLSRegression(r)
+        found = cross_val_predict(peer, X, y, cv=folds, groups=patients)
+        error = np.sqrt(np.mean((y - found.ravel()) ** 2))
+        assert path.rmsecv[k] == pytest.approx(error, rel=1e-9)
+        scores = cross_val_score(
+            ours, X, y, cv=folds, groups=patients, scoring="neg_mean_squared_error"
+        )
+        np.testing.assert_allclose(path.scores[k], scores, rtol=1e-9)
+    X, labels = real_data.wine()
+    path = ldr.path("classical-lda", X, [2], y=labels, folds=4, random_state=3)
+    cv = StratifiedKFold(4, shuffle=True, random_state=3)
+    np.testing.assert_allclose(
+        path.scores[0], cross_val_score(ldr.ClassicalLDA(2), X, labels, cv=cv)
+    )
+    found = cross_val_predict(LinearDiscriminantAnalysis(), X, labels, cv=cv)
+    assert path.accuracy[0] == np.mean(found == labels)
+    for name in ("pca", "fa", "ppca"):
+        scores = cross_val_score(ESTIMATORS[name](2), X, cv=LeaveOneOut().split(X[:20]))
+        assert np.isfinite(scores).all()
+
+
+def test_replicates_are_held_out_together():
+    """Replicates of one sample differ by little: by samples the error is that of a twin."""
+    samples = rng.standard_normal((24, 30))
+    X = np.repeat(samples, 8, axis=0) + 0.01 * rng.standard_normal((192, 30))
+    y = np.repeat(rng.standard_normal(24), 8)
+    patients = np.repeat(np.arange(24), 8)
+    one, whole = (
+        ldr.path("least-squares", X, [1], y=y, folds=6, groups=g, random_state=0).q2[0]
+        for g in (None, patients)
+    )
+    assert one > 0.9 and whole < 0.3
+    wrong = ldr.path(
+        "pls-regression", X, [1], y=y, folds=KFold(3, shuffle=True, random_state=0), groups=patients
+    )
+    assert "groups= are not used" in repr(wrong)
+
+
+def elementwise(X, parts, r, standardise=False):
+    """Each element from the others of its sample by least squares on the training loadings."""
+    left = 0.0
+    for training, held in parts:
+        mean, unit = X[training].mean(axis=0), 1.0
+        if standardise:
+            unit = X[training].std(axis=0)
+        Z = (X[held] - mean) / unit
+        P = np.linalg.svd((X[training] - mean) / unit, full_matrices=False)[2][:r].T
+        for j in range(X.shape[1]):
+            others = np.delete(np.arange(X.shape[1]), j)
+            t = np.linalg.lstsq(P[others], Z[:, others].T, rcond=None)[0]
+            left += np.sum((Z[:, j] - P[j] @ t) ** 2)
+    return left
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize("name", ["pca", "mds"])
+def test_r_of_pca_is_scored_element_by_element(name, standardise):
+    X = real_data.wine()[0][:60, :6]
+    path = ldr.path(
+        name, X, [0, 1, 3, 6], folds=4, groups=np.arange(60) // 3, standardise=standardise
+    )
+    parts = list(GroupKFold(4).split(X, None, np.arange(60) // 3))
+    for k, r in enumerate((0, 1, 3)):
+        assert -path.pooled[k] * X.size == pytest.approx(elementwise(X, parts, r, standardise))
+    assert path.pooled[3] == -np.inf and path.rule == "one-standard-error"
+
+
+def test_likelihoods_at_no_factors():
+    """A normal distribution of each column, or one variance for all."""
+    X = real_data.wine()[0][:, :5]
+    for name in ("fa", "ppca"):
+        path = ldr.path(name, X, [0, 1], folds=KFold(4))
+        for f, (training, held) in enumerate(KFold(4).split(X)):
+            mean, variance = X[training].mean(axis=0), X[training].var(axis=0)
+            variance = np.full(5, variance.mean()) if name == "ppca" else variance
+            logs = -0.5 * np.sum(
+                np.log(2 * np.pi * variance) + (X[held] - mean) ** 2 / variance, axis=1
+            )
+            assert path.scores[0, f] == pytest.approx(logs.mean(), rel=1e-12)
+        model = ldr.solve(name, X[training], 1).model
+        assert path.scores[1, -1] == pytest.approx(model.score(X[held]), rel=1e-9)
+        assert path.rule == "best"
+
+
+@pytest.mark.parametrize("name", ["maf", "autocovariance", "sfa"])
+def test_time_series_are_scored_about_the_training_mean(name):
+    """A block whose mean is another has slow variation; sums of changes know no mean."""
+    X = np.cumsum(rng.standard_normal((80, 3)), axis=0)
+    result = ldr.solve(name, X[:60], 1)
+    for shift in (0.0, 5.0):
+        y = (X[60:] + shift - result.mean) @ result.P.T
+        pair, change = np.mean(y[:-1] * y[1:]), np.sum(np.diff(y, axis=0) ** 2)
+        expected = {"maf": pair / np.mean(y**2), "autocovariance": pair, "sfa": -change}[name]
+        assert ldr.score(result, X[60:] + shift) == pytest.approx(expected, rel=0.1)
+
+
+def test_trials_are_classified_by_their_power():
+    X, y = real_data.strips()
+    path = ldr.path("csp", X, [1, 2, 3], y=y, folds=5, random_state=0)
+    cv = StratifiedKFold(5, shuffle=True, random_state=0)
+    for k, r in enumerate((1, 2, 3)):
+        right = []
+        for training, held in cv.split(y, y):
+            filters = ldr.solve("csp", X[training], r, y=y[training])
+            F, G = (ldr.log_power(filters, X[rows]) for rows in (training, held))
+            model = LinearDiscriminantAnalysis().fit(F, y[training])
+            right.append(model.predict(G) == y[held])
+        assert path.accuracy[k] == np.mean(np.concatenate(right))
+        (method,) = ldr.compare(["csp"], X, y, r, random_state=0).methods
+        assert method.numbers["accuracy"] == path.accuracy[k]
+    power = np.linspace(0.5, 2.0, 40)
+    trials = (
+        rng.standard_normal((40, 50, 3)) * np.stack([power, np.ones(40), np.ones(40)], 1)[:, None]
+    )
+    spoc = ldr.path("spoc", trials, [1, 2], y=power, folds=5, random_state=0)
+    assert spoc.q2[0] > 0.5 and spoc.chosen == 1
+
+
+def test_views_are_scored_by_products_of_standardised_scores():
+    a, b = real_data.tumour_views()
+    path = ldr.path("classical-cca", (a, b), [1, 2], folds=KFold(3))
+    for f, (training, held) in enumerate(KFold(3).split(a)):
+        result = ldr.solve("classical-cca", (a[training], b[training]), 2)
+        old = result.transform((a[training], b[training]))
+        new = result.transform((a[held], b[held]))
+        products = np.prod([y / x.std(axis=0) for x, y in zip(old, new, strict=True)], axis=0)
+        assert path.scores[1, f] == pytest.approx(products.sum(axis=1).mean(), rel=1e-9)
+
+
+def test_a_fold_that_cannot_run_is_said():
+    X, y = real_data.wine()
+    rows = np.r_[:60, 59:130]  # the last fold holds out a class
+    parts = [(np.arange(40, 131), np.arange(40)), (np.r_[:40, 60:131], np.arange(40, 60))]
+    parts.append((np.arange(60), np.arange(60, 131)))
+
+    class Three:
+        def split(self, X, y=None, groups=None):
+            return iter(parts)
+
+    path = ldr.path("classical-lda", X[rows], [1], y=y[rows], folds=Three())
+    assert path.scores.shape == (1, 2) and "fold 3 could not run at r = 1" in path.notes[0]
+    small = ldr.path("ppca", X[:8, :6], [1, 5], folds=2, random_state=0)
+    assert small.best == 1
+
+
+def test_best_at_the_edge_is_said():
+    X, y = load_diabetes(return_X_y=True)
+    found = ldr.path("pls-regression", X, [1, 2], y=y, folds=5, random_state=0, rule="best")
+    assert found.chosen == found.best == 2
+    assert "the largest tried: larger may be better" in repr(found)
+    also = ldr.dimension(
+        "pls-regression", X, y, method="folds", most=2, rule="best", random_state=0
+    )
+    assert "the largest tried" in repr(also)
+    with pytest.raises(ArgumentError, match="rule"):
+        ldr.path("pls-regression", X, [1, 2], y=y, folds=5, rule="elbow")
+
+
+def test_a_held_out_fold_does_not_limit_r():
+    X, y = load_diabetes(return_X_y=True)
+    path = ldr.path("pls-regression", X[:24], [8], y=y[:24], folds=6, random_state=0)
+    assert np.isfinite(path.scores).all()
+
+
+def noise(seed, n=100, d=50):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)), rng.standard_normal(n)
+
+
+def planted(seed):
+    rng = np.random.default_rng(seed)
+    T = rng.standard_normal((100, 2)) * [3.0, 2.0]
+    X = T @ rng.standard_normal((2, 50)) + rng.standard_normal((100, 50))
+    return X, T[:, 0] - T[:, 1] + 0.5 * rng.standard_normal(100)
+
+
+def planted_counts(sets):
+    paths = [
+        ldr.path("pls-regression", X, range(7), y=y, folds=5, random_state=seed, certify=False)
+        for seed in range(sets)
+        for X, y in [planted(seed)]
+    ]
+    return sum(p.best == 2 for p in paths), sum(p.chosen == 2 for p in paths)
+
+
+def test_two_planted_latents_are_found():
+    best, chosen = planted_counts(10)
+    assert best >= 9 and chosen >= 8
+
+
+@pytest.mark.slow
+def test_two_planted_latents_are_found_in_40_sets():
+    best, chosen = planted_counts(40)
+    assert best >= 36 and chosen >= 34
+
+
+def ranks(noise, sets):
+    found = []
+    for seed in range(sets):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((100, 3)) @ rng.standard_normal((3, 20))
+        X += noise * rng.standard_normal(X.shape)
+        options = {"folds": 7, "random_state": seed, "certify": False, "rule": "best"}
+        found.append(ldr.path("pca", X, range(9), **options).best)
+    return found
+
+
+def test_rank_three_is_found():
+    assert ranks(1.0, 4) == [3] * 4
+
+
+@pytest.mark.slow
+def test_rank_three_is_found_in_20_sets():
+    found = {size: np.sum(np.array(ranks(size, 20)) == 3) for size in (0.3, 1.0, 2.0)}
+    assert found[0.3] == found[1.0] == 20 and found[2.0] >= 16
+
+
+def noise_scores(name, sets, n=60, d=6, r=2):
+    """Q2, or accuracy where y is two balanced classes, of pure noise."""
+    found = []
+    for seed in range(sets):
+        X, y = noise(seed, n, d)
+        labels = np.arange(n) % 2
+        views = name == "reduced-rank-regression"
+        given = (X[:, : d // 2], X[:, d // 2 :]) if views else X
+        y = None if views else labels if name in CLASSIFIERS else y
+        (new,) = [ldr.path(name, given, [r], y=y, folds=5, random_state=seed, certify=False)]
+        found.append((new.accuracy if name in CLASSIFIERS else new.q2)[0])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", ["pls-regression", "classical-lda"])
+def test_noise_is_not_predicted(name):
+    found = noise_scores(name, 30, r=1)
+    error = found.std(ddof=1) / np.sqrt(30)
+    level = 0.5 if name in CLASSIFIERS else 0.0
+    assert found.mean() <= level + 3 * error
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", PREDICTING)
+def test_noise_is_not_predicted_by_any_method(name):
+    found = noise_scores(name, 200, r=1)
+    if name in CLASSIFIERS:
+        assert abs(found.mean() - 0.5) < 0.02
+    else:
+        assert found.mean() <= 3 * found.std(ddof=1) / np.sqrt(200)
+
+
+def chosen_in_noise(sets):
+    return [
+        ldr.dimension("pls-regression", *noise(seed), method="folds", most=5, random_state=seed).r
+        for seed in range(sets)
+    ]
+
+
+def test_no_dimension_is_found_in_noise():
+    assert np.mean(np.array(chosen_in_noise(10)) <= 1) >= 0.9
+
+
+@pytest.mark.slow
+def test_no_dimension_is_found_in_200_sets_of_noise():
+    assert np.mean(np.array(chosen_in_noise(200)) <= 1) >= 0.9
+
+
+def claims(sets):
+    """Sets of noise in which the heuristic of lda is said to score higher."""
+    count = 0
+    for seed in range(sets):
+        X, _ = noise(seed, 60, 8)
+        found = ldr.compare(["lda"], X, np.arange(60) % 3, 1, random_state=seed).findings
+        count += any("higher" in text and "noise of the folds" not in text for text in found)
+    return count
+
+
+@pytest.mark.slow
+def test_few_differences_are_claimed_in_noise():
+    assert claims(200) <= 10
+
+
+def test_held_out_responses_do_not_reach_the_score():
+    """Noise 100 x 50: errors over the total, beside those that a plain loop finds."""
+    ratios = np.zeros(2)
+    for seed in range(3):
+        X, y = noise(seed)
+        path = ldr.path("pls-regression", X, [1, 5], y=y, folds=5, random_state=seed, certify=False)
+        ratios += (1 - path.q2) / 3
+    assert ratios[0] > 1.05 and ratios[1] > 1.5
+
+
+def test_least_squares_leave_one_out_by_the_hat_matrix():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:60, :4], y[:60]
+    path = ldr.path("least-squares", X, [1], y=y, folds=LeaveOneOut())
+    A = np.column_stack([np.ones(60), X])
+    leverage = np.diag(A @ np.linalg.pinv(A))
+    left = (y - LinearRegression().fit(X, y).predict(X)) / (1 - leverage)
+    assert path.rmsecv[0] == pytest.approx(np.sqrt(np.mean(left**2)), rel=1e-10)
+    found = ldr.compare(["least-squares"], X, y, 1, folds=LeaveOneOut())
+    assert found.methods[0].numbers["q2"] == pytest.approx(path.q2[0], rel=1e-10)
+    assert ("predicts better than all" in found.findings[0]) == (path.q2[0] < 0)
+
+
+@pytest.mark.parametrize("name", ["maf", "pca"])
+def test_samples_with_other_columns_are_refused(name):
+    X = np.random.default_rng(0).standard_normal((30, 5))
+    with pytest.raises(ArgumentError, match=r"X has 3 .*expected 5"):
+        ldr.score(ldr.solve(name, X, 2), X[:, :3])

@@ -1,0 +1,211 @@
+"""A derivative check, an identity and a comparison with stacks for each family of methods."""
+
+import json
+import warnings
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.spatial.distance import cdist, pdist
+
+import ldr
+from ldr.objectives.data.data import as_tuple, single
+from ldr.objectives.registry import REGISTRY, named
+from ldr.testing.objectives import Case, stacks_have_the_optima_of_solve
+from tests.ldr.test_sensitivity import WITHOUT, check_method
+from tests.objectives.methods import ITERATIVE, OF_VIEWS, RANDOM, bound, name_of
+from tests.objectives.test_algebra import SUMS, labels_of
+from tests.objectives.test_methods import JUMPS
+
+pytestmark = [pytest.mark.smoke, pytest.mark.filterwarnings("ignore")]
+
+RECORD = Path(__file__).with_name("recorded.json")
+# The first case of each class of problems that the registry binds to; of JUMPS the Hessians jump.
+FAMILIES = {
+    type(bound(name_of(key), X, y=y, **parameters)): key
+    for key, (X, y, parameters) in reversed(RANDOM.items())
+    if name_of(key) not in JUMPS
+}
+METHODS = {name_of(key): key for key in reversed(RANDOM)}
+STACKED = [
+    (name, more)
+    for name, method in REGISTRY.items()
+    for more in ({}, {"ridge": 0.1})
+    if method.stacks and more.keys() <= {each.name for each in fields(method)}
+]
+SPECTRAL = [key for key in RANDOM if name_of(key) not in ITERATIVE | OF_VIEWS | {"mds-distances"}]
+
+# Of cases with one start and a derivative.
+SMOOTH = set(SPECTRAL) - set(WITHOUT) | {"mds-stress", "uica", "hsic"}
+
+
+def recorded(key):
+    """What a default solve gives: the certificate, figures, and how far a bound is away."""
+    X, y, parameters = RANDOM[key]
+    found = ldr.solve(name_of(key), X, 2, y=y, random_state=0, **parameters)
+    foreground = "background" in found.objective.needs
+    shown = as_tuple(found.transform(X[0] if foreground else X))
+    figures = [found.value, found.baseline, *map(np.linalg.norm, shown)]
+    if found.predictors:
+        figures.append(np.linalg.norm(found.predict(as_tuple(X)[0])))
+    gap = found.certificate.gap if found.certificate.kind == "bound" else 0.0
+    return found.certificate.kind, [float(figure) for figure in figures], gap
+
+
+@pytest.mark.parametrize("key", RANDOM)
+def test_what_is_on_record(key):
+    """Values change only where a digit was wrong: `python -m tests.objectives.test_smoke`."""
+    kind, figures, gap = json.loads(RECORD.read_text())[key]
+    found = recorded(key)
+    assert found[0] == kind
+    assert found[1] == pytest.approx(figures, rel=1e-6)
+    assert found[2] == pytest.approx(gap, rel=0.1)  # the search for a bound ends early
+
+
+@pytest.mark.parametrize("key", SPECTRAL)
+@pytest.mark.parametrize("kind", ["pieces", "sparse"])
+def test_kinds_of_data_have_one_value(key, kind):
+    X, y, parameters = RANDOM[key]
+    method = named(name_of(key), **parameters)
+    views = as_tuple(X)
+    if (kind == "sparse" and not method.sparse) or np.isnan(views[0]).any():
+        pytest.skip("arrays only")
+    if kind == "sparse":
+        given = single(tuple(map(scipy.sparse.csr_array, views)))
+    else:
+        given = single(tuple(partial(np.array_split, view, 4) for view in views))
+    found = ldr.solve(method, given, 2, y=y, certify=False)
+    assert found.value == pytest.approx(ldr.solve(method, X, 2, y=y).value, rel=1e-8)
+
+
+@pytest.mark.parametrize("key", FAMILIES.values())
+def test_derivatives(key):
+    X, y, parameters = RANDOM[key]
+    found = ldr.check(name_of(key), X, 2, y=y, random_state=1, **parameters)
+    assert found.passed, found
+
+
+@pytest.mark.parametrize(("name", "more"), STACKED)
+def test_stacks(name, more):
+    X, y, parameters = RANDOM[METHODS[name]]
+    stacks_have_the_optima_of_solve(Case(named(name, **parameters, **more), X, 2, y))
+
+
+@pytest.mark.parametrize("key", [key for key in FAMILIES.values() if key in SMOOTH])
+def test_sensitivities(key):
+    X, y, parameters = RANDOM[key]
+    check_method(key, X, y, parameters, 2)
+
+
+@pytest.mark.parametrize("key", ["against", "normalised", "two views", "fewer rows"])
+def test_derivatives_of_sums(key):
+    objective, data, _ = SUMS[key]
+    found = ldr.check(objective, data, 2, y=labels_of(data))
+    assert found.passed, found
+
+
+def scatters(X, y):
+    """Within and between classes."""
+    parts = [X[y == label] for label in np.unique(y)]
+    within = sum((part - part.mean(0)).T @ (part - part.mean(0)) for part in parts)
+    return within, (X - X.mean(0)).T @ (X - X.mean(0)) - within
+
+
+def correlations(X, Y):
+    Qx, Qy = (np.linalg.qr(Z - Z.mean(0))[0] for Z in (X, Y))
+    return np.linalg.svd(Qx.T @ Qy, compute_uv=False)
+
+
+def leaves(X, P):
+    """What the rows in the columns of P leave of the centred rows of X."""
+    Z = X - X.mean(0)
+    return Z - Z @ np.linalg.pinv(P) @ P
+
+
+def nca(X, y, M):
+    D = cdist(X @ M, X @ M, "sqeuclidean") + np.diag(np.full(len(X), np.inf))
+    P = np.exp(D.min(axis=1, keepdims=True) - D)
+    return np.sum(P * (y[:, None] == y) / P.sum(axis=1, keepdims=True))
+
+
+def gram(Y, width):
+    return np.exp(-cdist(Y, Y, "sqeuclidean") / (2 * width**2))
+
+
+def sdr(X, y, M, width=2.0, own=1.0):
+    H = np.eye(len(X)) - 1 / len(X)
+    K, Kz = H @ gram(X @ M, width) @ H, H @ gram(y[:, None], own) @ H
+    return np.trace(np.linalg.solve(K + len(X) * 1e-3 * np.eye(len(X)), Kz))
+
+
+def hsic(X, y, M, width=2.0, own=1.0):
+    H = np.eye(len(X)) - 1 / len(X)
+    return np.trace(H @ gram(X @ M, width) @ H @ gram(y[:, None], own)) / (len(X) - 1) ** 2
+
+
+def sliced(X, y):
+    """Eigenvalues of the covariance of the means of slices, the rows being white."""
+    order = np.argsort(np.argsort(y))
+    edges = [-(-(len(y) - 1) * k // 5) for k in range(1, 5)]
+    W, B = scatters(X, np.searchsorted(edges, order, side="right"))
+    return np.sort(np.linalg.eigvals(np.linalg.solve(W + B, B)).real)[::-1]
+
+
+def csp(X, y):
+    C = [X[y == c].T @ X[y == c] / np.sum(y == c) for c in (0, 1)]
+    eigenvalues = np.linalg.eigvals(np.linalg.solve(C[0] + C[1], C[0] - C[1])).real
+    return np.sort(np.abs(eigenvalues))[::-1]
+
+
+def ratio(A, B, M):
+    return np.trace(M.T @ A @ M) / np.trace(M.T @ B @ M)
+
+
+WIDTHS = {"width": 2.0, "response_width": 1.0, "landmarks": None}
+# What the value is, of X, y and the result.
+VALUES = {
+    "pca": ({}, lambda X, y, f: np.sum(leaves(X, f.P) ** 2)),
+    "mds": ({}, lambda X, y, f: 2 * np.sum(pdist(f.transform(X)) ** 2)),
+    "lda": ({}, lambda X, y, f: ratio(*scatters(X, y)[::-1], f.M)),
+    "classical-cca": ({}, lambda X, y, f: correlations(*X)[:2].sum()),
+    "sir": ({}, lambda X, y, f: sliced(X, y)[:2].sum()),
+    "csp": ({}, lambda X, y, f: csp(X, y)[:2].sum()),
+    "nca": ({"max_iterations": 3}, lambda X, y, f: nca(X, y, f.M)),
+    "sdr": ({**WIDTHS, "max_iterations": 3}, lambda X, y, f: sdr(X, y, f.M)),
+    "hsic": ({**WIDTHS, "max_iterations": 3}, lambda X, y, f: hsic(X, y, f.M)),
+    "ridge-regression": (
+        {"penalty": 3.0},
+        lambda X, y, f: np.sum((y - f.predict(X)) ** 2)
+        + 3.0 * np.sum(_coefficients(X, f) ** 2),
+    ),
+}  # fmt: skip
+
+
+def _coefficients(X, result):
+    zero = result.predict(np.zeros((1, X.shape[1])))
+    return result.predict(np.eye(X.shape[1])) - zero
+
+
+@pytest.mark.parametrize("key", VALUES)
+def test_values_are_the_formulas(key):
+    X, y, parameters = RANDOM[key]
+    options, formula = VALUES[key]
+    found = ldr.solve(key, X, 2, y=y, random_state=0, certify=False, **{**parameters, **options})
+    assert found.value == pytest.approx(formula(X, y, found), rel=1e-8)
+
+
+def test_what_components_leave_of_the_responses():
+    X, y, _ = RANDOM["principal-components-regression"]
+    found = ldr.solve("principal-components-regression", X, 2, y=y)
+    Z, centred = found.transform(X), y - y.mean(0)
+    left = centred - Z @ np.linalg.lstsq(Z, centred, rcond=None)[0]
+    assert found.parameters["residual"] == pytest.approx(np.sum(left**2), rel=1e-8)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    lines = (f"{json.dumps(key)}: {json.dumps(recorded(key))}" for key in RANDOM)
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
