@@ -13,7 +13,7 @@ class Pickled:
     """A base of dataclasses that open the pickles of their own version alone."""
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
-        own = {each.name for each in fields(self)} if is_dataclass(self) else set()
+        own: set[str] = {each.name for each in fields(self)} if is_dataclass(self) else set()
         declared = {name for cls in type(self).__mro__ for name in get_annotations(cls)}
         others = (own - set(state)) | (set(state) - declared - set(dir(type(self))))
         if own and others:

@@ -120,7 +120,7 @@ class Run:
     @classmethod
     def cut_short(cls, M: Array, value: float, status: Status) -> Run:
         """A run that ended before the gradient at its start was known."""
-        history = {
+        history: dict[str, list[float]] = {
             "iteration": [0],
             "value": [value],
             "gradient_norm": [math.nan],

@@ -114,8 +114,9 @@ def _ritz(
         decided = len(basis) >= _LEAST_STEPS and length <= _DECIDED * abs(ritz[0])
         if decided or len(basis) == most or length <= _INVARIANT * np.abs(ritz).max():
             return basis, ritz, vectors
-        plain = preconditioner is None or len(basis) < _PLAIN_STEPS
-        V = residual if plain else preconditioner(M, residual)
+        V = residual
+        if preconditioner is not None and len(basis) >= _PLAIN_STEPS:
+            V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis)
         V = V / manifold.norm(M, V)
 

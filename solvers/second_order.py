@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from ldr.solvers.deadline import check
-from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -24,6 +24,25 @@ FLAT, _NONE = 1e-10, 1e-12
 _RESIDUAL = 1e-13
 # Products for each degree of freedom before conjugate gradients are given up.
 _PATIENCE = 4
+
+
+def hessian_eigen(
+    manifold: Manifold, point: RiemannianPoint, free: Array | None = None
+) -> tuple[Array, Array]:
+    """Eigenvalues of the Hessian, and eigenvectors as columns of flat tangent vectors.
+
+    Those across `free`, orthonormal columns of flat tangent vectors.
+    """
+    M, size = point.M, point.M.size
+    check()
+    projector = manifold.project(M, np.eye(size).reshape(size, *M.shape)).reshape(size, size)
+    if free is not None:
+        projector = projector - free @ free.T
+    there, basis = np.linalg.eigh(sym(projector))
+    basis = basis[:, there > 0.5]
+    products = [point.hessian(U.reshape(M.shape)).reshape(-1) for U in basis.T]
+    values, vectors = np.linalg.eigh(sym(basis.T @ np.array(products).T.reshape(size, -1)))
+    return values, basis @ vectors
 
 
 @dataclass(frozen=True)
@@ -99,15 +118,7 @@ class HessianInverse:
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
         """Eigenvalues of the Hessian, and eigenvectors as columns of flat tangent vectors."""
-        M, size = self.M, self.M.size
-        check()
-        units = np.eye(size).reshape(size, *M.shape)
-        projector = self._problem.manifold.project(M, units).reshape(size, size)
-        there, basis = np.linalg.eigh(sym(projector - self._free @ self._free.T))
-        basis = basis[:, there > 0.5]
-        products = [self._point.hessian(U.reshape(M.shape)).reshape(-1) for U in basis.T]
-        values, vectors = np.linalg.eigh(sym(basis.T @ np.array(products).T.reshape(size, -1)))
-        return values, basis @ vectors
+        return hessian_eigen(self._problem.manifold, self._point, self._free)
 
     def _exactly(self, Z: Array) -> Array:
         values, vectors = self._eigen

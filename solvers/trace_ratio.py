@@ -359,8 +359,8 @@ def _next(ratio: TraceRatioLike, rho: float, M: Array) -> Array:
     if not few_of_many(A, r):
         return top_eigenvectors(A - rho * B, r)[1]
     Q = np.linalg.qr(np.hstack([top_eigenvectors(A - rho * B, r + _MORE)[1], M]))[0]
-    small = (sym(Q.T @ S @ Q)[None] for S in (A, B))
-    return Q @ stacked_trace_ratio(*small, ratio.weights)[1][0]
+    small_A, small_B = (sym(Q.T @ S @ Q)[None] for S in (A, B))
+    return Q @ stacked_trace_ratio(small_A, small_B, ratio.weights)[1][0]
 
 
 def _is_flat(problem: RiemannianProblem, point: RiemannianPoint) -> bool:

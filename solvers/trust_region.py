@@ -16,6 +16,7 @@ from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
+from ldr.solvers.second_order import hessian_eigen
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 from ldr.solvers.stopping import at_rounding
@@ -41,6 +42,7 @@ def truncated_cg(
     radius: float | None,
     preconditioner: Preconditioner | None,
     target: float,
+    most: float = math.inf,
 ) -> Model:
     """Minimise the model m(V) = f + <g, V> + <V, H[V]>/2 within a radius (Steihaug).
 
@@ -53,6 +55,8 @@ def truncated_cg(
     preconditioner : Preconditioner or None
     target : float
         Norm of the residual g + H[V] at which the model counts as minimised.
+    most : float
+        Hessian products, at most.
     """
     inner, M = manifold.inner, point.M
     V, residual = np.zeros(M.shape), point.gradient
@@ -61,7 +65,7 @@ def truncated_cg(
     direction = -z
     VV, VD, DD = 0.0, 0.0, rz  # <V, V>, <V, direction>, <direction, direction> in the metric
     products = 0
-    for products in range(1, 1 + max(manifold.dimension, 1)):
+    for products in range(1, 1 + int(min(most, max(manifold.dimension, 1)))):
         HD = point.hessian(direction)
         curvature = inner(M, direction, HD)
         alpha = rz / curvature if curvature > 0 else math.inf
@@ -116,6 +120,27 @@ _INNER_MARGIN = 0.1  # how far below the run's threshold an inner iteration may 
 # (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
+# Of a point whose Hessian is made, where an inner iteration has taken as many products.
+_FEW_NUMBERS = 1000
+_LEAST_CURVATURE = 1e-14  # that is told from rounding, relative to the largest
+_SHORT = 20  # Hessian products of a correction
+_CORRECTIONS = 3  # after a step that the function disagrees with
+_LEAST_CORRECTION = 0.1  # in predicted decreases: a correction that brings less is the last one
+
+
+class InverseHessian:
+    """The preconditioner |H|^{-1} of the Hessian at a point; across its tangent space 1/|H|_2."""
+
+    def __init__(self, manifold: Manifold, point: RiemannianPoint) -> None:
+        values, vectors = hessian_eigen(manifold, point)
+        curvatures = np.abs(values)
+        largest = curvatures.max()
+        rates = 1.0 / np.maximum(curvatures, _LEAST_CURVATURE * largest) - 1.0 / largest
+        self._manifold = manifold
+        self._inverse = (vectors * rates) @ vectors.T + np.eye(len(vectors)) / largest
+
+    def __call__(self, M: Array, U: Array) -> Array:
+        return self._manifold.project(M, (self._inverse @ U.reshape(-1)).reshape(U.shape))
 
 
 @dataclass(frozen=True)
@@ -134,10 +159,19 @@ class TrustRegion(Solver[TrustState]):
     gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): the local rate is 1 + theta. It
     needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. Where f changes by
     rounding only, the decrease is measured by slopes. Once an inner iteration has been long, the
-    problem is asked for a preconditioner, whose metric then shapes the region too.
+    problem is asked for a preconditioner, whose metric then shapes the region too. Where rounding
+    keeps conjugate gradients from ending in as many steps as there are dimensions, as where columns
+    have units of different sizes, that many products more make the Hessian itself, decomposed.
+
+    In a curved valley a good step along it ends on its wall. Therefore a step that the function
+    disagrees with, and that ends where it is steeper, is corrected by a few conjugate gradient
+    steps from its end, which see the steep directions first and lead back to the floor; the step
+    is judged there. Without corrections a thousand steps do not reach the end of some of the
+    paper's problems of cca.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
-    manifolds, Found. Comput. Math. 7 (2007).
+    manifolds, Found. Comput. Math. 7 (2007); the idea of corrections is in A. R. Conn, N. I. M.
+    Gould and P. L. Toint, Trust-region methods (2000).
 
     Parameters
     ----------
@@ -183,6 +217,8 @@ class TrustRegion(Solver[TrustState]):
             return replace(state, halt=Status.NOT_FINITE)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
+        if 0 < predicted and not ratio >= _POOR and _is_steeper(new, point):
+            new, ratio = self._corrected(problem, new, ratio, predicted, manifold.norm(point.M, V))
         if not ratio >= _POOR:
             radius = _SHORTER * min(radius, model.length)
         elif ratio > _GOOD and model.at_boundary:
@@ -190,11 +226,46 @@ class TrustRegion(Solver[TrustState]):
             radius = min(_LONGER * radius, longest)
         if not ratio > self.acceptance:
             return replace(state, radius=radius)
-        cost = problem.problem.preconditioner_cost if self.long is None else self.long
-        made = problem.problem.preconditioner(new.M) if model.products > cost else None
+        made = self._preconditioner(problem, state, model.products, new)
         if made is not None:
             return TrustState(new, radius if state.preconditioner else None, made)
         return TrustState(new, radius, state.preconditioner)
+
+    def _preconditioner(
+        self, problem: RiemannianProblem, state: TrustState, products: int, new: RiemannianPoint
+    ) -> Preconditioner | None:
+        """A new one, after an inner iteration of so many products."""
+        if products <= (problem.problem.preconditioner_cost if self.long is None else self.long):
+            return None
+        if products >= problem.manifold.dimension and new.M.size <= _FEW_NUMBERS:
+            return InverseHessian(problem.manifold, new)
+        if isinstance(state.preconditioner, InverseHessian):
+            return None
+        return problem.problem.preconditioner(new.M)
+
+    def _corrected(
+        self,
+        problem: RiemannianProblem,
+        new: RiemannianPoint,
+        ratio: float,
+        predicted: float,
+        length: float,
+    ) -> tuple[RiemannianPoint, float]:
+        """The end of the step led back to the floor of the valley, and the ratio there.
+
+        Both as they were where that does not save the step.
+        """
+        trial, gain = new, ratio
+        for _ in range(_CORRECTIONS):
+            if not (math.isfinite(trial.value) and math.isfinite(trial.gradient_norm)):
+                break
+            target = max(self.kappa * trial.gradient_norm, _INNER_MARGIN * problem.threshold)
+            V = truncated_cg(problem.manifold, trial, length, None, target, _SHORT).V
+            trial, decrease = _move(problem, trial, V)
+            gain += decrease / predicted
+            if gain > _GOOD or not decrease > _LEAST_CORRECTION * predicted:
+                break
+        return (trial, gain) if gain > max(ratio, self.acceptance) else (new, ratio)
 
     def _target(self, problem: RiemannianProblem, point: RiemannianPoint) -> float:
         """The residual at which the model counts as minimised."""
@@ -202,6 +273,10 @@ class TrustRegion(Solver[TrustState]):
         scale = max(norm, abs(point.value))
         target = norm * min(self.kappa, (norm / scale) ** self.theta) if scale > 0 else 0.0
         return max(target, _INNER_MARGIN * problem.threshold)
+
+
+def _is_steeper(new: RiemannianPoint, point: RiemannianPoint) -> bool:
+    return math.isfinite(new.value) and new.gradient_norm > point.gradient_norm
 
 
 def _move(

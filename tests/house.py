@@ -21,10 +21,10 @@ FLOORS = ("ldr.solvers", "ldr.objectives", "ldr", "experiments", "benchmarks")
 
 # The tests fail above these; a change that needs more raises the number in the same commit.
 LARGEST = {
-    "library lines": 60000,
-    "library files": 340,
-    "public members of Objective and BoundObjective": 93,
-    "tuned constants": 380,
+    "library lines": 56700,
+    "library files": 220,
+    "public members of Objective and BoundObjective": 95,
+    "tuned constants": 340,
 }
 
 

@@ -13,12 +13,12 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from inspect import getdoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -252,7 +252,9 @@ def _ldr(
         print(context.get_help())
 
 
-_VERBS = (solve, path, compare, check, test, dimension, bootstrap, transform, impute, methods)
+_VERBS: tuple[Callable[..., Any], ...] = (
+    *(solve, path, compare, check, test, dimension, bootstrap, transform, impute, methods),
+)
 for verb in _VERBS:
     app.command()(with_fields(verb))
 registered = list(app.registered_commands)

@@ -291,7 +291,7 @@ def _options(
         types = {"bool": bool, "int": int, "int | None": int, "float": float, "float | None": float}
         kind = types.get(str(each.annotation))
         option = typer.Option(help=help, parser=None if kind else literal, metavar=None)
-        annotation = Annotated[kind or Any, option]
+        annotation: Any = Annotated[kind or Any, option]
         found.append(
             each.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         )

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.array_types import Given
 from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
 
 
@@ -93,7 +94,7 @@ def of_made(
     making: Callable[[Samples], Samples] | None,
     term: Callable[..., Term],
     merge: Merge[Term],
-    *beside: Beside,
+    *beside: Given,
 ) -> Term:
     """Sum a term over pieces that are made of the first's, or its own, and of those beside it."""
     made = [making, *(each.making if isinstance(each, MadeSamples) else None for each in beside)]

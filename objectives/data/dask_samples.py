@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import dask.array
@@ -148,14 +148,14 @@ class _ChunkSum:
             raise DataError(
                 f"{name} has a chunk of {len(chunks[0])} rows, for which its Dask array says {n}"
             )
-        total = None
-        for start in range(0, max(1, n), self.rows):
-            rows = slice(start, start + self.rows)
-            part = self._of_piece(
-                where.start + start, marks and marks[rows], [chunk[rows] for chunk in chunks]
+        pieces = (slice(start, start + self.rows) for start in range(0, max(1, n), self.rows))
+        terms = (
+            self._of_piece(
+                where.start + rows.start, marks and marks[rows], [chunk[rows] for chunk in chunks]
             )
-            total = part if total is None else _joined(self.merge, total, part)
-        return total
+            for rows in pieces
+        )
+        return reduce(partial(_joined, self.merge), terms)
 
     def _of_piece(
         self, first: int, marks: Marks | None, parts: list[Cells]

@@ -133,8 +133,8 @@ class MappedFile(Source):
     @classmethod
     def of(cls, X: np.memmap, name: str) -> MappedFile | None:
         """The rows of a map that can be mapped anew: a whole one, of a file, that is read only."""
-        whole = isinstance(X.base, mmap.mmap) and X.mode == "r" and X.filename is not None
-        if not whole or X.ndim != 2 or X.dtype.kind not in "biuf":
+        whole = isinstance(X.base, mmap.mmap) and X.mode == "r"
+        if not whole or X.filename is None or X.ndim != 2 or X.dtype.kind not in "biuf":
             return None
         order = "C" if X.flags.c_contiguous else "F"
         file = Path(X.filename)
@@ -142,7 +142,7 @@ class MappedFile(Source):
 
     def blocks(self, start: int = 0) -> Iterator[Cells]:
         step = piece_rows(self.d)
-        for first in range(start, self.n, step):
+        for first in range(start, self.n or 0, step):
             array = self._mapped()
             self.finish(len(array))
             yield np.asarray(array)[first : first + step]

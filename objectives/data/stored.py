@@ -127,7 +127,7 @@ class StoredSamples(Samples):
         """Pieces in one pass over the rows, side by side with a pass over other stored samples."""
         most = rows or piece_rows(self.d)
         views = [other if isinstance(other, StoredSamples) else None for other in beside]
-        portions = [view and Portions(view.array.blocks()) for view in views]
+        portions = [None if view is None else Portions(view.array.blocks()) for view in views]
         own, start = Portions(self.array.blocks()), 0
         while len(block := own.take(most)):
             check()
@@ -140,7 +140,7 @@ class StoredSamples(Samples):
             self._check_rows(f"at least {where.stop}", all(n >= where.stop for n in found), found)
             self.tally.rows += len(block)
             others = [
-                cut(other, where) if view is None else view._counted(new, start)
+                cut(other, where) if view is None or new is None else view._counted(new, start)
                 for other, view, new in zip(beside, views, taken, strict=True)
             ]
             yield self._checked(block, start), *others

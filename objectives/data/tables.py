@@ -73,7 +73,10 @@ class Table(Source):
     path: Path
     columns: tuple[str, ...]
     feature_names: tuple[str, ...]
-    dtype: CellType
+
+    @property
+    @abstractmethod
+    def dtype(self) -> CellType: ...
 
     def select(self, columns: Sequence[str]) -> Table:
         """The same table, of which these columns are read."""
@@ -197,7 +200,7 @@ class TextFile(Table):
             pass
         pyarrow = arrow("", "text")
         try:
-            with self._reader() as reader:
+            with self._reader(threads=False) as reader:  # whose errors say in what row
                 self._schema = reader.schema
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None

@@ -52,6 +52,11 @@ class SlowRows:
     def __getattr__(self, name):
         return getattr(self._rows, name)
 
+    def blocks(self, start=0):
+        for block in self._rows.blocks(start):
+            self._clock.now += len(block) / len(X)
+            yield block
+
     def read(self, start, stop):
         self._clock.now += (stop - start) / len(X)
         return self._rows.read(start, stop)

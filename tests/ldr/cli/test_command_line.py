@@ -321,7 +321,8 @@ MISTAKES = [
     (["solve", "pca", "beer.csv"], "ldr: beer.csv: no such file"),
     (
         ["solve", "lda", "text.csv", "--label", "species"],
-        "ldr: text.csv: row 7 (the first is row 0), column 'm3': 'n/k' is no number",
+        "ldr: text.csv cannot be read: column 'm3': Row #9: 'n/k' is no number; "
+        "leave the column out",
     ),
     ([*LDA, "-r", "14"], "ldr: r = 14 is out of range: expected 1 <= r <= d = 13"),
     (["demo", "--r", "0"], "ldr: r must be at least 1, got 0"),

@@ -10,6 +10,7 @@ from ldr.errors import ArgumentError, DataError
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.sources import MappedFile
 
 pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
 
@@ -70,7 +71,9 @@ def test_sparse_float32_blocks():
 
 def test_a_memory_map_stays_one(tmp_path):
     np.save(tmp_path / "x.npy", X)
-    assert isinstance(as_samples(np.load(tmp_path / "x.npy", mmap_mode="r")).array, np.memmap)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert isinstance(as_samples(mapped).array, MappedFile)  # each piece is mapped anew
+    assert isinstance(as_samples(mapped[:50]).array, np.memmap)
 
 
 def test_default_blocks_are_bounded():
@@ -204,8 +207,8 @@ def test_samples_say_what_they_are():
     assert repr(as_samples(np.eye(3, 2))) == "Samples(X: 3 x 2, float64, dense)"
     assert repr(as_samples(sp.eye_array(3, 2))) == "Samples(X: 3 x 2, float64, sparse)"
     stream = as_samples(lambda: iter([np.eye(2), np.ones((3, 2))]))
-    assert repr(stream) == "StreamSamples(X: unknown number of rows x 2)"
-    assert stream.n == 5 and repr(stream) == "StreamSamples(X: 5 x 2)"
+    assert repr(stream) == "StoredSamples(X: unknown number of rows x 2)"
+    assert stream.n == 5 and repr(stream) == "StoredSamples(X: 5 x 2)"
 
 
 REFUSED = [

@@ -168,7 +168,8 @@ def test_minimised_bound_is_no_worse_than_its_start():
     problem = bound_problem(views(8, 8, rng), 3)
     bounds, blocks = bounds_of(problem), problem.blocks(problem.baseline())
     rho = -problem.at(problem.baseline()).value
-    assert rho <= bounds.of(blocks, rho, quick(16)) < bounds.of(blocks, rho, None)
+    assert bounds.of(blocks, rho, quick(16)) <= bounds.of(blocks, rho, None)
+    assert rho <= bounds.of(blocks, rho, (1.1, 300)) < bounds.of(blocks, rho, None)
 
 
 def test_a_busy_machine_does_not_change_the_gap(monkeypatch):

@@ -15,7 +15,6 @@ from ldr.objectives.data import memory, samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.wide import of_classes
 from ldr.objectives.statistics import products as products_of_rows
-from ldr.solvers import trust_region
 
 N, D, CLASSES = 300, 60, 5
 
@@ -159,14 +158,6 @@ def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatc
     assert products.certificate.kind == "local" and products.starts is None  # one, found once
     with pytest.raises(SingularError, match="1 constant column"):
         ldr.solve("fa", X, 3)
-
-
-def test_a_trust_region_that_forgets_its_way_ends_where_another_does(monkeypatch):
-    """What very many columns leave room for."""
-    reference = ldr.solve("cca", PAIR, 3, ridge=0.1, solver="trust-region")
-    monkeypatch.setattr(trust_region, "_ROOM_NUMBERS", 0)
-    forgetful = ldr.solve("cca", PAIR, 3, ridge=0.1, solver="trust-region")
-    assert forgetful.converged and forgetful.value == pytest.approx(reference.value, rel=1e-12)
 
 
 def pencil_of_classes():
