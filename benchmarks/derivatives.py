@@ -25,24 +25,28 @@ from collections.abc import Callable, Sequence
 from unittest.mock import patch
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg import cho_factor, cho_solve
 
 import ldr
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.families.trace import Trace
-from ldr.sensitivity.covariances import FiltersOfRows, filters_inverse
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import hessian_inverse
-from ldr.sensitivity.regression import ScoresOfRows
-from ldr.sensitivity.rows import GradientsOfRows
 from ldr.sensitivity.sensitivity import Sensitivity
+from ldr.sensitivity.traced import (
+    FiltersOfRows,
+    GradientsOfRows,
+    ScoresOfRows,
+    filters_inverse,
+    moments_of,
+)
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
 from ldr.solvers.threads import one_thread
 from tests.objectives.methods import RANDOM, D, N, cases, drawn, name_of
 
-MOST = 3.0
+MOST = 6.0
 SIZES = "60x7", "300x20", "1000x50", "2000x100"
 WIDTHS = {"sdr": 3.0, "hsic": 3.0, "gkdr": 3.0}
 
@@ -73,13 +77,14 @@ def solves(sensitivity: Sensitivity) -> list[Callable[[], object]]:
     last = hessian(hessian_inverse, problem, optimum.M)
     match known:
         case FiltersOfRows():
-            return [hessian(filters_inverse, known.C)]
-        case ScoresOfRows():
-            parts = [(one.U[:, :1], one.S @ one.S.T) for one in known.weights]
-            traces = [(Trace(problem.objective, problem.views, A, 1), w) for w, A in parts]
-            return [hessian(HessianInverse, *each) for each in traces]
-        case GradientsOfRows():
-            return [last, lambda: cho_solve(known.factored(), known.Z)]
+            return [hessian(filters_inverse, np.array(moments_of(known.X[0], *known.moments)))]
+        case ScoresOfRows(X=(X,), given=(Y, _, *leading)):
+            S = (X - X.mean(axis=0)).T @ Y
+            trace = Trace(problem.objective, problem.views, S @ S.T, 1)
+            return [hessian(HessianInverse, trace, leading[0][0][:, :1])] * len(leading)
+        case GradientsOfRows(given=(_, _, _, Z, _, factor, *_)):
+            K = np.triu(factor).T @ np.triu(factor)
+            return [last, lambda: cho_solve(cho_factor(K), Z)]
     return [last]
 
 

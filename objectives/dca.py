@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -185,34 +185,11 @@ class PredictivePoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         C = self._problem.C
         CV, CtV = C @ V, C.transpose(0, 2, 1) @ V
-        return self.changed(V.T @ self._CM + self.M.T @ CV, CV, CtV)
-
-    def changed(self, dB: Array, dCM: Array, dCtM: Array) -> Array:
-        """Of the gradient, where the B_k, C_kM and C_k'M change."""
-        found = np.zeros_like(self.M)
+        dB, found = V.T @ self._CM + self.M.T @ CV, np.zeros_like(V)
         for weight, half in self._halves:
             dZ = half.change(dB[: half.length])
-            found += weight * self._with(half.Z, dCM, dCtM)
+            found += weight * self._with(half.Z, CV, CtV)
             found += weight * self._with(dZ, self._CM, self._CtM)
-        return found
-
-    @cached_property
-    def slopes(self) -> Array:
-        """The derivatives of f in the B_k."""
-        return self._in_blocks(half.Z for _, half in self._halves)
-
-    def pulled(self, u: Array) -> tuple[Array, Array]:
-        """The derivative of <u, gradient> in the C_k: N and G of uN_kM' + MN_ku' + MG_kM'."""
-        dB = u.T @ self._CM + self.M.T @ (self._problem.C @ u)
-        changes = (half.change(dB[: half.length]) for _, half in self._halves)
-        return self.slopes, self._in_blocks(changes)
-
-    def _in_blocks(self, sums: Iterable[Array]) -> Array:
-        """What is <., dB_k> of sums over the blocks of symmetric matrices, S's to multiply."""
-        found = np.zeros((len(self._CM), *(self.M.shape[1],) * 2))
-        for (weight, half), Z in zip(self._halves, sums, strict=True):
-            found[: half.length] += 2.0 * weight * Z.transpose(0, 2, 1)
-        found[0] *= 0.5  # both sides of the diagonal have the others
         return found
 
 

@@ -23,7 +23,6 @@ from ldr.objectives.statistics.time import pair_counts
 from ldr.objectives.view import Range
 from ldr.solvers.linalg.eigen import on_diagonal, power_of_two, top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Point
 
 # Of what is in the rows, a share that rounding of their means leaves.
@@ -146,12 +145,6 @@ class DynamicsPoint(Point):
         self._Y, self._V = problem.states @ M, problem.moves @ M
 
     @cached_property
-    def _products(self) -> tuple[Array, Array, Array]:
-        """AM, BM and B'M."""
-        states, moves = self._problem.states, self._problem.moves
-        return states.T @ self._Y, moves.T @ self._Y, states.T @ self._V
-
-    @cached_property
     def _factored(self) -> tuple[Array, Array, Array]:
         """LAPACK's QR of XM, and Q'Xdot M."""
         QR, tau, _, _ = dgeqrf(self._Y)
@@ -220,28 +213,6 @@ class DynamicsPoint(Point):
         along = Y @ dD.T
         of_states = (dleft - along) @ D + self._left @ dD
         return -2.0 * (states.T @ of_states + moves.T @ (dY @ D.T + along))
-
-    def changed(self, dAM: Array, dBM: Array, dBtM: Array, dS: Array, dT: Array) -> Array:
-        """Of the gradient, where AM, BM, B'M, S and T change."""
-        D = self.D
-        AM, BM, BtM = self._products
-        dD = self._solve(dT - D @ dS)
-        at_fixed_D = dAM @ (D.T @ D) - dBM @ D.T - dBtM @ D
-        half = dD.T @ D
-        return 2.0 * (at_fixed_D + AM @ (half + half.T) - BM @ dD.T - BtM @ dD)
-
-    def pulled(self, u: Array) -> tuple[Array, Array, Array]:
-        """The derivative of <u, gradient> in A and B.
-
-        F, G and H: FM' + MF' in A and GM' + MH' in B.
-        """
-        D, M = self.D, self.M
-        AM, BM, BtM = self._products
-        P = u.T @ AM
-        slope = 2.0 * (D @ (P + P.T) - u.T @ BM - BtM.T @ u)
-        R = self._solve(slope)
-        half = -0.5 * M @ sym(D.T @ R)
-        return u @ (D.T @ D) + half, M @ R - 2.0 * u @ D, -2.0 * u @ D.T
 
 
 @dataclass(frozen=True)

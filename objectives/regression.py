@@ -566,35 +566,11 @@ class ReducedRankPoint(Point):
         KV, AV = problem.Z.T @ (problem.T @ Vout), problem.Z.T @ ZV
         dc = np.einsum("ik,ik->k", Vin, self._Kn) + np.einsum("ik,ik->k", self._in, KV)
         da = 2.0 * np.einsum("ik,ik->k", Vin, self._Am)
-        return self.changed(KV, problem.T.T @ ZV, AV, dc, da)[0]
-
-    def changed(
-        self, dKn: Array, dKm: Array, dAm: Array, dc: Array, da: Array
-    ) -> tuple[Array, Array]:
-        """Of the gradient and of S, where X'Y n, Y'X m, X'X m, c and a change."""
         S = self.S
         dS = (dc - S * da) / self._a
-        inward = -2.0 * (dS * self._Kn + S * dKn) + 2.0 * S * (2.0 * dS * self._Am + S * dAm)
-        outward = -2.0 * (dS * self._Km + S * dKm)
-        return self._problem.manifold.join([inward, outward]), dS
-
-    def slope_of(self, s: Array) -> Array:
-        """The derivative of <s, S>."""
-        share = s / self._a
-        inward = share * (self._Kn - 2.0 * self.S * self._Am)
-        return self._problem.manifold.join([inward, share * self._Km])
-
-    def pulled(self, V: Array, s: Array) -> tuple[Array, Array, Array]:
-        """The derivative of <s, S> - <V, gradient> in the data.
-
-        P, Q and R: PN' + MQ' in X'Y and -MR' in X'X, M of the inputs and N of the outputs.
-        """
-        S, (u, w) = self.S, self._problem.manifold.split(V)
-        of_c = np.einsum("ik,ik->k", u, self._Kn - 2.0 * S * self._Am)
-        of_c += np.einsum("ik,ik->k", w, self._Km)
-        share = (s + 2.0 * of_c) / self._a
-        P = 2.0 * S * u + share * self._in
-        return P, 2.0 * S * w, S * P
+        inward = -2.0 * (dS * self._Kn + S * KV) + 2.0 * S * (2.0 * dS * self._Am + S * AV)
+        outward = -2.0 * (dS * self._Km + S * (problem.T.T @ ZV))
+        return problem.manifold.join([inward, outward])
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, centred
-from ldr.sensitivity.optimum import TIED, Optimum, Rate
-from ldr.solvers.errors import SingularError
+from ldr.sensitivity.optimum import Optimum, Rate
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
@@ -97,27 +96,6 @@ class Variances:
     def pulled(self, W: Array) -> Array:
         """And in X, centred."""
         return np.asarray(self.scores @ (W + W.T) @ self.M.T)
-
-
-def moved_vectors(U: Array, s: Array, B: Array, what: str) -> Array:
-    """The y_k across u_k with (s_k^2 I - SS')y_k = b_k: how leading left singular vectors move.
-
-    Where S = U diag(s) V' changes, b_k = s_k dS v_k + S dS'u_k; it is its own transpose.
-
-    Raises
-    ------
-    SingularError
-        Singular values tie.
-    """
-    leading = s[: B.shape[1]]
-    gaps = leading**2 - s[:, None] ** 2
-    np.fill_diagonal(gaps, np.inf)
-    if not np.abs(gaps).min() > TIED * s[0] ** 2 or not leading[-1] > 0:
-        raise SingularError(
-            f"{what} tie, {s}: the vectors between them are arbitrary, and have no derivatives"
-        )
-    inside = U.T @ B
-    return np.asarray(U @ (inside / gaps) + (B - U @ inside) / leading**2)
 
 
 def plain(data: Data) -> bool:

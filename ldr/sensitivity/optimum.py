@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +25,7 @@ TIED = 1e-10
 _ALIKE = 1e-6
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(NamedTuple):
     """What a result says of a point, as numbers that can be subtracted.
 
     Attributes

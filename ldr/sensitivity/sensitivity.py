@@ -14,7 +14,6 @@ from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.sample_weights import check_weighted
-from ldr.sensitivity.covariances import FiltersOfRows, LikelihoodRows, MotionOfRows, WindowsOfRows
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.formulas import Given, formula_of, pulled
 from ldr.sensitivity.influence import Influence, influence
@@ -22,8 +21,16 @@ from ldr.sensitivity.known import Known, in_memory, of_all_columns, plain
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
 from ldr.sensitivity.products import Products
-from ldr.sensitivity.regression import FittedRows, LowRankRows, ScoresOfRows
-from ldr.sensitivity.rows import GradientsOfRows, ProjectedRows, SumOfRows, WhiteRows
+from ldr.sensitivity.rows import LikelihoodRows, ProjectedRows, SumOfRows, WhiteRows
+from ldr.sensitivity.traced import (
+    FiltersOfRows,
+    FittedRows,
+    GradientsOfRows,
+    LowRankRows,
+    MotionOfRows,
+    ScoresOfRows,
+    WindowsOfRows,
+)
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
@@ -122,8 +129,8 @@ class Sensitivity:
             sample_weight=sample_weight,
             parameters=parameters,
         )
-        dX, known = line.of_rows, self.known
-        told = None if dX is None or known is None else known.rate(dX)
+        dX = line.of_rows
+        told = None if dX is None or self.known is None else self.known.rate(dX)
         return Derivative.along(self.optimum, line, told)
 
     @cached_property
