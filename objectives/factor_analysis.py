@@ -57,8 +57,6 @@ from ldr.solvers.variable_projection import VariableProjection
 # where the likelihood is flat.
 _LEAST_GUESS = 0.005
 
-# Factors, of the columns, from which Newton's method finishes.
-_MANY = 0.25
 # Sweeps of exchanges of the columns that stand for factors; two or three suffice.
 _EXCHANGES = 10
 # A step of imputation need not end where the complete problem does.
@@ -206,11 +204,6 @@ class DiagonalFactors(Factors):
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 
     @cached_property
-    def many_factors(self) -> bool:
-        """Whether all eigenvectors of the covariance cost little more than those of the factors."""
-        return isinstance(self.C, DenseCovariance) and self.r >= _MANY * self.d
-
-    @cached_property
     def root(self) -> Array | None:
         """F with F'F = C; None of a C known by its products."""
         if isinstance(self.C, Correlations):
@@ -350,16 +343,10 @@ class ProfilePoint(Point):
         self._psi = problem.noise.variances(t)
 
     @cached_property
-    def _eigen(self) -> tuple[Array, Array]:
-        """Of psi^{-1/2} C psi^{-1/2}, all where Hessian products will need them."""
-        problem = self._problem
-        count = problem.d if problem.many_factors else problem.r
-        return problem.C.top_weighted(1.0 / np.sqrt(self._psi), count)
-
-    @property
     def _top(self) -> tuple[Array, Array]:
-        values, vectors = self._eigen
-        return values[: self._problem.r], vectors[:, : self._problem.r]
+        """Of psi^{-1/2} C psi^{-1/2}."""
+        problem = self._problem
+        return problem.C.top_weighted(1.0 / np.sqrt(self._psi), problem.r)
 
     @cached_property
     def _left(self) -> Array:
@@ -401,33 +388,6 @@ class ProfilePoint(Point):
         problem = self._problem
         return 0.5 * problem.n * problem.noise.gather(self._slope / self._psi * self._excess)
 
-    @cached_property
-    def _curvatures(self) -> tuple[Array, Array, Array]:
-        """Of log psi: what multiplies each entry, the V of L > 1, and the weights of pairs with V.
-
-        With dL_k = -L_k v_k^2 and the change of v_k along the other v_m, the Hessian of the sum
-        over L_k > 1 of the top r is that of the pairs v_k v_m, entry by entry: of two of them with
-        the weight -(2 + L_k + L_m)/4, of one and another with (1 - L_k)(L_k + 3 L_m)/(L_k - L_m)/2.
-        """
-        L, V = self._eigen
-        q = int(np.sum(L[: self._problem.r] > 1.0))
-        top, others = L[:q, None], L[None, q:]
-        with np.errstate(divide="ignore"):
-            across = 0.5 * (1.0 - top) * (top + 3.0 * others) / (top - others)
-        weights = np.hstack([-0.25 * (2.0 + top + top.T), across])
-        diagonal = self._problem.variances / self._psi + 0.5 * (V[:, :q] ** 2 @ (1.0 - L[:q]))
-        return diagonal, V[:, :q], weights
-
-    def hessian_vector(self, U: Array) -> Array:
-        problem, (_, V) = self._problem, self._eigen
-        diagonal, top, weights = self._curvatures
-        speed = self._slope / self._psi  # of log psi in t
-        u = speed * U[:, 0]
-        pairs = weights * ((top * u[:, None]).T @ V)
-        changed = diagonal * u + np.einsum("jk,jk->j", top, V @ pairs.T)
-        product = speed * changed + self._excess * speed * (1.0 - speed) * U[:, 0]
-        return 0.5 * problem.n * product[:, None]
-
 
 class Completed(FactorPoint):
     """A point whose loadings are at their best to the residual of the eigenvectors.
@@ -447,9 +407,7 @@ class Profile(Problem):
 
     whole: DiagonalFactors
 
-    @cached_property
-    def has_hessian(self) -> bool:  # type: ignore[override]
-        return self.whole.many_factors
+    has_hessian = False
 
     @cached_property
     def manifold(self) -> Euclidean:  # type: ignore[override]

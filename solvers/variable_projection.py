@@ -11,10 +11,6 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import Solver, State
-from ldr.solvers.trust_region import TrustRegion, TrustState
-
-# Gradient norm, in units of the run's threshold, from which Newton's method finishes.
-_NEAR = 1e5
 
 
 @runtime_checkable
@@ -36,14 +32,12 @@ class ProfileState(State):
     """The completed point, and the inner solver's state on the profile."""
 
     profile: RiemannianProblem
-    inner: QuasiNewtonState | TrustState
+    inner: QuasiNewtonState
 
 
 @dataclass(frozen=True)
 class VariableProjection(Solver[ProfileState]):
     """Limited-memory BFGS on the profile, the least value over the variables with a closed form.
-
-    A profile with a Hessian is finished by Newton's method, in a trust region.
 
     Where those are at their best, the gradient in them is zero and the gradient in the others is
     the profile's: stopping rules mean the same as on the whole problem. The start is completed
@@ -69,20 +63,11 @@ class VariableProjection(Solver[ProfileState]):
         return self._completed(problem, profile, LBFGS().initialise(profile, whole.restrict(M)))
 
     def step(self, problem: RiemannianProblem, state: ProfileState) -> ProfileState:
-        profile, inner = state.profile, state.inner
-        near = inner.point.gradient_norm <= _NEAR * problem.threshold
-        if isinstance(inner, QuasiNewtonState) and near and profile.problem.has_hessian:
-            profile.threshold = problem.threshold
-            inner = TrustState(inner.point, None)
-        if isinstance(inner, TrustState):
-            return self._completed(problem, profile, TrustRegion().step(profile, inner))
-        return self._completed(problem, profile, LBFGS().step(profile, inner))
+        inner = LBFGS().step(state.profile, state.inner)
+        return self._completed(problem, state.profile, inner)
 
     def _completed(
-        self,
-        problem: RiemannianProblem,
-        profile: RiemannianProblem,
-        inner: QuasiNewtonState | TrustState,
+        self, problem: RiemannianProblem, profile: RiemannianProblem, inner: QuasiNewtonState
     ) -> ProfileState:
         whole = problem.problem
         assert isinstance(whole, Separable)

@@ -72,29 +72,6 @@ def test_elimination_leaves_no_gradient_in_the_loadings_and_the_profiles_in_the_
     assert np.linalg.norm(in_M) < 1e-10 * np.linalg.norm(in_t)
 
 
-@pytest.mark.parametrize("r", [4, 9])
-def test_hessian_of_the_profile_of_many_factors(r):
-    profile = bound("fa", X, r).profile()
-    assert profile.has_hessian and not bound("fa", X, 3).profile().has_hessian
-    rng = np.random.default_rng(0)
-    t, U, h = np.log(rng.uniform(0.1, 0.9, (13, 1))), rng.standard_normal((13, 1)), 1e-5
-    ahead, behind = profile.at(t + h * U).gradient, profile.at(t - h * U).gradient
-    product = profile.at(t).hessian_vector(U)
-    np.testing.assert_allclose(product, (ahead - behind) / (2 * h), rtol=1e-7, atol=1e-7)
-
-
-def test_newtons_method_finishes_where_there_are_many_factors(monkeypatch):
-    rng = np.random.default_rng(0)
-    Z = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 40)) + rng.standard_normal(
-        (300, 40)
-    )
-    result = ldr.solve("fa", Z, 20, starts=1)
-    monkeypatch.setattr("ldr.objectives.factor_analysis._MANY", np.inf)
-    without = ldr.solve("fa", Z, 20, starts=1)
-    assert result.value == pytest.approx(without.value, rel=1e-9)
-    assert result.evaluations["hessian"] > 0 and result.iterations < 0.8 * without.iterations
-
-
 def test_at_an_interior_optimum_the_model_has_the_variances_of_the_data():
     for r in (1, 2, 3):
         result = ldr.solve("fa", X, r)
