@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from operator import add
 from typing import Any
@@ -43,20 +43,14 @@ from ldr.solvers.problem import Point, Preconditioner
 
 Function = Callable[[Array], Array]
 
-_FACTORS = 16  # of a product whose logarithm is taken
-
 
 @dataclass(frozen=True)
 class Contrast:
-    """G with its first and second derivative, each elementwise; the second from y and G'(y).
-
-    `total` is the sums of the columns of G(y), where of many they cost less than all of it.
-    """
+    """G with its first and second derivative, each elementwise; the second from y and G'(y)."""
 
     value: Function
     first: Function
     second: Callable[[Array, Array], Array]
-    total: Function | None = None
 
     def of_gaussian(self) -> float:
         """E G(nu), nu standard normal: the trapezoidal rule, exact to rounding for smooth G."""
@@ -79,26 +73,12 @@ def _log_cosh(y: Array) -> Array:
     return size
 
 
-def _sum_of_log_cosh(y: Array) -> Array:
-    """A logarithm for each product of 16 rows of 1 + exp(-2|y|), which are at most 2^16."""
-    n, r = y.shape
-    whole = n - n % _FACTORS
-    rest = np.abs(y)
-    sizes = np.ones(n) @ rest
-    rest *= -2.0
-    np.exp(rest, out=rest)
-    rest += 1.0
-    products = np.multiply.reduce(rest[:whole].reshape(_FACTORS, -1, r))
-    logarithms = np.log(products).sum(axis=0) + np.log(rest[whole:]).sum(axis=0)
-    return np.asarray(sizes + logarithms - n * math.log(2.0))
-
-
 def _rest_of_square(y: Array, slope: Array) -> Array:
     square = slope * slope
     return np.subtract(1.0, square, out=square)
 
 
-LOG_COSH = Contrast(_log_cosh, np.tanh, _rest_of_square, _sum_of_log_cosh)
+LOG_COSH = Contrast(_log_cosh, np.tanh, _rest_of_square)
 KURTOSIS = Contrast(lambda y: 0.25 * y**4, lambda y: y**3, lambda y, slope: 3.0 * y**2)
 EXP = Contrast(
     lambda y: -np.exp(-0.5 * y**2),
@@ -112,12 +92,7 @@ CONTRASTS = {"log cosh": LOG_COSH, "kurtosis": KURTOSIS, "exp": EXP}
 def hyperbolic_secant() -> Contrast:
     """-log p(y) of p(y) = 1/(pi cosh y)."""
     constant = math.log(math.pi)
-    return Contrast(
-        lambda y: constant + _log_cosh(y),
-        LOG_COSH.first,
-        LOG_COSH.second,
-        lambda y: len(y) * constant + _sum_of_log_cosh(y),
-    )
+    return replace(LOG_COSH, value=lambda y: constant + _log_cosh(y))
 
 
 def student(degrees: float) -> Contrast:
@@ -133,8 +108,6 @@ def student(degrees: float) -> Contrast:
 
 Cost = Callable[[Array], Array]
 
-# Numbers that stay in the cache, where arrays are made of them and where there is one.
-_BLOCK, _ONE_BLOCK = 2**14, 2**16
 _STEPS = 30  # of the fixed point
 _SETTLED = 1e-6
 _DIRECTIONS, _ENTRIES = 30, 2**20  # random directions at most, and at most so many of all rows
@@ -241,46 +214,24 @@ class ContrastPoint(ProjectedPoint):
 
     @cached_property
     def value(self) -> Any:
-        """A block at a time: what is made of it on the way stays in the cache."""
-        total: Any = 0.0
         counts = np.ones(len(self.Y)) if self._w is None else self._w
-        many = self.Y.size > _BLOCK
-        of_equal = self._contrast.total if many and self._w is None else None
-        rows = max(1, (_ONE_BLOCK if of_equal else _BLOCK) // self.Y.shape[1])
-        for first in range(0, len(self.Y), rows):
-            Y = self.Y[first : first + rows]
-            if of_equal:
-                total = total + of_equal(Y)
-            else:
-                total = total + counts[first : first + rows] @ self._contrast.value(Y)
-        return total / self._n
+        return counts @ self._contrast.value(self.Y) / self._n
 
     @cached_property
     def _first(self) -> Array:
         return self._contrast.first(self.Y)
 
-    @property
+    @cached_property
     def slope(self) -> Array:
         return counted_rows(self._first, self._w) / self._n
 
     @cached_property
-    def gradient(self) -> Array:
-        return self.X.T @ counted_rows(self._first, self._w) / self._n
-
-    @cached_property
     def second(self) -> Array:
         """g'(Y)/n, times the weights."""
-        second = counted_rows(self._contrast.second(self.Y, self._first), self._w)
-        second /= self._n
-        return second
+        return counted_rows(self._contrast.second(self.Y, self._first), self._w) / self._n
 
     def curvature(self, dY: Array) -> Array:
         return self.second * dY
-
-    def hessian_vector(self, V: Array) -> Array:
-        dY = self.X @ V
-        dY *= self.second
-        return self.X.T @ dY
 
 
 def heuristics_in_pieces(
@@ -434,18 +385,14 @@ class PursuitPoint(Point):
         """Of h, in M or in Y, along V."""
         return -2.0 * (self._c * dh + np.sum(h * V, axis=0) * h)
 
-
-class ProjectedPursuitPoint(PursuitPoint):
-    """Of rows in memory."""
-
-    _means: ContrastPoint
-
     @property
     def slope(self) -> Array:
+        """In Y, of rows in memory."""
+        assert isinstance(self._means, ContrastPoint)
         return -2.0 * self._c * self._means.slope
 
     def curvature(self, dY: Array) -> Array:
-        """Of the slope along dY."""
+        assert isinstance(self._means, ContrastPoint)
         return self._change(self._means.slope, dY, self._means.curvature(dY))
 
 
@@ -468,8 +415,8 @@ class Pursuit(Exchangeable, WhiteProjected):
     def manifold(self) -> Manifold:  # type: ignore[override]
         return Stiefel(self.X.shape[1], self.r)
 
-    def at(self, M: Array) -> ProjectedPursuitPoint:
-        return ProjectedPursuitPoint(self._means(M), self.gaussian)
+    def at(self, M: Array) -> PursuitPoint:
+        return PursuitPoint(self._means(M), self.gaussian)
 
     def _means(self, M: Array) -> ContrastPoint:
         return ContrastPoint(self.X, M, self.contrast, w=self.w)

@@ -65,7 +65,7 @@ class ProjectedPoint(Point):
         Y1[:, :-1] = self.Y
         return Y1
 
-    @property
+    @cached_property
     def gradient(self) -> Array:
         return self.X.T @ self.slope
 
