@@ -2,10 +2,11 @@
 
 It moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
 
-Matrices of the rows that are known by their products: sums, products and inverses, and rates.
+Matrices of the rows that are known by their products: sums, products and inverses.
 
-A(X) = sum_i X_i'(KX)_i with a linear K that mixes the rows of the views X_i, so that AT = X'K(XT),
-and along dX it changes by dX'K(XT) + X'K(dX T): no matrix d x d is made.
+A(X) = sum_i X_i'(KX)_i with a linear K that mixes the rows of the views X_i, so that AT = X'K(XT):
+no matrix d x d is made. Products are polynomials in X or one Newton step, so that of X + ih dX they
+have h times their rate along dX as imaginary part, h tiny and nothing cancelled.
 
 Sums over the rows as matrices that are known by their products.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,13 +79,23 @@ class Spectrum:
 
 
 Blocks: TypeAlias = Sequence[Array]
+# Real, or complex of complex rows.
+Number: TypeAlias = Any
 # KX of the views of which it is not zero.
 Kernel: TypeAlias = Callable[[Blocks], Mapping[int, Array]]
-# From dX and dX T to dA T.
-Rates: TypeAlias = Callable[[Blocks, Blocks], list[Array]]
 
-# Up to this many numbers (32 MiB) KX is kept beside X, for its products with many directions.
-_KEPT = 2**22
+
+class Moving(list[Array]):
+    """Rows X + i dX of views, whose two parts are kept: what is known of X need not be found again.
+
+    Attributes
+    ----------
+    still, moves : sequence of ndarray
+    """
+
+    def __init__(self, still: Blocks, moves: Blocks) -> None:
+        super().__init__(x + 1j * dx for x, dx in zip(still, moves, strict=True))
+        self.still, self.moves = still, moves
 
 
 def projected(X: Blocks, T: Blocks) -> list[Array]:
@@ -100,10 +111,6 @@ class Form(ABC):
         """AT of each view."""
 
     @abstractmethod
-    def rates(self, X: Blocks, T: Blocks) -> Rates:
-        """dA T as a function of dX and dX T; what is of X and T alone is found once."""
-
-    @abstractmethod
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         """The derivative in X of <U, AT>."""
 
@@ -112,16 +119,9 @@ class Form(ABC):
         """A'; A itself unless said otherwise."""
         return self
 
-    def rate_at(self, X: Blocks, T: Blocks, dX: Blocks) -> list[Array]:
-        """dA T of another T."""
-        return self.rates(X, T)(dX, projected(dX, T))
-
-    def trace(self, X: Blocks) -> float:
+    def trace(self, X: Blocks) -> Number:
         """tr A, of one view."""
-        return float(np.trace(self.times(X, [np.eye(X[0].shape[1])])[0]))
-
-    def rate_of_trace(self, X: Blocks, dX: Blocks) -> float:
-        return float(np.trace(self.rate_at(X, [np.eye(X[0].shape[1])], dX)[0]))
+        return np.trace(self.times(X, [np.eye(X[0].shape[1])])[0])
 
     def pulled_of_trace(self, X: Blocks, share: float) -> list[Array]:
         """The derivative in X of that share of tr A."""
@@ -158,9 +158,6 @@ class Constant(Form):
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
         return [self.array @ T[0]]
 
-    def rates(self, X: Blocks, T: Blocks) -> Rates:
-        return lambda dX, dY: [np.zeros_like(T[0])]
-
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         return [np.zeros_like(each) for each in X]
 
@@ -174,16 +171,6 @@ class Product(Form):
 
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
         return self.left.times(X, self.right.times(X, T))
-
-    def rates(self, X: Blocks, T: Blocks) -> Rates:
-        (inside,), (left,) = self.right.times(X, T), self.left.times(X, [np.eye(len(T[0]))])
-        of_left, of_right = self.left.rates(X, [inside]), self.right.rates(X, T)
-
-        def rates(dX: Blocks, dY: Blocks) -> list[Array]:
-            (moved,), (outer,) = of_right(dX, dY), of_left(dX, [dX[0] @ inside])
-            return [outer + left @ moved]
-
-        return rates
 
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         of_left = self.left.pulled(X, self.right.times(X, T), U)
@@ -207,12 +194,14 @@ class Combination(Form):
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
         return added(*([c * AT for AT in A.times(X, T)] for c, A in self.terms))
 
-    def rates(self, X: Blocks, T: Blocks) -> Rates:
-        parts = [(c, A.rates(X, T)) for c, A in self.terms]
-        return lambda dX, dY: added(*([c * dAT for dAT in of(dX, dY)] for c, of in parts))
-
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         return added(*([c * each for each in A.pulled(X, T, U)] for c, A in self.terms))
+
+    def trace(self, X: Blocks) -> Number:
+        return sum(c * A.trace(X) for c, A in self.terms)
+
+    def pulled_of_trace(self, X: Blocks, share: float) -> list[Array]:
+        return added(*(A.pulled_of_trace(X, c * share) for c, A in self.terms))
 
     @property
     def transposed(self) -> Form:
@@ -223,32 +212,24 @@ class Combination(Form):
 class Inverse(Form):
     """(B + ridge mean(diag B) I)^{-1} of one view."""
 
-    B: Quadratic
+    B: Form
     ridge: float
     array: Array
 
     @classmethod
-    def of(cls, B: Quadratic, ridge: float, X: Array) -> Inverse:
+    def of(cls, B: Form, ridge: float, X: Array) -> Inverse:
         d = X.shape[1]
         (array,) = B.times([X], [np.eye(d)])
         array = array + ridge * np.trace(array) / d * np.eye(d)
         return cls(B, ridge, np.linalg.inv(array))
 
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
-        return [self.array @ T[0]]
-
-    def rates(self, X: Blocks, T: Blocks) -> Rates:
-        inside = self.times(X, T)
-        of_B = self.B.rates(X, inside)
-
-        def rates(dX: Blocks, dY: Blocks) -> list[Array]:
-            (moved,) = of_B(dX, projected(dX, inside))
-            if self.ridge:
-                share = self.ridge * self.B.rate_of_trace(X, dX) / len(self.array)
-                moved = moved + share * inside[0]
-            return [-self.array @ moved]
-
-        return rates
+        inside = self.array @ T[0]
+        if np.isrealobj(X[0]):
+            return [inside]
+        (square,) = self.B.times(X, [inside])
+        square = square + self.ridge * self.B.trace(X) / len(inside) * inside
+        return [2.0 * inside - self.array @ square]
 
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         inside, back = self.times(X, T), [-each for each in self.times(X, U)]
@@ -267,7 +248,7 @@ class TimesTrace(Form):
     inverse: Inverse
     F: csr_array
 
-    def _size(self, X: Blocks) -> float:
+    def _size(self, X: Blocks) -> Number:
         N = [self._means(X)]
         return inner(N, self.inverse.times(X, N))
 
@@ -278,18 +259,6 @@ class TimesTrace(Form):
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
         size = self._size(X)
         return [size * AT for AT in self.A.times(X, T)]
-
-    def rates(self, X: Blocks, T: Blocks) -> Rates:
-        N, AT, size = [self._means(X)], self.A.times(X, T), self._size(X)
-        through, of_inverse = self.inverse.times(X, N), self.inverse.rates(X, N)
-        of_A = self.A.rates(X, T)
-
-        def rates(dX: Blocks, dY: Blocks) -> list[Array]:
-            rate = 2.0 * inner([self._means(dX)], through)
-            rate += inner(N, of_inverse(dX, projected(dX, N)))
-            return [size * dAT + rate * of for dAT, of in zip(of_A(dX, dY), AT, strict=True)]
-
-        return rates
 
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         N, along = [self._means(X)], inner(U, self.A.times(X, T))
@@ -324,28 +293,6 @@ class Quadratic(Form):
     moved: Callable[[Blocks, Blocks], Quadratic] | None = None
     moved_back: Callable[[Blocks, Blocks, Blocks], list[Array]] | None = None
 
-    def __add__(self, other: Form) -> Form:
-        if not isinstance(other, Quadratic) or not self.plain or not other.plain:
-            return super().__add__(other)
-
-        def kernel(X: Blocks) -> dict[int, Array]:
-            found = dict(self.kernel(X))
-            for i, KX in other.kernel(X).items():
-                found[i] = found[i] + KX if i in found else KX
-            return found
-
-        return Quadratic(kernel)
-
-    def __rmul__(self, factor: float) -> Form:
-        if not self.plain:
-            return super().__rmul__(factor)
-        return Quadratic(lambda X: {i: factor * KX for i, KX in self.kernel(X).items()})
-
-    @property
-    def plain(self) -> bool:
-        """Whether it is of one symmetric K that stays."""
-        return self.back is None and self.moved is None
-
     @property
     def transposed(self) -> Form:
         if self.back is None:
@@ -369,47 +316,27 @@ class Quadratic(Form):
             return found
         return added(found, [share * each for each in self.moved_back(X, X, X)])
 
-    def trace(self, X: Blocks) -> float:
-        return inner(X, self.kernel(X))
-
-    def rate_of_trace(self, X: Blocks, dX: Blocks) -> float:
-        found = 2.0 * inner(dX, self.kernel(X))
-        return found if self.moved is None else found + self.moved(X, dX).trace(X)
+    def trace(self, X: Blocks) -> Number:
+        found = inner(X, self.kernel(X))
+        if self.moved is not None and isinstance(X, Moving):
+            found = found + 1j * self.moved(X.still, X.moves).trace(X.still)
+        return found
 
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
-        return _gathered(T, (X, self.kernel(projected(X, T))))
-
-    def rates(self, X: Blocks, T: Blocks) -> Rates:
-        KY, moved = self.kernel(projected(X, T)), self.moved
-        ((i, of_Y), *others) = KY.items()
-        if len(T) == 1 and not others and X[i].size <= _KEPT:
-            of_X = (self.back or self.kernel)(X)[i]
-
-            def plain(dX: Blocks, dY: Blocks) -> list[Array]:
-                return [dX[i].T @ of_Y + of_X.T @ dY[i]]
-        else:
-
-            def plain(dX: Blocks, dY: Blocks) -> list[Array]:
-                return _gathered(T, (dX, KY), (X, self.kernel(dY)))
-
-        if moved is None:
-            return plain
-        return lambda dX, dY: added(plain(dX, dY), moved(X, dX).times(X, T))
+        found = [np.zeros_like(each) for each in T]
+        for i, Z in self.kernel(projected(X, T)).items():
+            v = min(i, len(T) - 1)
+            found[v] = found[v] + X[i].T @ Z
+        if self.moved is not None and isinstance(X, Moving):
+            change = self.moved(X.still, X.moves).times(X.still, [each.real for each in T])
+            found = [each + 1j * moved for each, moved in zip(found, change, strict=True)]
+        return found
 
 
-def _gathered(T: Blocks, *products: tuple[Blocks, Mapping[int, Array]]) -> list[Array]:
-    """The sum of X_i'Z_i of each view."""
-    found = [np.zeros_like(each) for each in T]
-    for X, Z in products:
-        for i, of_view in Z.items():
-            found[min(i, len(T) - 1)] += X[i].T @ of_view
-    return found
-
-
-def inner(one: Blocks, other: Blocks | Mapping[int, Array]) -> float:
+def inner(one: Blocks, other: Blocks | Mapping[int, Array]) -> Number:
     """<one, other> over the blocks of the other."""
     pairs = other.items() if isinstance(other, Mapping) else enumerate(other)
-    return sum(float(np.vdot(one[i], block)) for i, block in pairs)
+    return sum(np.ravel(one[i]) @ np.ravel(block) for i, block in pairs)
 
 
 def centred(X: Array) -> Array:
@@ -633,7 +560,7 @@ class QuadraticData:
     def labels(self) -> tuple[Codes, Cells]:
         return self.data.labels
 
-    def inverse(self, B: Quadratic, ridge: float) -> Inverse:
+    def inverse(self, B: Form, ridge: float) -> Inverse:
         return Inverse.of(B, ridge, self.data.samples.dense())
 
     def times_trace(self, A: Form, inverse: Inverse, F: csr_array) -> TimesTrace:
@@ -661,4 +588,6 @@ class QuadraticData:
 
 def times(K: Matrix, Y: Array) -> Array:
     """KY of a matrix, or of a diagonal."""
+    if np.iscomplexobj(Y):
+        return times(K, Y.real) + 1j * times(K, Y.imag)
     return K[:, None] * Y if np.ndim(K) == 1 else np.asarray(K @ Y)

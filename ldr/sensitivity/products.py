@@ -12,7 +12,7 @@ T = L(I - tE/2)Q over orthonormal Q. Where S = L'AL counts by the size or root o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import combinations
@@ -39,12 +39,11 @@ from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import (
     Blocks,
     Form,
+    Moving,
     QuadraticData,
-    Rates,
     Spectrum,
     added,
     inner,
-    projected,
 )
 from ldr.sensitivity.known import Summand, plain
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
@@ -161,14 +160,6 @@ class Ratio:
         (a, b), w = self.split(traces), np.array(self.divided(traces))
         return np.concatenate([-w, (a * w) @ np.array(self.exponents) / b])
 
-    def rate_of_slopes(self, traces: Array, rates: Array) -> Array:
-        """How those change with the traces."""
-        (a, b), w = self.split(traces), np.array(self.divided(traces))
-        (da, db), E = self.split(rates), np.array(self.exponents)
-        dw = -w * (E @ (db / b))
-        of_b = (da * w + a * dw) @ E - (a * w) @ E * db / b
-        return np.concatenate([-dw, of_b / b])
-
     def shares_of_diagonal(self, slopes: Array) -> Array:
         """Of the matrices in what canonical coordinates diagonalise, where that is made of them."""
         counted = np.ones(len(slopes)) if self.weights is not None else np.zeros(len(slopes))
@@ -176,6 +167,8 @@ class Ratio:
         return -counted * slopes
 
 
+# Imaginary parts, relatively: their squares are below rounding.
+_STEP = 2.0**-80
 # Matrices that agree to this are the same.
 _SAME = 1e-6
 
@@ -235,88 +228,82 @@ class Products(Summand):
             own = self._in_coordinates(self._weighed(_summed(self._slopes, self._times)))
             pairs = [(problem.at(self.optimum.M).gradient, 2.0 * self._pulled_of_blocks(own))]
         for v, (B, Q) in enumerate(zip(f.white, problem.blocks(self.optimum.M), strict=False)):
-            square = self._ridged(B.times(self.X, self._T), v, B.trace)
-            pairs.append((Q, self._lowered(square)[v]))
+            square, L = self._ridged_at(self.X, self._T, v, B), self.frames[v]
+            pairs.append((Q, square if L is None else L.T @ square))
         numbers = np.diag(np.diag(self._axes))
         if len(matrix_of(self.optimum.axes)):
             pairs.append((numbers, self._axes))
         return all(np.linalg.norm(a - b) <= _SAME * np.linalg.norm(a) for a, b in pairs)
 
     def rate(self, dX: Blocks) -> Rate:
-        problem, M, T, f = self.optimum.problem, self.optimum.M, self._T, self.formula
         dX = self.of_rows.blocks(dX)
-        dY = projected(dX, T)
+        sizes = [
+            np.linalg.norm(x) / np.linalg.norm(dx)
+            for x, dx in zip(self.X, dX, strict=True)
+            if dx.any()
+        ]
+        step = _STEP * float(min(sizes, default=1.0))
+        X = Moving(self.X, [step * each for each in dX])
+        gradient, observed = self._at(X)
 
-        def times(F: Form, ridged: int | None = None) -> list[Array]:
-            if id(F) not in self._rates:
-                self._rates[id(F)] = F.rates(self.X, T)
-            found = self._rates[id(F)](dX, dY)
-            return self._ridged(found, ridged, F.rate_of_trace, dX)
+        def change(each: Any) -> Array:
+            return np.asarray(np.imag(each) / step)
 
-        changes = [*map(times, f.above), *(times(B, v) for v, B in enumerate(f.over))]
-        rates = np.array([inner(self._weighed(T), dFT) for dFT in changes])
-        value = float(self._slopes @ rates)
-        if f.residual:
-            value += f.A.rate_of_trace(self.X, dX)
-        bends = f.rate_of_slopes(self._traces, rates)
-        both = self._weighed(_moved(self._slopes, changes, bends, self._times))
-        gradient = 2.0 * self._pulled_of_blocks(self._in_coordinates(both))
-        dT = [np.zeros_like(each) for each in T]
+        P, M, mean = (tuple(map(change, each)) for each in observed[:3])
+        value, within = map(change, observed[3:])
+        lifted = partial(self._lifted, X, step, P) if self.formula.white else None
+        return Rate(change(gradient), Observed(P, M, mean, float(value), within), lifted=lifted)
+
+    def _at(self, X: Blocks) -> tuple[Array, Observed]:
+        """The gradient at M and what is observed, of other rows."""
+        f, problem, M, T = self.formula, self.optimum.problem, self.optimum.M, self._T
         if f.white:
-            point = problem.at(M)
-            of_B = [times(B, v)[v] for v, B in enumerate(f.white)]
-            EQ = self._lowered(of_B)
-            EM, own = problem.point(EQ), point.gradient
-            split = problem.manifold.split
-            inside = [E @ (N.T @ g) for E, N, g in zip(*map(split, (EM, M, own)), strict=True)]
-            bent_by = point.hessian_vector(EM) + problem.manifold.join(inside)
-            gradient = gradient - 0.5 * bent_by
-            value -= 0.5 * problem.unit * float(np.vdot(own, EM))
-            dT = [-0.5 * each for each in self._raised(EQ)]
-        if f.diagonal is not None:
-            of_diagonal = times(f.diagonal)
-        else:
-            shares, moved_shares = map(f.shares_of_diagonal, (self._slopes, bends))
-            of_diagonal = _moved(shares, changes, moved_shares, self._times)
-        within = self._within(of_diagonal, dT)
+            T = self._raised(self._straight(X, problem.blocks(M)))
+        times, sign = self._times_at(X, T), problem.objective.sign
         if self._is_spectral:
-            (change,), S = self._lowered(changes[0]), self._signed
-            moved = self._of_spectrum(change - 0.5 * (EM @ (M.T @ S @ M) + S @ EM))
-            gradient, value = (-2.0 / problem.unit) * moved, -float(np.vdot(M, moved))
-            within = sym(M.T @ moved)
-        decoded = dT if f.decoder is None else times(f.decoder)
-        return Rate(
-            gradient,
-            Observed(
-                tuple(each.T for each in decoded),
-                () if f.white else tuple(dT),
-                tuple(map(self._mean, dX[: len(T)])),
-                problem.objective.sign * value,
-                within,
-            ),
-            lifted=partial(self._lifted, dX, dT) if f.white else None,
-        )
+            (own,) = self._straight(X, self._lowered(times[0]))
+            moved = self._spectrum.moved(M, own.imag, f.of)
+            through = self._spectrum.times(M) + 1j * moved
+            gradient, value = (-2.0 / problem.unit) * through, -np.sum(M * through)
+            within = sym(M.T @ through)
+        else:
+            traces = self._traces_of(T, times)
+            slopes = f.slopes(traces)
+            in_T = self._in_coordinates(self._weighed(_summed(slopes, times)))
+            gradient = 2.0 * self._pulled_of_blocks(self._straight(X, in_T) if f.white else in_T)
+            value = f.value(traces) + (f.A.trace(X) if f.residual else 0.0)
+            within = np.zeros((0, 0))
+        if not self._is_spectral and len(matrix_of(self.optimum.axes)):
+            if f.diagonal is not None:
+                DT = f.diagonal.times(X, T)
+            else:
+                DT = _summed(f.shares_of_diagonal(slopes), times)
+            within = self._unit_of_axes * sym(_product(T, DT))
+        maps = T if f.decoder is None else f.decoder.times(X, T)
+        P, lifted = tuple(each.T for each in maps), () if f.white else tuple(T)
+        mean = tuple(map(self._mean, X[: len(T)]))
+        return gradient, Observed(P, lifted, mean, sign * value, within)
 
-    def _lifted(self, dX: Blocks, dT: Blocks) -> tuple[Array, ...]:
+    def _straight(self, X: Blocks, G: Blocks) -> list[Array]:
+        """(I - E/2)G of each view, where L'BL = I + E."""
+        found, raised = [], self._raised(G)
+        for v, (L, each, B) in enumerate(zip(self.frames, G, self.formula.white, strict=True)):
+            square = self._ridged_at(X, raised, v, B)
+            found.append(1.5 * each - 0.5 * (square if L is None else L.T @ square))
+        return found
+
+    def _lifted(self, X: Blocks, step: float, dP: Blocks) -> tuple[Array, ...]:
         """How M = B^{1/2}T of each view changes: with R = B^{1/2}, dR R + R dR = dB."""
         found = []
-        for v, (B, T, moved) in enumerate(zip(self.formula.white, self._T, dT, strict=True)):
+        for v, (B, T, moved) in enumerate(zip(self.formula.white, self._T, dP, strict=True)):
             unit = [np.eye(len(T)) if i == v else each[:, :0] for i, each in enumerate(self._T)]
-            square, change = (
-                self._with_ridge(S, trace)
-                for S, trace in (
-                    (B.times(self.X, unit)[v], B.trace(self.X)),
-                    (B.rate_at(self.X, unit, dX)[v], B.rate_of_trace(self.X, dX)),
-                )
-            )
-            values, V = np.linalg.eigh(square)
+            square = self._ridged_at(X, unit, v, B)
+            values, V = np.linalg.eigh(square.real)
             roots = np.sqrt(values)
-            dR = V @ ((V.T @ change @ V) / (roots[:, None] + roots)) @ V.T
-            found.append(dR @ T + (V * roots) @ (V.T @ moved))
+            change = V.T @ square.imag @ V / step
+            dR = V @ (change / (roots[:, None] + roots)) @ V.T
+            found.append(dR @ T + (V * roots) @ (V.T @ moved.T))
         return tuple(found)
-
-    def _with_ridge(self, S: Array, trace: float) -> Array:
-        return S + self.formula.ridge * trace / len(S) * np.eye(len(S))
 
     def pulled(self, V: Blocks) -> list[Array]:
         T = self._T
@@ -396,9 +383,10 @@ class Products(Summand):
     @cached_property
     def _bends(self) -> Array:
         """How the slopes change with each of the traces."""
-        return np.array(
-            [self.formula.rate_of_slopes(self._traces, e) for e in np.eye(len(self._traces))]
-        )
+        traces = self._traces
+        sizes = _STEP * np.where(traces == 0, 1.0, traces)
+        moved = [np.imag(self.formula.slopes(traces + 1j * step)) for step in np.diag(sizes)]
+        return np.array(moved) / sizes[:, None]
 
     def _pulled_of_spectrum(self, V: Blocks, W: Array) -> Iterator[tuple[Form, Blocks, int | None]]:
         """The same where eigenvalues count by their size or root."""
@@ -449,22 +437,10 @@ class Products(Summand):
     def _spectrum(self) -> Spectrum:
         return Spectrum.of(self._signed, self.formula.of)
 
-    def _within(self, change: Blocks, dT: Blocks) -> Array:
-        """How T'DT changes, D and T moving, in the axes' own unit."""
-        if not len(matrix_of(self.optimum.axes)):
-            return np.zeros((0, 0))
-        own = zip(self._T, change, dT, self._diagonal_times, strict=True)
-        found = np.sum([T.T @ dDT + 2.0 * d.T @ DT for T, dDT, d, DT in own], axis=0)
-        return self._unit_of_axes * sym(found)
-
-    def _ridged(
-        self, found: list[Array], view: int | None, trace: Callable[..., float], *beside: Blocks
-    ) -> list[Array]:
-        """BT, or its rate, with the ridge that belongs to its trace, or to that of its rate."""
-        if view is not None and self.formula.ridge:
-            T = self._T[view]
-            found[view] += self.formula.ridge * trace(self.X, *beside) / len(T) * T
-        return found
+    def _ridged_at(self, X: Blocks, T: Blocks, v: int, B: Form) -> Array:
+        """BT of a view, with the ridge that belongs to B's trace."""
+        found, ridge = B.times(X, T)[v], self.formula.ridge
+        return found + ridge * B.trace(X) / len(found) * T[v] if ridge else found
 
     @cached_property
     def _spread(self) -> float:
@@ -488,16 +464,15 @@ class Products(Summand):
         return [P.T for P in problem.maps(M)]
 
     @cached_property
-    def _rates(self) -> dict[int, Rates]:
-        """dF T of each form, by what is known of it once."""
-        return {}
-
-    @cached_property
     def _times(self) -> list[list[Array]]:
-        """AT and the B_jT."""
-        f, T = self.formula, self._T
-        divisors = (self._ridged(B.times(self.X, T), v, B.trace) for v, B in enumerate(f.over))
-        return [*(A.times(self.X, T) for A in f.above), *divisors]
+        return self._times_at(self.X, self._T)
+
+    def _times_at(self, X: Blocks, T: Blocks) -> list[list[Array]]:
+        """A_pT and the B_jT, these with their ridges."""
+        found = [F.times(X, T) for F in (*self.formula.above, *self.formula.over)]
+        for v, B in enumerate(self.formula.over):
+            found[len(self.formula.above) + v][v] = self._ridged_at(X, T, v, B)
+        return found
 
     @cached_property
     def _diagonal_times(self) -> list[Array]:
@@ -512,7 +487,10 @@ class Products(Summand):
 
     @cached_property
     def _traces(self) -> Array:
-        return np.array([inner(self._weighed(self._T), FT) for FT in self._times])
+        return self._traces_of(self._T, self._times)
+
+    def _traces_of(self, T: Blocks, times: Sequence[Blocks]) -> Array:
+        return np.array([inner(self._weighed(T), FT) for FT in times])
 
     @cached_property
     def _slopes(self) -> Array:
@@ -521,8 +499,7 @@ class Products(Summand):
     @cached_property
     def _axes(self) -> Array:
         """T'DT."""
-        pairs = zip(self._T, self._diagonal_times, strict=True)
-        return sym(np.sum([T.T @ DT for T, DT in pairs], axis=0))
+        return sym(_product(self._T, self._diagonal_times))
 
     @cached_property
     def _unit_of_axes(self) -> float:
@@ -536,8 +513,6 @@ def _summed(shares: Array, times: Sequence[Blocks]) -> list[Array]:
     return added(*([c * FT for FT in each] for c, each in zip(shares, times, strict=True)))
 
 
-def _moved(
-    shares: Array, changes: Sequence[Blocks], moved: Array, times: Sequence[Blocks]
-) -> list[Array]:
-    """How that changes with the F and the c_F."""
-    return added(_summed(shares, changes), _summed(moved, times))
+def _product(T: Blocks, DT: Blocks) -> Array:
+    """T'DT."""
+    return np.asarray(sum(one.T @ other for one, other in zip(T, DT, strict=True)))

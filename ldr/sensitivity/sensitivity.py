@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,11 @@ from ldr.sensitivity.traced import (
 )
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.run import Run
 from ldr.types import PerRow, PerView, Rows
 from ldr.validation import in_words
+
+if TYPE_CHECKING:
+    from ldr.differentiating import Differentiates
 
 KINDS: tuple[type[Known], ...] = (
     Products,
@@ -53,21 +55,6 @@ KINDS: tuple[type[Known], ...] = (
 )
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6
-
-
-class Solved(Protocol):
-    """A `Result`, as far as it is looked at here."""
-
-    @property
-    def objective(self) -> Objective: ...
-    @property
-    def r(self) -> int: ...
-    @property
-    def run(self) -> Run: ...
-    @property
-    def scale(self) -> PerView: ...
-    @property
-    def features(self) -> PerView: ...
 
 
 @dataclass(frozen=True)
@@ -221,7 +208,11 @@ class Sensitivity:
 
 @in_words
 def sensitivity(
-    result: Solved, X: Rows, y: PerRow = None, sample_weight: PerRow = None, groups: PerRow = None
+    result: Differentiates,
+    X: Rows,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
 ) -> Sensitivity:
     """The optimum of a result, of the data that it was solved for."""
     if result.scale is not None:
