@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -252,11 +252,13 @@ class StressPoint(WeightedPairsPoint):
             W[:, len(W) :] *= 2.0
         return W if w is None else np.multiply(W * w[self.columns(rows)], w[rows, None], out=W)
 
-    def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
+    def pairs(self, rows: slice, D: Array) -> tuple[float, Array, Callable[[Array], Array]]:
         d, s = self._lengths(rows, D)
         residual = s - d
         W = self._counted(rows, residual.copy(), d)
-        return float(np.vdot(W, residual)), np.divide(W, s, out=W)
+        value = float(np.vdot(W, residual))
+        rate = cache(lambda: self._counted(rows, 0.5 * d / (s * s * s), d))
+        return value, np.divide(W, s, out=W), lambda dD: np.multiply(dD, rate(), out=dD)
 
     def changes(self, rows: slice) -> tuple[Array, Array, Array, Array]:
         """Derivatives of phi and of W in d^2, s^2 fixed, and in s^2: phi's, W's, in turn."""
@@ -266,15 +268,6 @@ class StressPoint(WeightedPairsPoint):
         of_d = -0.5 * (1.0 / s + own) / d
         told = [self._counted(rows, each, d) for each in (of_value, 1.0 - d / s, of_d, of_s)]
         return told[0], told[1], told[2], told[3]
-
-    def weights_change(self, rows: slice, D: Array) -> tuple[Array, Callable[[Array], Array]]:
-        d, s = self._lengths(rows, D)
-        rate = d / s
-        W = self._counted(rows, 1.0 - rate, d)
-        rate *= 0.5
-        rate /= s
-        rate = self._counted(rows, np.divide(rate, s, out=rate), d)
-        return W, lambda dD: np.multiply(dD, rate, out=dD)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ Large-margin nearest neighbours.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -159,23 +158,18 @@ class SoftNeighbourPoint(WeightedPairsPoint):
             [self._neighbours(rows, self.squares(rows))[1] for rows in self._blocks]
         )
 
-    def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
+    def pairs(self, rows: slice, D: Array) -> tuple[float, Array, Callable[[Array], Array]]:
         P, p, own = self._neighbours(rows, D)
         w = self._problem.w
-        right = p.sum() if w is None else w[rows] @ p
-        return -float(right), self._counted(_agreeing(P, p, own), rows)
-
-    def weights_change(self, rows: slice, D: Array) -> tuple[Array, Callable[[Array], Array]]:
-        P, p, own = self._neighbours(rows, D)
 
         def change(dD: Array) -> Array:
             dP = P * (np.einsum("ij,ij->i", P, dD)[:, None] - dD)
-            dp = _of_class(dP, own)
             dW = _agreeing(dP, p, own)
-            dW -= dp[:, None] * P
+            dW -= _of_class(dP, own)[:, None] * P
             return self._counted(dW, rows)
 
-        return self._counted(_agreeing(P.copy(), p, own), rows), change
+        right = p.sum() if w is None else w[rows] @ p
+        return -float(right), self._counted(_agreeing(P, p, own), rows), change
 
 
 def _of_class(P: Array, own: _Classes) -> Array:
@@ -184,12 +178,11 @@ def _of_class(P: Array, own: _Classes) -> Array:
 
 
 def _agreeing(P: Array, p: Array, own: _Classes) -> Array:
-    """(c_ij - p_i) P_ij, in the place of P."""
-    agreeing = [P[place].copy() for place in own]
-    P *= -p[:, None]
-    for place, part in zip(own, agreeing, strict=True):
-        P[place] += part
-    return P
+    """(c_ij - p_i) P_ij."""
+    W = P * -p[:, None]
+    for place in own:
+        W[place] += P[place]
+    return W
 
 
 @dataclass(frozen=True)
@@ -374,7 +367,7 @@ class LMNN(Objective):
             rows.lengths,
             rows.boundaries,
             target_neighbours(rows.X * rows.lengths, rows.boundaries, self.neighbours),
-            SquaredHinge() if self.hinge == "squared" else RoundedHinge(self.width),
+            squared_hinge if self.hinge == "squared" else partial(rounded_hinge, width=self.width),
             impostor_weight=self.penalty,
             w=rows.weights,
         )
@@ -386,50 +379,23 @@ def target_neighbours(X: Array, boundaries: np.ndarray, k: int) -> np.ndarray:
     return np.vstack([start + nearest_others(X[start:stop], k)[1] for start, stop in edges])
 
 
-class Hinge(ABC):
-    """h(t), which is 0 for t <= 0, and its derivatives."""
-
-    @abstractmethod
-    def __call__(self, t: Array) -> Array: ...
-
-    @abstractmethod
-    def slope(self, t: Array) -> Array: ...
-
-    @abstractmethod
-    def curvature(self, t: Array) -> Array: ...
+# h(t), which is 0 for t <= 0, and its first two derivatives.
+Hinge = Callable[[Array], tuple[Array, Array, Array]]
 
 
-class SquaredHinge(Hinge):
+def squared_hinge(t: Array) -> tuple[Array, Array, Array]:
     """[t]_+^2."""
-
-    def __call__(self, t: Array) -> Array:
-        return np.maximum(t, 0.0) ** 2
-
-    def slope(self, t: Array) -> Array:
-        return 2.0 * np.maximum(t, 0.0)
-
-    def curvature(self, t: Array) -> Array:
-        return np.where(t > 0, 2.0, 0.0)
+    inside = np.maximum(t, 0.0)
+    return inside**2, 2.0 * inside, np.where(t > 0, 2.0, 0.0)
 
 
-@dataclass(frozen=True)
-class RoundedHinge(Hinge):
+def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Array]:
     """t^2/(2w) for 0 <= t <= w, t - w/2 above."""
-
-    width: float
-
-    def __call__(self, t: Array) -> Array:
-        inside = np.clip(t, 0.0, self.width)
-        return 0.5 * inside * self.slope(t) + np.maximum(t - self.width, 0.0)
-
-    def slope(self, t: Array) -> Array:
-        if self.width == 0:
-            return (t > 0).astype(np.float64)
-        return np.clip(t / self.width, 0.0, 1.0)
-
-    def curvature(self, t: Array) -> Array:
-        inside = (t > 0) & (t < self.width)
-        return inside / self.width if self.width > 0 else np.zeros_like(t)
+    if width == 0:
+        return np.maximum(t, 0.0), (t > 0).astype(np.float64), np.zeros_like(t)
+    inside = np.clip(t, 0.0, width)
+    curvature = ((t > 0) & (t < width)) / width
+    return 0.5 * inside**2 / width + np.maximum(t - width, 0.0), inside / width, curvature
 
 
 class Violations:
@@ -486,9 +452,10 @@ class Margins:
         )
         self._G = differences(found.i[violating] * k + target, n * k + violating, n * k + pairs)
         counts, t = np.broadcast_to(found.counts, pairs)[violating], found.t[target, violating]
-        self._W = self._G.T @ (counts * hinge.slope(t))
+        _, slope, curvature = hinge(t)
+        self._W = self._G.T @ (counts * slope)
         self._W[: n * k] += np.repeat(found.own, k)
-        self._curvature = counts * hinge.curvature(t)
+        self._curvature = counts * curvature
         self._BY = self._B @ Y
 
     def add_product(self, product: Array, change: Change) -> None:
@@ -511,8 +478,9 @@ class LargeMarginPoint(PairwisePoint):
         problem, W = self._problem, self.squares(rows)
         found, targets = Violations(problem, rows, W), problem.targets[rows]
         value = float(found.own @ found.near.sum(axis=1))
-        value += float(np.sum(found.counts * problem.hinge(found.t)))
-        pulls = found.counts * problem.hinge.slope(found.t)
+        hinges, slopes, _ = problem.hinge(found.t)
+        value += float(np.sum(found.counts * hinges))
+        pulls = found.counts * slopes
         W[:] = 0.0
         W[found.i, found.j] = -pulls.sum(axis=0)
         pulled = [found.own + np.bincount(found.i, pull, len(W)) for pull in pulls]

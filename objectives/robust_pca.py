@@ -237,19 +237,14 @@ def of_median_distance(X: Array, r: int) -> Array:
 
 
 class Loss(ABC):
-    """rho as a function g(q) of the squared distance q = t^2, and its derivatives in q.
+    """rho as a function g(q) of the squared distance q = t^2.
 
     It is concave, so that pca weighted with g' never raises the sum.
     """
 
     @abstractmethod
-    def __call__(self, q: Array) -> Array: ...
-
-    @abstractmethod
-    def slope(self, q: Array) -> Array: ...
-
-    @abstractmethod
-    def curvature(self, q: Array) -> Array: ...
+    def __call__(self, q: Array) -> tuple[Array, Array, Array]:
+        """g and its first two derivatives in q."""
 
     @abstractmethod
     def of_number(self, q: Array) -> tuple[Array, Array]:
@@ -262,20 +257,13 @@ class RoundedDistance(Loss):
 
     rounding: float
 
-    def _root(self, q: Array) -> Array:
-        return np.sqrt(q + self.rounding**2)
-
-    def __call__(self, q: Array) -> Array:
-        return q / (self._root(q) + self.rounding)
-
-    def slope(self, q: Array) -> Array:
-        return 0.5 / self._root(q)
-
-    def curvature(self, q: Array) -> Array:
-        return -0.25 / self._root(q) ** 3
+    def __call__(self, q: Array) -> tuple[Array, Array, Array]:
+        root = np.sqrt(q + self.rounding**2)
+        return q / (root + self.rounding), 0.5 / root, -0.25 / (root * root * root)
 
     def of_number(self, q: Array) -> tuple[Array, Array]:
-        e, root = self.rounding, self._root(q)
+        e = self.rounding
+        root = np.sqrt(q + e**2)
         return e / root - 1.0, -0.5 * e / root**3
 
 
@@ -285,24 +273,14 @@ class Huber(Loss):
 
     threshold: float
 
-    def _outside(self, q: Array) -> Array:
-        """sqrt(q), or c where that is more."""
-        return np.maximum(np.sqrt(q), self.threshold)
-
-    def __call__(self, q: Array) -> Array:
-        t = np.sqrt(q)
-        inside = np.minimum(t, self.threshold)
-        return inside * (t - 0.5 * inside)
-
-    def slope(self, q: Array) -> Array:
-        return 0.5 * self.threshold / self._outside(q)
-
-    def curvature(self, q: Array) -> Array:
-        curved = -0.25 * self.threshold / self._outside(q) ** 3
-        return np.where(q > self.threshold**2, curved, 0.0)
+    def __call__(self, q: Array) -> tuple[Array, Array, Array]:
+        c, t = self.threshold, np.sqrt(q)
+        inside, outside = np.minimum(t, c), np.maximum(t, c)
+        curvature = np.where(t > c, -0.25 * c / (outside * outside * outside), 0.0)
+        return inside * (t - 0.5 * inside), 0.5 * c / outside, curvature
 
     def of_number(self, q: Array) -> tuple[Array, Array]:
-        outside = self._outside(q)
+        outside = np.maximum(np.sqrt(q), self.threshold)
         return outside - self.threshold, np.where(q > self.threshold**2, 0.5 / outside, 0.0)
 
 
@@ -489,8 +467,9 @@ def _reweighted(piece: Samples, frame: Frame, loss: Loss, M: Array) -> tuple[flo
     value, scatter = 0.0, np.zeros((piece.d, piece.d))
     for Z, w in frame.blocks(piece):
         q = _squares(Z, M)
-        value += float(counted(loss(q), w).sum())
-        scatter += (Z.T * counted(loss.slope(q), w)) @ Z
+        losses, slopes, _ = loss(q)
+        value += float(counted(losses, w).sum())
+        scatter += (Z.T * counted(slopes, w)) @ Z
     return value, scatter
 
 
@@ -522,22 +501,23 @@ class ReconstructionPoint(ProjectedPoint):
         return _residual_squares(self.X, self.Y, self.M)
 
     @cached_property
-    def value(self) -> float:
-        return float(np.add.reduce(counted(self._loss(self.q), self._w)))
+    def _losses(self) -> tuple[Array, Array, Array]:
+        """w_i times g(q_i), g'(q_i) and g''(q_i)."""
+        value, slope, curvature = (counted(each, self._w) for each in self._loss(self.q))
+        return value, slope, curvature
 
-    @cached_property
-    def _pull(self) -> Array:
-        """w_i g'(q_i), the weights of reweighted pca."""
-        return counted(self._loss.slope(self.q), self._w)
+    @property
+    def value(self) -> float:
+        return float(np.add.reduce(self._losses[0]))
 
     @cached_property
     def slope(self) -> Array:
-        return -2.0 * self._pull[:, None] * self.Y
+        return -2.0 * self._losses[1][:, None] * self.Y
 
     def curvature(self, dY: Array) -> Array:
         dq = -2.0 * np.einsum("ij,ij->i", self.Y, dY)
-        bend = counted(self._loss.curvature(self.q), self._w) * dq
-        return -2.0 * (self._pull[:, None] * dY + bend[:, None] * self.Y)
+        _, pull, bend = self._losses
+        return -2.0 * (pull[:, None] * dY + (bend * dq)[:, None] * self.Y)
 
 
 @dataclass(frozen=True)
@@ -583,14 +563,14 @@ class Reconstruction(Projected):
         q, loss = point.q, self.loss
         dq = 2.0 * np.einsum("ij,ij->i", self.X, dX)
         number = float(np.vdot(self._number, dX))
-        of_value, of_slope = loss.of_number(q)
-        value = float(loss.slope(q) @ dq) + number * float(of_value.sum())
-        return value, -2.0 * (loss.curvature(q) * dq + number * of_slope)[:, None] * point.Y
+        (_, slope, curvature), (of_value, of_slope) = loss(q), loss.of_number(q)
+        value = float(slope @ dq) + number * float(of_value.sum())
+        return value, -2.0 * (curvature * dq + number * of_slope)[:, None] * point.Y
 
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
         assert isinstance(point, ReconstructionPoint)
         along = -2.0 * np.einsum("ij,ij->i", point.Y, dY)
-        bent = 2.0 * along * self.loss.curvature(point.q)
+        bent = 2.0 * along * self.loss(point.q)[2]
         found: Array = bent[:, None] * self.X
         return found + float(along @ self.loss.of_number(point.q)[1]) * self._number
 

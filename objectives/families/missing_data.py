@@ -134,17 +134,8 @@ class IncompletePoint(Point):
         return self._posterior.expected(self._mean[:, 0])
 
     def improved(self) -> Array:
-        """One step of EM: regress each column on (y, 1) over the rows that have it.
-
-        psi is what is left of the column, averaged over its entries, or over all where tied.
-        """
-        problem, posterior = self._problem, self._posterior
-        observed, noise = problem.observed, problem.noise
-        M, mean = self.regressions().coefficients()
-        residual = observed.mask * (observed.Z - observed.ones * mean[:, 0] - posterior.y @ M.T)
-        left = np.sum(residual**2, axis=0) + inner(M, times(posterior.spread, M))
-        psi = noise.gather(left) / noise.gather(observed.counts)
-        return problem.manifold.join([M, noise.coordinate(psi), mean])
+        """One step of EM."""
+        return self.regressions().improved(self._problem)
 
 
 @dataclass(frozen=True)
@@ -172,14 +163,16 @@ class Regressions:
             self.counts + other.counts,
         )
 
-    def coefficients(self) -> tuple[Array, Array]:
-        """M (d x r) and the mean (d x 1)."""
-        both = np.asarray(np.linalg.solve(self.moments, self.targets[:, :, None]), dtype=np.float64)
-        return both[:, :-1, 0], both[:, -1:, 0]
+    def improved(self, problem: ObservedRows | IncompleteLikelihood) -> Array:
+        """M, t and the mean by least squares.
 
-    def left(self, M: Array, mean: Array) -> Array:
-        """Of each column's sum of squares, by the normal equations."""
-        return self.squares - inner(np.hstack([M, mean]), self.targets)
+        psi is what is left of the column, averaged over its entries, or over all where tied.
+        """
+        gather = problem.noise.gather
+        solved = np.linalg.solve(self.moments, self.targets[:, :, None])
+        both = np.asarray(solved[:, :, 0], dtype=np.float64)
+        psi = gather(self.squares - inner(both, self.targets)) / gather(self.counts)
+        return problem.manifold.join([both[:, :-1], problem.noise.coordinate(psi), both[:, -1:]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -507,10 +500,7 @@ class IncompleteSums(SumPoint):
         """One step of EM, in one pass."""
         problem = self._factors
         regressions = problem.samples.reduce(partial(problem.term.regressions, self.M), add)
-        M, mean = regressions.coefficients()
-        gather = problem.noise.gather
-        psi = gather(regressions.left(M, mean)) / gather(regressions.counts)
-        return problem.manifold.join([M, problem.noise.coordinate(psi), mean])
+        return regressions.improved(problem)
 
 
 @dataclass(frozen=True)

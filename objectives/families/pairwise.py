@@ -143,26 +143,24 @@ class WeightedPairsPoint(PairwisePoint):
     """
 
     @abstractmethod
-    def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
-        """What these rows of D add to phi, and W there; D may be overwritten."""
+    def pairs(self, rows: slice, D: Array) -> tuple[float, Array, Callable[[Array], Array]]:
+        """What these rows of D add to phi, W there, and dW as a function of dD.
 
-    @abstractmethod
-    def weights_change(self, rows: slice, D: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """W at these rows of D, and dW as a function of dD; both D's may be overwritten."""
+        D and dD may be overwritten.
+        """
 
     def add_slope(self, slope: Array, rows: slice) -> float:
-        value, W = self.weights(rows, self.squares(rows))
+        value, W, _ = self.pairs(rows, self.squares(rows))
         self.add_laplacian(slope, W, rows, self.Y1)
         return value
 
     def row_product(self, rows: slice) -> RowProduct:
-        W, dW = self.weights_change(rows, self.squares(rows))
+        _, W, dW = self.pairs(rows, self.squares(rows))
 
         def add(product: Array, change: Change) -> None:
+            dD = change.of_squares(rows, self.columns(rows))
             self.add_laplacian(product, W, rows, change.dY1)
-            self.add_laplacian(
-                product, dW(change.of_squares(rows, self.columns(rows))), rows, self.Y1
-            )
+            self.add_laplacian(product, dW(dD), rows, self.Y1)
 
         return add
 

@@ -87,29 +87,6 @@ class TermOfPoints(RowTerm):
         return product
 
 
-@dataclass(frozen=True)
-class _First:
-    """`RowTerm.first` at an M, as a function of a piece."""
-
-    term: RowTerm
-    M: Array
-
-    def __call__(self, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
-        return self.term.first(self.M, rows, *beside)
-
-
-@dataclass(frozen=True)
-class _Second:
-    """`RowTerm.second` at an M along V, as a function of a piece."""
-
-    term: RowTerm
-    M: Array
-    V: Array
-
-    def __call__(self, rows: Samples, *beside: Cells) -> Array:
-        return self.term.second(self.M, self.V, rows, *beside)
-
-
 def added(earlier: tuple[Total, Array], later: tuple[Total, Array]) -> tuple[Total, Array]:
     """The sums of pairs."""
     return earlier[0] + later[0], earlier[1] + later[1]
@@ -138,7 +115,7 @@ class SumPoint(Point):
     @cached_property
     def sums(self) -> tuple[Total, Array]:
         problem = self._problem
-        return problem.samples.reduce(_First(problem.term, self.M), added, *problem.beside)
+        return problem.samples.reduce(partial(problem.term.first, self.M), added, *problem.beside)
 
     @property
     def value(self) -> Total:
@@ -150,7 +127,7 @@ class SumPoint(Point):
 
     def hessian_vector(self, V: Array) -> Array:
         problem = self._problem
-        return problem.samples.reduce(_Second(problem.term, self.M, V), add, *problem.beside)
+        return problem.samples.reduce(partial(problem.term.second, self.M, V), add, *problem.beside)
 
 
 class Remembered(Generic[Kept]):
