@@ -62,19 +62,13 @@ FAILURES = (ArgumentError, DataError, SingularError)
 class HeldOut:
     """Scores of held-out samples.
 
-    Attributes
-    ----------
-    kind : str
-        The kind of score, such as "accuracy".
-    values : ndarray (m, q)
-        Score of each sample, and of each response or column; larger is better.
-    weights : ndarray (m,)
-    reference : ndarray (m, q) or None
-        The scores at r = 0: of the training mean, or of the largest class of the training samples.
-    classes : ndarray (m,) or None
-        The true class of each sample.
-    log_loss : ndarray (m,) or None
-        Minus the logarithm of the probability of the true class.
+    - kind: the kind of score, such as "accuracy"
+    - values (m, q): score of each sample, and of each response or column; larger is better
+    - weights (m,)
+    - reference (m, q): the scores at r = 0: of the training mean, or of the largest class of the
+      training samples
+    - classes (m,): the true class of each sample
+    - log_loss (m,): minus the logarithm of the probability of the true class
     """
 
     kind: str
@@ -145,13 +139,7 @@ def _share(left: float, total: float) -> float:
 class Part:
     """Training or held-out samples, and their coordinates under the map of a result.
 
-    Attributes
-    ----------
-    result : Result
-    X : Samples, or several of them
-    y : ndarray or None
-    runs : ndarray of int or None
-        Equal for successive samples of a time series.
+    - runs: equal for successive samples of a time series
     """
 
     result: Result
@@ -195,13 +183,9 @@ Criterion = Callable[[Part, Part], HeldOut]
 def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> HeldOut:
     """Score held-out samples as fits their method: by prediction, likelihood, reconstruction, ...
 
-    Parameters
-    ----------
-    new, old : Part
-        Held-out and training samples. Only r = 0 of likelihoods and the features of trials need
-        the training samples again.
-    elements : bool
-        Score methods that reconstruct X element-wise, to choose r.
+    - new, old: held-out and training samples. Only r = 0 of likelihoods and the features of trials
+      need the training samples again.
+    - elements: score methods that reconstruct X element-wise, to choose r
     """
     result = new.result
     name, objective = result.objective.of_features().name, result.objective
@@ -617,13 +601,8 @@ def _hidden_entries(new: Part, old: Part) -> HeldOut:
 class Folds:
     """Training and held-out samples of each fold, and how each of them is fitted and scored.
 
-    Attributes
-    ----------
-    sampled : Sampled
-    parts : list of pairs of ndarray of int
-        Training and held-out samples.
-    notes : list of str
-        Warnings on the folds, and the reasons why some could not run.
+    - parts: training and held-out samples
+    - notes: warnings on the folds, and the reasons why some could not run
     """
 
     sampled: Sampled

@@ -43,10 +43,8 @@ def check_asked(name: str, r: object) -> None:
 def as_dimension(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
     """The number of dimensions, and a note of the rule that found it.
 
-    Raises
-    ------
-    ArgumentError
-        r is no number of dimensions, or there is no such rule for the objective or the data.
+    - raises ArgumentError: r is no number of dimensions, or there is no such rule for the objective
+      or the data.
     """
     check_asked("r", r)
     if not is_open(r):

@@ -111,16 +111,10 @@ def has_gaps(X: Rows) -> bool:
 class Advice:
     """A row of the table of methods by question.
 
-    Attributes
-    ----------
-    has, wants : str
-        What is there, and what is to be found.
-    use : tuple of str
-        Methods of the registry, the first to be tried first.
-    instead_of : str
-        What is done without them.
-    fits : tuple of Beside
-        The data that it is for.
+    - has, wants: what is there, and what is to be found
+    - use: methods of the registry, the first to be tried first
+    - instead_of: what is done without them
+    - fits: the data that it is for
     """
 
     has: str

@@ -292,10 +292,7 @@ def solve_from(
     is the first run of those that are `a_step_from` its end. `max_iterations` limits what each
     start takes in all, with the runs that lead to its own.
 
-    Raises
-    ------
-    KeyboardInterrupt, TimeLimitError
-        Before there was a point to return.
+    - raises KeyboardInterrupt, TimeLimitError: Before there was a point to return.
     """
     told: list[Status] = []
     first = next(iter(points))
@@ -391,22 +388,12 @@ def search(
 ) -> tuple[dict[str, Ended], int, Certificate | None]:
     """`solve_from` the points, of which the first may do.
 
-    Parameters
-    ----------
-    first : mapping
-        Of the first start's name to its point.
-    points : callable
-        Gives all points by name, the first one first.
-    prove : bool
-        Whether the others are solved only until an end is proved to be optimal.
-
-    Returns
-    -------
-    runs : dict of Ended
-    starts : int
-        How many there were to be.
-    proof : Certificate or None
-        Of the best end.
+    - first: of the first start's name to its point
+    - points: gives all points by name, the first one first
+    - prove: whether the others are solved only until an end is proved to be optimal
+    - returns runs
+    - returns starts: how many there were to be.
+    - returns proof: of the best end.
     """
     if not (prove and problem.provable and workers == 1):
         named = points()

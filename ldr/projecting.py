@@ -107,10 +107,7 @@ class Predicting(Protocol):
 def predicted(result: Predicting, X: Rows, view: int, question: str) -> Array:
     """Predict new samples by the named method of a view's predictor.
 
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        There is no predictor, or it does not know.
+    - raises ldr.errors.ArgumentError: There is no predictor, or it does not know.
     """
     whole("view", view, 0)
     predictors = result.predictors if result.objective.predicts else ()

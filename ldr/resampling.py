@@ -29,10 +29,7 @@ _PARTS = 100
 class Resampling:
     """Draws with replacement, permutations and shifts of samples that stand in groups.
 
-    Attributes
-    ----------
-    groups : ndarray of int (n,)
-        The group of each sample, 0, 1, ..., none of them empty.
+    - groups (n,): the group of each sample, 0, 1, ..., none of them empty
     """
 
     groups: Indices
@@ -86,16 +83,10 @@ class Resampling:
     ) -> Indices:
         """Draw orders (count, n) of the samples.
 
-        Parameters
-        ----------
-        null : {"rows", "within", "groups", "shift"}
-            All samples change places; those of each group; whole groups; the samples of each group
-            are shifted in a circle.
-        count : int
-        rng : Generator
-        alike : bool
-            Permute groups among those of equal size only. Among others a longer group
-            repeats the last sample of a shorter one: for what is constant in groups.
+        - null in {"rows", "within", "groups", "shift"}: all samples change places; those of each
+          group; whole groups; the samples of each group are shifted in a circle
+        - alike: permute groups among those of equal size only. Among others a longer group repeats
+          the last sample of a shorter one: for what is constant in groups.
         """
         if null == "rows":
             return _shuffled(np.zeros_like(self.groups), count, rng)
@@ -116,11 +107,8 @@ class Resampling:
     def arrangements(self, null: str, y: np.ndarray | None) -> float:
         """Count the different data sets that permutations within or of whole groups make.
 
-        Parameters
-        ----------
-        null : {"within", "groups"}
-        y : ndarray (n, ...) or None
-            The permuted values; None for a view, no two samples of which are equal.
+        - null in {"within", "groups"}
+        - y (n, ...): the permuted values; None for a view, no two samples of which are equal
         """
         classes, moved = self.groups, y
         if null == "groups":
@@ -166,12 +154,7 @@ def _codes(values: np.ndarray) -> Indices:
 class Sampled:
     """Data of an objective, from which samples can be taken.
 
-    Attributes
-    ----------
-    objective : Objective
-    data : Data
-    groups : ndarray of int (n,) or None
-        The group, or the trial, of each sample, 0, 1, ...
+    - groups (n,): the group, or the trial, of each sample, 0, 1, ...
     """
 
     objective: Objective

@@ -55,20 +55,10 @@ def marked(
 ) -> Data:
     """The data with weights and trials beside their rows.
 
-    Parameters
-    ----------
-    objective : Objective
-    data : Data
-    sample_weight, groups : array-like (n,), or None
-    listed : bool
-        Whether X is a list, whose elements are trials for methods with time order.
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        The objective takes no weights.
-    ldr.errors.DataError
-        Weights or ids that do not fit to the rows.
+    - sample_weight, groups (n,)
+    - listed: whether X is a list, whose elements are trials for methods with time order
+    - raises ldr.errors.ArgumentError: The objective takes no weights.
+    - raises ldr.errors.DataError: Weights or ids that do not fit to the rows.
     """
     if sample_weight is not None:
         check_weighted(objective)

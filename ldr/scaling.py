@@ -35,14 +35,9 @@ _LOOKED_AT = 2048
 class Units:
     """The divisors of the columns of each view.
 
-    Attributes
-    ----------
-    scales : tuple of ndarray (d,)
-        Standard deviations; 1 of constant columns, which stay as they are.
-    entries : tuple of ndarray (d,)
-        How many entries of each column are not missing.
-    constant : int
-        How many columns are.
+    - scales (d,): standard deviations; 1 of constant columns, which stay as they are
+    - entries (d,): how many entries of each column are not missing
+    - constant: how many columns are
     """
 
     scales: tuple[Array, ...]
@@ -52,10 +47,7 @@ class Units:
     @classmethod
     def of(cls, objective: Objective, data: Data) -> Units:
         """
-        Raises
-        ------
-        ldr.errors.ArgumentError
-            The objective is of distances.
+        - raises ldr.errors.ArgumentError: The objective is of distances.
         """
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(
@@ -208,11 +200,8 @@ def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[
 class Extent:
     """The sums of squares of columns; two of them can be merged.
 
-    Attributes
-    ----------
-    n, mean, squares, low, high : ndarray (d,)
-        Of the entries that are not missing; squares is sum_i w_i (x_i - mean)^2, n the sum of the
-        weights.
+    - n, mean, squares, low, high (d,): of the entries that are not missing; squares is sum_i w_i
+      (x_i - mean)^2, n the sum of the weights
     """
 
     n: np.ndarray

@@ -26,15 +26,10 @@ _CONDITIONED = 1e-5
 class Coordinates(ABC):
     """A linear correspondence of k x r points Z and the d x r matrices M of the user.
 
-    Attributes
-    ----------
-    is_columns : bool
-        Whether Z is M, up to a factor.
-    has_columns : bool
-        Whether M's entries belong to the user's columns; not where its variable is whitened or each
-        column has a unit of its own.
-    is_whitened : bool
-        Whether P belongs to the data that it was found on: there it has unit variance.
+    - is_columns: whether Z is M, up to a factor
+    - has_columns: whether M's entries belong to the user's columns; not where its variable is
+      whitened or each column has a unit of its own
+    - is_whitened: whether P belongs to the data that it was found on: there it has unit variance
     """
 
     is_columns: bool = False
@@ -192,11 +187,9 @@ class Whitening(Further):
     Any W serves the solver; the M that is reported belongs to the symmetric root, P = M'B^{-1/2}.
     As WW' = B^{-1}, the rotation B^{1/2}W is the polar factor of W.
 
-    Attributes
-    ----------
-    W, inverse : ndarray (k, k)
-    orthogonal : bool
-        Whether W's columns are, so that dividing them by their lengths gives the polar factor.
+    - W, inverse (k, k)
+    - orthogonal: whether W's columns are, so that dividing them by their lengths gives the polar
+      factor
     """
 
     is_whitened = True
@@ -298,18 +291,12 @@ class Axes:
     solver ends on is an accident of its start. What is reported has the axes that mean most: those
     in which the matrix that the objective is about is diagonal, the best or the largest first.
 
-    Attributes
-    ----------
-    turns : tuple of ndarray (r, r)
-        One a view.
-    numbers : ndarray (r,)
-        What the axes are told apart by, largest first; none where all are as the solver left them.
-    levels : tuple of int
-        The numbers of first columns within which axes are free.
-    signed : bool
-        Whether the signs of the columns are given too.
-    free : bool
-        Whether any other axes of the span have the same value.
+    - turns (r, r): one a view
+    - numbers (r,): what the axes are told apart by, largest first; none where all are as the solver
+      left them
+    - levels: the numbers of first columns within which axes are free
+    - signed: whether the signs of the columns are given too
+    - free: whether any other axes of the span have the same value
     """
 
     turns: tuple[Array, ...]

@@ -81,13 +81,9 @@ def incomplete_cholesky(
 
     Source: Fine and Scheinberg 2001; Bach and Jordan 2002.
 
-    Returns
-    -------
-    L : ndarray (n, p)
-        p <= rank; LL' is near the Gram matrix.
-    pivots : ndarray of int (p,)
-    left_out : float
-        Share of the trace; p is the first for which it is negligible.
+    - returns L (n, p): p <= rank; LL' is near the Gram matrix.
+    - returns pivots (p,)
+    - returns left_out: share of the trace; p is the first for which it is negligible.
     """
     n = len(Y)
     L, left, pivots = np.empty((min(rank, n), n)), np.ones(n), []
@@ -172,16 +168,10 @@ KINDS = ("auto", "labels", "quantity")
 class Response:
     """The response of n samples: codes of labels, or values.
 
-    Attributes
-    ----------
-    codes : ndarray of int (n,), or None
-        Of labels, 0, 1, ...
-    values : ndarray (n, q)
-        Of quantities; of labels, one column an indicator of each.
-    weights : ndarray (n,) or None
-        Of the samples.
-    notes : list of str
-        What was guessed.
+    - codes (n,): of labels, 0, 1, ...
+    - values (n, q): of quantities; of labels, one column an indicator of each
+    - weights (n,): of the samples
+    - notes: what was guessed
     """
 
     codes: np.ndarray | None
@@ -297,14 +287,6 @@ class Kernel(Objective):
 
     Source: Schoelkopf, Smola and Mueller 1998; Williams and Seeger 2001 (Nystrom); Kokiopoulou,
     Chen and Saad 2011, section 5.
-
-    Parameters
-    ----------
-    objective : Objective
-    metric : str or callable
-    components : int, optional
-    random_state : int
-    parameters : dict
     """
 
     objective: Objective

@@ -21,14 +21,10 @@ from ldr.solvers.manifolds import Array
 class LinearPredictor:
     """mean + (y - y's mean) B, where y = Px are coordinates of a row x.
 
-    Attributes
-    ----------
-    P : ndarray (k, d)
-    B : ndarray (k, q)
-    mean : ndarray (q,)
-        What is predicted of a row at the mean: the intercept on the scale of what is predicted.
-    flat : bool
-        Whether a prediction is one number, not an array of one.
+    - P (k, d), B (k, q)
+    - mean (q,): what is predicted of a row at the mean: the intercept on the scale of what is
+      predicted
+    - flat: whether a prediction is one number, not an array of one
     """
 
     P: Array
@@ -54,16 +50,10 @@ class ClassPredictor:
     classes' means m_k and their pooled covariance C = S_W/n in the coordinates y = Px. In c - 1
     directions of classical lda that is linear discriminant analysis on all columns.
 
-    Attributes
-    ----------
-    P : ndarray (r, d)
-    classes : ndarray (c,)
-    priors : ndarray (c,)
-        The shares of the classes.
-    means : ndarray (c, r)
-        From the mean of all rows.
-    W : ndarray (r, r)
-        With WW' = C^{-1}.
+    - P (r, d), classes (c,)
+    - priors (c,): the shares of the classes
+    - means (c, r): from the mean of all rows
+    - W (r, r): with WW' = C^{-1}
     """
 
     P: Array
@@ -119,13 +109,9 @@ class Answers(Protocol):
 class Groups:
     """Classes known by their moments.
 
-    Attributes
-    ----------
-    classes : ndarray (c,)
-    moments : ClassMoments
-        Of the rows in the coordinates.
-    ridge : float
-        What is added to the scatter within classes, in all columns.
+    - classes (c,)
+    - moments: of the rows in the coordinates
+    - ridge: what is added to the scatter within classes, in all columns
     """
 
     classes: Cells
@@ -172,12 +158,8 @@ class PairedViews:
     b = mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, Ya the projected rows of a; and the
     other way round.
 
-    Attributes
-    ----------
-    scatters : JointMoments
-        Of the rows.
-    roots : pair of ndarray
-        From the rows to the coordinates; 1 where they are in these.
+    - scatters: of the rows
+    - roots: from the rows to the coordinates; 1 where they are in these
     """
 
     scatters: JointMoments
@@ -201,11 +183,8 @@ class PairedViews:
 class Outputs:
     """A response as it came.
 
-    Attributes
-    ----------
-    mean : ndarray (q,)
-    flat : bool
-        Whether it has one number a row, not an array of one.
+    - mean (q,)
+    - flat: whether it has one number a row, not an array of one
     """
 
     mean: Array
@@ -223,10 +202,7 @@ class Outputs:
 class Regressed:
     """A response known by its joint moments with the rows: least squares on their projection.
 
-    Attributes
-    ----------
-    scatters : JointMoments
-        Of the rows in the coordinates, and the response.
+    - scatters: of the rows in the coordinates, and the response
     """
 
     scatters: JointMoments

@@ -77,10 +77,7 @@ def nearest_names(name: str, known: list[str]) -> str:
 def as_objective(given: object) -> Objective:
     """The objective that a name or an instance stands for.
 
-    Raises
-    ------
-    ArgumentError
-        It is neither.
+    - raises ArgumentError: It is neither.
     """
     if isinstance(given, str):
         return named(given)
@@ -99,10 +96,8 @@ def as_objective(given: object) -> Objective:
 def named(name: str, **parameters: object) -> Objective:
     """The objective of that name with those parameters.
 
-    Raises
-    ------
-    ArgumentError
-        An unknown name (with the nearest ones) or parameter (with those there are).
+    - raises ArgumentError: An unknown name (with the nearest ones) or parameter (with those there
+      are).
     """
     lower = name.lower()
     cls = REGISTRY.get(lower) or _by_alias().get(lower)
@@ -128,13 +123,8 @@ COLUMNS = ("name", "formula", "manifold", "sense", "exact", "baseline", "needs",
 class Entry:
     """One method of the registry.
 
-    Attributes
-    ----------
-    name, formula, manifold, sense, baseline, needs, source : str
-    summary : str
-        Its full name.
-    exact : str
-        When the baseline is the global optimum: "yes", "no" or a condition.
+    - summary: its full name
+    - exact: when the baseline is the global optimum: "yes", "no" or a condition
     """
 
     name: str
@@ -178,10 +168,7 @@ class Listing(tuple[Entry, ...]):
 def list_objectives() -> Listing:
     """Every method: name, formula, manifold, sense, exactness, baseline, needs, source.
 
-    Returns
-    -------
-    Listing
-        A tuple of `Entry`, whose repr is a table.
+    - returns: A tuple of `Entry`, whose repr is a table.
 
     Examples
     --------

@@ -25,14 +25,9 @@ def gradient_directions(
     The top_r eigenvectors of `gradient_outer_product`, of at most 1000 evenly spaced rows and the
     leading features of the response.
 
-    Parameters
-    ----------
-    X : ndarray (n, k)
-    Z : ndarray (n, p)
-        Features of the response: a factor of its Gram matrix.
-    r : int
-    epsilon : float
-        Regularisation of the regression.
+    - X (n, k)
+    - Z (n, p): features of the response: a factor of its Gram matrix
+    - epsilon: regularisation of the regression
     """
     rows = even_rows(len(X), _ROWS, weights)
     X, Z = X[rows], Z[rows]

@@ -53,11 +53,8 @@ class Quadratic(Features):
     The mean is that of the training rows: products of centred columns are far less collinear with
     the columns themselves.
 
-    Attributes
-    ----------
-    mean : ndarray (d,)
-    unit : float
-        That the products are divided by, a power of two.
+    - mean (d,)
+    - unit: that the products are divided by, a power of two
     """
 
     mean: Array
@@ -96,10 +93,7 @@ class HalfSquaredDistances(Features):
 class LogCounts(Features):
     """The logarithm of counts, and -m of zeros.
 
-    Attributes
-    ----------
-    saturation : float
-        m.
+    - saturation: m
     """
 
     saturation: float
@@ -133,20 +127,12 @@ class Restriction(Protocol):
 class View:
     """What a problem needs to know of one data matrix to bring a solution back. Made once.
 
-    Attributes
-    ----------
-    mean : ndarray (d,)
-        Subtracted before the map.
-    coordinates : Coordinates
-        Of the solver.
-    notes : tuple of str
-        What the user should know: restrictions to a subspace, ridges.
-    features : Features or None
-        The map put before the objective.
-    scatter : Scatter or None
-        How the rows vary in the columns of the map; None where they cannot be read again.
-    centre : {"mean", "median", "zero"}
-        What of the rows `mean` is.
+    - mean (d,): subtracted before the map
+    - coordinates: of the solver
+    - notes: what the user should know: restrictions to a subspace, ridges
+    - features: the map put before the objective
+    - scatter: how the rows vary in the columns of the map; None where they cannot be read again
+    - centre in {"mean", "median", "zero"}: what of the rows `mean` is
     """
 
     mean: Array
@@ -185,17 +171,11 @@ def noted(views: Sequence[View], *notes: str) -> tuple[View, ...]:
 class Compact:
     """The data in at most n columns, and the way back to the d columns of the user.
 
-    Attributes
-    ----------
-    rows : Samples
-        The data; where n < d, their coordinates in the span of the centred rows.
-    quiet : bool
-        Whether the user need not be told of the span: nothing outside it could serve, or the
-        certificate speaks of it.
-    features : Features or None
-        Whose values the rows are.
-    whole : Samples or None
-        The rows in all columns, where `rows` are a part of them.
+    - rows: the data; where n < d, their coordinates in the span of the centred rows
+    - quiet: whether the user need not be told of the span: nothing outside it could serve, or the
+      certificate speaks of it
+    - features: whose values the rows are
+    - whole: the rows in all columns, where `rows` are a part of them
     """
 
     rows: Samples
@@ -292,14 +272,9 @@ class Compact:
 class Range:
     """The range of a positive semidefinite matrix, to which M is restricted where it is not all.
 
-    Attributes
-    ----------
-    coordinates : Coordinates
-        In the range, with the way back.
-    notes : list of str
-        What the user should know of the restriction; empty where there is none.
-    rank : int
-        Of the matrix.
+    - coordinates: in the range, with the way back
+    - notes: what the user should know of the restriction; empty where there is none
+    - rank: of the matrix
     """
 
     coordinates: Coordinates

@@ -27,10 +27,7 @@ class Limits(TypedDict, total=False):
 def whole(name: str, value: object, least: int) -> int:
     """A whole number of at least `least`, of Python's or of NumPy's.
 
-    Raises
-    ------
-    ArgumentError
-        It is something else, or a boolean.
+    - raises ArgumentError: It is something else, or a boolean.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
         raise ArgumentError(f"{name} must be a whole number >= {least}, got {value!r}")
@@ -54,11 +51,8 @@ def number(
 ) -> float:
     """A number of at least 0 (above 0 if `positive`), of Python's or of NumPy's.
 
-    Raises
-    ------
-    ArgumentError
-        It is something else, a boolean, NaN, infinite where it must be finite, or not below what it
-        must be below.
+    - raises ArgumentError: It is something else, a boolean, NaN, infinite where it must be finite,
+      or not below what it must be below.
     """
     size = real(value)
     if size is not None and (math.isfinite(size) or not finite):  # NaN passes no comparison below
@@ -73,10 +67,7 @@ def number(
 def flag(name: str, value: object) -> bool:
     """True or False, of Python's or of NumPy's.
 
-    Raises
-    ------
-    ArgumentError
-        It is something else.
+    - raises ArgumentError: It is something else.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentError(f"{name} must be True or False, got {value!r}")
@@ -136,10 +127,7 @@ def real(value: object) -> float | None:
 def choice(name: str, value: object, allowed: Collection[str]) -> None:
     """Refuse what is none of the allowed words.
 
-    Raises
-    ------
-    ArgumentError
-        It is another word, or no word.
+    - raises ArgumentError: It is another word, or no word.
     """
     if isinstance(value, str) and value in allowed:
         return

@@ -146,10 +146,7 @@ def followed(follower: Callable[[int, int, str], object]) -> Iterator[None]:
 def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
     """What a loop finds before Ctrl-C or the end of its time; a warning says what is missing.
 
-    Raises
-    ------
-    KeyboardInterrupt, TimeLimitError
-        Nothing was found.
+    - raises KeyboardInterrupt, TimeLimitError: Nothing was found.
     """
     kept: list[Each] = []
     follower = _follower.get() or (lambda *_: None)
@@ -196,10 +193,8 @@ def over() -> bool:
 def pass_on(status: Status) -> None:
     """Raise what ended a run, if it was one of these.
 
-    Raises
-    ------
-    Interrupted
-    TimeLimitError
+    - raises Interrupted
+    - raises TimeLimitError
     """
     if status is Status.INTERRUPTED:
         raise Interrupted

@@ -102,10 +102,7 @@ def run_through(
 ) -> Run:
     """`minimise` as a step to something else, a heuristic say, which needs the whole of it.
 
-    Raises
-    ------
-    KeyboardInterrupt, TimeLimitError
-        Where `minimise` would return what there is.
+    - raises KeyboardInterrupt, TimeLimitError: Where `minimise` would return what there is.
     """
     run = minimise(problem, start, solver, stopping)
     pass_on(run.status)

@@ -112,13 +112,8 @@ def from_pymanopt(
 class _Layout:
     """How theirs, an array or a list of arrays, is written in one array of ours.
 
-    Attributes
-    ----------
-    manifold : Manifold
-        Ours.
-    shapes : tuple of tuple of int
-        Of their arrays.
-    listed : bool
+    - manifold: ours
+    - shapes: of their arrays
     """
 
     manifold: Manifold

@@ -23,13 +23,9 @@ def read_only(M: Array) -> Array:
 class RiemannianPoint:
     """A Point with its Riemannian gradient and Hessian product.
 
-    Attributes
-    ----------
-    point : Point
-        The point itself, with Euclidean derivatives.
-    M : ndarray
-        Where it is; not finite where a retraction found no point. That is a wall: the function is
-        not asked, and its value is infinite.
+    - point: the point itself, with Euclidean derivatives
+    - M: where it is; not finite where a retraction found no point. That is a wall: the function is
+      not asked, and its value is infinite.
     """
 
     def __init__(self, problem: RiemannianProblem, M: Array, point: Point | None = None) -> None:

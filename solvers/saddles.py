@@ -39,17 +39,11 @@ _ESCAPES = 5
 class Curvature:
     """The spectrum of the Riemannian Hessian at a point, as far as it was found.
 
-    Attributes
-    ----------
-    smallest : float
-        The curvature along `direction`: an upper bound of the smallest eigenvalue, right to
-        about eight digits once a decision was come to.
-    largest : float
-        Largest magnitude of an eigenvalue found.
-    direction : ndarray
-        Unit tangent vector along which the curvature is `smallest`.
-    floor : float
-        What a magnitude must exceed to mean anything, beside `largest`.
+    - smallest: the curvature along `direction`: an upper bound of the smallest eigenvalue, right to
+      about eight digits once a decision was come to
+    - largest: largest magnitude of an eigenvalue found
+    - direction: unit tangent vector along which the curvature is `smallest`
+    - floor: what a magnitude must exceed to mean anything, beside `largest`
     """
 
     smallest: float
@@ -142,14 +136,10 @@ def leave_saddles(
 
     With a penalty that is not smooth, the curvature is that among points with the same zeros.
 
-    Returns
-    -------
-    run : Run
-        All of it, as one.
-    curvature : Curvature or None
-        Where it ends; None where the time limit or Ctrl-C came before it was known.
-    escapes : int
-        How many saddles were left.
+    - returns run: all of it, as one.
+    - returns curvature: where it ends; None where the time limit or Ctrl-C came before it was
+      known.
+    - returns escapes: how many saddles were left.
     """
     for escapes in range(_ESCAPES + 1):
         with until_told() as told:

@@ -49,11 +49,7 @@ def hessian_eigen(
 class Flatness:
     """A direction along which the function has no curvature.
 
-    Attributes
-    ----------
-    direction : ndarray
-        Unit tangent vector.
-    curvature, largest : float
+    - direction: unit tangent vector
     """
 
     direction: Array
@@ -75,13 +71,8 @@ class HessianInverse:
     Where a point has few numbers the Hessian is decomposed; else it is inverted by conjugate
     gradients, which needs a minimum.
 
-    Parameters
-    ----------
-    problem : Problem
-    M : ndarray
-        Where the gradient vanishes.
-    free : sequence of ndarray
-        Tangent vectors along which the function is constant.
+    - M: where the gradient vanishes
+    - free: tangent vectors along which the function is constant
     """
 
     def __init__(self, problem: Problem, M: Array, free: Sequence[Array] = ()) -> None:
@@ -100,9 +91,7 @@ class HessianInverse:
     def __call__(self, Z: Array) -> Array:
         """The U with Hess[U] = Z; Z is projected first.
 
-        Raises
-        ------
-        FlatError
+        - raises FlatError
         """
         Z = self._across(self._problem.manifold.project(self.M, Z))
         return self._exactly(Z) if self.M.size <= _EXACT else self._by_products(Z)

@@ -72,22 +72,11 @@ _SAME_VALUE = 1e-12
 class Verdict:
     """Whether a run goes on, asked state by state.
 
-    Parameters
-    ----------
-    start : RiemannianPoint
-    stopping : Stopping
-    limit : int
-        Of iterations.
-    patience : int
-        Steps in a row that may improve neither the value nor the gradient.
-
-    Attributes
-    ----------
-    threshold : float
-        The gradient norm at which the run ends.
-    flattest : RiemannianPoint
-        Of the smallest gradient among those whose values agree with the lowest to rounding: a
-        saddle on the way may be flatter.
+    - limit: of iterations
+    - patience: steps in a row that may improve neither the value nor the gradient
+    - threshold: the gradient norm at which the run ends
+    - flattest: of the smallest gradient among those whose values agree with the lowest to rounding:
+      a saddle on the way may be flatter
     """
 
     def __init__(
@@ -102,10 +91,7 @@ class Verdict:
     def of(self, state: State, number: int, asked: bool) -> Status | None:
         """Why the run ends at this state, the number-th; None where it goes on.
 
-        Parameters
-        ----------
-        asked : bool
-            Whether an observer asks to stop.
+        - asked: whether an observer asks to stop
         """
         halt = Status.STALLED if self._is_idle(state.point) else state.halt
         if state.point.gradient_norm <= self.threshold:
@@ -194,15 +180,8 @@ class Tracker:
     def run(self, told: Status | None) -> Run:
         """All of it.
 
-        Parameters
-        ----------
-        told : Status or None
-            What ended the run from outside.
-
-        Raises
-        ------
-        KeyboardInterrupt, TimeLimitError
-            Before there was a state.
+        - told: what ended the run from outside
+        - raises KeyboardInterrupt, TimeLimitError: Before there was a state.
         """
         status = told or self._status
         if self._last is None:

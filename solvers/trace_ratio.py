@@ -49,14 +49,9 @@ Preconditioned = Callable[[Array, Array, Array], Array]
 class Found:
     """Approximate solutions, and how good they are.
 
-    Attributes
-    ----------
-    V : ndarray (d, m)
-        The wanted columns first.
-    residual : float
-        Relative to what cancels in it.
-    products : int
-        Vectors that A and B were applied to.
+    - V (d, m): the wanted columns first
+    - residual: relative to what cancels in it
+    - products: vectors that A and B were applied to
     """
 
     V: Array
@@ -192,24 +187,11 @@ class SmoothedRatio:
     The maximum is expit((Q - tC - nu)/mu), the occupations f = expit((theta - nu)/mu) of the
     eigenvectors of Q - tC with nu such that they add up to r.
 
-    Parameters
-    ----------
-    Q, C : symmetric d x d, C positive definite
-    r : int
-    temperature : float
-        mu, in units of the mean eigenvalue of `near` C.
-    near : float
-        What Newton's iteration for t begins at.
-
-    Attributes
-    ----------
-    value : float
-        t.
-    slack : float
-    gradient : ndarray (d, d)
-        Of t in Q: F / <C, F>.
-    top : ndarray (d, r)
-        The eigenvectors most occupied.
+    - temperature: mu, in units of the mean eigenvalue of `near` C
+    - near: what Newton's iteration for t begins at
+    - value: t
+    - gradient (d, d): of t in Q: F / <C, F>
+    - top (d, r): the eigenvectors most occupied
     """
 
     def __init__(self, Q: Array, C: Array, r: int, temperature: float, near: float) -> None:

@@ -46,17 +46,9 @@ def truncated_cg(
 ) -> Model:
     """Minimise the model m(V) = f + <g, V> + <V, H[V]>/2 within a radius (Steihaug).
 
-    Parameters
-    ----------
-    manifold : Manifold
-    point : RiemannianPoint
-    radius : float or None
-        In the metric of the preconditioner's inverse; None where it is to be chosen.
-    preconditioner : Preconditioner or None
-    target : float
-        Norm of the residual g + H[V] at which the model counts as minimised.
-    most : float
-        Hessian products, at most.
+    - radius: in the metric of the preconditioner's inverse; None where it is to be chosen
+    - target: norm of the residual g + H[V] at which the model counts as minimised
+    - most: Hessian products, at most
     """
     inner, M = manifold.inner, point.M
     V, residual = np.zeros(M.shape), point.gradient

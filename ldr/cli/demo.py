@@ -64,10 +64,7 @@ def data_sets() -> list[DataSet]:
 def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result]]:
     """Orthogonal LDA of every data set, to r dimensions or the number of classes minus one.
 
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        r is less than one.
+    - raises ldr.errors.ArgumentError: r is less than one.
     """
     if r < 1:
         raise ArgumentError(f"r must be at least 1, got {r}")

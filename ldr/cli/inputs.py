@@ -29,14 +29,8 @@ if TYPE_CHECKING:
 class Input:
     """What to solve: an objective and its data.
 
-    Attributes
-    ----------
-    X : Samples, or several of them
-    y : ndarray or None
-    shown : Samples, or several of them
-        What the result projects: X without a background.
-    options : dict
-        Of the doors: what is done with the columns and rows of X.
+    - shown: what the result projects: X without a background
+    - options: of the doors: what is done with the columns and rows of X
     """
 
     objective: Objective
@@ -103,10 +97,7 @@ def rows_of(
 def _of_each(option: str, given: list[str] | None, files: int) -> list[list[str]]:
     """Names of columns for each file, of an option that is given once for each, or for the first.
 
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        More than there are files.
+    - raises ldr.errors.ArgumentError: More than there are files.
     """
     from ldr.errors import ArgumentError
 
@@ -210,13 +201,9 @@ def load_objective(objective: str) -> Objective:
     An objective is what `ldr.objective` decorates, or an instance of an `Objective`. The file is
     executed, as Python would.
 
-    Raises
-    ------
-    FileNotFoundError
-    ldr.errors.ArgumentError
-        No such objective in the file, or several and no name.
-    ldr.errors.ObjectiveError
-        The file cannot be executed.
+    - raises FileNotFoundError
+    - raises ldr.errors.ArgumentError: No such objective in the file, or several and no name.
+    - raises ldr.errors.ObjectiveError: The file cannot be executed.
     """
     split = split_file(objective)
     assert split is not None

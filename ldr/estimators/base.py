@@ -136,10 +136,7 @@ class Given(BaseEstimator):
     def _objective(self) -> Objective:
         """The objective with its parameters.
 
-        Raises
-        ------
-        ldr.errors.ArgumentError
-            A parameter is out of range.
+        - raises ldr.errors.ArgumentError: A parameter is out of range.
         """
 
     @abstractmethod
@@ -672,10 +669,7 @@ def doors(base: type[Projection], method: type[Objective]) -> dict[str, Any]:
 def check_taken(estimator: Projection, door: str, given: Iterable[str]) -> None:
     """Refuse weights or trials where they are not taken, in words.
 
-    Raises
-    ------
-    ArgumentError
-        There are some.
+    - raises ArgumentError: There are some.
     """
     method = type(estimator._traits())
     for name in sorted(set(_ENTRIES) & set(given)):

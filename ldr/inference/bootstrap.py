@@ -35,12 +35,9 @@ if TYPE_CHECKING:
 def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
     """Rotate a map towards a reference: Q P with the orthogonal Q that brings it nearest.
 
-    Parameters
-    ----------
-    P, reference : ndarray (r, d)
-    scores : ndarray (n, d), optional
-        Centred rows: then it is the projections of these rows that are brought together, as for
-        maps whose rows are not orthonormal.
+    - P, reference (r, d)
+    - scores (n, d): centred rows: then it is the projections of these rows that are brought
+      together, as for maps whose rows are not orthonormal
     """
     ours, theirs = P.T, reference.T
     if scores is not None:
@@ -63,13 +60,8 @@ def bias_corrected(
 
     Source: Efron 1987.
 
-    Parameters
-    ----------
-    draws : ndarray (b, ...)
-    estimate : ndarray (...)
-    without : ndarray (g, ...)
-        The estimates without each of g groups of rows.
-    level : float
+    - draws (b, ...)
+    - without (g, ...): the estimates without each of g groups of rows
     """
     normal = scipy.stats.norm
     below = np.mean(draws < estimate, axis=0) + 0.5 * np.mean(draws == estimate, axis=0)

@@ -40,16 +40,10 @@ _CHUNK_MOST = 2048
 class Chunk:
     """Some problems of one shape.
 
-    Attributes
-    ----------
-    views : tuple of ndarray, (n, d) shared by all or (b, n, d)
-        The last may be a background.
-    y : ndarray (n, ...), (b, n, ...) or None
-    count : int
-    own_y : bool
-        Whether every problem has a y of its own.
-    trials : ndarray of int (n,) or None
-        Of the rows of all problems, for methods of time order.
+    - views (n, d): the last may be a background
+    - y (n, ...)
+    - own_y: whether every problem has a y of its own
+    - trials (n,): of the rows of all problems, for methods of time order
     """
 
     views: tuple[Array, ...]
@@ -81,10 +75,7 @@ class Single:
 def chunks(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk | Single]:
     """The problems of a stack, or of an iterable, in chunks that are solved together.
 
-    Raises
-    ------
-    DataError
-        One data set, or stacks and labels of different numbers of problems.
+    - raises DataError: One data set, or stacks and labels of different numbers of problems.
     """
     views = X if isinstance(X, (tuple, list)) and takes_pairs(objective) else (X,)
     expected = len(views) == 1 + takes_pairs(objective) or objective.any_views
@@ -182,15 +173,8 @@ Stacks = tuple[Array, ...]
 class Optima:
     """What was found of b problems, one array a view where there are views.
 
-    Attributes
-    ----------
-    values : ndarray (b,)
-    maps : tuple of ndarray (b, r, d)
-    means : tuple of ndarray (b, d)
-    numbers : ndarray (b, r) or None
-    gaps : ndarray (b,)
-    alone : int
-        How many were solved one by one.
+    - values (b,), maps (b, r, d), means (b, d), numbers (b, r), gaps (b,)
+    - alone: how many were solved one by one
     """
 
     values: Array
@@ -239,16 +223,9 @@ def optima(
 ) -> Optima:
     """The optima of all problems, in order, chunks of them in threads.
 
-    Parameters
-    ----------
-    objective : Objective
-    problems : iterable of Chunk or Single
-        Made when they are needed, so that memory is bounded.
-    r, workers : int
-    with_maps : bool
-        Whether maps and means are kept.
-    **options
-        Of `ldr.solve`, for what is solved one by one.
+    - problems: made when they are needed, so that memory is bounded
+    - with_maps: whether maps and means are kept
+    - **options: of `ldr.solve`, for what is solved one by one
     """
     whole("r", r, 1)
     check_workers(workers)

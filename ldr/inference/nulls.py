@@ -41,18 +41,11 @@ _FEWEST = 20
 class Null:
     """Null hypothesis of a method on its data.
 
-    Attributes
-    ----------
-    kind : str
-        A key of `NULLS`.
-    moved : str
-        "response", "second view", "background", "columns" or "order" (of samples in time).
-    views : tuple of ndarray (n, d)
-        The last is the background, where there is one.
-    y : ndarray (n, ...) or None
-    groups : ndarray of int (n,) or None
-    timed : bool
-        True where groups are trials of samples in time order.
+    - kind: A key of `NULLS`
+    - moved: "response", "second view", "background", "columns" or "order" (of samples in time)
+    - views (n, d): the last is the background, where there is one
+    - y (n, ...), groups (n,)
+    - timed: true where groups are trials of samples in time order
     """
 
     kind: str

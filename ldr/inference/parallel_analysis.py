@@ -181,13 +181,8 @@ def _eigenvalues(Z: Array) -> Array:
 class Pairs:
     """Pairwise complete covariances or correlations of columns with missing values.
 
-    Attributes
-    ----------
-    there : ndarray (n, d)
-        1 where an entry is observed, else 0.
-    counts : ndarray (d, d)
-        Rows that have both columns.
-    correlation : bool
+    - there (n, d): 1 where an entry is observed, else 0
+    - counts (d, d): rows that have both columns
     """
 
     there: Array

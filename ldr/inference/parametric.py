@@ -72,13 +72,9 @@ def exceedances(
 
     Source: Winkler, Renaud, Smith and Nichols 2020.
 
-    Parameters
-    ----------
-    U, V, d : ndarray
-        Of `canonical_bases`.
-    orders : ndarray of int (b, n)
-    again : bool
-        Whether orders repeat samples, so that U[pi] has to be made orthonormal again.
+    - U, V, d: of `canonical_bases`
+    - orders (b, n)
+    - again: whether orders repeat samples, so that U[pi] has to be made orthonormal again
     """
     own = statistics(d)
     reached, equal = np.zeros((2, len(d)), dtype=np.intp)
@@ -122,17 +118,9 @@ def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[floa
 class Statistic:
     """One test.
 
-    Attributes
-    ----------
-    name : str
-    step : int
-        How many directions are taken as given; what is tested is that there are no more.
-    value : float
-    law : str
-        "F" or "chi2".
-    df : tuple of float
-        Degrees of freedom of the law.
-    p_value : float
+    - step: how many directions are taken as given; what is tested is that there are no more
+    - law: "F" or "chi2"
+    - df: degrees of freedom of the law
     """
 
     name: str

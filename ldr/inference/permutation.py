@@ -252,10 +252,7 @@ def permutation_test(
 def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | None:
     """Return the correlations and bases of the stepwise test, for methods that have one.
 
-    Raises
-    ------
-    SingularError
-        Correlations of 1 are certain, because there are so few samples.
+    - raises SingularError: Correlations of 1 are certain, because there are so few samples.
     """
     pair = pairs_of(objective, null)
     if pair is None:

@@ -22,25 +22,12 @@ Project = Callable[[Rows, str], Array]
 def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -> Rows:
     """The projected rows, of which nothing has been computed yet.
 
-    Parameters
-    ----------
-    X : dask.array.Array or dask.dataframe.DataFrame (m, d)
-        Lengths of chunks need not be known.
-    project : callable
-        Of a chunk, and what to call it.
-    name : str
-    names : sequence of str
-        Of the r columns.
-
-    Returns
-    -------
-    dask.array.Array or dask.dataframe.DataFrame (m, r)
-        In the same chunks of rows; a DataFrame has X's index, and these columns.
-
-    Raises
-    ------
-    ldr.errors.ArgumentError, ldr.errors.DataError
-        At once for columns that do not fit; for NaN when it is computed.
+    - X (m, d): lengths of chunks need not be known
+    - project: of a chunk, and what to call it
+    - names: of the r columns
+    - returns (m, r): in the same chunks of rows; a DataFrame has X's index, and these columns.
+    - raises ldr.errors.ArgumentError, ldr.errors.DataError: At once for columns that do not fit;
+      for NaN when it is computed.
     """
     from ldr.objectives.data.dask_rows import is_frame
 
@@ -95,10 +82,8 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
 
     Two Dask frames whose divisions are known must begin and end alike.
 
-    Raises
-    ------
-    DataError
-        The indices differ by more than their order, or have duplicates and differ in order.
+    - raises DataError: The indices differ by more than their order, or have duplicates and differ
+      in order.
     """
     if other is None:
         return None

@@ -26,10 +26,8 @@ _TIMEOUT = 5.0  # seconds
 def connected(address: str) -> Iterator[None]:
     """The cluster of a scheduler does what is computed within.
 
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        Nothing answers at the address, or no worker is there; Dask is not installed.
+    - raises ldr.errors.ArgumentError: Nothing answers at the address, or no worker is there; Dask
+      is not installed.
     """
     try:
         from distributed import Client
@@ -57,20 +55,11 @@ def connected(address: str) -> Iterator[None]:
 def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Table:
     """The matrix in a file that is read by workers.
 
-    Parameters
-    ----------
-    path : Path
-        .csv, .tsv, .parquet, .npy, or a folder of .parquet files.
-    separator, header
-        As of `ldr.io.files.read`.
-
-    Raises
-    ------
-    FileNotFoundError
-    ldr.errors.ArgumentError
-        Another ending.
-    ldr.errors.DataError
-        The file is not what its ending says.
+    - path: .csv, .tsv, .parquet, .npy, or a folder of .parquet files
+    - separator, header: as of `ldr.io.files.read`
+    - raises FileNotFoundError
+    - raises ldr.errors.ArgumentError: Another ending.
+    - raises ldr.errors.DataError: The file is not what its ending says.
     """
     ending = ".parquet" if path.is_dir() else ending_of(path)
     if not path.exists():
@@ -94,12 +83,7 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
 
 @dataclass(frozen=True, eq=False)
 class TextTable(Table):
-    """A table of numbers, whose cells are known as they were written too.
-
-    Attributes
-    ----------
-    cells : Dask DataFrame
-    """
+    """A table of numbers, whose cells are known as they were written too."""
 
     cells: Rows = None
 

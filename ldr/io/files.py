@@ -43,13 +43,9 @@ ARRAYS = (".npy", ".npz", ".mat")
 class Table:
     """What a file holds: a matrix, whose columns may have names, and other arrays beside it.
 
-    Attributes
-    ----------
-    name : str
-        Of the file, for messages.
-    X : ndarray, memmap, sparse matrix, Dask array or DataFrame (n, d)
-    beside : dict of ndarray
-        The other arrays of an .npz or .mat file.
+    - name: of the file, for messages
+    - X (n, d)
+    - beside: the other arrays of an .npz or .mat file
     """
 
     name: str
@@ -92,10 +88,8 @@ class Table:
     def samples(self, allow_nan: bool = False) -> Samples:
         """The rows as numbers; empty cells are NaN, where they are allowed.
 
-        Raises
-        ------
-        ldr.errors.DataError
-            A cell is no number; its row (the first is row 0) and its column are named.
+        - raises ldr.errors.DataError: A cell is no number; its row (the first is row 0) and its
+          column are named.
         """
         return as_samples(self.X, self.name, allow_nan=allow_nan)
 
@@ -121,11 +115,8 @@ class Table:
 class StoredTable(Table):
     """A file whose rows and columns are read when they are asked for.
 
-    Attributes
-    ----------
-    X : Source
-    loaded : bool
-        Whether the rows, once they are asked for, are all in memory; else they stay where they are.
+    - loaded: whether the rows, once they are asked for, are all in memory; else they stay where
+      they are
     """
 
     loaded: bool = False
@@ -161,25 +152,16 @@ class StoredTable(Table):
 def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
     """The matrix in a file.
 
-    Parameters
-    ----------
-    path : str or Path
-        .csv, .tsv and .parquet have named columns, and so has a folder of .parquet files. Of these
-        and of .npy, large files are not loaded: their rows are read when they are needed. Of an
-        .npz or .mat file the matrix is the array called X, or the only one of several rows and
-        columns; ``data.mat:name`` asks for another. An .npz file of scipy.sparse stays sparse.
-    separator : str
-        Between the cells of text; the comma of .csv and the tabulator of .tsv by default.
-    header : bool
-        Whether the first line of text has the names of the columns; else they are 0, 1, ...
-
-    Raises
-    ------
-    FileNotFoundError
-    ldr.errors.ArgumentError
-        An ending that is not known; pandas or pyarrow is not installed; no such array.
-    ldr.errors.DataError
-        The file is not what its ending says.
+    - path: .csv, .tsv and .parquet have named columns, and so has a folder of .parquet files. Of
+      these and of .npy, large files are not loaded: their rows are read when they are needed. Of an
+      .npz or .mat file the matrix is the array called X, or the only one of several rows and
+      columns; ``data.mat:name`` asks for another. An .npz file of scipy.sparse stays sparse.
+    - separator: between the cells of text; the comma of .csv and the tabulator of .tsv by default
+    - header: whether the first line of text has the names of the columns; else they are 0, 1, ...
+    - raises FileNotFoundError
+    - raises ldr.errors.ArgumentError: An ending that is not known; pandas or pyarrow is not
+      installed; no such array.
+    - raises ldr.errors.DataError: The file is not what its ending says.
     """
     path, wanted = split_array(str(as_path(path, "the file")))
     if path.is_dir():
@@ -208,16 +190,8 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
 def write_projection(path: str | Path, result: Result, X: Rows) -> None:
     """Projected rows in a file, piece by piece where the rows are stored ones.
 
-    Parameters
-    ----------
-    path, result : as for `write`
-    X : Samples, a pair of them for two views
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-    OSError
-        As `write`; X is read from the file.
+    - raises ldr.errors.ArgumentError
+    - raises OSError: As `write`; X is read from the file.
     """
     path = Path(path)
     ending = ending_of(path)
@@ -242,21 +216,11 @@ def write_projection(path: str | Path, result: Result, X: Rows) -> None:
 def write(path: str | Path, result: Result, Y: Rows) -> None:
     """Projected rows in a file, which is whole or, if anything goes wrong, as it was before.
 
-    Parameters
-    ----------
-    path : str or Path
-        .csv, .tsv, .parquet: a column a coordinate (those of both views for two views). .npy: the
-        array Y. .npz, .mat: Y with the M, P and mean of the result (with "_a" and "_b" for two
-        views).
-    result : Result
-    Y : what its `transform` returned
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        An ending that is not known, two views in .npy.
-    OSError
-        The file cannot be written.
+    - path: .csv, .tsv, .parquet: a column a coordinate (those of both views for two views). .npy:
+      the array Y. .npz, .mat: Y with the M, P and mean of the result (with "_a" and "_b" for two
+      views).
+    - raises ldr.errors.ArgumentError: An ending that is not known, two views in .npy.
+    - raises OSError: The file cannot be written.
     """
     path = Path(path)
     ending = ending_of(path)

@@ -16,10 +16,7 @@ from ldr.solvers.errors import ArgumentError
 def known_columns(table: Table, names: Sequence[str] | None) -> Table:
     """The columns that a model knows by their names, in its order; all where it knows none.
 
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        A column is not there.
+    - raises ldr.errors.ArgumentError: A column is not there.
     """
     return table.select(names) if names else table
 
@@ -27,25 +24,11 @@ def known_columns(table: Table, names: Sequence[str] | None) -> Table:
 def write_filled(path: str | Path, result: Result, table: Table) -> int:
     """A table with its missing entries replaced by a model, and other columns as they are.
 
-    Parameters
-    ----------
-    path : str or Path
-        .csv, .tsv, .parquet or .npy.
-    result : Result
-        Of ppca or fa.
-    table : Table
-
-    Returns
-    -------
-    int
-        How many were filled in.
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        The result has no model of the columns; another ending.
-    OSError
-        The file cannot be written.
+    - path: .csv, .tsv, .parquet or .npy
+    - result: of ppca or fa
+    - returns: how many were filled in.
+    - raises ldr.errors.ArgumentError: The result has no model of the columns; another ending.
+    - raises OSError: The file cannot be written.
     """
     if result.model is None or result.features is not None:
         raise ArgumentError(

@@ -33,12 +33,8 @@ _HEADER = "ldr_model"
 def write_model(path: str | Path, result: Any) -> None:
     """A result in an .npz file, which is whole or, if anything goes wrong, as it was before.
 
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        Another ending; an objective that a file cannot hold.
-    OSError
-        The file cannot be written.
+    - raises ldr.errors.ArgumentError: Another ending; an objective that a file cannot hold.
+    - raises OSError: The file cannot be written.
     """
     path = _npz(path)
     check_outputs({"path": path}, {})
@@ -51,11 +47,9 @@ def write_model(path: str | Path, result: Any) -> None:
 def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
     """The result in a file, of the classes of these names.
 
-    Raises
-    ------
-    FileNotFoundError
-    ldr.errors.DataError
-        The file is no model, is damaged, or was written by a later version.
+    - raises FileNotFoundError
+    - raises ldr.errors.DataError: The file is no model, is damaged, or was written by a later
+      version.
     """
     path = _npz(path)
     if not path.exists():
@@ -93,11 +87,7 @@ def _npz(path: str | Path) -> Path:
 class Writer:
     """Values as JSON, and the arrays that they refer to.
 
-    Attributes
-    ----------
-    objective : Objective
-        Of the result, for messages.
-    arrays : dict of ndarray
+    - objective: of the result, for messages
     """
 
     objective: Objective
@@ -105,10 +95,7 @@ class Writer:
 
     def of(self, value: Any) -> Any:
         """
-        Raises
-        ------
-        ldr.errors.ArgumentError
-            A function, or another thing that only a pickle holds.
+        - raises ldr.errors.ArgumentError: A function, or another thing that only a pickle holds.
         """
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
@@ -162,11 +149,7 @@ class Writer:
 class Reader:
     """The values that a `Writer` wrote.
 
-    Attributes
-    ----------
-    arrays : mapping of ndarray
-    kinds : mapping
-        Classes by their names in the file.
+    - kinds: classes by their names in the file
     """
 
     arrays: Mapping[str, Any]

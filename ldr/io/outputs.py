@@ -33,10 +33,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
     `path` is left as it was and the new file is removed. A symbolic link goes on to lead where it
     did; permissions stay. A device or a pipe is written to as it is.
 
-    Raises
-    ------
-    OSError
-        It cannot be written: no space is left, no permission.
+    - raises OSError: It cannot be written: no space is left, no permission.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -74,20 +71,11 @@ def check_outputs(
 ) -> None:
     """Refuse, before any work, files that could not be written after it or that must not be.
 
-    Parameters
-    ----------
-    outputs : mapping
-        Files to write, by what the caller calls them.
-    inputs : mapping
-        Files, and folders of .parquet files, that are read.
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        There is no such folder; an output is an input, whatever links lead to it, or another
-        output.
-    OSError
-        No permission.
+    - outputs: files to write, by what the caller calls them
+    - inputs: files, and folders of .parquet files, that are read
+    - raises ldr.errors.ArgumentError: There is no such folder; an output is an input, whatever
+      links lead to it, or another output.
+    - raises OSError: No permission.
     """
     seen: dict[str, Path] = {}
     for name, output in outputs.items():

@@ -148,19 +148,11 @@ _LEGEND = 40  # classes that a legend can hold
 class Colouring:
     """Colour of each row: by class, by a quantity, or none.
 
-    Attributes
-    ----------
-    codes : ndarray of int (n,) or None
-        Of the classes in `names`.
-    names : tuple of str
-    quantity : ndarray (n,) or None
-        Of dates the days.
-    label : str
-        What y is called.
-    is_time : bool
-        Whether the quantity is the place in time.
-    dates : bool
-        Whether the quantity is days.
+    - codes (n,): of the classes in `names`
+    - quantity (n,): of dates the days
+    - label: what y is called
+    - is_time: whether the quantity is the place in time
+    - dates: whether the quantity is days
     """
 
     codes: np.ndarray | None = None

@@ -141,11 +141,7 @@ class Programs:
 class Compiler:
     """The programs of f, for the last few shapes of its arguments.
 
-    Parameters
-    ----------
-    function : callable
-    name : str
-        In messages.
+    - name: in messages
     """
 
     def __init__(self, function: Function, name: str) -> None:
@@ -189,18 +185,12 @@ Arguments = tuple[Traced, ...]
 class Backend(ABC):
     """How f is differentiated. `data` are f's arguments after M, as `place` gives them.
 
-    Attributes
-    ----------
-    name : str
-        As the user says it.
-    function : callable
-        f.
-    differentiates : bool
-        Whether it derives the gradient itself, by rules that cannot be wrong in silence.
-    derives_hessian : bool
-        Whether it derives the Hessian from the gradient.
-    has_hessian : bool
-        Whether it has Hessian products.
+    - name: as the user says it
+    - function: f
+    - differentiates: whether it derives the gradient itself, by rules that cannot be wrong in
+      silence
+    - derives_hessian: whether it derives the Hessian from the gradient
+    - has_hessian: whether it has Hessian products
     """
 
     name: str
@@ -340,13 +330,8 @@ class Autograd(Backend):
 class HandWritten(Backend):
     """f, its gradient g(M, X) and perhaps its Hessian product h(M, X, V), all of them NumPy.
 
-    Parameters
-    ----------
-    function : callable
-    gradient_function : callable
-        g(M, X), or g(M, X, y).
-    hessian_function : callable, optional
-        h(M, X, V), or h(M, X, y, V).
+    - gradient_function: g(M, X), or g(M, X, y)
+    - hessian_function: h(M, X, V), or h(M, X, y, V)
     """
 
     function: Function

@@ -76,11 +76,7 @@ def required_parameters(
 class Blockwise:
     """f of the entries of M1, ..., Mk one after another, and of X1, ..., Xk and what follows.
 
-    Parameters
-    ----------
-    function : callable
-    directions : int
-        How many arguments at the end are as M is: the direction of a Hessian product.
+    - directions: how many arguments at the end are as M is: the direction of a Hessian product
     """
 
     function: Function
@@ -138,10 +134,7 @@ _FEWEST = 64
 class PerRow:
     """sum_i w_i f(M, x_i), or f(M, x_i, y_i), of a sum over rows f written with jax.
 
-    Attributes
-    ----------
-    function : callable
-        f, which sees one row at a time, as an array of one row.
+    - function: f, which sees one row at a time, as an array of one row
     """
 
     function: Function
@@ -319,10 +312,8 @@ def objective(
 class CustomObjective(Objective):
     """A function f(M, X) or f(M, X, y) as an objective; `ldr.objective` makes it.
 
-    Parameters
-    ----------
-    function, manifold, sense, backend, gradient, hessian, center, sum_over_rows, views
-        As `ldr.objective` says.
+    - function, manifold, sense, backend, gradient, hessian, center, sum_over_rows, views: as
+      `ldr.objective` says
     """
 
     name = "custom"
@@ -454,13 +445,9 @@ class CustomObjective(Objective):
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem, after the tests that `ldr.objective` lists.
 
-        Raises
-        ------
-        ldr.errors.DataError
-            Sparse X that f cannot take; a y that does not fit; rows that are needed all at once
-            and do not fit into memory.
-        ldr.errors.ObjectiveError
-            A test failed.
+        - raises ldr.errors.DataError: Sparse X that f cannot take; a y that does not fit; rows that
+          are needed all at once and do not fit into memory.
+        - raises ldr.errors.ObjectiveError: A test failed.
         """
         if self.sum_over_rows and not any(view.is_sparse for view in data.views):
             return self._sum(data, r)

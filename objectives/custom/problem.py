@@ -37,12 +37,8 @@ class Differentiated(Protocol):
 class CustomPoint(Point):
     """The value, the gradient and the Hessian of f, with its sign, each found once.
 
-    Parameters
-    ----------
-    objective : CustomObjective
-    M : ndarray (d, r)
-    arguments : tuple
-        Those of f after M.
+    - M (d, r)
+    - arguments: those of f after M
     """
 
     def __init__(self, objective: Differentiated, M: Array, arguments: Arguments) -> None:
@@ -84,12 +80,8 @@ class CustomPoint(Point):
 class FunctionTerm(RowTerm):
     """f of some rows, less the mean of all where f is to see them so.
 
-    Attributes
-    ----------
-    means : tuple of ndarray (d,)
-        Of each view; zero where rows are not centred.
-    weighted : bool
-        Whether f takes the weights of the rows.
+    - means (d,): of each view; zero where rows are not centred
+    - weighted: whether f takes the weights of the rows
     """
 
     objective: Differentiated
@@ -132,12 +124,8 @@ class FunctionTerm(RowTerm):
 class CustomProblem(BoundObjective):
     """f of rows in memory, or -f where f is maximised, in the columns of the user.
 
-    Parameters
-    ----------
-    arguments : tuple
-        Those of f after M.
-    products : bool
-        Whether Hessian products may be asked for.
+    - arguments: those of f after M
+    - products: whether Hessian products may be asked for
     """
 
     manifold: Manifold

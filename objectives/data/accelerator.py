@@ -45,10 +45,7 @@ def float64() -> AbstractContextManager[object]:
 class Accelerator:
     """The first device of a platform of jax; found anew in every process that it is sent to.
 
-    Attributes
-    ----------
-    platform : str
-        "gpu"; "cpu" is jax on the processor, for tests.
+    - platform: "gpu"; "cpu" is jax on the processor, for tests
     """
 
     platform: str
@@ -125,10 +122,7 @@ def _kernels() -> dict[str, Callable[..., object]]:
 def accelerator(device: str) -> Accelerator | None:
     """The accelerator of a device's name; None is the processor, by NumPy.
 
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        An unknown name.
+    - raises ldr.errors.ArgumentError: An unknown name.
 
     Warns
     -----

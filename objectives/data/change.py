@@ -18,10 +18,7 @@ from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
 class Change:
     """z = T'(x - centre) of a row x; without T, the row as it is.
 
-    Attributes
-    ----------
-    T : ndarray (d, k) or None
-    centre : ndarray (d,) or None
+    - T (d, k), centre (d,)
     """
 
     T: Array | None = None
@@ -58,10 +55,7 @@ class Change:
 class MadeSamples(Samples):
     """Samples whose rows are made of others', of no more than a piece's at a time.
 
-    Attributes
-    ----------
-    array : Samples
-        The others.
+    - array: the others
     """
 
     stored = True

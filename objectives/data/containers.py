@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
     """A matrix of real numbers of any size out of its container, and the columns' names if any.
 
-    Raises
-    ------
-    DataError
-        Not two-dimensional, or not real numbers.
+    - raises DataError: Not two-dimensional, or not real numbers.
     """
     array, feature_names = _open(X, name)
     check_dimensions(array, name)
@@ -119,16 +116,9 @@ def check_shape(array: Given, name: str, minimum_rows: int) -> None:
 def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
     """Y as a data frame with these columns where X is one, with its index; else Y itself.
 
-    Parameters
-    ----------
-    X : data as the user gave them
-    Y : ndarray (m, r)
-    names : sequence of str
-        Of the r columns.
-
-    Returns
-    -------
-    pandas.DataFrame, polars.DataFrame or ndarray (m, r)
+    - Y (m, r)
+    - names: of the r columns
+    - returns pandas.DataFrame, polars.DataFrame or ndarray (m, r)
     """
     library = type(X).__module__.partition(".")[0]
     if library == "pandas" and hasattr(X, "columns"):

@@ -26,10 +26,8 @@ _LOOK = 0.5  # seconds between two looks at the time limit
 class DaskRows(Source):
     """Rows in chunks, which are computed where they are needed.
 
-    Attributes
-    ----------
-    array : dask.array.Array, shape (n, d)
-        Of known shape; a chunk has all columns. Small neighbouring chunks are put together.
+    - array (n, d): of known shape; a chunk has all columns. Small neighbouring chunks are put
+      together.
     """
 
     seekable = True
@@ -95,12 +93,10 @@ def computed(lazy: Given) -> Given:
     How long a cluster without workers is waited for is Dask's setting
     `distributed.scheduler.no-workers-timeout`.
 
-    Raises
-    ------
-    ClusterError
-        The scheduler was lost, or its workers were lost one after the other at a task.
-    KeyboardInterrupt, TimeLimitError
-        While there was nothing yet; the workers are told to leave it.
+    - raises ClusterError: The scheduler was lost, or its workers were lost one after the other at a
+      task.
+    - raises KeyboardInterrupt, TimeLimitError: While there was nothing yet; the workers are told to
+      leave it.
     """
     client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
     if client is None:

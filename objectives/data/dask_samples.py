@@ -35,10 +35,7 @@ class DaskSamples(StoredSamples):
     @classmethod
     def open(cls, X: object, name: str) -> DaskSamples:
         """
-        Raises
-        ------
-        DataError
-            Not a matrix of real numbers.
+        - raises DataError: Not a matrix of real numbers.
         """
         source = DaskRows.open(X, name)
         return cls(source, source.feature_names, name)
@@ -48,13 +45,9 @@ class DaskSamples(StoredSamples):
     ) -> Term:
         """Sum a term over pieces of the rows, on the workers.
 
-        Parameters
-        ----------
-        term, merge : callable
-            As in `Samples.reduce`; they can be pickled.
-        *beside : Samples, ndarray or Dask array, n rows each
-            Dask's are taken to the chunks of the rows. Others are sent with the tasks, but for rows
-            of files, which the workers read.
+        - term, merge: as in `Samples.reduce`; they can be pickled
+        - *beside: Dask's are taken to the chunks of the rows. Others are sent with the tasks, but
+          for rows of files, which the workers read.
         """
         if any(isinstance(other, MadeSamples) for other in beside):
             return of_made(self, None, term, merge, *beside)
@@ -127,13 +120,8 @@ def _kind(argument: Beside | dask.array.Array) -> Samples | CellType:
 class _ChunkSum:
     """The task of a worker: the term of a chunk, in pieces that fit into its memory.
 
-    Attributes
-    ----------
-    term, merge : callable
-    kinds : tuple
-        Of the chunk, and of what stands beside it; see `_kind`.
-    rows : int
-        In a piece.
+    - kinds: of the chunk, and of what stands beside it; see `_kind`
+    - rows: in a piece
     """
 
     term: Callable[..., object]

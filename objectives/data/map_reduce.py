@@ -22,16 +22,10 @@ def fold(
 ) -> Term:
     """merge(... merge(merge(t_0, t_1), t_2) ...) of t_i = term(*pieces[i]): the same bits always.
 
-    Parameters
-    ----------
-    term : callable
-        Must not change its arguments.
-    merge : callable
-        Of two neighbouring terms, the earlier first; it may change and return the earlier.
-    pieces : iterable of tuples
-        At least one; made in the caller's thread, as they are needed.
-    workers : int
-        Threads; one piece more may wait, so that memory does not grow with their number.
+    - term: must not change its arguments
+    - merge: of two neighbouring terms, the earlier first; it may change and return the earlier
+    - pieces: at least one; made in the caller's thread, as they are needed
+    - workers: threads; one piece more may wait, so that memory does not grow with their number
     """
 
     pieces = iter(pieces)

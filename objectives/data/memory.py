@@ -109,10 +109,7 @@ def check_squares(samples: Samples) -> None:
 
     Stored samples check that themselves, as they are read.
 
-    Raises
-    ------
-    DataError
-        The largest entry is above 1e130 or (zero excepted) below 1e-130.
+    - raises DataError: The largest entry is above 1e130 or (zero excepted) below 1e-130.
     """
     if not samples.stored:
         check_largest(largest_entry(samples), samples.name)

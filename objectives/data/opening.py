@@ -39,26 +39,16 @@ def as_samples(
 ) -> Samples:
     """Take data in any of the usual containers and check them.
 
-    Parameters
-    ----------
-    X : array-like, shape (n, d)
-        An array of any real type, a memory map, a list of lists, a scipy.sparse matrix or array
-        (kept sparse), a data frame with numeric columns, or what `open_source` takes: the path of a
-        file, a list of arrays or paths, an iterator of blocks of rows, whose rows are read and
-        checked piece by piece when a method asks for them. Never changed. A `Samples` is returned
-        as it is.
-    name : str
-        The argument's name in messages.
-    minimum_rows : int
-        The fewest rows that the caller can use.
-    allow_nan : bool
-        Accept NaN as missing values. Infinite values are always refused.
-
-    Raises
-    ------
-    DataError
-        Not two-dimensional; no rows, too few rows or no columns; not real numbers; a masked
-        array; NaN or infinite values (read block by block).
+    - X (n, d): an array of any real type, a memory map, a list of lists, a scipy.sparse matrix or
+      array (kept sparse), a data frame with numeric columns, or what `open_source` takes: the path
+      of a file, a list of arrays or paths, an iterator of blocks of rows, whose rows are read and
+      checked piece by piece when a method asks for them. Never changed. A `Samples` is returned as
+      it is.
+    - name: the argument's name in messages
+    - minimum_rows: the fewest rows that the caller can use
+    - allow_nan: accept NaN as missing values. Infinite values are always refused.
+    - raises DataError: Not two-dimensional; no rows, too few rows or no columns; not real numbers;
+      a masked array; NaN or infinite values (read block by block).
     """
     if isinstance(X, Samples):
         if X.n_known:
@@ -81,10 +71,7 @@ def as_samples(
 def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
     """Xdot, row by row as X has them.
 
-    Raises
-    ------
-    DataError
-        Another shape than X's; numbers whose squares are none.
+    - raises DataError: Another shape than X's; numbers whose squares are none.
     """
     samples = as_samples(given, "derivatives")
     check_squares(samples)
@@ -96,25 +83,13 @@ def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float
 def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | None:
     """Samples that are read piece by piece, of X that may be larger than memory.
 
-    Parameters
-    ----------
-    X : path, list, memory map, iterator, callable, Source or Dask's
-        A path is that of a .npy, .parquet, .csv or .tsv file, or of a folder of .parquet files. A
-        list has arrays, data frames and paths, the rows of one below those of the other. An
-        iterator gives blocks of rows, once; a callable returns a new iterator each time that the
-        rows are read. A Dask array or DataFrame is read by workers.
-
-    Returns
-    -------
-    StoredSamples, or None of any other X
-
-    Raises
-    ------
-    ArgumentError
-        The ending of a path is not known.
-    DataError
-        What is stored is no matrix of real numbers.
-    FileNotFoundError
+    - X: A path is that of a .npy, .parquet, .csv or .tsv file, or of a folder of .parquet files. A
+      list has arrays, data frames and paths, the rows of one below those of the other. An iterator
+      gives blocks of rows, once; a callable returns a new iterator each time that the rows are
+      read. A Dask array or DataFrame is read by workers.
+    - raises ArgumentError: The ending of a path is not known.
+    - raises DataError: What is stored is no matrix of real numbers.
+    - raises FileNotFoundError
     """
     if is_dask(X):
         from ldr.objectives.data.dask_samples import DaskSamples  # imports dask
@@ -178,10 +153,7 @@ def without_header(X: Given, name: str = "X") -> Given:
 
 def as_path(path: str | Path, name: str) -> Path:
     """
-    Raises
-    ------
-    ArgumentError
-        It is no path, is empty, or has a character that no path has.
+    - raises ArgumentError: It is no path, is empty, or has a character that no path has.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"{name} is {path!r}, expected the path of a file")
@@ -197,10 +169,8 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
 
     A column is named by a string, or by the pair of one and `str`: then its cells are texts.
 
-    Returns
-    -------
-    X : as given, or the source of the columns that are left
-    *beside : each as given, or ndarray (n,)
+    - returns X
+    - returns *beside (n,)
     """
     for name, given in beside.items():
         if isinstance(given, Path) or (isinstance(given, str) and given.lower().endswith(".npy")):

@@ -18,11 +18,8 @@ from ldr.solvers.errors import DataError
 class CodedLabels:
     """Labels of some rows as codes of classes that are known, though not all need occur.
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (n,)
-    classes : ndarray, shape (c,)
-        Sorted.
+    - codes (n,)
+    - classes (c,): sorted
     """
 
     codes: npt.NDArray[np.intp]
@@ -31,10 +28,7 @@ class CodedLabels:
     @classmethod
     def of(cls, y: object, n: int, classes: Cells) -> CodedLabels:
         """
-        Raises
-        ------
-        DataError
-            Not n labels, or a label that is none of the classes.
+        - raises DataError: Not n labels, or a label that is none of the classes.
         """
         labels = _open_labels(y, n)
         codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
@@ -50,28 +44,14 @@ class CodedLabels:
 def as_labels(y: object, n: int, *, smallest_class: int = 2) -> tuple[npt.NDArray[np.intp], Cells]:
     """Class labels as codes 0..c-1.
 
-    Parameters
-    ----------
-    y : array-like, shape (n,)
-        Strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
-        `CodedLabels`, which are taken as they are.
-    n : int
-        Number of samples the labels belong to.
-    smallest_class : int
-        The fewest samples a class may have.
-
-    Returns
-    -------
-    codes : ndarray of int, shape (n,)
-        The class of each sample.
-    classes : ndarray, shape (c,)
-        The sorted labels: ``classes[codes]`` is y.
-
-    Raises
-    ------
-    DataError
-        Not 1-D, another length, missing labels, numbers that look continuous, labels that
-        cannot be ordered, a single class, or a class that is too small.
+    - y (n,): strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
+      `CodedLabels`, which are taken as they are
+    - n: number of samples the labels belong to
+    - smallest_class: the fewest samples a class may have
+    - returns codes (n,): the class of each sample.
+    - returns classes (c,): the sorted labels: ``classes[codes]`` is y.
+    - raises DataError: Not 1-D, another length, missing labels, numbers that look continuous,
+      labels that cannot be ordered, a single class, or a class that is too small.
     """
     if isinstance(y, CodedLabels):
         return y.codes, y.classes
@@ -88,10 +68,8 @@ def as_labels(y: object, n: int, *, smallest_class: int = 2) -> tuple[npt.NDArra
 def as_array(y: object, name: str = "y") -> Cells:
     """Labels or a response as an array of one entry or row a sample, of whatever type.
 
-    Raises
-    ------
-    DataError
-        A masked array, a sparse matrix, rows of unequal lengths, or what is no array at all.
+    - raises DataError: A masked array, a sparse matrix, rows of unequal lengths, or what is no
+      array at all.
     """
     check_unmasked(y, name)
     if hasattr(y, "tocsr"):
@@ -111,10 +89,7 @@ def as_array(y: object, name: str = "y") -> Cells:
 def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
     """The sorted classes, the class of each label, and how many labels a class has.
 
-    Raises
-    ------
-    DataError
-        Labels that cannot be ordered.
+    - raises DataError: Labels that cannot be ordered.
     """
     try:
         if labels.dtype.kind != "O" or labels.ndim != 1:
@@ -210,12 +185,9 @@ _RANGE = 1e12
 class Marks:
     """Of some rows, in their order.
 
-    Attributes
-    ----------
-    weights : ndarray (n,) or None
-        At least 0; None is 1 each.
-    trials : ndarray (n,) or None
-        Ids, equal for rows of one trial, which stand next to one another; None is one trial.
+    - weights (n,): at least 0; None is 1 each
+    - trials (n,): ids, equal for rows of one trial, which stand next to one another; None is one
+      trial
     """
 
     weights: Array | None = None
@@ -250,11 +222,8 @@ class Marks:
 def as_weights(given: Given, n: int) -> Array:
     """Weights of n rows.
 
-    Raises
-    ------
-    DataError
-        Not n numbers, negative or not finite ones, nothing but zeros, or weights so far apart, or
-        so far from 1, that rounding decides.
+    - raises DataError: Not n numbers, negative or not finite ones, nothing but zeros, or weights so
+      far apart, or so far from 1, that rounding decides.
     """
     weights = as_array(given, "sample_weight")
     check_real(weights.dtype, "sample_weight")
@@ -288,10 +257,7 @@ def as_weights(given: Given, n: int) -> Array:
 def as_trials(given: Given, n: int) -> Cells:
     """The trials of n rows.
 
-    Raises
-    ------
-    DataError
-        Not n ids, or rows of one trial that do not stand next to one another.
+    - raises DataError: Not n ids, or rows of one trial that do not stand next to one another.
     """
     ids = as_array(given, "groups")
     if ids.shape != (n,):

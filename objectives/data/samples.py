@@ -40,23 +40,15 @@ def piece_rows(columns: int) -> int:
 class Samples:
     """Rows of data behind one small interface; made by `as_samples`, never changed.
 
-    Attributes
-    ----------
-    array : ndarray, memmap or scipy.sparse.csr_array, shape (n, d)
-        The data as given, in their own type. Nothing here copies more than a block of them.
-    feature_names : tuple of str or None
-        Names of the columns, where the data came with names.
-    name : str
-        What the caller calls the data, for messages.
-    has_nan : bool
-        Whether NaN (missing values) occur; only ever true with ``allow_nan=True``.
-    accelerator : Accelerator or None
-        Where sums over dense rows are computed; None is the processor.
-    marks : Marks or None
-        Weights and trials of the rows, which go with them into every piece; None where every row
-        counts once and all are of one trial.
-    by_products : bool
-        Whether arrays of columns x columns are avoided where they would be large.
+    - array (n, d): the data as given, in their own type. Nothing here copies more than a block of
+      them.
+    - feature_names: names of the columns, where the data came with names
+    - name: what the caller calls the data, for messages
+    - has_nan: whether NaN (missing values) occur; only ever true with ``allow_nan=True``
+    - accelerator: where sums over dense rows are computed; None is the processor
+    - marks: weights and trials of the rows, which go with them into every piece; None where every
+      row counts once and all are of one trial
+    - by_products: whether arrays of columns x columns are avoided where they would be large
     """
 
     array: Given
@@ -178,19 +170,11 @@ class Samples:
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Walk over the rows in order.
 
-        Parameters
-        ----------
-        rows : int, optional
-            Rows in a block; by default so many that a block stays in cache. The last block
-            may be shorter.
-
-        Yields
-        ------
-        slice
-            Which rows.
-        ndarray or csr_array, shape (at most rows, d)
-            Those rows in float64: C-contiguous, and a view where the data already are so (do
-            not write to it); csr where the data are sparse.
+        - rows: rows in a block; by default so many that a block stays in cache. The last block may
+          be shorter.
+        - yields: which rows.
+        - yields (at most rows, d): those rows in float64: C-contiguous, and a view where the data
+          already are so (do not write to it); csr where the data are sparse.
         """
         for where in self.slices(rows):
             check()
@@ -213,12 +197,8 @@ class Samples:
     def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
         """Pieces of the rows in order, with what stands beside them; sparse data are one piece.
 
-        Parameters
-        ----------
-        *beside : Samples or ndarray, n rows each
-            Other views, labels; cut as the rows are.
-        rows : int, optional
-            The most in a piece.
+        - *beside: other views, labels; cut as the rows are
+        - rows: the most in a piece
         """
         most = rows or (max(1, self.n) if self.is_sparse else piece_rows(self.d))
         for where in self.slices(most):
@@ -227,13 +207,9 @@ class Samples:
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         """Sum a term over pieces of the rows, in threads; see `fold`.
 
-        Parameters
-        ----------
-        term : callable
-            Of a piece (Samples in memory) and of what stands beside its rows.
-        merge : callable
-            Of the terms of two neighbouring pieces, the earlier first; it may change the earlier.
-        *beside : Samples or ndarray, n rows each
+        - term: of a piece (Samples in memory) and of what stands beside its rows
+        - merge: of the terms of two neighbouring pieces, the earlier first; it may change the
+          earlier
         """
         workers = max(1, min(os.cpu_count() or 1, _SUMS // self.d**2))
         return fold(term, merge, self.walk(*beside), workers)
@@ -270,10 +246,7 @@ class Samples:
     def dense_if_few(self) -> Array:
         """`dense`, also of sparse rows that are no larger than columns x columns of others may be.
 
-        Raises
-        ------
-        DataError
-            They are.
+        - raises DataError: They are.
         """
         if not self.is_sparse or self.n * self.d > _WIDE**2:
             return self.dense()
@@ -290,11 +263,8 @@ class Samples:
     def centred_times(self, V: Array, mean: Array) -> Array:
         """(X - 1 mean') V, in O(n d r) and with no copy of X larger than a block.
 
-        Returns
-        -------
-        ndarray, shape (n, r) or (n,)
-            Dense rows are centred before the product, so a large mean costs no digits. For
-            sparse rows it is X V - 1 (mean'V).
+        - returns (n, r): dense rows are centred before the product, so a large mean costs no
+          digits. For sparse rows it is X V - 1 (mean'V).
         """
         V = np.asarray(V, dtype=np.float64)
         if self.is_sparse:
@@ -309,11 +279,8 @@ class Samples:
     def centred_transpose_times(self, Y: Array, mean: Array) -> Array:
         """(X - 1 mean')' Y, in O(n d r) and with no copy of X larger than a block.
 
-        Returns
-        -------
-        ndarray, shape (d, r) or (d,)
-            Dense rows are centred before the product. For sparse rows it is
-            X'Y - mean (1'Y).
+        - returns (d, r): dense rows are centred before the product. For sparse rows it is X'Y -
+          mean (1'Y).
         """
         Y = np.asarray(Y, dtype=np.float64)
         if self.is_sparse:

@@ -24,22 +24,12 @@ _AGAIN = (
 class Source(ABC):
     """Rows in blocks, which are read from the first on at each pass.
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    d : int
-    n : int or None
-        The number of rows; None as long as a stream has not been read to its end.
-    feature_names : tuple of str or None
-    files : tuple of Path
-        That are read.
-    n_known : bool
-        Whether n is known before the rows are read.
-    repeatable : bool
-        Whether the rows can be read again.
-    seekable : bool
-        Whether any row is found without reading those before it.
+    - name: for messages
+    - n: the number of rows; None as long as a stream has not been read to its end
+    - files: that are read
+    - n_known: whether n is known before the rows are read
+    - repeatable: whether the rows can be read again
+    - seekable: whether any row is found without reading those before it
     """
 
     name: str
@@ -114,11 +104,8 @@ class MappedFile(Source):
 
     def __init__(self, path: Path, name: str, mapped: Callable[[], Cells] | None = None) -> None:
         """
-        Raises
-        ------
-        FileNotFoundError
-        DataError
-            No .npy file, or not a matrix of real numbers.
+        - raises FileNotFoundError
+        - raises DataError: No .npy file, or not a matrix of real numbers.
         """
         self.name, self.files = name, (path,)
         self._mapped = partial(load_npy, path, name) if mapped is None else mapped
@@ -151,11 +138,8 @@ class MappedFile(Source):
 def load_npy(path: Path, name: str) -> Cells:
     """A map of the array in an .npy file.
 
-    Raises
-    ------
-    FileNotFoundError
-    DataError
-        No .npy file, a damaged one, or one of Python's objects.
+    - raises FileNotFoundError
+    - raises DataError: No .npy file, a damaged one, or one of Python's objects.
     """
     try:
         return np.lib.format.open_memmap(path, mode="r")
@@ -181,18 +165,13 @@ class InMemory(Source):
 class Stack(Source):
     """The rows of several sources with the same columns, one source after the other.
 
-    Attributes
-    ----------
-    sources : tuple of Source
-        At least one.
+    - sources: at least one
     """
 
     def __init__(self, sources: Sequence[Source], name: str) -> None:
         """
-        Raises
-        ------
-        DataError
-            Another number of columns, or other names of columns, than the first has.
+        - raises DataError: Another number of columns, or other names of columns, than the first
+          has.
         """
         first = sources[0]
         for i, source in enumerate(sources):
@@ -257,18 +236,9 @@ class Stream(Source):
 
     def __init__(self, X: Given, name: str, minimum_rows: int = 1) -> None:
         """
-        Parameters
-        ----------
-        X : iterator of blocks, or callable that returns an iterable of them
-            Blocks are what `as_samples` takes: arrays (m, d), data frames; m may be 0.
-        name : str
-        minimum_rows : int
-            The fewest rows that the caller can use.
-
-        Raises
-        ------
-        DataError
-            There are no blocks, or the first is no matrix of real numbers.
+        - X: blocks are what `as_samples` takes: arrays (m, d), data frames; m may be 0
+        - minimum_rows: the fewest rows that the caller can use
+        - raises DataError: There are no blocks, or the first is no matrix of real numbers.
         """
         self.name, self.n, self._minimum_rows = name, None, minimum_rows
         self.repeatable = not hasattr(X, "__next__")

@@ -30,13 +30,8 @@ _COPIES = 3
 class Tally:
     """What has been read so far.
 
-    Attributes
-    ----------
-    rows : int
-    largest : float
-        The largest absolute value; 0 where its square is a number in any case.
-    whole : bool
-        Whether all rows have been in memory at once.
+    - largest: the largest absolute value; 0 where its square is a number in any case
+    - whole: whether all rows have been in memory at once
     """
 
     rows: int = 0
@@ -48,11 +43,8 @@ class Tally:
 class StoredSamples(Samples):
     """Samples whose rows are read when they are asked for, and checked as they are read.
 
-    Attributes
-    ----------
-    array : Source
-    allow_nan : bool
-        Whether NaN, missing values, are accepted; whether they occur is known of a piece only.
+    - allow_nan: whether NaN, missing values, are accepted; whether they occur is known of a piece
+      only
     """
 
     stored = True
@@ -201,10 +193,7 @@ class StoredSamples(Samples):
     def take(self, rows: npt.ArrayLike) -> Samples:
         """Some rows, in one pass.
 
-        Raises
-        ------
-        DataError
-            The rows cannot be read again.
+        - raises DataError: The rows cannot be read again.
         """
         self._expect_repeatable()
         wanted = np.arange(self.n)[np.asarray(rows)]
@@ -239,10 +228,8 @@ class StoredSamples(Samples):
     def in_memory(self) -> Samples:
         """All rows, read and checked.
 
-        Raises
-        ------
-        DataError
-            As float64, and what is made of them, they would take more memory than there is.
+        - raises DataError: As float64, and what is made of them, they would take more memory than
+          there is.
         """
         if self.array.n is not None:
             self._check_memory(self.n)
@@ -345,12 +332,8 @@ class AccumulatedSamples(Samples):
     An objective that knows its data by sums alone cannot tell them from samples of all rows. Their
     number is taken from the sums; `n` is that of this block, as is the length of its labels.
 
-    Attributes
-    ----------
-    before : dict
-        Totals of the blocks before; empty for the first. Not changed.
-    totals : dict
-        With this block: what was asked for by now.
+    - before: totals of the blocks before; empty for the first. Not changed.
+    - totals: with this block: what was asked for by now
     """
 
     repeatable = False

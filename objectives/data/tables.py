@@ -59,15 +59,9 @@ def arrow(module: str = "", files: str = "such") -> ModuleType:
 class Table(Source):
     """Named columns of a file, or of several; those that are read hold numbers.
 
-    Attributes
-    ----------
-    path : Path
-    columns : tuple of str
-        All of the file's that can be read.
-    feature_names : tuple of str
-        Those that are read.
-    dtype : numpy.dtype
-        Of the rows.
+    - columns: all of the file's that can be read
+    - feature_names: those that are read
+    - dtype: of the rows
     """
 
     path: Path
@@ -184,13 +178,9 @@ class TextFile(Table):
         self, path: Path, name: str = "X", separator: str = "", header: bool = True
     ) -> None:
         """
-        Raises
-        ------
-        FileNotFoundError
-        ArgumentError
-            pyarrow is not installed.
-        DataError
-            No line of names, two columns of one name, rows of different lengths.
+        - raises FileNotFoundError
+        - raises ArgumentError: pyarrow is not installed.
+        - raises DataError: No line of names, two columns of one name, rows of different lengths.
         """
         self.path, self.name, self.files = path, name, (path,)
         self._separator = separator or SEPARATORS[path.suffix.lower()]
@@ -285,13 +275,9 @@ class ParquetFiles(Table):
 
     def __init__(self, path: Path, name: str = "X") -> None:
         """
-        Raises
-        ------
-        FileNotFoundError
-        ArgumentError
-            pyarrow is not installed; a folder without .parquet files.
-        DataError
-            No Parquet file, or two columns of one name.
+        - raises FileNotFoundError
+        - raises ArgumentError: pyarrow is not installed; a folder without .parquet files.
+        - raises DataError: No Parquet file, or two columns of one name.
         """
         self.path, self.name = path, name
         folder = path.is_dir()

@@ -55,20 +55,11 @@ def search(
 ) -> Trial | None:
     """A step along V from origin that satisfies the Wolfe or the approximate Wolfe conditions.
 
-    Parameters
-    ----------
-    problem, origin, V
-        V is a tangent descent direction at origin.
-    first : float
-        The first step to try.
-    reference : float, optional
-        A value above f(origin) to compare the first step with (a non-monotone search); that step
-        then need not satisfy the curvature condition.
-
-    Returns
-    -------
-    Trial or None
-        None where no step lowers f and its slope, which happens at the level of rounding.
+    - problem, origin, V: V is a tangent descent direction at origin
+    - first: the first step to try
+    - reference: A value above f(origin) to compare the first step with (a non-monotone search);
+      that step then need not satisfy the curvature condition
+    - returns: none where no step lowers f and its slope, which happens at the level of rounding.
     """
     slope = problem.manifold.inner(origin.M, origin.gradient, V)
     if not slope < 0 or not math.isfinite(first):

@@ -85,23 +85,12 @@ def top_sum_bound(
 ) -> float:
     """A number that the sum of the r largest eigenvalues of K is proved not to exceed.
 
-    Parameters
-    ----------
-    K : symmetric k x k
-    M : k x r, columns nearly orthonormal; tight where they span the top eigenspace
-    delta : float
-        Shift by which K must lie below the model made of M.
-    squares : ndarray (k,), optional
-        c_i^2 with |K_ij| <= c_i c_j.
-    roundings : int
-        The proof covers every symmetric K + E with |E_ij| <= roundings u c_i c_j.
-    ritz : tuple, optional
-        `_ritz` of K and M.
-
-    Returns
-    -------
-    float
-        Infinite where the factorisation failed: nothing is proved, M is not good enough for delta.
+    - delta: shift by which K must lie below the model made of M
+    - squares (k,): c_i^2 with |K_ij| <= c_i c_j
+    - roundings: the proof covers every symmetric K + E with |E_ij| <= roundings u c_i c_j
+    - ritz: `_ritz` of K and M
+    - returns: infinite where the factorisation failed: nothing is proved, M is not good enough for
+      delta.
     """
     k, r = M.shape
     if squares is None:
@@ -226,16 +215,10 @@ def rounding_of_correlations(
 
     Ni = Mi/s_i with s_i^2 = tr(Mi'Cii Mi), which the same sums make.
 
-    Parameters
-    ----------
-    N : ndarray (k, r)
-        The Ni below one another.
-    squares : ndarray (k,)
-        c_i^2.
-    views : sequence of slice
-        Where each Ni is.
-    shares : ndarray
-        sum_{j != i} tr(Ni'Cij Nj) of each.
+    - N (k, r): the Ni below one another
+    - squares (k,): c_i^2
+    - views: where each Ni is
+    - shares: sum_{j != i} tr(Ni'Cij Nj) of each
     """
     parts = np.sqrt(squares)[:, None] * np.abs(N)
     sizes = np.stack([parts[where].sum(axis=0) for where in views])
@@ -259,15 +242,9 @@ def trace_ratio_bound(
     not span the top eigenspaces, the proof is made at the point that Newton's iteration leads to
     from there.
 
-    Parameters
-    ----------
-    A, B : symmetric k x k
-    M : k x r, orthonormal columns, tr(VM'BM) > 0
-    weights : ndarray (r,) or float
-        V's diagonal, v_1 >= ... >= v_r > 0.
-    sums : pair of ndarray (k,), optional
-        a_i and b_i: the proof covers all A + E and B + F with |E_ij| <= 16 eps sqrt(a_i a_j), which
-        is what sums of products round, and F likewise.
+    - weights (r,): V's diagonal, v_1 >= ... >= v_r > 0.
+    - sums (k,): a_i and b_i: the proof covers all A + E and B + F with |E_ij| <= 16 eps sqrt(a_i
+      a_j), which is what sums of products round, and F likewise
     """
     rho = _ratio(A, B, M, weights)
     for _ in range(_TRIES):
@@ -352,15 +329,9 @@ def largest_of_rest(
 ) -> float:
     """What no eigenvalue of PHP exceeds, P = I - QQ', but for half of `CHANCE`.
 
-    Parameters
-    ----------
-    H : callable
-        The products of a symmetric k x k matrix.
-    Q : ndarray (k, m)
-        Orthonormal columns.
-    most_products : int
-    enough : float, optional
-        Nothing smaller need be told; by default no less than half of a negative eigenvalue.
+    - H: the products of a symmetric k x k matrix
+    - Q (k, m): orthonormal columns
+    - enough: nothing smaller need be told; by default no less than half of a negative eigenvalue
     """
     if Q.shape[1] >= len(Q):
         return -math.inf
@@ -440,12 +411,8 @@ def pencil_values(
     at most 0 on what is B-orthogonal to V; where it is at most e there and B at least b, tau + e/b
     takes its place. Infinite where B is not told to be definite.
 
-    Parameters
-    ----------
-    V : ndarray (k, m)
-        Near the eigenvectors of the m >= r largest.
-    outside : float
-        A further eigenvalue, of directions that are left out.
+    - V (k, m): near the eigenvectors of the m >= r largest
+    - outside: A further eigenvalue, of directions that are left out
     """
     theta, U = generalised_top_eigenvectors(sym(V.T @ (A @ V)), sym(V.T @ (B @ V)), V.shape[1])
     V = V @ U
@@ -478,16 +445,10 @@ def ratio_bound(
     f(t) = sum_j w_j lambda_j(A - tB) falls with t, and so does A - tB on what is orthogonal to V:
     t exceeds all ratios where what f(t) does not exceed is negative. And f falls by the least of B.
 
-    Parameters
-    ----------
-    V : ndarray (k, m)
-        Near the eigenvectors of the m >= r largest eigenvalues of A - rho B.
-    diagonal : ndarray (k,)
-        Of B, positive.
-    least : float
-        What B is at least.
-    outside : float
-        A further eigenvalue of A - rho B, of directions that are left out.
+    - V (k, m): near the eigenvectors of the m >= r largest eigenvalues of A - rho B
+    - diagonal (k,): of B, positive
+    - least: what B is at least
+    - outside: A further eigenvalue of A - rho B, of directions that are left out
     """
     Q, r = np.linalg.qr(V)[0], len(weights)
     theta = np.linalg.eigvalsh(sym(Q.T @ (A @ Q - rho * (B @ Q))))[::-1]

@@ -113,20 +113,12 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
     f(rho) = sum_j v_j lambda_j(A - rho B) is convex and falls; from below its root, the steps
     rise to it. Those problems alone that still move are decomposed again.
 
-    Parameters
-    ----------
-    A, B : ndarray (b, k, k)
-        B positive semidefinite, of rank above k - r.
-    weights : ndarray (r,)
-        v_1 >= ... >= v_r > 0, all equal for the trace ratio itself.
-
-    Returns
-    -------
-    rho : ndarray (b,)
-    M : ndarray (b, k, r)
-        Eigenvectors of A - rho B, the largest first.
-    f : ndarray (b,)
-        At rho: what is above zero there, over the least denominator, is what rho may lack.
+    - A, B (b, k, k): B positive semidefinite, of rank above k - r
+    - weights (r,): v_1 >= ... >= v_r > 0, all equal for the trace ratio itself.
+    - returns rho (b,)
+    - returns M (b, k, r): eigenvectors of A - rho B, the largest first.
+    - returns f (b,): at rho: what is above zero there, over the least denominator, is what rho may
+      lack.
     """
     r = len(weights)
     shift = _ratio_of_axes(A, B, weights)

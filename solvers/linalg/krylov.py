@@ -40,19 +40,11 @@ class SizedOperator(SymmetricOperator, Protocol):
 class Ritz:
     """Approximate eigenvectors, and how good they are.
 
-    Attributes
-    ----------
-    values : ndarray (r,)
-        Descending.
-    vectors : ndarray (k, r)
-        Orthonormal columns.
-    residual : float
-        Largest |Av - theta v|: each theta is within it of an eigenvalue of A.
-    products : int
-        Vectors that A was applied to.
-    converged : bool
-    block : ndarray (k, b)
-        The vectors, and those that only helped.
+    - values (r,): descending
+    - vectors (k, r): orthonormal columns
+    - residual: largest |Av - theta v|: each theta is within it of an eigenvalue of A
+    - products: vectors that A was applied to
+    - block (k, b): the vectors, and those that only helped
     """
 
     values: Array
@@ -88,18 +80,10 @@ def block_krylov(
     Source: C. Musco and C. Musco, Randomized block Krylov methods, NIPS 2015; the thick restart of
     K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22 (2000).
 
-    Parameters
-    ----------
-    A : symmetric k x k operator
-    r : int
-    tolerance : float
-        On the residuals, relative to the largest |theta|.
-    most_products : int
-        Vectors to apply A to at most; then the best so far is returned, not converged.
-    seed : int
-        Of the random block.
-    near : ndarray (k, m), optional
-        Vectors near the eigenvectors, which the first columns of the block are.
+    - tolerance: on the residuals, relative to the largest |theta|
+    - most_products: vectors to apply A to at most; then the best so far is returned, not converged
+    - seed: of the random block
+    - near (k, m): vectors near the eigenvectors, which the first columns of the block are
     """
     k = A.shape[0]
     b = min(k, r + max(_OVERSAMPLING, r // 2))

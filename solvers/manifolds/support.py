@@ -39,16 +39,11 @@ RANK = 1e-12
 class _Basis:
     """Of the symmetric r x r matrices, and how their equations are put together.
 
-    Attributes
-    ----------
-    entries : tuple of ndarray of int (p,)
-        Rows and columns of those on and above the diagonal.
-    sizes : ndarray (p,)
-        The entries of the basis.
-    places : ndarray of int (r^3,)
-        Of K_cab in the p x p matrix, column by column: the row of (a, c), the column of (b, c).
-    products : ndarray (r, r, r)
-        Of the sizes there.
+    - entries (p,): rows and columns of those on and above the diagonal
+    - sizes (p,): the entries of the basis
+    - places: of K_cab in the p x p matrix, column by column: the row of (a, c), the column of (b,
+      c)
+    - products (r, r, r): of the sizes there
     """
 
     entries: tuple[npt.NDArray[np.intp], ...]
@@ -75,9 +70,7 @@ class SymmetricEquations:
     r(r + 1)/2 unknowns. Of two columns that share no rows S has an entry that nothing depends on,
     and that is zero in the solution.
 
-    Parameters
-    ----------
-    A, B, D : ndarray (d, r)
+    - A, B, D (d, r)
     """
 
     def __init__(self, A: Array, B: Array, D: Array) -> None:
@@ -175,10 +168,7 @@ class SparseStiefel(Orthonormal):
     Source of the retraction: P.-A. Absil and J. Malick, Projection-like retractions on matrix
     manifolds, SIAM J. Optim. 22 (2012).
 
-    Parameters
-    ----------
-    support : ndarray (d, r)
-        1 where an entry is free, 0 where it is zero.
+    - support (d, r): 1 where an entry is free, 0 where it is zero
     """
 
     support: Array
@@ -240,10 +230,7 @@ class SparseStiefel(Orthonormal):
 class SparseEuclidean(Euclidean):
     """Matrices with fixed zeros.
 
-    Parameters
-    ----------
-    support : ndarray (d, r)
-        1 where an entry is free, 0 where it is zero.
+    - support (d, r): 1 where an entry is free, 0 where it is zero
     """
 
     support: Array = field(kw_only=True)
