@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -161,11 +161,14 @@ class SoftNeighbourPoint(WeightedPairsPoint):
     def pairs(self, rows: slice, D: Array) -> tuple[float, Array, Callable[[Array], Array]]:
         P, p, own = self._neighbours(rows, D)
         w = self._problem.w
+        again = cache(lambda: self._neighbours(rows, self.squares(rows))[0])
 
         def change(dD: Array) -> Array:
+            P = again()
             dP = P * (np.einsum("ij,ij->i", P, dD)[:, None] - dD)
+            dp = _of_class(dP, own)
             dW = _agreeing(dP, p, own)
-            dW -= _of_class(dP, own)[:, None] * P
+            dW -= dp[:, None] * P
             return self._counted(dW, rows)
 
         right = p.sum() if w is None else w[rows] @ p
@@ -178,11 +181,12 @@ def _of_class(P: Array, own: _Classes) -> Array:
 
 
 def _agreeing(P: Array, p: Array, own: _Classes) -> Array:
-    """(c_ij - p_i) P_ij."""
-    W = P * -p[:, None]
-    for place in own:
-        W[place] += P[place]
-    return W
+    """(c_ij - p_i) P_ij, in the place of P."""
+    agreeing = [P[place].copy() for place in own]
+    P *= -p[:, None]
+    for place, part in zip(own, agreeing, strict=True):
+        P[place] += part
+    return P
 
 
 @dataclass(frozen=True)
@@ -379,23 +383,23 @@ def target_neighbours(X: Array, boundaries: np.ndarray, k: int) -> np.ndarray:
     return np.vstack([start + nearest_others(X[start:stop], k)[1] for start, stop in edges])
 
 
-# h(t), which is 0 for t <= 0, and its first two derivatives.
-Hinge = Callable[[Array], tuple[Array, Array, Array]]
+# h(t), which is 0 for t <= 0, its slope, and its curvature when that is asked for.
+Hinge = Callable[[Array], tuple[Array, Array, Callable[[], Array]]]
 
 
-def squared_hinge(t: Array) -> tuple[Array, Array, Array]:
+def squared_hinge(t: Array) -> tuple[Array, Array, Callable[[], Array]]:
     """[t]_+^2."""
     inside = np.maximum(t, 0.0)
-    return inside**2, 2.0 * inside, np.where(t > 0, 2.0, 0.0)
+    return inside**2, 2.0 * inside, lambda: np.where(t > 0, 2.0, 0.0)
 
 
-def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Array]:
+def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Array]]:
     """t^2/(2w) for 0 <= t <= w, t - w/2 above."""
     if width == 0:
-        return np.maximum(t, 0.0), (t > 0).astype(np.float64), np.zeros_like(t)
+        return np.maximum(t, 0.0), (t > 0).astype(np.float64), lambda: np.zeros_like(t)
     inside = np.clip(t, 0.0, width)
-    curvature = ((t > 0) & (t < width)) / width
-    return 0.5 * inside**2 / width + np.maximum(t - width, 0.0), inside / width, curvature
+    value = 0.5 * inside**2 / width + np.maximum(t - width, 0.0)
+    return value, inside / width, lambda: ((t > 0) & (t < width)) / width
 
 
 class Violations:
@@ -455,7 +459,7 @@ class Margins:
         _, slope, curvature = hinge(t)
         self._W = self._G.T @ (counts * slope)
         self._W[: n * k] += np.repeat(found.own, k)
-        self._curvature = counts * curvature
+        self._curvature = counts * curvature()
         self._BY = self._B @ Y
 
     def add_product(self, product: Array, change: Change) -> None:
