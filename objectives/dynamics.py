@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
-from scipy.linalg.lapack import dgeqrf, dormqr, dpotrs, dtrtrs
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
@@ -21,7 +19,7 @@ from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.statistics.time import pair_counts
 from ldr.objectives.view import Range
-from ldr.solvers.linalg.eigen import on_diagonal, power_of_two, top_eigenvectors
+from ldr.solvers.linalg.eigen import power_of_two, top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
@@ -29,8 +27,6 @@ from ldr.solvers.problem import Point
 _LOST = 1e-14
 # Squares that are a difference, and below this share of its terms, are added up instead.
 _CANCELLED = 0.1
-# Of LAPACK's room, numbers a column.
-_WORK = 64
 
 
 @dataclass(frozen=True)
@@ -119,9 +115,7 @@ def _triangular(states: Array, moves: Array) -> tuple[Array, Array, float]:
     k = states.shape[1]
     if len(states) <= k:
         return states, moves, 0.0
-    both = np.empty((len(states), 2 * k), order="F")
-    both[:, :k], both[:, k:] = states, moves
-    R = np.triu(dgeqrf(both, _WORK * 2 * k, overwrite_a=True)[0][: 2 * k])
+    R = np.asarray(np.linalg.qr(np.hstack([states, moves]), mode="r"))
     unreached = R[k:, k:]
     return (
         np.ascontiguousarray(R[:k, :k]),
@@ -145,20 +139,13 @@ class DynamicsPoint(Point):
         self._Y, self._V = problem.states @ M, problem.moves @ M
 
     @cached_property
-    def _factored(self) -> tuple[Array, Array, Array]:
-        """LAPACK's QR of XM, and Q'Xdot M."""
-        QR, tau, _, _ = dgeqrf(self._Y)
-        return QR, tau, dormqr("L", "T", QR, tau, self._V, _WORK * len(tau))[0]
-
-    @cached_property
-    def _R(self) -> Array:
-        """On and above the diagonal, which is kept off zero, whatever the units of XM's columns."""
-        R, eps = np.asfortranarray(self._factored[0][: self.M.shape[1]]), np.finfo(float).eps
-        diagonal = on_diagonal(R)
-        if np.abs(diagonal).min() < eps * math.sqrt(np.vdot(self._Y, self._Y)):
-            least = eps * np.linalg.norm(self._Y, axis=0)
-            diagonal[:] = np.where(np.abs(diagonal) < least, least, diagonal)
-        return R
+    def _factored(self) -> tuple[Array, Array]:
+        """Q and R^{-1} of XM; R's diagonal is kept off zero, whatever the units of XM's columns."""
+        Q, R = np.linalg.qr(self._Y)
+        limits, diagonal = np.finfo(float), np.diag(R)
+        least = np.maximum(limits.eps * np.linalg.norm(self._Y, axis=0), limits.tiny)
+        np.fill_diagonal(R, np.where(np.abs(diagonal) < least, least, diagonal))
+        return np.asarray(Q), np.asarray(np.linalg.inv(R))
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
@@ -172,24 +159,24 @@ class DynamicsPoint(Point):
             s, U = self._eigen
             D = U @ (U.T @ (R - R.T) @ U / (s[:, None] + s)) @ U.T
             return 0.5 * (D - D.T)
-        return np.asarray(dpotrs(self._R, R.T)[0].T)
+        inverse = self._factored[1]
+        return R @ inverse @ inverse.T
 
     @cached_property
     def D(self) -> Array:
         """The least-squares dynamics."""
         if self._problem.skew:
             return self._solve(self._V.T @ self._Y)
-        return np.asarray(dtrtrs(self._R, self._factored[2][: len(self._R)])[0].T)
+        Q, inverse = self._factored
+        return np.asarray((inverse @ (Q.T @ self._V)).T)
 
     @cached_property
     def _left(self) -> Array:
         """What XM D' leaves of Xdot M."""
         if self._problem.skew:
             return self._V - self._Y @ self.D.T
-        QR, tau, left = self._factored
-        left = left.copy(order="F")
-        left[: len(tau)] = 0.0
-        return np.asarray(dormqr("L", "N", QR, tau, left, _WORK * len(tau), overwrite_c=1)[0])
+        Q, _ = self._factored
+        return np.asarray(self._V - Q @ (Q.T @ self._V))
 
     @cached_property
     def value(self) -> float:

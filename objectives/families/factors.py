@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 import scipy
-from scipy.linalg.lapack import dgesdd, dormqr
+from scipy.linalg.lapack import dormqr
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.factor_model import FactorModel
@@ -93,9 +93,7 @@ class FactorPoint(Point):
     def _axes(self) -> tuple[Array, Array]:
         """k - 1 and V with K = V diag(k) V'."""
         scaled = self._loadings / np.sqrt(self._psi)[:, None]
-        _, s, Vt, failed = dgesdd(scaled, full_matrices=0)
-        if failed:
-            _, s, Vt = np.linalg.svd(scaled, full_matrices=False)
+        _, s, Vt = np.linalg.svd(scaled, full_matrices=False)
         return s * s, Vt.T
 
     @cached_property
