@@ -58,13 +58,13 @@ class RegularisationPath(Pickled):
         return "\n".join(lines)
 
 
-@in_words
 def _next_start(result: Result) -> Array | str:
     """M, or the heuristic where the zeros leave it too few directions to start from."""
     full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
     return result.M if full else "baseline"
 
 
+@in_words
 def regularisation_path(
     objective: str | Objective,
     X: Rows,

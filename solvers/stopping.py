@@ -69,75 +69,16 @@ _FLATTER = 0.9
 _SAME_VALUE = 1e-12
 
 
-class Verdict:
-    """Whether a run goes on, asked state by state.
-
-    - limit: of iterations
-    - patience: steps in a row that may improve neither the value nor the gradient
-    - threshold: the gradient norm at which the run ends
-    - flattest: of the smallest gradient among those whose values agree with the lowest to rounding:
-      a saddle on the way may be flatter
-    """
-
-    def __init__(
-        self, start: RiemannianPoint, stopping: Stopping, limit: int, patience: int
-    ) -> None:
-        self.threshold = stopping.threshold(start)
-        self.flattest = start
-        self._scale, self._limit, self._patience = stopping.scale(start), limit, patience
-        self._value = self._lowest = self._gradient_norm = math.inf
-        self._idle = 0
-
-    def of(self, state: State, number: int, asked: bool) -> Status | None:
-        """Why the run ends at this state, the number-th; None where it goes on.
-
-        - asked: whether an observer asks to stop
-        """
-        halt = Status.STALLED if self._is_idle(state.point) else state.halt
-        if state.point.gradient_norm <= self.threshold:
-            return Status.CONVERGED
-        if halt is Status.STALLED and self._is_rounding(state.point):
-            return Status.ROUNDING
-        if halt is not None:
-            return halt
-        if asked:
-            return Status.OBSERVER
-        return Status.MAX_ITERATIONS if number >= self._limit else None
-
-    def _is_rounding(self, point: RiemannianPoint) -> bool:
-        return at_rounding(self.flattest, max(self._scale, abs(point.value)))
-
-    def _is_idle(self, point: RiemannianPoint) -> bool:
-        """Whether neither the value nor the gradient has improved for a while."""
-        value, norm = point.value, point.gradient_norm
-        lower = math.isinf(self._value) or value < self._value - VALUE_ROUNDING * abs(value)
-        flatter = norm < _FLATTER * self._gradient_norm
-        self._idle = 0 if lower or flatter else self._idle + 1
-        if lower:
-            self._value = value
-        self._gradient_norm = min(self._gradient_norm, norm)
-        self._keep(point)
-        return self._idle >= self._patience
-
-    def _keep(self, point: RiemannianPoint) -> None:
-        self._lowest = min(self._lowest, point.value)
-        highest, kept = self._lowest + _SAME_VALUE * abs(self._lowest), self.flattest
-        same, better = point.value <= highest, kept.value > highest
-        if same and (better or point.gradient_norm < kept.gradient_norm):
-            self.flattest = point
-
-
-def at_rounding(point: RiemannianPoint, scale: float) -> bool:
-    """Whether what is left of the gradient, of a function of that size, may be rounding."""
-    return point.gradient_norm <= _ROUNDING_LEVEL * scale
-
-
 # What is kept of each iteration.
 _HISTORY = ("iteration", "value", "gradient_norm", "seconds")
 
 
 class Tracker:
-    """The history of a run, its last and its best point, who looks on, and why it ends."""
+    """The history of a run, its last, best and flattest point, who looks on, and why it ends.
+
+    The flattest point has the smallest gradient among those whose values agree with the lowest to
+    rounding: a saddle on the way may be flatter.
+    """
 
     def __init__(
         self,
@@ -152,30 +93,64 @@ class Tracker:
         self._stopping, self._observers = stopping, observers
         self._seen: list[tuple[int, float, float, float]] = []
         self._began = time.perf_counter()
-        self._number = 0
+        self._number = self._idle = 0
+        self._least_value = self._least_gradient = math.inf  # since the last progress
+        self._scale = 0.0
         self._best: RiemannianPoint | None = None
         self._last: RiemannianPoint | None = None
-        self._verdict: Verdict | None = None
+        self._flattest: RiemannianPoint | None = None
         self._status: Status | None = None
 
     def ends_at(self, state: State) -> bool:
         """Whether the run ends at this state, of which note is taken."""
-        point = state.point
-        finite = math.isfinite(point.value) and math.isfinite(point.gradient_norm)
-        self._last = point
-        if not finite:
+        self._last = point = state.point
+        if not (math.isfinite(point.value) and math.isfinite(point.gradient_norm)):
             self._status = Status.NOT_FINITE
             return True
-        if self._verdict is None:
-            self._verdict = Verdict(point, self._stopping, self._limit, self._patience)
-            self._problem.threshold = self._verdict.threshold
+        if self._flattest is None:
+            self._scale = self._stopping.scale(point)
+            self._problem.threshold = self._stopping.threshold(point)
         else:
             self._number += state.iterations
         if self._best is None or point.value <= self._best.value:
             self._best = point
-        self._note(point)
-        self._status = self._verdict.of(state, self._number, self._asked(point))
+        self._seen.append((self._number, point.value, point.gradient_norm, self._seconds))
+        self._status = self._why(state, self._asked(point))
         return self._status is not None
+
+    def _why(self, state: State, asked: bool) -> Status | None:
+        """Why the run ends at this state; None where it goes on."""
+        point = state.point
+        halt = Status.STALLED if self._is_idle(point) else state.halt
+        if point.gradient_norm <= self._problem.threshold:
+            return Status.CONVERGED
+        flattest = self._keep_flattest(point)
+        if halt is Status.STALLED and at_rounding(flattest, max(self._scale, abs(point.value))):
+            return Status.ROUNDING
+        if halt is not None:
+            return halt
+        if asked:
+            return Status.OBSERVER
+        return Status.MAX_ITERATIONS if self._number >= self._limit else None
+
+    def _is_idle(self, point: RiemannianPoint) -> bool:
+        """Whether neither the value nor the gradient has improved for a while."""
+        value, norm = point.value, point.gradient_norm
+        least = self._least_value
+        lower = math.isinf(least) or value < least - VALUE_ROUNDING * abs(value)
+        flatter = norm < _FLATTER * self._least_gradient
+        self._idle = 0 if lower or flatter else self._idle + 1
+        if lower:
+            self._least_value = value
+        self._least_gradient = min(self._least_gradient, norm)
+        return self._idle >= self._patience
+
+    def _keep_flattest(self, point: RiemannianPoint) -> RiemannianPoint:
+        kept, best = self._flattest or point, self._best or point
+        highest = best.value + _SAME_VALUE * abs(best.value)
+        flatter = kept.value > highest or point.gradient_norm < kept.gradient_norm
+        self._flattest = point if point.value <= highest and flatter else kept
+        return self._flattest
 
     def run(self, told: Status | None) -> Run:
         """All of it.
@@ -184,11 +159,16 @@ class Tracker:
         - raises KeyboardInterrupt, TimeLimitError: Before there was a state.
         """
         status = told or self._status
-        if self._last is None:
-            assert status is not None
-            pass_on(status)
-        final = self._final(status)
         assert status is not None
+        if self._last is None:
+            pass_on(status)
+        # Where values agree to rounding, "lowest" means nothing: there the flattest is the best.
+        final = self._best or self._last
+        if status is Status.ROUNDING:
+            final = self._flattest
+        elif status is Status.CONVERGED:
+            final = self._last
+        assert final is not None
         return Run(
             M=final.M.copy(),
             value=final.value,
@@ -200,24 +180,9 @@ class Tracker:
             seconds=self._seconds,
         )
 
-    def _final(self, status: Status | None) -> RiemannianPoint:
-        """The best point.
-
-        Where values agree to rounding, "lowest" means nothing: there the flattest one is the best.
-        """
-        if status is Status.ROUNDING and self._verdict is not None:
-            return self._verdict.flattest
-        final = self._last if status is Status.CONVERGED else self._best or self._last
-        assert final is not None
-        return final
-
     @property
     def _seconds(self) -> float:
         return time.perf_counter() - self._began
-
-    def _note(self, point: RiemannianPoint) -> None:
-        """Put what there is to see at a point into the history."""
-        self._seen.append((self._number, point.value, point.gradient_norm, self._seconds))
 
     def _asked(self, point: RiemannianPoint) -> bool:
         """Whether an observer of the point, which all of them see, asks to stop."""
@@ -227,6 +192,11 @@ class Tracker:
         seen = Iteration(number, point.M, value, norm, self._problem.threshold, seconds)
         wishes = [_is_true(observer(seen)) for observer in self._observers]
         return any(wishes)
+
+
+def at_rounding(point: RiemannianPoint, scale: float) -> bool:
+    """Whether what is left of the gradient, of a function of that size, may be rounding."""
+    return point.gradient_norm <= _ROUNDING_LEVEL * scale
 
 
 def _is_true(wish: object) -> bool:
