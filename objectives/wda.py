@@ -401,60 +401,6 @@ def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y1: Array) -> None:
         np.add.at(total, (kinds, rows), 2.0 * (degrees * own[..., :-1] - sums))
 
 
-@dataclass(frozen=True)
-class Transport(Projected):
-    """The ratio of transport within classes to that between them, on the Grassmann manifold.
-
-    Parameters
-    ----------
-    codes : ndarray of int (n,)
-        Of the classes.
-    weights : ndarray (n,), optional
-        Of the rows.
-    share : float
-        The value is this times the ratio of W within classes to its mean of both orders between.
-    """
-
-    codes: Rows
-    reg: float
-    steps: int
-    weights: Array | None = None
-    share: float = 1.0
-
-    preconditioner_cost = 2
-
-    @cached_property
-    def workspace(self) -> Workspace:
-        return Workspace()
-
-    @cached_property
-    def pairs(self) -> list[Pairs]:
-        return Pairs.of(self.codes, self.weights)
-
-    def at(self, M: Array) -> TransportPoint:
-        return TransportPoint(self, M)
-
-    def preconditioner(self, M: Array) -> Preconditioner | None:
-        """Of frozen plans the Hessian is U -> HU - U M'HM across M: its inverse, made positive."""
-        H = self.at(M).of_frozen_plans()
-        multipliers, R = np.linalg.eigh(sym(M.T @ H @ M))
-        across = H - M @ (M.T @ H)
-        across = sym(across - (across @ M) @ M.T)
-        bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
-        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # M's come last
-        curvatures = np.abs(values[:, None] - multipliers)
-        steepest = curvatures[: -len(multipliers)].max(initial=0.0)
-        if not steepest > 0:
-            return None
-        curvatures = np.clip(curvatures, _FLOOR * steepest, steepest)
-
-        def apply(N: Array, U: Array) -> Array:
-            Z = V @ ((V.T @ U @ R) / curvatures) @ R.T
-            return Z - N @ (N.T @ Z)
-
-        return apply
-
-
 _EPS = float(np.finfo(float).eps)
 _POINTS = (
     "M can take each class to a point, where the ratio is 0; of such M it is that with the largest "
@@ -540,7 +486,7 @@ class WDA(Objective):
             bound = self._transport(data, r)
         return bound.restated(answers=GroupedRows.of(data))
 
-    def _transport(self, data: Data, r: int, *, restricted: bool = True) -> ClassTransport:
+    def _transport(self, data: Data, r: int, *, restricted: bool = True) -> Transport:
         """On the range of the total scatter, outside of which the ratio is 0/0, or anywhere."""
         rows, (codes, classes) = DenseRows.centred(data, self), data.labels
         X, view, weights = rows.X, rows.view, rows.weights
@@ -556,7 +502,7 @@ class WDA(Objective):
             "lda": lambda: sliced_directions(X, codes, r, weights),
             "pca": lambda: principal_directions(weighted(X, weights), r),
         }
-        return ClassTransport(
+        return Transport(
             self,
             (view if points is None else view.noting(_POINTS),),
             X,
@@ -605,16 +551,60 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
 
 
 @dataclass(frozen=True)
-class ClassTransport(Transport):
-    """Transport between the classes of rows in memory.
+class Transport(Projected):
+    """The ratio of transport within classes to that between them, on the Grassmann manifold.
 
     Parameters
     ----------
+    codes : ndarray of int (n,)
+        Of the classes.
+    weights : ndarray (n,), optional
+        Of the rows.
+    share : float
+        The value is this times the ratio of W within classes to its mean of both orders between.
     points : ndarray (k, r), optional
         The optimal M where there are some that take every class to a point.
     """
 
+    codes: Rows
+    reg: float
+    steps: int
+    weights: Array | None = None
+    share: float = 1.0
     points: Array | None = field(default=None, kw_only=True)
+
+    preconditioner_cost = 2
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        return Workspace()
+
+    @cached_property
+    def pairs(self) -> list[Pairs]:
+        return Pairs.of(self.codes, self.weights)
+
+    def at(self, M: Array) -> TransportPoint:
+        return TransportPoint(self, M)
+
+    def preconditioner(self, M: Array) -> Preconditioner | None:
+        """Of frozen plans the Hessian is U -> HU - U M'HM across M: its inverse, made positive."""
+        H = self.at(M).of_frozen_plans()
+        multipliers, R = np.linalg.eigh(sym(M.T @ H @ M))
+        across = H - M @ (M.T @ H)
+        across = sym(across - (across @ M) @ M.T)
+        bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
+        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # M's come last
+        curvatures = np.abs(values[:, None] - multipliers)
+        steepest = curvatures[: -len(multipliers)].max(initial=0.0)
+        if not steepest > 0:
+            return None
+        curvatures = np.clip(curvatures, _FLOOR * steepest, steepest)
+
+        def apply(N: Array, U: Array) -> Array:
+            Z = V @ ((V.T @ U @ R) / curvatures) @ R.T
+            return Z - N @ (N.T @ Z)
+
+        return apply
 
     @property
     def baseline_exact(self) -> bool:
@@ -649,11 +639,11 @@ class ClassTransport(Transport):
         ratio = np.divide(within, between, where=between > 0, out=np.zeros_like(within))
         return {"ratio": ratio, "share": between / total, "within": within, "between": between}
 
-    def emptied(self) -> ClassTransport:
+    def emptied(self) -> Transport:
         """Without rows, as a template for others."""
         return replace(self, X=self.X[:0], codes=self.codes[:0], heuristics={})
 
-    def on(self, rows: Array, codes: Rows, *, w: None) -> ClassTransport | None:
+    def on(self, rows: Array, codes: Rows, *, w: None) -> Transport | None:
         """The problem of other rows of the user's; its value counts by their number."""
         present, codes = np.unique(codes, return_inverse=True)
         if len(present) < 2:

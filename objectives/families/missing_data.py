@@ -49,22 +49,25 @@ class IncompletePoint(Point):
     O(p d r^2) for p patterns of missing entries.
     """
 
-    def __init__(self, problem: ObservedRows, M: Array) -> None:
+    def __init__(
+        self, problem: ObservedTerm | IncompleteLikelihood, observed: Observed, M: Array
+    ) -> None:
         self.M = M
-        self._problem = problem
+        self._problem, self._observed = problem, observed
         self._loadings, self._t, self._mean = problem.manifold.split(M)
         self._slope = problem.noise.slope(self._t)
         self._psi = problem.noise.variances(self._t)
 
     @cached_property
     def _posterior(self) -> Posterior:
-        return Posterior(self._problem.observed, self._mean[:, 0], self._loadings, self._psi)
+        return Posterior(self._observed, self._mean[:, 0], self._loadings, self._psi)
 
     @cached_property
     def value(self) -> float:
         if not (np.isfinite(self._psi).all() and self._psi.min() > np.finfo(float).tiny):
             return math.inf
-        return self._problem.constant - self._posterior.log_likelihood
+        constant = float(self._observed.counts @ np.log(self._problem.scale))
+        return constant - self._posterior.log_likelihood
 
     @cached_property
     def _pull(self) -> Array:
@@ -81,19 +84,19 @@ class IncompletePoint(Point):
 
     @cached_property
     def _h(self) -> Array:
-        return 0.5 * (self._problem.observed.counts - self._squares / self._psi) / self._psi
+        return 0.5 * (self._observed.counts - self._squares / self._psi) / self._psi
 
     @cached_property
     def gradient(self) -> Array:
         problem, psi = self._problem, self._psi[:, None]
         in_t = problem.noise.gather(self._slope * self._h)
-        in_mean = -self._posterior.residual.T @ problem.observed.ones / psi
+        in_mean = -self._posterior.residual.T @ self._observed.ones / psi
         return problem.manifold.join([-self._pull / psi, in_t, in_mean])
 
     def hessian_vector(self, V: Array) -> Array:
         """The derivative of the gradient, term by term; dV_i = -V_i dK_i V_i."""
         problem, psi, M = self._problem, self._psi, self._loadings
-        posterior, observed = self._posterior, self._problem.observed
+        posterior, observed = self._posterior, self._observed
         y, R, r = posterior.y, posterior.residual, problem.r
         dM, dt, dmean = problem.manifold.split(V)
         dslope = self._slope * dt[:, 0]
@@ -120,7 +123,7 @@ class IncompletePoint(Point):
 
     def regressions(self) -> Regressions:
         """Of each column on (y, 1), over the rows that have it: what a step of EM needs."""
-        posterior, observed = self._posterior, self._problem.observed
+        posterior, observed = self._posterior, self._observed
         r = self._problem.r
         regressors = np.hstack([posterior.y, observed.ones])
         moments = over_columns(observed.mask.T, outer(regressors, regressors))
@@ -163,7 +166,7 @@ class Regressions:
             self.counts + other.counts,
         )
 
-    def improved(self, problem: ObservedRows | IncompleteLikelihood) -> Array:
+    def improved(self, problem: ObservedTerm | IncompleteLikelihood) -> Array:
         """M, t and the mean by least squares.
 
         psi is what is left of the column, averaged over its entries, or over all where tied.
@@ -173,31 +176,6 @@ class Regressions:
         both = np.asarray(solved[:, :, 0], dtype=np.float64)
         psi = gather(self.squares - inner(both, self.targets)) / gather(self.counts)
         return problem.manifold.join([both[:, :-1], problem.noise.coordinate(psi), both[:, -1:]])
-
-
-@dataclass(frozen=True, eq=False)
-class ObservedRows:
-    """Rows with what their likelihood needs: the problem that a point is of.
-
-    Attributes
-    ----------
-    observed : Observed
-        In the coordinates of the solver.
-    scale : ndarray (d,)
-    """
-
-    observed: Observed
-    noise: Noise
-    r: int
-    scale: Array
-
-    @cached_property
-    def manifold(self) -> Product:
-        return factor_space(self.noise, self.r)
-
-    @cached_property
-    def constant(self) -> float:
-        return float(self.observed.counts @ np.log(self.scale))
 
 
 def factor_space(noise: Noise, r: int) -> Product:
@@ -296,16 +274,12 @@ class IncompleteFactors(IncompleteLikelihood):
 
     observed: Observed
 
-    @cached_property
-    def _rows(self) -> ObservedRows:
-        return ObservedRows(self.observed, self.noise, self.r, self.scale)
-
     _points: Remembered[IncompletePoint] = field(
         default_factory=partial(Remembered, 2), init=False, repr=False
     )
 
     def at(self, M: Array) -> IncompletePoint:
-        return self._points.at(M, partial(IncompletePoint, self._rows))
+        return self._points.at(M, partial(IncompletePoint, self, self.observed))
 
     def expected(self, M: Array) -> Array:
         return self.at(M).expected
@@ -475,11 +449,15 @@ class ObservedTerm(TermOfPoints):
     noise: Noise
     r: int
 
+    @property
+    def manifold(self) -> Product:
+        return factor_space(self.noise, self.r)
+
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[IncompletePoint]:
         for where, block in rows.blocks():
             weights = None if rows.weights is None else rows.weights[where]
             observed = Observed.of((block - self.mean) / self.scale, weights)
-            yield IncompletePoint(ObservedRows(observed, self.noise, self.r, self.scale), M)
+            yield IncompletePoint(self, observed, M)
 
     def expected(self, M: Array, rows: Samples) -> Array:
         return np.sum([point.expected for point in self.points(M, rows)], axis=0)

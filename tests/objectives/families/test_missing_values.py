@@ -17,7 +17,7 @@ from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.factor_model import Observed, Posterior
 from ldr.objectives.families.factors import Noise
-from ldr.objectives.families.missing_data import IncompletePoint, ObservedRows
+from ldr.objectives.families.missing_data import IncompletePoint, ObservedTerm
 from ldr.solvers.status import Status
 from tests import real_data
 from tests.objectives import methods
@@ -62,15 +62,15 @@ def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights, numbers, mon
     few = rows.compressed()
     assert len(few.Z) < 35 and (few.rows == rows.rows).all()
     noise = Noise(5, tied=False)
-    each, both = (ObservedRows(of, noise, 2, np.ones(5)) for of in (rows, few))
+    term = ObservedTerm(np.zeros(5), np.ones(5), noise, 2)
     M, V = (rng.standard_normal(5 * 2 + 5 + 5) for _ in range(2))
-    a, b = IncompletePoint(each, M), IncompletePoint(both, M)
+    a, b = IncompletePoint(term, rows, M), IncompletePoint(term, few, M)
     assert b.value == pytest.approx(a.value, rel=1e-13)
     np.testing.assert_allclose(b.gradient, a.gradient, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(b.hessian_vector(V), a.hessian_vector(V), rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(b.improved(), a.improved(), rtol=1e-10)
     M[10] = -np.inf  # a column without noise is a wall
-    assert IncompletePoint(both, M).value == np.inf
+    assert IncompletePoint(term, few, M).value == np.inf
 
 
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(3).uniform(0.1, 3.0, len(X))])
