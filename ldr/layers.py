@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from typing import TypeAlias
@@ -16,11 +17,13 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.result import Result
+from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.formulas import Formula, Given, Traced, formula_of, moved, regular
 from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
+from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.types import Argument
 
@@ -30,7 +33,9 @@ At: TypeAlias = Callable[..., Sensitivity]
 _OPTIONS = frozenset(signature(solve).parameters)
 
 
-def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[..., Traced]:
+def layer(
+    objective: str | Objective, r: int, *, projector: bool = False, **options: Argument
+) -> Callable[..., Traced]:
     """A function of jax arrays, X to the optimal P, with derivatives.
 
     The optimum is found by `ldr.solve`, in a callback, so that the function can be compiled; its
@@ -50,6 +55,9 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         said, ``ldr.objective(manifold="grassmann")``. Those that `Sensitivity.pullback` names have
         first derivatives, forwards and backwards; others that are smooth have `jax.jvp` only.
     r : int
+    projector : bool
+        Return the orthogonal projector onto the rows of P in the place of P: P'P, where these are
+        orthonormal. It has derivatives also where eigenvalues inside the subspace repeat.
     **options
         Of `ldr.solve`: start, tolerance, ..., and parameters of an objective that is given by name.
         With `sample_weight` or `groups` derivatives are first ones.
@@ -57,9 +65,10 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
     Returns
     -------
     callable
-        ``layer(X, y=None, **parameters)`` is P, (r, d) or one a view. X is an array (n, d) or a
-        tuple of them, y labels (no derivative), parameters numbers of the objective, ``ridge=0.1``,
-        of a sum ``weights=(1.0, 0.5)``, with derivatives too. Rows have to be centred by the
+        ``layer(X, y=None, **parameters)`` is P, (r, d), or the projector, (d, d), one a view. X is
+        an array (n, d) or a tuple of them, y labels (no derivative), parameters numbers of the
+        objective, ``ridge=0.1``, of a sum ``weights=(1.0, 0.5)``, with derivatives too. Rows have
+        to be centred by the
         caller: ``(X - X.mean(0)) @ P.T``.
 
     Raises
@@ -173,14 +182,16 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
     ) -> Traced:
         formula = formula_at(X, y, parameters)
         assert formula is not None
-        return moved(formula, T, Given(X, y, parameters), Given(dX, None, moves))
+        given, direction = Given(X, y, parameters), Given(dX, None, moves)
+        return moved(formula, T, given, direction, canonical=not projector)
 
     def along(X: Traced, y: Traced, parameters: dict[str, Traced], moves: Traced) -> Traced:
         """J of some moves, for methods without a formula: dP of (moves, dP - J moves) = (moves, 0).
 
         A linear system is what jax can be told the solution of, and that of its transpose.
         """
-        forth, back, add = partial(_along, at), partial(_pulled, at), jax.tree.map
+        forth, back = partial(_along, at, projector), partial(_pulled, at, projector)
+        add = jax.tree.map
 
         @jax.custom_jvp
         def times(X: Traced, y: Traced, parameters: Traced, moves: Traced) -> Traced:
@@ -228,7 +239,7 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
         # a factor, which the adjoint has too: what it says of ties cannot be lost
-        one = _called_back(partial(_check, at), shape, *told, vmap_method="sequential")
+        one = _called_back(partial(_check, at, projector), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
     def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
@@ -244,7 +255,10 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         if formula_at(X, y, parameters) is not None:
             known = {**numbers_of(objective), **parameters}
         given = {name: jax.numpy.asarray(value, dtype) for name, value in known.items()}
-        return single(optimum(X, y, given))
+        maps = optimum(X, y, given)
+        if projector:
+            maps = tuple(P.T @ jax.numpy.linalg.solve(P @ P.T, P) for P in maps)
+        return single(maps)
 
     return project
 
@@ -266,19 +280,32 @@ def _called_back(
     return jax.tree.map(jax.numpy.asarray, function(*given))
 
 
+def _moved(derivative: Derivative, projector: bool) -> Sequence[Array]:
+    """How the maps move; of a projector whatever their axes do."""
+    return derivative.maps(None) if projector else as_tuple(derivative.P)
+
+
 def _along(
-    at: At, X: Traced, y: Traced, parameters: dict[str, Traced], dX: Traced, moves: Traced
+    at: At,
+    projector: bool,
+    X: Traced,
+    y: Traced,
+    parameters: dict[str, Traced],
+    dX: Traced,
+    moves: Traced,
 ) -> Traced:
     """dP by `Result.sensitivity`, for methods without a formula."""
     directions = {name: move for name, move in _numbers(moves).items() if np.any(move)}
-    return at(X, y, parameters).along(single(_in_float64(dX)), **directions).P
+    return _moved(at(X, y, parameters).along(single(_in_float64(dX)), **directions), projector)
 
 
 def _pulled(
-    at: At, X: Traced, y: Traced, parameters: dict[str, Traced], cotangents: Traced
+    at: At, projector: bool, X: Traced, y: Traced, parameters: dict[str, Traced], cotangents: Traced
 ) -> Traced:
     """What a cotangent of P is in X and in the parameters."""
     V, sensitivity = _in_float64(cotangents), at(X, y, parameters)
+    if projector:
+        sensitivity = replace(sensitivity, optimum=sensitivity.optimum.of_subspace)
     found = as_tuple(sensitivity.pullback(single(V)))
     moves = {}
     for name, value in parameters.items():
@@ -288,7 +315,7 @@ def _pulled(
                 continue  # at 0 there is a derivative to one side only
             move = np.zeros(slope.shape)
             move[k] = 1.0
-            moved = as_tuple(sensitivity.along(**_numbers({name: move})).P)
+            moved = _moved(sensitivity.along(**_numbers({name: move})), projector)
             slope[k] = sum(float(np.vdot(v, dP)) for v, dP in zip(V, moved, strict=True))
         moves[name] = slope
     return tuple(np.asarray(a, x.dtype) for a, x in zip(found, X, strict=True)), moves
@@ -307,12 +334,19 @@ def _in_float64(X: Traced) -> tuple[Traced, ...]:
 
 
 def _check(
-    at: At, J: Traced, left: Traced, T: Traced, X: Traced, y: Traced, parameters: dict[str, Traced]
+    at: At,
+    projector: bool,
+    J: Traced,
+    left: Traced,
+    T: Traced,
+    X: Traced,
+    y: Traced,
+    parameters: dict[str, Traced],
 ) -> Traced:
     """One; an error where the optimum is not alone or its axes tie, with the numbers that do."""
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
-        _ = at(X, y, parameters).along(still).P  # says what ties
+        _moved(at(X, y, parameters).along(still), projector)  # says what ties
         raise SingularError("the equations of the optimum are singular: it is not alone")
     return np.ones((), J.dtype)
 

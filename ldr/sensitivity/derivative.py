@@ -161,10 +161,8 @@ class Derivative:
 
     @property
     def projector(self) -> PerView:
-        problem = self._optimum.problem
-        moved = self._moved(problem.maps)
-        pairs = zip(problem.maps(self._optimum.M), self._rate.observed.P, moved, strict=True)
-        return single(tuple(projector_rate(P, dP + along) for P, dP, along in pairs))
+        pairs = zip(self._optimum.problem.maps(self._optimum.M), self.maps(None), strict=True)
+        return single(tuple(projector_rate(P, dP) for P, dP in pairs))
 
     @property
     def M(self) -> PerView:
@@ -176,8 +174,12 @@ class Derivative:
 
     @property
     def P(self) -> PerView:
-        moved = self._moved(self._optimum.problem.maps, self._turn)
-        return single(combined(1.0, self._rate.observed.P, 1.0, moved))
+        return single(self.maps(self._turn))
+
+    def maps(self, turn: Array | None) -> tuple[Array, ...]:
+        """Of the maps, whose axes turn so; None where they need not be canonical any more."""
+        moved = self._moved(self._optimum.problem.maps, turn)
+        return combined(1.0, self._rate.observed.P, 1.0, moved)
 
     def optimum_at(self, t: float) -> tuple[BoundObjective, Array]:
         """The problem at t, and its optimum to first order."""

@@ -256,8 +256,10 @@ _SINGULAR = 1e-11
 _EXACT = 0.4
 
 
-def equations(formula: Formula, T: Sequence[Traced], given: Given) -> list[Traced]:
-    """What vanishes at an optimum in canonical coordinates."""
+def equations(
+    formula: Formula, T: Sequence[Traced], given: Given, near: Sequence[Traced] | None = None
+) -> list[Traced]:
+    """What vanishes at an optimum in canonical coordinates, or in axes that are near's unturned."""
     import jax
     import jax.numpy as jnp
 
@@ -273,38 +275,47 @@ def equations(formula: Formula, T: Sequence[Traced], given: Given) -> list[Trace
         own = each.T @ gradient
         inside = S - jnp.eye(len(S))
         if k == 0 and (N := formula.axes(T, given)) is not None:
-            inside = inside + jnp.triu(N, 1) - jnp.tril(N, -1)
+            turned = jnp.triu(N, 1) if near is None else near[0].T @ across
+            inside = inside + turned - turned.T
         else:
             own = (own + own.T) / 2
         found.append(gradient - across @ own + across @ inside)
     return found
 
 
-def _system(formula: Formula, T: Sequence[Traced], given: Given) -> tuple[Traced, ...]:
+def _system(
+    formula: Formula, T: Sequence[Traced], given: Given, *, canonical: bool = True
+) -> tuple[Traced, ...]:
     """The entries of T, the way back to T, and the equations as functions of T and of the data."""
     from jax.flatten_util import ravel_pytree
 
     flat, shaped = ravel_pytree(list(T))
+    near = None if canonical else list(T)
 
     def of_T(t: Traced) -> Traced:
-        return ravel_pytree(equations(formula, shaped(t), given))[0]
+        return ravel_pytree(equations(formula, shaped(t), given, near))[0]
 
     def of_data(X: Sequence[Traced], parameters: dict[str, Traced]) -> Traced:
-        return ravel_pytree(equations(formula, list(T), Given(X, given.y, parameters)))[0]
+        return ravel_pytree(equations(formula, list(T), Given(X, given.y, parameters), near))[0]
 
     return flat, shaped, of_T, of_data
 
 
 def moved(
-    formula: Formula, T: Sequence[Traced], given: Given, direction: Given
+    formula: Formula,
+    T: Sequence[Traced],
+    given: Given,
+    direction: Given,
+    *,
+    canonical: bool = True,
 ) -> tuple[list[Traced], Traced, Traced]:
-    """dT along a direction of X and the parameters.
+    """dT along a direction of X and the parameters; of axes that turn only if they are canonical.
 
     And the Jacobian of the equations in T, with what they leave, which is nothing at the optimum.
     """
     import jax
 
-    flat, shaped, of_T, of_data = _system(formula, T, given)
+    flat, shaped, of_T, of_data = _system(formula, T, given, canonical=canonical)
     J = jax.jacfwd(of_T)(flat)
     primals = (list(given.X), dict(given.parameters))
     tangents = (list(direction.X), dict(direction.parameters))

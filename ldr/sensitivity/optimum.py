@@ -13,6 +13,7 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 
@@ -197,6 +198,19 @@ class Optimum:
                 "have no derivatives; the subspace has one, `projector`"
             )
         return np.where(together, change / np.where(together, gaps, 1.0), 0.0)
+
+    def turned(self, V: Sequence[Array]) -> Array:
+        """What of <V', the maps> is in S, a symmetric matrix; zero where there is no S."""
+        pairs = zip(self.problem.maps(self.M), V, strict=True)
+        inside = np.sum([P @ each for P, each in pairs], axis=0)
+        if not len(matrix_of(self.axes)):
+            return np.zeros_like(inside)
+        return sym(self.turn(inside))
+
+    @property
+    def of_subspace(self) -> Optimum:
+        """The same for functions of the subspace, in whatever axes: these turn with nothing."""
+        return replace(self, axes=replace(self.axes, free=False, levels=()))
 
 
 def _levels(axes: Axes) -> np.ndarray:

@@ -308,14 +308,10 @@ class Products(Summand):
     def pulled(self, V: Blocks) -> list[Array]:
         T = self._T
         found = [np.zeros_like(each) for each in self.X]
+        W = self.optimum.turned(V)
         if (D := self.formula.decoder) is not None:
             found = D.pulled(self.X, T, V)
             V = D.transposed.times(self.X, V)
-        W = np.zeros((T[0].shape[1],) * 2)
-        if len(matrix_of(self.optimum.axes)):
-            pairs = zip(T, V, strict=True)
-            inside = np.sum([each.T @ cotangent for each, cotangent in pairs], axis=0)
-            W = sym(self.optimum.turn(inside))
         told = self._pulled_of_spectrum if self._is_spectral else self._pulled_of_traces
         return self._gathered(found, told(V, W))
 

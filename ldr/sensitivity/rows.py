@@ -211,7 +211,7 @@ class ProjectedRows(Summand):
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         L, M = self.L, self.optimum.M
         lowered = L.T @ V[0] / self.unit
-        W = self.optimum.turn(M.T @ lowered)
+        W = self.optimum.turned(V)
         of_axes = L.T @ (L @ M) @ (W + W.T) if self._by_length else self._variances.slope(W)
         u = self.optimum.solve(lowered + of_axes)
         found = -self._crossed(u)
@@ -292,9 +292,7 @@ class SumOfRows(Known):
         return Rate(gradient, Observed((still.T,), (still,), rates[0].observed.mean, value, within))
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
-        problem, M, W = self.optimum.problem, self.optimum.M, np.zeros((V[0].shape[1],) * 2)
-        if len(matrix_of(self.optimum.axes)):
-            W = sym(self.optimum.turn(M.T @ V[0]))
+        problem, M, W = self.optimum.problem, self.optimum.M, self.optimum.turned(V)
         if isinstance(problem, TraceSum):
             W = self._of_gradient * W
             u = self.optimum.solve(V[0] + 2.0 * problem.at(M).gradient @ W)
@@ -378,7 +376,7 @@ class LikelihoodRows(Known):
         problem, posterior, E, A = self.problem, self.posterior, self._E, self._A
         M, B, psi = posterior.M, posterior.B, posterior.psi
         lowered = V[0] / problem.scale[:, None]
-        W = sym(self.optimum.turn(E @ (B.T @ lowered)))
+        W = self.optimum.turned(V)
         H = E @ (lowered.T @ B) @ E
         first, twice = lowered @ E / psi[:, None], W - sym(H)
         in_psi = inner(B @ twice, B) + inner(first, B)

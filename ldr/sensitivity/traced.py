@@ -34,10 +34,9 @@ from ldr.objectives.sdr import GKDR
 from ldr.objectives.trials import CSP, JointDiagonal, JointFilters
 from ldr.sensitivity.forms import Blocks, centred
 from ldr.sensitivity.known import Known
-from ldr.sensitivity.optimum import TIED, Observed, Optimum, Rate, matrix_of
+from ldr.sensitivity.optimum import TIED, Observed, Optimum, Rate
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.second_order import HessianInverse
 
 # An array of jax's, or of NumPy's.
@@ -54,7 +53,7 @@ def _compiled() -> tuple[Callable[..., Any], ...]:
 
     def paired(found: Observed, V: Traced, W: Traced) -> Traced:
         of_maps = sum(jnp.vdot(each.T, P) for each, P in zip(V, found.P, strict=True))
-        return of_maps + jnp.vdot(W, found.within)
+        return of_maps + jnp.vdot(W, found.within) if found.within.size else of_maps
 
     def at(function: Function, X: Traced, M: Traced, unit: Traced) -> Traced:
         def value(M: Traced) -> tuple[Traced, Observed]:
@@ -126,17 +125,9 @@ class TracedRows(Known):
         return Rate(gradient, observed._replace(value=float(observed.value)))
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
-        V, W = tuple(V), self._turned(V)
+        V, W = tuple(V), self.optimum.turned(V)
         u = self.optimum.solve(self._computed(1, V, W))
         return list(self._computed(2, self._unit, V, W, u))
-
-    def _turned(self, V: Sequence[Array]) -> Array:
-        """What a turn of the axes is worth, as a matrix beside the one that they diagonalise."""
-        optimum = self.optimum
-        if not len(matrix_of(optimum.axes)):
-            return _nothing()
-        maps = zip(optimum.problem.maps(optimum.M), V, strict=True)
-        return sym(optimum.turn(np.sum([P @ each for P, each in maps], axis=0)))
 
     @property
     def _unit(self) -> float:
@@ -524,7 +515,7 @@ class FiltersOfRows(TracedRows):
         moments = P.T, members, objective.ridge
         inverse = filters_inverse(np.array(moments_of(X, *moments)))
         given = shares, *moments
-        return cls(optimum, (X, unit), given, moments=moments, inverse=inverse)
+        return cls(optimum.of_subspace, (X, unit), given, moments=moments, inverse=inverse)
 
     @staticmethod
     def observed(X: Sequence[Traced], M: Traced, *given: Traced) -> Observed:
@@ -554,9 +545,6 @@ class FiltersOfRows(TracedRows):
         gradient, _ = computed(0, self.criterion, {}, self.moments, (X,), V, 1.0, tuple(dX))
         moved = super().rate([*dX, -self.inverse(gradient)])
         return replace(moved, gradient=np.zeros_like(self.optimum.M))
-
-    def _turned(self, V: Sequence[Array]) -> Array:
-        return _nothing()  # M chooses among filters, and moves no more than they do
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         of_rows, of_V = super().pulled(V)

@@ -280,3 +280,23 @@ def test_ties_are_refused_with_their_numbers():
     X = U * np.sqrt([3, 3, 2, 1])
     with pytest.raises(SingularError, match="same number, 3"):
         ldr.solve("pca", X, 2).sensitivity(X).pullback(np.ones((2, 4)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_projectors_have_derivatives_where_components_tie(weighted):
+    rng = np.random.default_rng(0)
+    ones = np.hstack([np.ones((40, 1)), rng.standard_normal((40, 4))])
+    X = np.sqrt(40) * np.linalg.qr(ones)[0][:, 1:] * np.sqrt([3, 3, 2, 1])
+    dX, C = like(X, rng), rng.standard_normal((4, 4))
+    sensitivity = ldr.solve("pca", X, 2).sensitivity(X)
+    expected = sensitivity.along(dX).projector
+    marks = {"sample_weight": np.ones(40)} if weighted else {}
+    project = ldr.layer("pca", 2, projector=True, **marks)
+    np.testing.assert_allclose(project(X), np.diag([1.0, 1, 0, 0]), atol=1e-12)
+    np.testing.assert_allclose(jax.jvp(project, (X,), (dX,))[1], expected, atol=1e-12)
+    slope = jax.grad(lambda X: (project(X) * C).sum())
+    assert inner(slope(X), dX) == pytest.approx(inner(expected, C))
+    if not weighted:
+        again = jax.jvp(slope, (X,), (dX,))[1]
+        ahead, behind = (slope(X + t * dX) for t in (1e-4, -1e-4))
+        np.testing.assert_allclose(again, (ahead - behind) / 2e-4, atol=1e-6)
