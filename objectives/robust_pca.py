@@ -36,14 +36,12 @@ from ldr.objectives.statistics.sums import (
     counted,
     counted_rows,
     median,
-    middle_places,
     typical_length,
 )
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.manifolds.orthonormal import sym
 
 _EPS = float(np.finfo(float).eps)
 # A row nearer than this to the candidate is there; in units of the frame.
@@ -174,68 +172,6 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     ]
 
 
-@dataclass(frozen=True)
-class CentreRate:
-    """How the geometric median at zero moves with the rows u: sum_i H_i (du_i - dm) = 0.
-
-    H_i = (I - uu'/|u|^2)/|u|.
-    """
-
-    X: Array
-
-    @cached_property
-    def _lengths(self) -> Array:
-        return np.linalg.norm(self.X, axis=1)[:, None]
-
-    @cached_property
-    def _hessian(self) -> Array:
-        units = self.X / self._lengths
-        total = np.sum(1.0 / self._lengths) * np.eye(self.X.shape[1])
-        return np.asarray(total - units.T @ (units / self._lengths))
-
-    def _across(self, dX: Array) -> Array:
-        """H_i du_i."""
-        units = self.X / self._lengths
-        return np.asarray((dX - np.sum(units * dX, axis=1, keepdims=True) * units) / self._lengths)
-
-    def along(self, dX: Array) -> Array:
-        return np.asarray(np.linalg.solve(self._hessian, self._across(dX).sum(axis=0)))
-
-    def pulled(self, v: Array) -> Array:
-        """The derivative in the rows of <v, m>."""
-        return self._across(np.broadcast_to(np.linalg.solve(self._hessian, v), self.X.shape))
-
-
-def of_median_length(X: Array) -> Array:
-    """The derivative in the rows of their median length."""
-    lengths, found = np.linalg.norm(X, axis=1), np.zeros_like(X)
-    middle = middle_places(lengths)
-    np.add.at(found, middle, 0.5 * X[middle] / lengths[middle, None])
-    return found
-
-
-def of_median_distance(X: Array, r: int) -> Array:
-    """The derivative in the rows of their median distance from the subspace of spherical pca.
-
-    Of x the square of the distance changes by 2 rest'dx - x'dP x, P the projector on the leading
-    eigenvectors of sum_i x_i x_i'/||x_i||^2.
-    """
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    units = X / lengths
-    values, V = np.linalg.eigh(units.T @ units)
-    inside, outside = V[:, -r:], V[:, :-r]
-    rest = X @ outside @ outside.T
-    middle = middle_places(np.linalg.norm(rest, axis=1))
-    shares = 0.5 / np.linalg.norm(rest[middle], axis=1)[:, None]
-    gaps = values[-r:, None] - values[:-r]
-    turned = (X[middle] @ inside).T @ (shares * (X[middle] @ outside)) / gaps
-    pull = units @ sym(inside @ turned @ outside.T)
-    return (
-        of_median_length(rest)
-        - 2.0 * (pull - np.sum(units * pull, axis=1, keepdims=True) * units) / lengths
-    )
-
-
 class Loss(ABC):
     """rho as a function g(q) of the squared distance q = t^2.
 
@@ -245,10 +181,6 @@ class Loss(ABC):
     @abstractmethod
     def __call__(self, q: Array) -> tuple[Array, Array, Array]:
         """g and its first two derivatives in q."""
-
-    @abstractmethod
-    def of_number(self, q: Array) -> tuple[Array, Array]:
-        """The derivatives of g and of g' in rho's own number: e, or the threshold."""
 
 
 @dataclass(frozen=True)
@@ -260,11 +192,6 @@ class RoundedDistance(Loss):
     def __call__(self, q: Array) -> tuple[Array, Array, Array]:
         root = np.sqrt(q + self.rounding**2)
         return q / (root + self.rounding), 0.5 / root, -0.25 / (root * root * root)
-
-    def of_number(self, q: Array) -> tuple[Array, Array]:
-        e = self.rounding
-        root = np.sqrt(q + e**2)
-        return e / root - 1.0, -0.5 * e / root**3
 
 
 @dataclass(frozen=True)
@@ -278,10 +205,6 @@ class Huber(Loss):
         inside, outside = np.minimum(t, c), np.maximum(t, c)
         curvature = np.where(t > c, -0.25 * c / (outside * outside * outside), 0.0)
         return inside * (t - 0.5 * inside), 0.5 * c / outside, curvature
-
-    def of_number(self, q: Array) -> tuple[Array, Array]:
-        outside = np.maximum(np.sqrt(q), self.threshold)
-        return outside - self.threshold, np.where(q > self.threshold**2, 0.5 / outside, 0.0)
 
 
 LOSSES = ("l1", "huber")
@@ -528,51 +451,6 @@ class Reconstruction(Projected):
 
     def at(self, M: Array) -> ReconstructionPoint:
         return ReconstructionPoint(self.X, M, self.loss, self.w)
-
-    @cached_property
-    def _median(self) -> CentreRate:
-        return CentreRate(self.X)
-
-    def centre_rate(self, dX: Array) -> Array:
-        return self._median.along(dX)
-
-    def centre_pulled(self, v: Array) -> Array:
-        return self._median.pulled(v)
-
-    @property
-    def follows(self) -> bool:
-        """No row is at the centre, no threshold at its least."""
-        assert isinstance(self.objective, RobustPCA)
-        lengths, loss = np.sqrt(_squares(self.X, None)), self.loss
-        least = self.objective.epsilon * median(lengths)
-        held = isinstance(loss, Huber) and not loss.threshold > least
-        return bool(lengths.min() > _NO_LENGTH * lengths.mean()) and not held
-
-    @cached_property
-    def _number(self) -> Array:
-        """The derivative in the rows of e, or of the threshold."""
-        objective, X = self.objective, self.X
-        assert isinstance(objective, RobustPCA)
-        if objective.loss == "huber":
-            return np.zeros_like(X) if objective.threshold else of_median_distance(X, self.r)
-        return objective.epsilon * of_median_length(X)
-
-    def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """q_i = ||x_i||^2 - ||y_i||^2 moves."""
-        assert isinstance(point, ReconstructionPoint)
-        q, loss = point.q, self.loss
-        dq = 2.0 * np.einsum("ij,ij->i", self.X, dX)
-        number = float(np.vdot(self._number, dX))
-        (_, slope, curvature), (of_value, of_slope) = loss(q), loss.of_number(q)
-        value = float(slope @ dq) + number * float(of_value.sum())
-        return value, -2.0 * (curvature * dq + number * of_slope)[:, None] * point.Y
-
-    def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
-        assert isinstance(point, ReconstructionPoint)
-        along = -2.0 * np.einsum("ij,ij->i", point.Y, dY)
-        bent = 2.0 * along * self.loss(point.q)[2]
-        found: Array = bent[:, None] * self.X
-        return found + float(along @ self.loss.of_number(point.q)[1]) * self._number
 
 
 def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], Array]]:

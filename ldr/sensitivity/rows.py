@@ -44,6 +44,7 @@ from ldr.sensitivity.forms import Blocks, Codes, added, centred
 from ldr.sensitivity.known import Known, Summand, Variances
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.products import Products
+from ldr.sensitivity.traced import ReconstructedRows
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
@@ -182,7 +183,7 @@ class ProjectedRows(Summand):
     def rate(self, dX: Blocks) -> Rate:
         problem, point, M = self.problem, self.point, self.optimum.M
         moved = dX[0][self.order]
-        mean = problem.centre_rate(moved)
+        mean = moved.mean(axis=0)
         dZ = (moved - mean) @ self.L
         dY = dZ @ M
         value, slope = problem.rate_at(point, dZ)
@@ -231,11 +232,11 @@ class ProjectedRows(Summand):
     def _in_columns(self, of_Z: Array) -> list[Array]:
         found = of_Z @ self.L.T
         pulled = np.empty_like(found)
-        pulled[self.order] = found - self.problem.centre_pulled(found.sum(axis=0))
+        pulled[self.order] = centred(found)
         return [pulled]
 
 
-KINDS: tuple[type[Summand], ...] = (Products, ProjectedRows)
+KINDS: tuple[type[Summand], ...] = (Products, ReconstructedRows, ProjectedRows)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from ldr.sensitivity.traced import (
     GradientsOfRows,
     LowRankRows,
     MotionOfRows,
+    ReconstructedRows,
     ScoresOfRows,
     WindowsOfRows,
 )
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 KINDS: tuple[type[Known], ...] = (
     Products,
     WhiteRows,
+    ReconstructedRows,
     ProjectedRows,
     LikelihoodRows,
     FiltersOfRows,

@@ -30,14 +30,19 @@ from ldr.objectives.kernel import Response, as_response, gaussian_gram, gradient
 from ldr.objectives.objective import Objective
 from ldr.objectives.pls import EXPLAINED, PLSRegression, ScoreRegression
 from ldr.objectives.regression import ReducedRank, Regression
+from ldr.objectives.robust_pca import Huber, Reconstruction, RobustPCA
 from ldr.objectives.sdr import GKDR
+from ldr.objectives.statistics.sums import median, middle_places
 from ldr.objectives.trials import CSP, JointDiagonal, JointFilters
 from ldr.sensitivity.forms import Blocks, centred
-from ldr.sensitivity.known import Known
+from ldr.sensitivity.known import Summand
 from ldr.sensitivity.optimum import TIED, Observed, Optimum, Rate
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
+
+# Of the rows' mean distance from the centre: what rounding leaves of rows that are there.
+_NO_LENGTH = 1e-12
 
 # An array of jax's, or of NumPy's.
 Traced = Any
@@ -98,7 +103,7 @@ def computed(
 
 
 @dataclass(frozen=True)
-class TracedRows(Known):
+class TracedRows(Summand):
     """An optimum of a function in jax.
 
     Attributes
@@ -128,6 +133,11 @@ class TracedRows(Known):
         V, W = tuple(V), self.optimum.turned(V)
         u = self.optimum.solve(self._computed(1, V, W))
         return list(self._computed(2, self._unit, V, W, u))
+
+    def crossed(self, U: Array) -> list[Array]:
+        M = self.optimum.M
+        nothing = (np.zeros_like(M),), np.zeros((M.shape[1],) * 2)
+        return list(self._computed(2, self._unit, *nothing, -U))
 
     @property
     def _unit(self) -> float:
@@ -442,6 +452,66 @@ def _lagged(k: int, Z: Sequence[Traced], Y: Sequence[Traced]) -> Traced:
     """The mean of z_{t+k} y_t' over places and windows."""
     products = [later.T @ earlier for later, earlier in zip(Z[k:], Y, strict=False)]
     return sum(products[1:], start=products[0]) / (len(products) * len(Z[0]))
+
+
+class ReconstructedRows(TracedRows):
+    """An optimum of robust-pca, whose centre and width are medians that move with the rows."""
+
+    @classmethod
+    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> ReconstructedRows | None:
+        """None of a row at the centre, and of a threshold at its least."""
+        problem, X = optimum.problem, data.samples.dense()
+        if not isinstance(problem, Reconstruction) or not isinstance(objective, RobustPCA):
+            return None
+        Z, (view,), loss = problem.X, problem.views, problem.loss
+        lengths = np.linalg.norm(Z, axis=1)
+        least = objective.epsilon * median(lengths)
+        if not lengths.min() > _NO_LENGTH * lengths.mean():
+            return None
+        if isinstance(loss, Huber) and not loss.threshold > least:
+            return None
+        lift = view.coordinates.lift(np.eye(len(optimum.M)))
+        unit = np.linalg.norm(Z) / np.linalg.norm((X - view.mean) @ lift)
+        units = Z / lengths[:, None]
+        hessian = np.sum(1.0 / lengths) * np.eye(len(lift.T)) - units.T @ (units / lengths[:, None])
+        subspace, share = None, objective.epsilon if objective.loss == "l1" else None
+        if isinstance(loss, Huber):
+            share = loss.threshold if objective.threshold else None
+            values, Q = np.linalg.eigh(units.T @ units)
+            r = problem.r
+            subspace = Q[:, -r:], Q[:, :-r], 1.0 / (values[-r:] - values[:-r, None])
+            lengths = np.linalg.norm(Z @ Q[:, :-r], axis=1)
+        given = view.mean, lift, unit, np.linalg.inv(hessian), share, middle_places(lengths)
+        return cls(optimum, (X,), (*given, subspace, problem.unit))
+
+    @staticmethod
+    def observed(X: Sequence[Traced], M: Traced, *given: Traced) -> Observed:
+        """The sum of losses of ||z_i - MM'z_i||^2, z_i from the geometric median of the rows."""
+        import jax.numpy as jnp
+
+        mean, lift, unit, inverse, share, middle, subspace, scale = given
+        Z = unit * (X[0] - mean) @ lift
+        shift = inverse @ (Z / jnp.linalg.norm(Z, axis=1, keepdims=True)).sum(axis=0)
+        Z, mean = Z - shift, mean + lift @ shift / unit
+        squares, Y = (Z**2).sum(axis=1), Z @ M
+        q = ((Z - Y @ M.T) ** 2).sum(axis=1)
+        if subspace is None:
+            width = share * jnp.sqrt(squares[middle]).mean()
+            loss = q / (jnp.sqrt(q + width**2) + width)
+        else:
+            width = share
+            if width is None:  # the median distance from the subspace of spherical pca
+                inside, outside, over_gaps = subspace
+                scatter = (Z.T / squares) @ Z
+                inside = inside + outside @ (outside.T @ scatter @ inside * over_gaps)
+                left = squares - ((Z @ inside) ** 2).sum(axis=1)
+                width = jnp.sqrt(left[middle]).mean()
+            far = q > width**2
+            beyond = width * jnp.sqrt(jnp.where(far, q, 1.0)) - 0.5 * width**2
+            loss = jnp.where(far, beyond, 0.5 * q)
+        scores = (Y - Y.mean(axis=0)) / unit
+        within = scores.T @ scores / len(scores)
+        return Observed(((lift @ M).T,), (lift @ M,), (mean,), scale * loss.sum(), within)
 
 
 class GradientsOfRows(TracedRows):

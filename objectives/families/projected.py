@@ -139,14 +139,6 @@ class Projected(Started):
         """Whether the following is all of it."""
         return True
 
-    def centre_rate(self, dX: Array) -> Array:
-        """How what the rows are centred at moves with them; their mean."""
-        return dX.mean(axis=0)
-
-    def centre_pulled(self, v: Array) -> Array:
-        """The derivative in X of <v, centre>."""
-        return np.broadcast_to(v / len(self.X), self.X.shape)
-
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
         """Of phi and of its slope where Y stays: of the numbers in phi that the rows choose."""
         return 0.0, np.zeros_like(point.Y)
