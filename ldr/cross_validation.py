@@ -239,8 +239,8 @@ def _errors(new: Part, truth: Array) -> HeldOut:
     return _squared(truth, found.reshape(truth.shape), predictor.mean, new.weights)
 
 
-def _squared(truth: Array, found: Array, mean: Array, weights: Array, kind: str = ERROR) -> HeldOut:
-    return HeldOut(kind, -((truth - found) ** 2), weights, -((truth - mean) ** 2))
+def _squared(truth: Array, found: Array, mean: Array, weights: Array) -> HeldOut:
+    return HeldOut(ERROR, -((truth - found) ** 2), weights, -((truth - mean) ** 2))
 
 
 def _likelihood(new: Part, old: Part | None) -> HeldOut:
@@ -506,23 +506,24 @@ def class_scores(new: Part, old: Part) -> HeldOut:
 
 def response_scores(new: Part, old: Part) -> HeldOut:
     """Score a response by `predict`, or else by least squares on the coordinates."""
-    if new.result.predictors and new.result.objective.predicts == "response":
-        return _errors(new, new.response)
-    return _least_squares(old.Y[0], old.response, old.weights, new.Y[0], new.response, new.weights)
+    return _regressed(new, old, "response", old.response, new.response)
 
 
 def _second_view(new: Part, old: Part) -> HeldOut:
-    if new.result.predictors and new.result.objective.predicts == "view":
-        return _errors(new, new.rows)
-    return _least_squares(old.Y[0], old.rows, old.weights, new.Y[0], new.rows, new.weights)
+    return _regressed(new, old, "view", old.rows, new.rows)
+
+
+def _regressed(new: Part, old: Part, kind: str, known: Array, truth: Array) -> HeldOut:
+    if new.result.predictors and new.result.objective.predicts == kind:
+        return _errors(new, truth)
+    return _least_squares(old.Y[0], known, old.weights, new.Y[0], truth, new.weights)
 
 
 def _rows_of(new: Part, old: Part) -> HeldOut:
     """Score the least squares prediction of X from its coordinates, in standardised columns."""
-    unit = np.sqrt(_mean((old.rows - _mean(old.rows, old.weights)) ** 2, old.weights))
-    unit = np.where(unit > 0, unit, 1.0)
-    known, truth = old.rows / unit, new.rows / unit
-    return _least_squares(old.Y[0], known, old.weights, new.Y[0], truth, new.weights)
+    return _least_squares(
+        old.Y[0], old.rows, old.weights, new.Y[0], new.rows, new.weights, standardise=True
+    )
 
 
 def _nearest(new: Part, old: Part) -> tuple[Indices, Array]:
@@ -556,9 +557,19 @@ def _mean(Z: Array, w: Array) -> Array:
 
 
 def _least_squares(
-    A: Array, B: Array, w: Array, new_A: Array, new_B: Array, new_w: Array
+    A: Array,
+    B: Array,
+    w: Array,
+    new_A: Array,
+    new_B: Array,
+    new_w: Array,
+    standardise: bool = False,
 ) -> HeldOut:
     """Score the prediction of B from A by least squares on the training samples."""
+    if standardise:
+        unit = np.sqrt(_mean((B - _mean(B, w)) ** 2, w))
+        unit = np.where(unit > 0, unit, 1.0)
+        B, new_B = B / unit, new_B / unit
     mean_A, mean_B, root = _mean(A, w), _mean(B, w), np.sqrt(w)[:, None]
     fitted = np.linalg.lstsq(root * (A - mean_A), root * (B - mean_B), rcond=None)[0]
     return _squared(new_B, mean_B + (new_A - mean_A) @ fitted, mean_B, new_w)
@@ -566,10 +577,7 @@ def _least_squares(
 
 def _next_step(new: Part, old: Part) -> HeldOut:
     """Score the least squares prediction of the next sample's coordinates from this one's."""
-    (A, B, w), (new_A, new_B, new_w) = _steps(old), _steps(new)
-    unit = np.sqrt(_mean((B - _mean(B, w)) ** 2, w))
-    unit = np.where(unit > 0, unit, 1.0)
-    return _least_squares(A, B / unit, w, new_A, new_B / unit, new_w)
+    return _least_squares(*_steps(old), *_steps(new), standardise=True)
 
 
 def _steps(part: Part) -> tuple[Array, Array, Array]:

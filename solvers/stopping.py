@@ -115,7 +115,7 @@ class Tracker:
         if self._best is None or point.value <= self._best.value:
             self._best = point
         self._seen.append((self._number, point.value, point.gradient_norm, self._seconds))
-        self._status = self._why(state, self._asked(point))
+        self._status = self._why(state, bool(self._observers) and self._asked(point))
         return self._status is not None
 
     def _why(self, state: State, asked: bool) -> Status | None:
@@ -186,8 +186,6 @@ class Tracker:
 
     def _asked(self, point: RiemannianPoint) -> bool:
         """Whether an observer of the point, which all of them see, asks to stop."""
-        if not self._observers:
-            return False
         number, value, norm, seconds = self._seen[-1]
         seen = Iteration(number, point.M, value, norm, self._problem.threshold, seconds)
         wishes = [_is_true(observer(seen)) for observer in self._observers]

@@ -173,8 +173,9 @@ class Given(BaseEstimator):
         """X checked by scikit-learn's rules, with the names of its columns."""
         if is_dask(X):
             return self._lazy_samples(X, reset, minimum_rows)
-        trials, distances = None, Need.DISTANCES in self._traits().needs
-        if Need.TIME_ORDER in self._traits().needs:
+        traits, trials = self._traits(), None
+        distances = Need.DISTANCES in traits.needs
+        if Need.TIME_ORDER in traits.needs:
             X, trials = of_list(X)
         array = validate_data(
             self,
@@ -187,7 +188,7 @@ class Given(BaseEstimator):
             ensure_non_negative=distances,
         )
         names = getattr(self, "feature_names_in_", None)
-        samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
+        samples = as_samples(array, "X", minimum_rows, allow_nan=traits.missing)
         if trials is not None:
             later = getattr(self, "n_samples_seen_", 0)  # trials of another block are other ones
             samples = replace(samples, marks=Marks(trials=trials + later))
@@ -195,7 +196,7 @@ class Given(BaseEstimator):
 
     def _lazy_samples(self, X: Rows, reset: bool, minimum_rows: int) -> Samples:
         """Dask's rows, which scikit-learn would bring into memory to check them."""
-        samples = as_samples(X, "X", minimum_rows, allow_nan=self._allows_nan())
+        samples = as_samples(X, "X", minimum_rows, allow_nan=self._traits().missing)
         if reset:
             self.n_features_in_ = samples.d
             if samples.feature_names:
@@ -208,17 +209,13 @@ class Given(BaseEstimator):
         traits = self._traits()
         return traits.views > 1 or not OF_Y.isdisjoint(traits.needs)
 
-    def _allows_nan(self) -> bool:
-        """Whether NaN is a missing value."""
-        return self._traits().missing
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         traits = self._traits()
         tags.target_tags.required = self._requires_y()
         tags.target_tags.two_d_labels = traits.views > 1
         tags.input_tags.pairwise = tags.input_tags.positive_only = Need.DISTANCES in traits.needs
-        tags.input_tags.allow_nan = self._allows_nan()
+        tags.input_tags.allow_nan = traits.missing
         tags.input_tags.sparse = traits.sparse
         return tags
 
