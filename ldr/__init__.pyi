@@ -87,8 +87,7 @@ from .objectives.normalised import normalised
 from .paths import Path, path
 from .persistence import load
 from .power import log_power
-from .refitting import refit
-from .regularisation import RegularisationPath, regularisation_path
+from .regularisation import RegularisationPath, refit, regularisation_path
 from .result import Result
 from .solving import solve
 from .tuning import Tuning, tune

@@ -23,7 +23,7 @@ from ldr.cross_validation import (
     criteria,
 )
 from ldr.dimension_rule import as_dimension, is_open
-from ldr.inputs import as_data, as_generator
+from ldr.inputs import as_data, as_generator, check_weighted, of_list
 from ldr.io.chunks import by_index
 from ldr.method_selection import asked_for, beyond, has_gaps, suited
 from ldr.objectives.data.opening import with_columns
@@ -34,7 +34,6 @@ from ldr.objectives.registry import named
 from ldr.paths import gap_of
 from ldr.resampling import Sampled
 from ldr.result import Result
-from ldr.sample_weights import check_weighted, of_list
 from ldr.scaling import Units
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.deadline import complete

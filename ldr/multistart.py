@@ -26,12 +26,11 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.deadline import check, hearing, over, result_of, until_told
 from ldr.solvers.errors import ArgumentError, TimeLimitError
-from ldr.solvers.loop import Budget, minimise, sharing
+from ldr.solvers.loop import VALUE_ROUNDING, Budget, minimise, sharing, unless_flat
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
-from ldr.solvers.stopping import VALUE_ROUNDING, unless_flat
 from ldr.types import Start
 
 Made = TypeVar("Made")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ldr.inputs import of_list
 from ldr.objectives.data.sample_metadata import as_array, as_trials
 from ldr.result import Result
-from ldr.sample_weights import of_list
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerRow, Rows

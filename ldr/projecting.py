@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ldr.inputs import of_array
 from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples, open_table
 from ldr.objectives.data.samples import Samples
@@ -16,7 +17,6 @@ from ldr.objectives.data.stored import lazy_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
 from ldr.objectives.view import Features
-from ldr.sample_weights import of_array
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.inputs import data_in_order, in_order
+from ldr.inputs import data_in_order, in_order, trials_of
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks, as_array
 from ldr.objectives.data.stored import brought
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
-from ldr.sample_weights import trials_of
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.types import PerRow, Rows, XandY
 

@@ -22,12 +22,12 @@ from ldr.solvers.linalg.eigen import (
     top_eigenvectors,
 )
 from ldr.solvers.linalg.krylov import SymmetricOperator, complement
+from ldr.solvers.loop import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
-from ldr.solvers.stopping import VALUE_ROUNDING
 
 # Residuals below this share of what cancels in them are converged; the steps that may take.
 _RESIDUAL, _STEPS = 1e-10, 300

@@ -11,7 +11,6 @@ import time
 from dataclasses import dataclass
 
 from experiments.jmlr2015.problems import Case, Prepared, prepare, published_maf_heuristic
-from ldr.certifying import certify_run
 from ldr.multistart import automatic_solver
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.trace_ratio import TraceRatio
@@ -21,6 +20,7 @@ from ldr.solvers.run import Iteration, Run
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
+from ldr.solving import certify_run
 
 STARTS = {"pca": "random", "lda": "random", "cca": "baseline", "maf": "baseline"}
 # Where Manopt, the paper's software, stops by default; there it is absolute.

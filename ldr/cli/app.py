@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldr.cli.chance import bootstrap, dimension, test
 from ldr.cli.inputs import Input, load, one_line_each, opened
 from ldr.cli.options import (
     FAILED,
@@ -42,7 +41,7 @@ from ldr.cli.options import (
     names_of_methods,
     with_fields,
 )
-from ldr.cli.solve import compare, path, solve
+from ldr.cli.solve import bootstrap, compare, dimension, path, solve, test
 
 if TYPE_CHECKING:
     from ldr.objectives.registry import Entry

@@ -7,8 +7,7 @@ without a line here; `inspect.signature` has its parameters.
 from typing import TYPE_CHECKING, Any
 
 from ldr.estimators.base import Projection
-from ldr.estimators.named import ESTIMATORS
-from ldr.estimators.reducer import Reducer
+from ldr.estimators.named import ESTIMATORS, Reducer
 
 globals().update({estimator.__name__: estimator for estimator in ESTIMATORS.values()})
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.cross_validation import score
 from ldr.dimension_rule import check_asked, is_open
-from ldr.inputs import as_data
+from ldr.inputs import as_data, of_list
 from ldr.io.chunks import aligned
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_samples
@@ -32,7 +32,6 @@ from ldr.observers import Progress
 from ldr.projecting import predicted
 from ldr.result import Result
 from ldr.rotation import ROTATIONS
-from ldr.sample_weights import of_list
 from ldr.solvers.checks import choice, flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.manifolds import Array

@@ -1,10 +1,10 @@
-"""An estimator for every method of the registry; classifiers and regressors also predict."""
+"""An estimator for every method of the registry, and `Reducer` for any objective."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -12,15 +12,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ldr.estimators.base import (
+    Options,
     Projection,
     doors,
     from_sums,
     initialiser,
+    keeping,
     of_points,
     other_rows,
     with_options,
 )
-from ldr.estimators.two_views import TwoViews
+from ldr.estimators.two_views import TwoViews, Views
+from ldr.inputs import as_objective
 from ldr.io.chunks import aligned
 from ldr.objectives.docstrings import described
 from ldr.objectives.objective import Objective
@@ -30,7 +33,7 @@ from ldr.objectives.registry import REGISTRY
 from ldr.projecting import project_rows
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.types import Argument, Labels, PerRow, PerView, Rows, XandY
+from ldr.types import Argument, Dimension, Labels, PerRow, PerView, Rows, XandY
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -347,3 +350,88 @@ def _docstring(method: type[Objective]) -> str:
 ESTIMATORS: dict[str, type[Named]] = {
     name: estimator_of(method) for name, method in REGISTRY.items()
 }
+
+
+class Reducer(TwoViews, WithBackground):
+    """Linear dimensionality reduction by any objective, as a scikit-learn transformer.
+
+    The named estimators (`ldr.OrthogonalLDA`, `ldr.MAF`, ...) have the parameters of their
+    objective as their own, for grid searches; this one takes objectives of your own, kernel
+    versions, and names.
+
+    Parameters
+    ----------
+    objective : str or Objective
+        A name in the registry, an objective with its parameters (``ldr.objectives.MAF(lag=2)``), a
+        kernel version (`ldr.kernel`), or one of your own (`ldr.objective`).
+    n_components : int
+        Dimension to reduce to.
+    views : sequence of column groups, or a dict of them by name, optional
+        Of an objective of several views: X then holds all in one array; see `ldr.OrthogonalCCA`.
+    standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
+        As in `ldr.solve`.
+    random_state, device
+        As in `ldr.solve`.
+    verbose : bool
+        Whether to follow each run on the terminal; see `ldr.observers.Progress`.
+    rotation : str, optional
+        See `ldr.Result.rotate`.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_wine(return_X_y=True)
+    >>> view = make_pipeline(StandardScaler(), ldr.Reducer("lda", n_components=2))
+    >>> view.fit_transform(X, y).shape
+    (178, 2)
+    """
+
+    @keeping
+    def __init__(
+        self,
+        objective: str | Objective = "lda",
+        n_components: Dimension = 2,
+        *,
+        views: Views | None = None,
+        **options: Unpack[Options],
+    ) -> None: ...
+
+    def _objective(self) -> Objective:
+        return as_objective(self.objective, {})
+
+    def _traits(self) -> Objective:
+        """Of an objective that does not exist, those of the plainest: `fit` refuses it."""
+        if isinstance(self.objective, Objective):
+            return self.objective
+        return REGISTRY.get(str(self.objective).lower(), REGISTRY["pca"])()
+
+    def fit(
+        self,
+        X: Rows,
+        y: PerRow = None,
+        *,
+        background: Rows = None,
+        sample_weight: PerRow = None,
+        groups: PerRow = None,
+    ) -> Reducer:
+        """Find the projection.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (n, d)
+            Samples in rows; in their order, for methods of time series.
+        y : array, optional
+            Labels or a response (n,), or the second view (n, e), where the objective needs them.
+        background : array (m, d), optional
+            Noise, or what is to be ignored, where the objective needs it.
+        sample_weight, groups : array (n,), optional
+            Weights and trials of the rows; see `ldr.solve`.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, background, sample_weight=sample_weight, groups=groups)

@@ -7,8 +7,16 @@ panels than are needed, an ``ldr.errors.ArgumentError`` says how many.
 """
 
 from ldr.plots.canvas import new_figure
-from ldr.plots.maps import biplot, correlation_circle, loadings
-from ldr.plots.rows import compare, draw_comparison, projection, side_by_side, space
+from ldr.plots.maps import (
+    biplot,
+    compare,
+    correlation_circle,
+    draw_comparison,
+    loadings,
+    projection,
+    side_by_side,
+    space,
+)
 from ldr.plots.run import (
     bootstrap,
     convergence,

@@ -1,40 +1,399 @@
-"""Pictures of the linear map: loadings, biplot, correlation circle."""
+"""Pictures of projected samples and of the linear map: loadings, biplot, correlation circle."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldr.component_table import view_letters
 from ldr.io.chunks import by_index
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.parameters import Need
 from ldr.plots.canvas import (
     HIGHLIGHT,
     SINGLE,
+    Colouring,
     colouring_of,
     draw_key,
     draw_points,
     figure_of,
+    inches,
     key_inside,
+    key_width,
     literal,
     new_figure,
     note,
     parts,
     shortened,
     tidy,
+    write_quantity,
 )
-from ldr.plots.rows import axis_names
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase, SubFigure
 
+    from ldr.comparison import Comparison
     from ldr.result import Result
+
+
+_PANELS = 4  # coordinates in a scatter matrix, pairs of two views
+
+
+def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
+    """The projected rows: a histogram (r = 1), a scatter plot (2) or a scatter matrix (3 and more).
+
+    Parameters
+    ----------
+    result : Result
+    X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
+        Several views are drawn as pairs: coordinate k of each against coordinate k of the first.
+    y : array (m,), optional
+        Labels (strings, booleans, whole numbers of at most 20 values) give a legend, quantities a
+        colour bar. Without it, objectives of time series are coloured by row.
+    ax : matplotlib Axes, optional
+        Where to draw, if there is one panel only; by default a new figure.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        `ax` is given where several panels are needed.
+    ldr.errors.DataError
+        X or y do not fit the result.
+    """
+    X, y = by_index(result.objective, X, y)
+    Y = parts(result.transform(X))
+    colouring = colouring_of(result, y, len(Y[0]), X)
+    names = axis_names(result)
+    if ax is None:
+        rows, columns = _grid(Y)
+        figure = new_figure(1.6 + _width(rows, columns), 1.0 + max(3.4, 2.0 * rows))
+        axes = _draw(figure, Y, colouring, Y, names)
+        if result.r > _PANELS:
+            figure.suptitle(f"{_PANELS} of {result.r} coordinates", fontsize=9)
+        draw_key(figure, axes, colouring)
+        return figure
+    if _grid(Y) != (1, 1):
+        raise ArgumentError(f"ax= takes one panel, but r = {result.r} needs several: leave it out")
+    _draw_one(ax, Y, colouring, Y, names)
+    key_inside(ax, colouring)
+    return figure_of(ax)
+
+
+def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
+    """The first three coordinates of the projected rows, in perspective.
+
+    Parameters
+    ----------
+    result : Result
+        Of one view, with r >= 3.
+    X, y
+        As in `projection`.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        r is less than 3, or there are two views.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    X, y = by_index(result.objective, X, y)
+    Y = parts(result.transform(X))
+    if len(Y) > 1 or result.r < 3:
+        raise ArgumentError(
+            f"a picture in space needs one view and r >= 3, got {len(Y)} view(s) and r = {result.r}"
+        )
+    colouring = colouring_of(result, y, len(Y[0]), X)
+    figure = new_figure(6.4, 5.0)
+    ax = figure.add_subplot(projection="3d")
+    draw_points(ax, colouring, Y[0][:, 0], Y[0][:, 1], Y[0][:, 2])
+    for name, label in zip("xyz", _plain(axis_names(result))[0], strict=False):
+        getattr(ax, f"set_{name}label")(label)
+        getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
+    ax.set_aspect("equal")
+    ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # room for the labels
+    ax.tick_params(labelsize=8)
+    draw_key(figure, [ax], colouring)
+    return figure
+
+
+def compare(result: Result, X: Rows, y: PerRow = None) -> Figure:
+    """The heuristic's projection beside the optimised one, on the same scales.
+
+    Parameters
+    ----------
+    result : Result
+        Of an objective with a heuristic, whose maps are M'.
+    X, y
+        As in `projection`.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        There is no heuristic, or the map is not M'.
+    """
+    rows, columns = _grid(parts(result.transform(X)))
+    figure = new_figure(1.4 + 2 * _width(rows, columns), 1.4 + max(3.2, 1.8 * rows))
+    draw_comparison(figure, result, X, y)
+    return figure
+
+
+def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerRow = None) -> None:
+    """Draw `compare` into a figure, or into a part of one (a SubFigure)."""
+    X, y = by_index(result.objective, X, y)
+    before = _baseline_projection(result, X)
+    after = parts(result.transform(X))
+    colouring = colouring_of(result, y, len(after[0]), X)
+    width = inches(figure)
+    key = key_width(colouring, result.r)
+    widths = [(width - key) / 2, (width - key) / 2, key][: 3 if key > 0 else 2]
+    left, right, *rest = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
+    left.suptitle(f"heuristic: {result.baseline:.6g}", fontsize=11)
+    gain = f"improvement {result.improvement:+.3g}"
+    right.suptitle(f"optimised: {result.value:.6g}, {gain}", fontsize=11)
+    extent = tuple(np.vstack(pair) for pair in zip(before, after, strict=True))
+    names = axis_names(result)
+    axes = _draw(left, before, colouring, extent, _plain(names))
+    others = _draw(right, after, colouring, extent, names)
+    if result.r == 1:  # heights of histograms compare too
+        limits = [ax.get_ylim() for ax in (axes[0], others[0])]
+        for ax in (axes[0], others[0]):
+            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    if rest:  # beside the panels, so that both stay of one size
+        draw_key(rest[0], others, colouring, alone=True)
+
+
+def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
+    """The rows under the heuristic's map, which is M' like the optimised one."""
+    if result.baseline is None:
+        raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")
+    if not result.objective.transposed:
+        raise ArgumentError(
+            f"objective {result.objective.name!r} maps by more than M'; comparison is for "
+            "orthogonal projections, such as those of lda, cca, maf and sdr"
+        )
+    return parts(replace(result, P=result.baseline_P).transform(X))
+
+
+def _grid(Y: tuple[Array, ...]) -> tuple[int, int]:
+    """Rows and columns of panels."""
+    r = min(Y[0].shape[1], _PANELS)
+    if len(Y) > 1:
+        return len(Y) - 1, r
+    return (r, r) if r > 2 else (1, 1)
+
+
+def _width(rows: int, columns: int) -> float:
+    """Of the panels, in inches."""
+    return 4.4 if columns == 1 else (2.2 if rows > 1 else 3.0) * columns
+
+
+Names = tuple[list[str], ...]
+
+
+def axis_names(result: Result) -> Names:
+    """What the coordinates of each view are called: their share of the variance, or own number."""
+    columns = result.directions.columns()
+    own = next(iter(result.directions.own.items()), None)
+    views = len(result.directions.variations) if isinstance(result.P, tuple) else 1
+    names = []
+    called = result.directions.views or view_letters(views)
+    for letter, name in zip(view_letters(views), called, strict=True) if views > 1 else [("", "")]:
+        shares = columns.get(f"explained_variance_ratio{'_' * (views > 1)}{name}")
+        symbols = [f"$y{f'^{letter}' * (views > 1)}_{{{k + 1}}}$" for k in range(result.r)]
+        if result.directions.views:
+            symbols = [f"{name} {k + 1}".replace("$", r"\$") for k in range(result.r)]
+        if shares is not None:
+            symbols = [
+                f"{s}, {share:.1%} of the variance"
+                for s, share in zip(symbols, shares, strict=True)
+            ]
+        elif own is not None and len(own[1]) == result.r:
+            word = own[0].replace("_", " ")
+            symbols = [
+                f"{s}, {word} {number:.4g}" for s, number in zip(symbols, own[1], strict=True)
+            ]
+        names.append(symbols)
+    return tuple(names)
+
+
+def _plain(names: Names) -> Names:
+    """The symbols alone."""
+    return tuple([name.partition(",")[0] for name in of_view] for of_view in names)
+
+
+def _draw(
+    figure: FigureBase,
+    Y: tuple[Array, ...],
+    colouring: Colouring,
+    extent: tuple[Array, ...],
+    names: Names,
+) -> list[Axes]:
+    """All panels of a projection, on axes that also hold the rows of `extent`."""
+    rows, columns = _grid(Y)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    if len(Y) == 1 and rows > 1:
+        _draw_matrix(axes, Y[0][:, :columns], colouring, extent[0], names[0])
+    elif len(Y) == 1:
+        _draw_one(axes[0, 0], Y, colouring, extent, names)
+    else:
+        if rows > 1:  # panels are narrower than their names
+            names = tuple([name.replace(", ", "\n", 1) for name in of_view] for of_view in names)
+        for i, of_view in enumerate(axes):
+            both, extents = ((of[0], of[i + 1]) for of in (Y, extent))
+            for k, ax in enumerate(of_view):
+                _draw_one(ax, both, colouring, extents, (names[0], names[i + 1]), k)
+    return list(axes.flat)
+
+
+def draw_first(ax: Axes, result: Result, Y: tuple[Array, ...], colouring: Colouring) -> None:
+    """One panel, whatever r is: the first pair of two views, or the first two coordinates."""
+    _draw_one(ax, tuple(y[:, :2] for y in Y), colouring, Y, _plain(axis_names(result)))
+
+
+def _draw_one(
+    ax: Axes,
+    Y: tuple[Array, ...],
+    colouring: Colouring,
+    extent: tuple[Array, ...],
+    names: Names,
+    k: int = 0,
+) -> None:
+    """A panel: pair k of two views, or one or two coordinates."""
+    if len(Y) > 1:
+        _draw_pair(ax, Y[0][:, k], Y[1][:, k], colouring)
+        ax.set_xlabel(names[0][k])
+        ax.set_ylabel(names[1][k])
+        _hold(ax, extent[0][:, k], extent[1][:, k])
+    elif Y[0].shape[1] == 1:
+        _draw_line(ax, Y[0][:, 0], colouring, names[0][0])
+    else:
+        draw_points(ax, colouring, Y[0][:, 0], Y[0][:, 1])
+        _hold(ax, extent[0][:, 0], extent[0][:, 1])
+        ax.set_xlabel(names[0][0])
+        ax.set_ylabel(names[0][1])
+        ax.set_aspect("equal", adjustable="datalim")
+    tidy(ax)
+
+
+def _draw_line(ax: Axes, a: Array, colouring: Colouring, name: str) -> None:
+    """One coordinate: its histogram, its course in time, or the quantity against it."""
+    if colouring.quantity is None:
+        _histogram(ax, a, colouring)
+        labels = name, "number of rows"
+    elif colouring.is_time:
+        ax.plot(colouring.quantity, a, color=SINGLE, linewidth=1)
+        labels = colouring.label, name
+    else:
+        draw_points(ax, Colouring(), a, colouring.quantity)
+        labels = name, literal(colouring.label)
+    write_quantity(ax.xaxis if colouring.is_time else ax.yaxis, colouring)
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+
+
+def _draw_pair(ax: Axes, a: Array, b: Array, colouring: Colouring) -> None:
+    draw_points(ax, colouring, a, b)
+    # equal rows may differ in their last bits
+    if all(np.std(each) > 1e-12 * np.abs(each).max() for each in (a, b)):
+        correlation = float(np.corrcoef(a, b)[0, 1])
+        ax.set_title(f"correlation {correlation:.3f}", fontsize=9)
+
+
+def _draw_matrix(
+    axes: np.ndarray, Y: Array, colouring: Colouring, extent: Array, names: list[str]
+) -> None:
+    """Every coordinate against every other, histograms on the diagonal."""
+    r = Y.shape[1]
+    for i in range(r):
+        for j in range(r):
+            ax = axes[i, j]
+            if i == j:
+                _histogram(ax, Y[:, i], colouring)
+                ax.set_yticks([])
+                ax.margins(x=0.05)
+                _hold(ax, extent[:, j])
+            else:
+                draw_points(ax, colouring, Y[:, j], Y[:, i])
+                _hold(ax, extent[:, j], extent[:, i])
+            ax.tick_params(labelbottom=i == r - 1, labelleft=j == 0)
+            tidy(ax)
+    for k in range(r):
+        name = names[k].replace(", ", "\n", 1)
+        axes[r - 1, k].set_xlabel(name, fontsize=9)
+        axes[k, 0].set_ylabel(name, fontsize=9)
+
+
+def _histogram(ax: Axes, a: Array, colouring: Colouring) -> None:
+    groups = colouring.groups(len(a))
+    edges = np.histogram_bin_edges(a, bins=min(60, max(10, int(len(a) ** 0.5))))
+    opacity = 0.25 if len(groups) > 1 else 0.6
+    for rows, colour, _, _ in groups:
+        ax.hist(
+            a[rows],
+            bins=edges.tolist(),
+            histtype="stepfilled",
+            facecolor=(colour, opacity),
+            edgecolor=colour,
+            linewidth=1.2,
+        )
+
+
+def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
+    """Let the axes reach over these values too."""
+    ends = np.array([a.min(), a.max()])
+    others = ends if b is None else np.array([b.min(), b.max()])
+    ax.update_datalim(np.column_stack([ends, others]), updatey=b is not None)
+    ax.autoscale_view()
+
+
+_COLUMNS = 4
+
+
+def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
+    """The first two coordinates of every method, and of its heuristic where that is another.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    X, y
+        As in `projection`; of two views the first pair of coordinates is drawn.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A panel a projection, with its first score.
+    """
+    judged = comparison.judged_by[0]
+    panels: list[tuple[str, Result, Mapping[str, Array]]] = []
+    for method in comparison.methods:
+        panels.append((method.name, method.result, method.scores))
+        if method.heuristic is not None and method.heuristic_scores is not None:
+            panels.append((f"{method.name}: heuristic", method.heuristic, method.heuristic_scores))
+    columns = min(_COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = new_figure(1.2 + 3.1 * columns, 0.6 + 3.0 * rows)
+    axes: list[Axes] = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
+    colouring = None
+    for ax, (name, result, scores) in zip(axes, panels, strict=False):
+        rows_of_X, labels = by_index(result.objective, X, y)
+        background = Need.BACKGROUND in result.objective.needs
+        Y = parts(result.transform(rows_of_X[0] if background else rows_of_X))
+        colouring = colouring or colouring_of(result, labels, len(Y[0]))
+        draw_first(ax, result, Y, colouring)
+        ax.set_title(f"{name}\n{judged} {np.mean(scores[judged]):.3f}", fontsize=9)
+    for ax in axes[len(panels) :]:
+        ax.set_visible(False)
+    assert colouring is not None
+    draw_key(figure, axes[: len(panels)], colouring)
+    return figure
 
 
 _FEATURES = 40  # rows of a heat map

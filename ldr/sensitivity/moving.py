@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 import numpy.typing as npt
 
+from ldr.inputs import check_weighted, of_array
 from ldr.objectives.data.array_types import Matrix
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
@@ -17,7 +18,6 @@ from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective, Sum
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
-from ldr.sample_weights import check_weighted, of_array
 from ldr.solvers.checks import real
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ldr.inputs import as_data
+from ldr.inputs import as_data, check_weighted
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.objective import Objective
-from ldr.sample_weights import check_weighted
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.formulas import Given, formula_of, pulled
 from ldr.sensitivity.influence import Influence, influence

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr import paths, refitting, regularisation
+from ldr import paths, regularisation
 from ldr.errors import ArgumentError, ConvergenceWarning, TimeLimitError
 from ldr.inference import bootstrap as bootstrapping
 from ldr.objectives.data.opening import as_samples
@@ -457,9 +457,9 @@ def test_what_needs_a_whole_result_or_path_raises(monkeypatch):
 
 def test_an_interrupted_refit_says_so(monkeypatch):
     sparse = ldr.solve("sparse-pca", X, 2, penalty=20.0)
-    smallest_curvature = refitting.smallest_curvature
+    smallest_curvature = regularisation.smallest_curvature
     monkeypatch.setattr(
-        refitting, "smallest_curvature", lambda *given: press() or smallest_curvature(*given)
+        regularisation, "smallest_curvature", lambda *given: press() or smallest_curvature(*given)
     )
     with pytest.warns(ConvergenceWarning, match="refit: "):
         result = ldr.refit(sparse, X)

@@ -24,11 +24,11 @@ from ldr.solvers import (
     solver_names,
 )
 from ldr.solvers.descent.line_search import search
+from ldr.solvers.loop import VALUE_ROUNDING, Tracker, unless_flat
 from ldr.solvers.manifolds import SparseStiefel
 from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
-from ldr.solvers.stopping import VALUE_ROUNDING, Tracker, unless_flat
 from ldr.solvers.trust_region import GradientsFirst
 from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh, symmetric
 

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ldr
-from ldr.certifying import certify_run
 from ldr.errors import ArgumentError
 from ldr.objectives import LDA, MAF, PCA, OrthogonalSFA
 from ldr.objectives.families.trace_ratio import TraceRatio
@@ -17,6 +16,7 @@ from ldr.objectives.view import View
 from ldr.solvers import minimise
 from ldr.solvers.linalg.bounds import trace_ratio_bound, weighted_sum_bound
 from ldr.solvers.registry import named_solver
+from ldr.solving import certify_run
 from tests import real_data
 from tests.objectives.test_certificates import rotation
 
