@@ -452,6 +452,11 @@ class Reconstruction(Projected):
     def at(self, M: Array) -> ReconstructionPoint:
         return ReconstructionPoint(self.X, M, self.loss, self.w)
 
+    @property
+    def follows(self) -> bool:
+        """The centre is a median, and so is a number of the loss."""
+        return False
+
 
 def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], Array]]:
     """pca, pca of the rows divided by their norms, and from there reweighted pca.

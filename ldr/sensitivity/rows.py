@@ -39,12 +39,11 @@ from ldr.objectives.families.projected import (
     WhiteProjected,
 )
 from ldr.objectives.objective import Objective, Sum
-from ldr.objectives.pca import LogDeterminant
 from ldr.sensitivity.forms import Blocks, Codes, added, centred
 from ldr.sensitivity.known import Known, Summand, Variances
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.products import Products
-from ldr.sensitivity.traced import ReconstructedRows
+from ldr.sensitivity.traced import ReconstructedRows, SpreadRows
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
@@ -110,39 +109,6 @@ class WhiteRows(Known):
         return [np.asarray(found - found.mean(axis=0))]
 
 
-class SpreadPoint(ProjectedPoint):
-    """phi = -log|Y'Y|: slope -2YS, curvature -2(dY - YS(dY'Y + Y'dY))S, S = (Y'Y)^{-1}."""
-
-    @cached_property
-    def _S(self) -> Array:
-        return np.asarray(np.linalg.inv(self.Y.T @ self.Y), dtype=np.float64)
-
-    @property
-    def value(self) -> float:
-        return float(np.linalg.slogdet(self._S)[1])
-
-    @cached_property
-    def slope(self) -> Array:
-        return -2.0 * self.Y @ self._S
-
-    def curvature(self, dY: Array) -> Array:
-        cross = dY.T @ self.Y
-        return -(2.0 * dY + self.slope @ (cross + cross.T)) @ self._S
-
-
-class Spread(Projected):
-    """The determinant of M'CM, up to a constant, of the rows that C is of."""
-
-    @classmethod
-    def of(cls, problem: LogDeterminant, rows: Array) -> Spread:
-        (view,) = problem.views
-        Z = rows @ view.coordinates.lift(np.eye(len(problem.C)))
-        return cls(problem.objective, problem.views, Z, problem.r)
-
-    def at(self, M: Array) -> SpreadPoint:
-        return SpreadPoint(self.X, M)
-
-
 @dataclass(frozen=True)
 class ProjectedRows(Summand):
     """An optimum of phi(Y), Y = ZM, with the numbers in phi that the rows choose.
@@ -167,8 +133,6 @@ class ProjectedRows(Summand):
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> ProjectedRows | None:
         problem, rows = optimum.problem, data.samples.dense()
-        if isinstance(problem, LogDeterminant):
-            problem = Spread.of(problem, centred(rows))
         if not isinstance(problem, Projected) or not problem.follows:
             return None
         (view,), order = problem.views, np.arange(len(rows))
@@ -236,7 +200,7 @@ class ProjectedRows(Summand):
         return [pulled]
 
 
-KINDS: tuple[type[Summand], ...] = (Products, ReconstructedRows, ProjectedRows)
+KINDS: tuple[type[Summand], ...] = (Products, ReconstructedRows, SpreadRows, ProjectedRows)
 
 
 @dataclass(frozen=True)

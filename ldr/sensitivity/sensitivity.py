@@ -29,6 +29,7 @@ from ldr.sensitivity.traced import (
     MotionOfRows,
     ReconstructedRows,
     ScoresOfRows,
+    SpreadRows,
     WindowsOfRows,
 )
 from ldr.solvers.errors import ArgumentError, DataError
@@ -43,6 +44,7 @@ KINDS: tuple[type[Known], ...] = (
     Products,
     WhiteRows,
     ReconstructedRows,
+    SpreadRows,
     ProjectedRows,
     LikelihoodRows,
     FiltersOfRows,

@@ -28,6 +28,7 @@ from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernel import Response, as_response, gaussian_gram, gradient_of_median
 from ldr.objectives.objective import Objective
+from ldr.objectives.pca import LogDeterminant
 from ldr.objectives.pls import EXPLAINED, PLSRegression, ScoreRegression
 from ldr.objectives.regression import ReducedRank, Regression
 from ldr.objectives.robust_pca import Huber, Reconstruction, RobustPCA
@@ -554,6 +555,28 @@ class GradientsOfRows(TracedRows):
         inside = jnp.einsum("mn,npr->mpr", K, A[:, :, None] * Y) - (K @ A)[:, :, None] * Y
         G = jnp.einsum("npr,nps->rs", inside, inside) / (len(X_) * width**4)
         return Observed((M.T,), (M,), (mean,), jnp.trace(G), unit * G)
+
+
+class SpreadRows(TracedRows):
+    """An optimum of log-det-pca."""
+
+    @classmethod
+    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> SpreadRows | None:
+        problem = optimum.problem
+        if not isinstance(problem, LogDeterminant):
+            return None
+        lift = problem.views[0].coordinates.lift(np.eye(len(optimum.M)))
+        return cls(optimum, (data.samples.dense(),), (lift,))
+
+    @staticmethod
+    def observed(X: Sequence[Traced], M: Traced, *given: Traced) -> Observed:
+        """The logarithm of the determinant of the covariance of XT."""
+        import jax.numpy as jnp
+
+        T, mean = given[0] @ M, X[0].mean(axis=0)
+        scores = (X[0] - mean) @ T
+        C = scores.T @ scores / len(scores)
+        return Observed((T.T,), (T,), (mean,), jnp.linalg.slogdet(C)[1], C)
 
 
 @dataclass(frozen=True)

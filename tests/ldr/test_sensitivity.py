@@ -228,6 +228,12 @@ def test_rows_without_a_label_may_say_so_by_anything():
     assert np.isfinite(result.sensitivity(X, y).along(dX).value)
 
 
+def test_a_row_at_the_median_is_no_case_of_a_formula():
+    X = methods.X - np.median(methods.X, axis=0)
+    X = np.vstack([X, -X, np.zeros((1, X.shape[1]))])
+    assert ldr.solve("robust-pca", X, 2).sensitivity(X).known is None
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("key", QUADRATIC)
 def test_products_with_a_cotangent(key, monkeypatch):
