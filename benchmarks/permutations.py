@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 import ldr
-from ldr.inference.engine import Chunk, optima
+from ldr.inference.many import Chunk, optima
 from ldr.inference.nulls import Null
 
 PERMUTATIONS = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,17 +14,16 @@ from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples, open_table
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import lazy_rows
-from ldr.objectives.objective import Objective
-from ldr.objectives.prediction import Predictor
 from ldr.objectives.view import Features
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
-from ldr.types import PerView, Rows
+from ldr.types import Rows
 from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
+    from ldr.result import Result
 
 
 def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
@@ -88,23 +87,8 @@ def _posterior_means(piece: Samples, model: FactorModel, mean: Array, P: Array) 
     return [project_rows(piece, piece.name, None, mean, P, None, model)]
 
 
-class Predicting(Protocol):
-    """A `Result`, as far as its predictions look at it."""
-
-    @property
-    def objective(self) -> Objective: ...
-    @property
-    def predictors(self) -> tuple[Predictor, ...]: ...
-    @property
-    def mean(self) -> PerView: ...
-    @property
-    def features(self) -> PerView: ...
-    @property
-    def feature_names(self) -> PerView: ...
-
-
 @in_words
-def predicted(result: Predicting, X: Rows, view: int, question: str) -> Array:
+def predicted(result: Result, X: Rows, view: int, question: str) -> Array:
     """Predict new samples by the named method of a view's predictor.
 
     - raises ldr.errors.ArgumentError: There is no predictor, or it does not know.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.component_table import Directions, view_letters
-from ldr.differentiating import Differentiates
 from ldr.multistart import Starts
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import as_tuple, single
@@ -19,7 +18,7 @@ from ldr.objectives.data.opening import without_header
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
 from ldr.projecting import in_kind, predicted, project_rows, views_of
-from ldr.rotation import Rotates
+from ldr.rotation import rotated
 from ldr.solvers.checks import flag
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
@@ -34,10 +33,11 @@ if TYPE_CHECKING:
 
     from ldr.objectives.factor_model import FactorModel
     from ldr.plots.canvas import Panels
+    from ldr.sensitivity.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True)
-class Result(Differentiates, Rotates, Pickled):
+class Result(Pickled):
     """The optimal projection, and what is known about it.
 
     For objectives of two views, M, P, mean, baseline_M and feature_names are pairs.
@@ -279,6 +279,74 @@ class Result(Differentiates, Rotates, Pickled):
     def predict_proba(self, X: Rows) -> Array:
         """The probability of each class, (m, c), in the order of ``predictors[0].classes``."""
         return np.asarray(predicted(self, X, 0, "probabilities"))
+
+    @in_words
+    def rotate(self, method: str) -> Result:
+        """Rotate a solution so that every column of M has few large entries.
+
+        With loadings M of coordinates y, x = mean + My: they become M T^{-T}, and y becomes T'y.
+        Of fa and ppca M are the loadings of the model, which is turned too. Of two views both are
+        turned by one T, from both their M.
+
+        Parameters
+        ----------
+        method : {"varimax", "quartimax", "promax", "oblimin"}
+            varimax and quartimax are orthogonal: the value stays. promax and oblimin are oblique:
+            coordinates are correlated (`correlations`), and M is no longer orthonormal.
+
+        Returns
+        -------
+        Result
+            Columns by their sums of squares, of orthonormal M by the variance of the coordinate.
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            The value depends on the columns of M, or the method is unknown.
+        """
+        return rotated(self, method)
+
+    def sensitivity(
+        self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None, groups: PerRow = None
+    ) -> Sensitivity:
+        """The optimum as a function of its data, to be differentiated.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            What the result was solved for.
+
+        Returns
+        -------
+        Sensitivity
+            Whose `along` is the derivative of M, P, the subspace, the value and the numbers of the
+            coordinates along a direction of the data, of the weights of their rows or of the
+            objective's parameters.
+
+        Raises
+        ------
+        ldr.errors.SingularError
+            The optimum is not alone: numbers tie at the boundary of the subspace.
+        ldr.errors.ArgumentError
+            An objective with a penalty that has corners, a map of features, standardised columns.
+        ldr.errors.DataError
+            Other data than the result was solved for.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> X, y = load_wine(return_X_y=True)
+        >>> import ldr
+        >>> result = ldr.solve("lda", X / X.std(axis=0), r=2, y=y, ridge=0.1)
+        >>> derivative = result.sensitivity(X / X.std(axis=0), y).along(ridge=1.0)
+        >>> derivative.value < 0  # the more is added to S_W, the smaller is the ratio
+        True
+        >>> derivative.projector.shape
+        (13, 13)
+        """
+        from ldr.sensitivity.sensitivity import sensitivity
+
+        return sensitivity(self, X, y, sample_weight, groups)
 
     def plot_projection(self, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
         """Scatter plot of the projected rows, coloured by y; see `ldr.plots.projection`."""

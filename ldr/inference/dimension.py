@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ldr.inference.engine import Chunk, optima
+from ldr.inference.many import Chunk, optima
 from ldr.inference.nulls import Null
 from ldr.inference.parallel_analysis import parallel_analysis
 from ldr.inference.parametric import pairs_of

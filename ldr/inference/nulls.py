@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldr.inference.engine import Chunk, Orders
+from ldr.inference.many import Chunk, Orders
 from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.inference.engine import Orders
+from ldr.inference.many import Orders
 from ldr.inference.nulls import Null
 from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective

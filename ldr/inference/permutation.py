@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldr.inference.engine import Chunk, Optima, chunk_size, optima
+from ldr.inference.many import Chunk, Optima, chunk_size, optima
 from ldr.inference.nulls import Null
 from ldr.inference.parametric import canonical_bases, exceedances, pairs_of
 from ldr.inputs import as_generator, as_objective, as_seconds

@@ -38,7 +38,7 @@ from ldr.types import PerRow, PerView, Rows
 from ldr.validation import in_words
 
 if TYPE_CHECKING:
-    from ldr.differentiating import Differentiates
+    from ldr.result import Result
 
 KINDS: tuple[type[Known], ...] = (
     Products,
@@ -211,7 +211,7 @@ class Sensitivity:
 
 @in_words
 def sensitivity(
-    result: Differentiates,
+    result: Result,
     X: Rows,
     y: PerRow = None,
     sample_weight: PerRow = None,

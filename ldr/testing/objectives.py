@@ -14,8 +14,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ldr.checking import check
-from ldr.inference.engine import chunks, solvable
-from ldr.inference.many import solve_many
+from ldr.inference.many import chunks, solvable, solve_many
 from ldr.inputs import as_data
 from ldr.objectives.data.data import UnknownError, as_tuple, single
 from ldr.objectives.objective import Objective

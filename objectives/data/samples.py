@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -13,10 +15,10 @@ import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.array_types import Cells, Given, Matrix
-from ldr.objectives.data.map_reduce import fold
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.solvers.deadline import check
+from ldr.solvers.deadline import check, result_of
 from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
+from ldr.solvers.threads import one_thread
 
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
@@ -300,3 +302,47 @@ Beside: TypeAlias = Samples | Cells
 def cut(beside: Beside, where: slice) -> Beside:
     """Rows of a slice of what stands beside samples."""
     return beside.piece(where) if isinstance(beside, Samples) else beside[where]
+
+
+def fold(
+    term: Callable[..., Term],
+    merge: Callable[[Term, Term], Term],
+    pieces: Iterable[tuple[object, ...]],
+    workers: int,
+) -> Term:
+    """merge(... merge(merge(t_0, t_1), t_2) ...) of t_i = term(*pieces[i]): the same bits always.
+
+    - term: must not change its arguments
+    - merge: of two neighbouring terms, the earlier first; it may change and return the earlier
+    - pieces: at least one; made in the caller's thread, as they are needed
+    - workers: threads; one piece more may wait, so that memory does not grow with their number
+    """
+
+    pieces = iter(pieces)
+    begun = list(islice(pieces, 2))
+
+    def terms() -> Iterator[Term]:
+        if workers == 1 or len(begun) == 1:
+            for piece in chain(begun, pieces):
+                check()
+                yield term(*piece)
+            return
+        waiting: deque[Future[Term]] = deque()
+        with one_thread(), ThreadPoolExecutor(workers) as pool:
+            try:
+                for piece in chain(begun, pieces):
+                    check()
+                    waiting.append(pool.submit(term, *piece))
+                    if len(waiting) > workers:
+                        yield result_of(waiting.popleft())
+                while waiting:
+                    yield result_of(waiting.popleft())
+            finally:
+                for late in waiting:
+                    late.cancel()
+
+    found = terms()
+    total = next(found)
+    for later in found:
+        total = merge(total, later)
+    return total

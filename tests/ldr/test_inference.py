@@ -9,7 +9,7 @@ from sklearn.model_selection import GroupKFold
 
 import ldr
 from ldr.inference.bootstrap import aligned
-from ldr.inference.engine import Chunk, optima
+from ldr.inference.many import Chunk, optima
 from ldr.inference.nulls import Null
 from ldr.inference.parametric import canonical_bases, exceedances, statistics
 from ldr.objectives.data.data import as_tuple
@@ -165,7 +165,7 @@ def test_an_iterable_of_shapes():
 
 
 def test_sets_with_labels_of_their_own_in_chunks(monkeypatch):
-    monkeypatch.setattr("ldr.inference.engine._CHUNK_MOST", 2)
+    monkeypatch.setattr("ldr.inference.many._CHUNK_MOST", 2)
     sets = [WINE[k::4][:44, :4] for k in range(4)]
     labels = [CLASSES[k::4][:44] for k in range(4)]
     for count in (3, 4):
