@@ -87,11 +87,6 @@ class Observed:
     def _triangle(self, members: Indices, there: Indices) -> tuple[Array, Array]:
         """(ones, Z) of rows of one pattern."""
         rows = np.hstack([self.ones[members], self.Z[np.ix_(members, there)]])
-        step = max(2 * rows.shape[1], _IN_CACHE // rows.shape[1])
-        whole = len(rows) // step * step
-        if whole > step:  # a block at a time
-            tops = np.linalg.qr(rows[:whole].reshape(-1, step, rows.shape[1]), mode="r")
-            rows = np.concatenate([*np.asarray(tops), rows[whole:]])
         R = np.asarray(np.linalg.qr(rows, mode="r"))
         Z = np.zeros((len(R), self.Z.shape[1]))
         Z[:, there] = R[:, 1:]
@@ -110,14 +105,9 @@ class Observed:
 
     def products(self, rows: Array, columns: Array) -> Array:
         """sum_i a_ij (rows_i'columns_j) rows_i of each column j, over the rows that have it."""
-        step = max(1, _IN_CACHE // len(columns))
-        total = np.zeros_like(columns)
-        for start in range(0, len(rows), step):
-            some = slice(start, start + step)
-            part = rows[some] @ columns.T
-            part *= self.mask[some]
-            total += part.T @ rows[some]
-        return total
+        part = rows @ columns.T
+        part *= self.mask
+        return np.asarray(part.T @ rows)
 
     @cached_property
     def counts(self) -> Array:
@@ -140,8 +130,6 @@ def _distinct(mask: npt.NDArray[np.bool_]) -> tuple[Indices, Indices]:
     return found[1], found[2].ravel()
 
 
-# Numbers of a block of rows that are gone over more than once.
-_IN_CACHE = 2**16
 # Of a block of patterns, r a column.
 _BLOCK = 2**20
 # Of a column's |M_j|^2/psi_j, beyond which it is left out of sums of squares.

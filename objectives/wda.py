@@ -22,6 +22,7 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.pairwise import Change, in_batches
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
@@ -348,16 +349,11 @@ class TransportPoint(ProjectedPoint):
 
     def curvature(self, dY: Array) -> Array:
         W, s = self._sums
-        c = np.zeros_like(s)
-        Y, ones, own = self.Y, np.ones(len(dY)), np.einsum("ij,ij->i", self.Y, dY)
-        dY1 = np.column_stack([dY, ones])
-        left = 2.0 * np.column_stack([-Y, -dY, own, ones])
-        right = np.column_stack([dY, Y, ones, own])
-        room = self._problem.workspace
+        c, room, along = np.zeros_like(s), self._problem.workspace, Change(self.Y, dY)
         for pairs, plans in self._for_products:
-            change = plans.change(left[pairs.a.rows], right[pairs.b.rows], room)
-            _add_laplacian(c, change, pairs, self.Y1)
-            _add_laplacian(c, plans.S, pairs, dY1)
+            dS = plans.change(along.left[pairs.a.rows], along.right[pairs.b.rows], room)
+            _add_laplacian(c, dS, pairs, self.Y1)
+            _add_laplacian(c, plans.S, pairs, along.dY1)
         f = W[0] / W[1]
         dW = [float(np.vdot(of_kind, dY)) for of_kind in s]
         df = (dW[0] - f * dW[1]) / W[1]
@@ -477,8 +473,6 @@ class WDA(Objective):
                 raise ArgumentError(
                     f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
                 )
-            from ldr.objectives.families.pairwise import in_batches
-
             columns = partial(self._transport, restricted=False)
             batches = in_batches(self, data, r, smallest_class=2, bind=columns)
             bound: BoundObjective = replace(batches, unit=1.0 / samples.n)

@@ -350,17 +350,6 @@ class Common:
     maps: list[Maps]
     lengths: list[float]
 
-    @classmethod
-    def of(cls, bounds: Sequence[BoundObjective], penalised: bool) -> Common:
-        """
-        Raises
-        ------
-        ArgumentError
-            There is none.
-        """
-        frames, maps, lengths = _frames(bounds, penalised)
-        return cls(_manifold(bounds, frames, maps, penalised), frames, maps, lengths)
-
 
 def check_common(bounds: Sequence[BoundObjective]) -> None:
     """Refuse terms whose M is not the same thing."""
@@ -522,8 +511,9 @@ def weighted_sum(
     check_common(bounds)
     if penalty > 0:
         _check_penalised(weights, bounds)
-    common = Common.of(bounds, penalty > 0)
-    manifold = common.manifold
+    frames, maps, lengths = _frames(bounds, penalty > 0)
+    manifold = _manifold(bounds, frames, maps, penalty > 0)
+    common = Common(manifold, frames, maps, lengths)
     unit = max(bound.unit for bound in bounds)
     if penalty > _LARGEST_PENALTY * unit:
         raise ArgumentError(

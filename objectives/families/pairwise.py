@@ -47,18 +47,18 @@ _KEPT = 2**22
 
 
 class Change:
-    """A dY, and how distances change along it."""
+    """A dY, and how distances change along it: dD_ij is left_i'right_j."""
 
     def __init__(self, Y: Array, dY: Array) -> None:
         one = np.ones((len(Y), 1))
         own = np.einsum("ij,ij->i", Y, dY)[:, None]
         self.dY, self.dY1 = dY, np.hstack([dY, one])
-        self._left = 2.0 * np.hstack([own, one, -Y, -dY])
-        self._right = np.hstack([one, own, dY, Y]).T
+        self.left = 2.0 * np.hstack([own, one, -Y, -dY])
+        self.right = np.hstack([one, own, dY, Y])
 
     def of_squares(self, rows: slice, columns: slice) -> Array:
         """These of dD."""
-        return np.asarray(self._left[rows] @ self._right[:, columns])
+        return np.asarray(self.left[rows] @ self.right[columns].T)
 
 
 # Adds what some rows give to a Hessian product, halved.

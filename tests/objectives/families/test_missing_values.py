@@ -47,9 +47,8 @@ def log_likelihoods(X, mean, S):
     return logs
 
 
-@pytest.mark.parametrize("numbers", [2**15, 1])  # in the cache
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(3).uniform(0.1, 3.0, 400)])
-def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights, numbers, monkeypatch):
+def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights):
     """Value, gradient and Hessian of all rows, one by one, and of a triangle for each pattern."""
     rng = np.random.default_rng(0)
     Z = 3.0 + rng.standard_normal((400, 2)) @ rng.standard_normal((2, 5))
@@ -58,7 +57,6 @@ def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights, numbers, mon
     Z[rng.random(400) < 0.2, 3] = np.nan
     Z[:3, [0, 4]] = np.nan  # fewer rows than numbers in their sums
     rows = Observed.of(Z, weights)
-    monkeypatch.setattr("ldr.objectives.factor_model._IN_CACHE", numbers)
     few = rows.compressed()
     assert len(few.Z) < 35 and (few.rows == rows.rows).all()
     noise = Noise(5, tied=False)
