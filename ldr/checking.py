@@ -14,8 +14,8 @@ from ldr.objectives.custom.verify import INVARIANCE_TOLERANCE, invariance_error,
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.scaling import Units
+from ldr.solvers.checks import Pickled
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal
-from ldr.solvers.pickles import Pickled
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.types import PerRow, Rows

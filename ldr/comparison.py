@@ -35,11 +35,10 @@ from ldr.paths import gap_of
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scaling import Units
-from ldr.solvers.checks import flag, whole
+from ldr.solvers.checks import Pickled, flag, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
 from ldr.types import Argument, Dimension, Frame, PerRow, Rows, Splitter
 from ldr.validation import in_words

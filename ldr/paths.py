@@ -28,11 +28,10 @@ from ldr.objectives.problem import BoundObjective
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scaling import divided
-from ldr.solvers.checks import choice, whole
+from ldr.solvers.checks import Pickled, choice, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
 from ldr.types import Argument, PerRow, PerView, Rows, Splitter

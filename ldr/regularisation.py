@@ -18,12 +18,12 @@ from ldr.objectives.objective import Objective, penalty_of, without_penalty
 from ldr.objectives.sparse import SparseMethod
 from ldr.result import Result
 from ldr.scaling import divided, undone
+from ldr.solvers.checks import Pickled
 from ldr.solvers.deadline import complete, hearing, until_told, within
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, warn
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.support import on_support
-from ldr.solvers.pickles import Pickled
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.saddles import smallest_curvature
 from ldr.solvers.solver import Solver

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import ldr
 from ldr import plots
-from ldr.io.outputs import check_outputs, files_of, replaced
+from ldr.io.files import check_outputs, files_of, replaced
 from ldr.objectives.registry import REGISTRY, Entry
 from ldr.plots.canvas import parts
 from ldr.solvers.errors import ArgumentError

@@ -19,9 +19,8 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
 from ldr.projecting import in_kind, predicted, project_rows, views_of
 from ldr.rotation import rotated
-from ldr.solvers.checks import flag
+from ldr.solvers.checks import Pickled, flag
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 from ldr.solvers.run import Run
 from ldr.solvers.status import Status
 from ldr.types import Argument, Frame, PerRow, PerView, Rows

@@ -23,10 +23,9 @@ from ldr.result import Result
 from ldr.scaling import in_units, undone
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.moving import parameter, with_parameters
-from ldr.solvers.checks import choice, whole
+from ldr.solvers.checks import Pickled, choice, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, ObjectiveError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
 from ldr.types import PerRow, Rows, Splitter, XandY
 from ldr.validation import in_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from ldr.solvers.pickles import Pickled
+from ldr.solvers.checks import Pickled
 
 # A proved gap, with every rounding error in it, is called "global" up to this relative size: that
 # of the value for ratios, of the terms it is the difference of for traces.

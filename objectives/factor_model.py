@@ -16,9 +16,9 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import dense
+from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 
 Indices = npt.NDArray[np.intp]
 

@@ -14,9 +14,8 @@ from ldr.objectives.data.memory import check_memory
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.parameters import Need, keep_parameters, need_named
 from ldr.objectives.problem import BoundObjective
-from ldr.solvers.checks import Brief
+from ldr.solvers.checks import Brief, Pickled
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.pickles import Pickled
 
 if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataForms, DataSums, Matrices

@@ -1,16 +1,17 @@
-"""Checks of scalar arguments, and the short representation of objects by their parameters."""
+"""Checks of scalar arguments, short representations of objects, the refusal of old pickles."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from inspect import get_annotations
 from numbers import Integral, Real
 from typing import TypedDict, Unpack
 
 import numpy as np
 
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, DataError
 
 # Data outside this range have squares, or products of squares and counts, outside float64's.
 SMALLEST, LARGEST = 1e-130, 1e130
@@ -154,3 +155,19 @@ def _usual(field: Field[object]) -> str | None:
     """The repr of a field's default; None where it has none."""
     default = field.default if field.default_factory is MISSING else field.default_factory()
     return None if default is MISSING else repr(default)
+
+
+class Pickled:
+    """A base of dataclasses that open the pickles of their own version alone."""
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        own: set[str] = {each.name for each in fields(self)} if is_dataclass(self) else set()
+        declared = {name for cls in type(self).__mro__ for name in get_annotations(cls)}
+        others = (own - set(state)) | (set(state) - declared - set(dir(type(self))))
+        if own and others:
+            raise DataError(
+                f"a pickled {type(self).__name__} has other attributes than this version's "
+                f"({', '.join(sorted(others))}): another version of ldr wrote it; read it with "
+                "that one and keep P and mean, which are arrays, or solve again"
+            )
+        vars(self).update(state)

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Sheet
 
-from ldr.io.outputs import replaced
+from ldr.io.files import replaced
 
 
 @dataclass(frozen=True)

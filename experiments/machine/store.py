@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.io.outputs import replaced
+from ldr.io.files import replaced
 
 Row = dict[str, Any]
 

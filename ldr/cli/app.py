@@ -127,8 +127,7 @@ def transform(
     """
     import ldr
     from ldr.errors import ArgumentError
-    from ldr.io.files import read, write_projection
-    from ldr.io.filling import known_columns
+    from ldr.io.files import known_columns, read, write_projection
 
     files = [data, *(view or ())]
     check_outputs({"--out": out}, {"MODEL": [model], "DATA": files})
@@ -165,8 +164,7 @@ def impute(
     Each becomes its expectation given those of its row that are there.
     """
     import ldr
-    from ldr.io.files import read
-    from ldr.io.filling import write_filled
+    from ldr.io.files import read, write_filled
 
     check_outputs({"--out": out}, {"MODEL": [model], "DATA": [data]})
     with one_line_each():
@@ -276,7 +274,7 @@ def demo(
     from rich.console import Console
 
     from ldr.cli.demo import NOTES, PICTURE, save_picture, solve_all, table
-    from ldr.io.outputs import check_outputs
+    from ldr.io.files import check_outputs
 
     out.mkdir(parents=True, exist_ok=True)
     check_outputs({"--out": out / PICTURE}, {})

@@ -321,7 +321,7 @@ _ENDINGS = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html",), "--save"
 def check_outputs(outputs: dict[str, Path | None], inputs: dict[str, list[Path]]) -> None:
     """Refuse, before any work, files that could not be written after it or that are read."""
     from ldr.errors import ArgumentError
-    from ldr.io import outputs as files
+    from ldr.io import files
     from ldr.io.files import ending_of
 
     given = {option: path for option, path in outputs.items() if path is not None}

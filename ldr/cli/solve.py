@@ -87,8 +87,7 @@ def solve(
     Prints the value, the heuristic's value, the improvement and what is known of optimality.
     """
     import ldr
-    from ldr.io.files import write_projection
-    from ldr.io.outputs import write_figure
+    from ldr.io.files import write_figure, write_projection
     from ldr.observers import Progress
     from ldr.report import write_report
     from ldr.solvers.status import Status
@@ -159,7 +158,7 @@ def compare(
     """Compare methods, and their heuristics, on rows that they did not see."""
     import ldr
     from ldr.errors import ArgumentError
-    from ldr.io.outputs import write_figure
+    from ldr.io.files import write_figure
     from ldr.observers import Bar
     from ldr.report import write_comparison
 
@@ -231,7 +230,7 @@ def path(
 ) -> None:
     """Solve for several dimensions, to choose one."""
     import ldr
-    from ldr.io.outputs import write_figure
+    from ldr.io.files import write_figure
     from ldr.observers import Bar
 
     check_outputs({"--plot": plot}, files_read(objective, data, selection))
@@ -328,7 +327,7 @@ class Inquiry:
         draw: Callable[[], Figure] | None = None,
     ) -> None:
         """Write the picture and the page, and print what was found."""
-        from ldr.io.outputs import write_figure
+        from ldr.io.files import write_figure
         from ldr.report import write_finding
 
         draw = draw or found.plot

@@ -16,12 +16,11 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
 from ldr.result import Result
-from ldr.solvers.checks import number, whole
+from ldr.solvers.checks import Pickled, number, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array, polar_factor
-from ldr.solvers.pickles import Pickled
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solving import solve

@@ -20,10 +20,9 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.paths import path
 from ldr.resampling import Resampling
-from ldr.solvers.checks import choice, number, whole
+from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 from ldr.types import Argument, PerRow, Rows, Splitter
 from ldr.validation import in_words
 

@@ -22,11 +22,10 @@ from ldr.objectives.families.matrices import Solvable, StackedOptima
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.statistics.covariance import StackedData, StackedRows
-from ldr.solvers.checks import whole
+from ldr.solvers.checks import Pickled, whole
 from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
 from ldr.types import Argument, PerRow, PerView, Rows, XandY
 from ldr.validation import in_words

@@ -14,11 +14,10 @@ from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics import mean
-from ldr.solvers.checks import choice, number, whole
+from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 from ldr.types import Rows
 
 if TYPE_CHECKING:

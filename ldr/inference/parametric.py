@@ -13,10 +13,10 @@ from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.objectives.sir import SAVE, SIR
 from ldr.objectives.slices import sliced
+from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
 from ldr.types import PerRow, Rows
 from ldr.validation import in_words

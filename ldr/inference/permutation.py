@@ -16,11 +16,10 @@ from ldr.inference.nulls import Null
 from ldr.inference.parametric import canonical_bases, exceedances, pairs_of
 from ldr.inputs import as_generator, as_objective, as_seconds
 from ldr.objectives.objective import Objective
-from ldr.solvers.checks import whole
+from ldr.solvers.checks import Pickled, whole
 from ldr.solvers.deadline import complete, within
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
 from ldr.types import Argument, PerRow, Rows
 from ldr.validation import in_words

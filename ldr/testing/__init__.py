@@ -9,7 +9,13 @@ Each function takes one and runs every test of its kind, or gives the tests one 
 A test that fails raises an AssertionError that says what did not hold.
 """
 
-from ldr.testing.objectives import MANIFOLD, OBJECTIVE, check_manifold, check_objective
-from ldr.testing.problems import SOLVER, check_solver
+from ldr.testing.objectives import (
+    MANIFOLD,
+    OBJECTIVE,
+    SOLVER,
+    check_manifold,
+    check_objective,
+    check_solver,
+)
 
 __all__ = ["MANIFOLD", "OBJECTIVE", "SOLVER", "check_manifold", "check_objective", "check_solver"]

@@ -9,7 +9,7 @@ import pytest
 
 import ldr
 from ldr.errors import DataError
-from ldr.solvers.pickles import Pickled
+from ldr.solvers.checks import Pickled
 
 
 def test_what_users_are_given_knows_pickles_of_other_versions():

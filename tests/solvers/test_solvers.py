@@ -30,7 +30,7 @@ from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 from ldr.solvers.trust_region import GradientsFirst
-from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh, symmetric
+from ldr.testing.objectives import PROBLEMS, FunctionProblem, rayleigh, symmetric
 
 SOLVERS = [SteepestDescent(), ConjugateGradient(), LBFGS(), TrustRegion()]
 

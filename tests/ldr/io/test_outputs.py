@@ -16,9 +16,7 @@ import ldr
 from ldr.cli.demo import save_picture
 from ldr.errors import ArgumentError
 from ldr.io import files
-from ldr.io.files import write, write_projection
-from ldr.io.filling import write_filled
-from ldr.io.outputs import check_outputs, replaced
+from ldr.io.files import check_outputs, replaced, write, write_filled, write_projection
 from ldr.objectives.data.opening import as_samples
 from tests.programs import OBJECTIVE
 

@@ -16,7 +16,7 @@ import scipy.sparse
 import ldr
 from ldr.errors import ArgumentError, DataError, DataWarning, TooLargeError
 from ldr.io import files
-from ldr.io.outputs import files_of
+from ldr.io.files import files_of
 from ldr.objectives.data import memory
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.opening import as_samples, open_path, open_table
