@@ -252,7 +252,9 @@ class StressPoint(WeightedPairsPoint):
             W[:, len(W) :] *= 2.0
         return W if w is None else np.multiply(W * w[self.columns(rows)], w[rows, None], out=W)
 
-    def pairs(self, rows: slice, D: Array) -> tuple[float, Array, Callable[[Array], Array]]:
+    def pairs(
+        self, rows: slice, D: Array, products: bool
+    ) -> tuple[float, Array, Callable[[Array], Array]]:
         d, s = self._lengths(rows, D)
         residual = s - d
         W = self._counted(rows, residual.copy(), d)

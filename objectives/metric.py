@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -158,13 +158,13 @@ class SoftNeighbourPoint(WeightedPairsPoint):
             [self._neighbours(rows, self.squares(rows))[1] for rows in self._blocks]
         )
 
-    def pairs(self, rows: slice, D: Array) -> tuple[float, Array, Callable[[Array], Array]]:
+    def pairs(
+        self, rows: slice, D: Array, products: bool
+    ) -> tuple[float, Array, Callable[[Array], Array]]:
         P, p, own = self._neighbours(rows, D)
         w = self._problem.w
-        again = cache(lambda: self._neighbours(rows, self.squares(rows))[0])
 
         def change(dD: Array) -> Array:
-            P = again()
             dP = P * (np.einsum("ij,ij->i", P, dD)[:, None] - dD)
             dp = _of_class(dP, own)
             dW = _agreeing(dP, p, own)
@@ -172,7 +172,8 @@ class SoftNeighbourPoint(WeightedPairsPoint):
             return self._counted(dW, rows)
 
         right = p.sum() if w is None else w[rows] @ p
-        return -float(right), self._counted(_agreeing(P, p, own), rows), change
+        W = _agreeing(P.copy() if products else P, p, own)
+        return -float(right), self._counted(W, rows), change
 
 
 def _of_class(P: Array, own: _Classes) -> Array:

@@ -143,19 +143,21 @@ class WeightedPairsPoint(PairwisePoint):
     """
 
     @abstractmethod
-    def pairs(self, rows: slice, D: Array) -> tuple[float, Array, Callable[[Array], Array]]:
-        """What these rows of D add to phi, W there, and dW as a function of dD.
+    def pairs(
+        self, rows: slice, D: Array, products: bool
+    ) -> tuple[float, Array, Callable[[Array], Array]]:
+        """What these rows of D add to phi, W there, and, for products, dW as a function of dD.
 
         D and dD may be overwritten.
         """
 
     def add_slope(self, slope: Array, rows: slice) -> float:
-        value, W, _ = self.pairs(rows, self.squares(rows))
+        value, W, _ = self.pairs(rows, self.squares(rows), products=False)
         self.add_laplacian(slope, W, rows, self.Y1)
         return value
 
     def row_product(self, rows: slice) -> RowProduct:
-        _, W, dW = self.pairs(rows, self.squares(rows))
+        _, W, dW = self.pairs(rows, self.squares(rows), products=True)
 
         def add(product: Array, change: Change) -> None:
             dD = change.of_squares(rows, self.columns(rows))
