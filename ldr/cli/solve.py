@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ldr.cli.inputs import (
-    Input,
     files_read,
     load,
     names_in,
@@ -309,15 +307,23 @@ class Inquiry:
     cluster: Cluster = ""
     as_json: Json = False
 
-    @contextmanager
-    def of(self, objective: str, data: Path, selection: Selection) -> Iterator[Input]:
-        """The input, once it is known that the answer can be written."""
+    def ask(
+        self,
+        function: Callable[..., Any],
+        objective: str,
+        data: Path,
+        selection: Selection,
+        *r: int,
+        **options: Argument,
+    ) -> Any:
+        """What a function finds, once it is known that the answer can be written."""
         from ldr.observers import Bar
 
         outputs = {"--plot": self.plot, "--report": self.report}
         check_outputs(outputs, files_read(objective, data, selection))
         with opened(objective, data, selection, self.cluster) as given, Bar():
-            yield given
+            options |= {**given.options, "y": given.y, "random_state": self.seed}
+            return function(given.objective, given.X, *r, **options)
 
     def answer(
         self,
@@ -357,17 +363,8 @@ def test(
     """Whether an optimum is more than what is found where there is nothing."""
     import ldr
 
-    with inquiry.of(objective, data, selection) as given:
-        found = ldr.permutation_test(
-            given.objective,
-            given.X,
-            r,
-            y=given.y,
-            **given.options,
-            permutations=permutations,
-            null=null,
-            random_state=inquiry.seed,
-        )
+    options = {"permutations": permutations, "null": null}
+    found = inquiry.ask(ldr.permutation_test, objective, data, selection, r, **options)
     summary = {
         "value": found.value,
         "p_value": found.p_value,
@@ -395,18 +392,8 @@ def dimension(
     """How many directions there are, by the rule that fits the method."""
     import ldr
 
-    with inquiry.of(objective, data, selection) as given:
-        found = ldr.dimension(
-            given.objective,
-            given.X,
-            given.y,
-            **given.options,
-            method=method,
-            most=most,
-            folds=folds,
-            rule=rule,
-            random_state=inquiry.seed,
-        )
+    options = {"method": method, "most": most, "folds": folds, "rule": rule}
+    found = inquiry.ask(ldr.dimension, objective, data, selection, **options)
     summary = {
         "r": found.r,
         "rule": found.rule,
@@ -436,18 +423,8 @@ def bootstrap(
     import ldr
     from ldr.objectives.data.data import as_tuple
 
-    with inquiry.of(objective, data, selection) as given:
-        found = ldr.bootstrap(
-            given.objective,
-            given.X,
-            r,
-            y=given.y,
-            **given.options,
-            draws=draws,
-            block=block,
-            bca=bca,
-            random_state=inquiry.seed,
-        )
+    options = {"draws": draws, "block": block, "bca": bca}
+    found = inquiry.ask(ldr.bootstrap, objective, data, selection, r, **options)
     ends = found.interval()
     summary = {
         "value": found.result.value,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -29,21 +29,13 @@ if TYPE_CHECKING:
 # Axes to draw in, one a panel, as a user hands them over; None is a new figure.
 Panels: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
 
+# How a line is drawn.
+Style: TypeAlias = dict[str, Argument]
+
 SINGLE = "#0072B2"
 HIGHLIGHT = "#D55E00"
 
 _LETTERS = 28  # of a feature's name
-
-
-class LineStyle(TypedDict, total=False):
-    """How a line is drawn."""
-
-    color: str
-    linestyle: str
-    linewidth: float
-    marker: str
-    markersize: float
-    mec: str
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -68,13 +60,14 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def given_panels(ax: Panels, count: int) -> list[Axes]:
-    """The caller's axes, or those of a new figure."""
-    if ax is None:
-        return list(np.ravel(new_figure(4.4 * count, 3.6).subplots(1, count, squeeze=False)))
-    axes = list(np.ravel(np.asarray(ax, dtype=object)))
+    """The caller's axes, or those of a new figure, tidied."""
+    given = new_figure(4.4 * count, 3.6).subplots(1, count) if ax is None else ax
+    axes: list[Axes] = list(np.ravel(np.asarray(given, dtype=object)))
     if len(axes) != count:
         wanted = "one Axes" if count == 1 else f"{count} Axes, one a panel"
         raise ArgumentError(f"ax must be {wanted}, got {len(axes)}")
+    for each in axes:
+        tidy(each)
     return axes
 
 

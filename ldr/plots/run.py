@@ -12,8 +12,8 @@ from ldr.component_table import view_letters
 from ldr.plots.canvas import (
     HIGHLIGHT,
     SINGLE,
-    LineStyle,
     Panels,
+    Style,
     figure_of,
     given_panels,
     literal,
@@ -68,7 +68,12 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
     # A solver that reports its end only has fewer entries than iterations: no line between them.
     complete = len(values) == result.iterations + 1
     line = "-" if complete else ""
-    style: LineStyle = {"color": SINGLE, "marker": "o", "markersize": 4, "linestyle": line}
+    style: Style = {
+        "color": SINGLE,
+        "marker": "o",
+        "markersize": 4,
+        "linestyle": line,
+    }
     _draw_gap(left, result, at, values, style)
     _draw_gradient(right, at, np.asarray(result.history["gradient_norm"]), style)
     for panel in (left, right):
@@ -77,7 +82,6 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
             whole_ticks(panel)
         else:
             panel.set_xticks([0])
-        tidy(panel)
     return figure_of(left)
 
 
@@ -128,7 +132,7 @@ def _title(result: Result) -> str:
     return f"{result.objective.name}, {shapes} to {result.r}, {result.solver}: {end}"
 
 
-def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: LineStyle) -> None:
+def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: Style) -> None:
     best = float(np.min(values) if result.objective.sense == "min" else np.max(values))
     if not np.any(values != best):
         ax.plot(at, values, **style)
@@ -141,7 +145,7 @@ def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: LineSty
         mark(ax, abs(result.baseline - best), "heuristic")
 
 
-def _draw_gradient(ax: Axes, at: Array, norms: Array, style: LineStyle) -> None:
+def _draw_gradient(ax: Axes, at: Array, norms: Array, style: Style) -> None:
     ax.set_ylabel("gradient norm")
     positive = norms[norms > 0]
     if len(positive) > 0:
@@ -165,12 +169,12 @@ def path(found: Path, *, ax: Panels = None) -> Figure:
     first.plot(r, found.values, color=SINGLE, marker="o", markersize=4, label="optimised")
     proved = np.array([kind == "global" for kind in found.certificates])
     if not proved.all():
-        open_circles: LineStyle = {"color": "white", "mec": SINGLE, "markersize": 4}
+        open_circles: Style = {"color": "white", "mec": SINGLE, "markersize": 4}
         first.plot(
             r[~proved], found.values[~proved], "o", **open_circles, label="not proved global"
         )
     if not np.allclose(found.baselines, found.values, rtol=1e-10, equal_nan=True):
-        style: LineStyle = {"linestyle": "--", "marker": "s", "markersize": 4}
+        style: Style = {"linestyle": "--", "marker": "s", "markersize": 4}
         first.plot(r, found.baselines, color=HIGHLIGHT, label="heuristic", **style)
     first.legend(frameon=False, fontsize=9)
     objective = found.results[0].objective
@@ -182,7 +186,6 @@ def path(found: Path, *, ax: Panels = None) -> Figure:
     for panel in panels:
         panel.set_xlabel("r")
         whole_ticks(panel)
-        tidy(panel)
     return figure_of(first)
 
 
@@ -212,7 +215,6 @@ def bootstrap(found: Bootstrap, *, ax: Panels = None) -> Figure:
         panel.set(xlabel=f"principal angle{which}", ylabel="degrees to the subspace of all rows")
         panel.set_title(f"median, 50 % and 90 % of {len(angles)} draws", fontsize=9)
         panel.set(xticks=at, xlim=(0.5, at[-1] + 0.5), ylim=(0, 96))
-        tidy(panel)
     return figure_of(panels[0])
 
 
@@ -229,7 +231,7 @@ def parallel_analysis(found: ParallelAnalysis, *, ax: Panels = None) -> Figure:
     at = np.arange(1, len(found.eigenvalues) + 1)
     low = found.null.min(axis=0)
     panel.fill_between(at, low, found.threshold, color=HIGHLIGHT, alpha=0.25, linewidth=0)
-    style: LineStyle = {"color": HIGHLIGHT, "linestyle": "--", "linewidth": 1}
+    style: Style = {"color": HIGHLIGHT, "linestyle": "--", "linewidth": 1}
     panel.plot(at, found.threshold, **style, label="without correlations")
     panel.plot(at, found.eigenvalues, color=SINGLE, marker="o", markersize=4, label="data")
     panel.legend(frameon=False, fontsize=9)
@@ -238,7 +240,6 @@ def parallel_analysis(found: ParallelAnalysis, *, ax: Panels = None) -> Figure:
     panel.set(xlabel="component", ylabel="eigenvalue")
     whole_ticks(panel)
     panel.set_ylim(bottom=0)
-    tidy(panel)
     return figure_of(panel)
 
 
@@ -246,7 +247,7 @@ def _draw_scores(ax: Axes, r: np.ndarray, found: Path) -> None:
     """Pooled score with its standard error over folds, the chosen dimension marked."""
     assert found.scores is not None and found.pooled is not None
     pooled = np.where(np.isfinite(found.pooled), found.pooled, np.nan)
-    style: LineStyle = {"color": SINGLE, "marker": "o", "markersize": 4}
+    style: Style = {"color": SINGLE, "marker": "o", "markersize": 4}
     ax.errorbar(r, pooled, yerr=found.errors, capsize=2, **style)
     ax.set_ylabel(f"score of {found.scores.shape[1]} held-out folds")
     if found.chosen is not None:
@@ -288,7 +289,6 @@ def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels =
         panels[1].legend(frameon=False, fontsize=9)
     for panel in panels:
         panel.set_xlabel("problem" if at is None else "")
-        tidy(panel)
     return figure_of(panels[0])
 
 
@@ -317,7 +317,6 @@ def influence(found: Influence, *, ax: Panels = None) -> Figure:
             note(panel, name, (row, numbers[row]), offset, ha="center", va=side, fontsize=8)
         panel.margins(y=0.1)
         panel.set(xlabel="row", ylabel=what)
-        tidy(panel)
     return figure_of(panels[0])
 
 
@@ -335,7 +334,6 @@ def permutation_test(found: PermutationTest, *, ax: Panels = None) -> Figure:
     panel.axvline(found.value, color=HIGHLIGHT, label=f"data, p = {found.p_value:.3g}")
     panel.set(xlabel=f"value ({found.objective.sense}imised)", ylabel="permutations")
     panel.legend(frameon=False, fontsize=9)
-    tidy(panel)
     return figure_of(panel)
 
 
@@ -357,7 +355,6 @@ def dimension(found: Dimension, *, ax: Panels = None) -> Figure:
     mark_dimension(panel, found.r, found.rule)
     panel.set(xlabel="r", ylabel=found.criterion)
     whole_ticks(panel)
-    tidy(panel)
     return figure_of(panel)
 
 
