@@ -155,7 +155,7 @@ class BoundObjective(Problem):
     @property
     def coordinates(self) -> tuple[Coordinates, ...]:
         """Of each view."""
-        return tuple(view.coordinates for view in self.views)
+        return tuple([view.coordinates for view in self.views])
 
     @property
     def notes(self) -> tuple[str, ...]:

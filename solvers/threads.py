@@ -12,7 +12,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -52,10 +52,14 @@ def one_thread() -> Iterator[None]:
                 _share(math.inf)
 
 
-@contextmanager
-def idle_cores(order: int) -> Iterator[None]:
+def idle_cores(order: int) -> AbstractContextManager[None]:
     """A context for one decomposition: if it is long, BLAS has a thread for each idle core."""
-    if order < _LONG_ORDER or not _lent.acquire(blocking=False):
+    return nullcontext() if order < _LONG_ORDER else _lent_cores()
+
+
+@contextmanager
+def _lent_cores() -> Iterator[None]:
+    if not _lent.acquire(blocking=False):
         yield
         return
     try:
