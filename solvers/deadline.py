@@ -101,6 +101,8 @@ def hearing() -> Iterator[threading.Event]:
         signal(SIGINT, hear)
     try:
         yield heard
+    except Interrupted:  # a program that this ends is one that the signal ended: by no subclass
+        raise KeyboardInterrupt from None
     finally:
         if handled:
             signal(SIGINT, default_int_handler)
