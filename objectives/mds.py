@@ -13,8 +13,8 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pairwise import Change, Pairwise, WeightedPairsPoint, in_batches
-from ldr.objectives.families.projected import DenseRows, ProjectedPoint
+from ldr.objectives.families.pairwise import Pairwise, WeightedPairsPoint, in_batches
+from ldr.objectives.families.projected import Change, DenseRows, ProjectedPoint
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernel import centred_gram, weighted_centre
 from ldr.objectives.objective import Objective

@@ -16,7 +16,6 @@ import numpy as np
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pairwise import (
-    Change,
     LabelledPairs,
     LabelledRows,
     PairwisePoint,

@@ -26,7 +26,7 @@ from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
 from ldr.objectives.data.samples import Beside, Samples
-from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
+from ldr.objectives.families.projected import Change, DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import InPieces, TermOfPoints
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import ClassMoments, class_moments
@@ -44,21 +44,6 @@ from ldr.solvers.problem import Point, Problem
 _BLOCK_NUMBERS = 2**16
 # Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
 _KEPT = 2**22
-
-
-class Change:
-    """A dY, and how distances change along it: dD_ij is left_i'right_j."""
-
-    def __init__(self, Y: Array, dY: Array) -> None:
-        one = np.ones((len(Y), 1))
-        own = np.einsum("ij,ij->i", Y, dY)[:, None]
-        self.dY, self.dY1 = dY, np.hstack([dY, one])
-        self.left = 2.0 * np.hstack([own, one, -Y, -dY])
-        self.right = np.hstack([one, own, dY, Y])
-
-    def of_squares(self, rows: slice, columns: slice) -> Array:
-        """These of dD."""
-        return np.asarray(self.left[rows] @ self.right[columns].T)
 
 
 # Adds what some rows give to a Hessian product, halved.

@@ -73,6 +73,21 @@ class ProjectedPoint(Point):
         return self.X.T @ self.curvature(self.X @ V)
 
 
+class Change:
+    """A dY, and how distances change along it: dD_ij is left_i'right_j."""
+
+    def __init__(self, Y: Array, dY: Array) -> None:
+        one = np.ones((len(Y), 1))
+        own = np.einsum("ij,ij->i", Y, dY)[:, None]
+        self.dY, self.dY1 = dY, np.hstack([dY, one])
+        self.left = 2.0 * np.hstack([own, one, -Y, -dY])
+        self.right = np.hstack([one, own, dY, Y])
+
+    def of_squares(self, rows: slice, columns: slice) -> Array:
+        """These of dD."""
+        return np.asarray(self.left[rows] @ self.right[columns].T)
+
+
 class Started(BoundObjective):
     """With points to start from by name, the first of them the baseline."""
 
