@@ -23,6 +23,7 @@ from ldr.objectives.families.pairwise import (
     WeightedPairsPoint,
     in_batches,
 )
+from ldr.objectives.families.projected import Change
 from ldr.objectives.graphs import nearest_others
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole, word
