@@ -236,6 +236,11 @@ def _errors(new: Part, truth: Array) -> HeldOut:
     found = np.asarray(predicted(new.result, new.views[0], 0, "predict"))
     predictor = new.result.predictors[0]
     assert isinstance(predictor, LinearPredictor)
+    if found.size != truth.size:
+        expected = found.size // len(truth)
+        raise DataError(
+            f"y has {truth.shape[1]} columns, expected {expected}: the responses of the fit"
+        )
     return _squared(truth, found.reshape(truth.shape), predictor.mean, new.weights)
 
 

@@ -214,7 +214,7 @@ class CSP(PowerMethod):
 
     def bind(self, data: Data, r: int) -> Trace:
         codes, classes = data.labels
-        share, probabilities = self.shares(data.samples, codes, len(classes))
+        share, probabilities = self.shares(data.samples, codes, classes)
         compact, (samples,) = Compact.about_zero(data.samples)
         counts = share[:, None] * (codes[:, None] == np.arange(len(classes)))
 
@@ -241,14 +241,20 @@ class CSP(PowerMethod):
             rows.form(one - two), rows.form(one + two), ridge=self.ridge, shares=zero
         )
 
-    def shares(self, samples: Samples, codes: Codes, classes: int) -> tuple[Array, Array]:
+    def shares(self, samples: Samples, codes: Codes, classes: Cells) -> tuple[Array, Array]:
         """How much each row counts in its class; the shares of the classes."""
         if self.average == "rows":
-            weights = np.ones(samples.n) if samples.weights is None else samples.weights
-            return weights / np.bincount(codes, weights)[codes], np.full(classes, 1.0 / classes)
-        _, share = trial_shares(samples)
+            share = np.ones(samples.n) if samples.weights is None else samples.weights
+        else:
+            _, share = trial_shares(samples)
         members = np.bincount(codes, share)
-        return share / members[codes], members / members.sum()
+        if not members.all():
+            raise DataError(
+                f"all rows of class {classes[members.argmin()]} of y have sample_weight 0, expected "
+                "a weight > 0 in each class; leave the rows of this class out"
+            )
+        alike = np.full(len(classes), 1.0 / len(classes))
+        return share / members[codes], alike if self.average == "rows" else members / members.sum()
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,8 @@ class Tracker:
         self._last = point = state.point
         if not (math.isfinite(point.value) and math.isfinite(point.gradient_norm)):
             self._status = Status.NOT_FINITE
+            if not self._seen:
+                self._note(point)
             return True
         if self._flattest is None:
             self._scale = self._stopping.scale(point)
@@ -117,9 +119,12 @@ class Tracker:
             self._number += state.iterations
         if self._best is None or point.value <= self._best.value:
             self._best = point
-        self._seen.append((self._number, point.value, point.gradient_norm, self._seconds))
+        self._note(point)
         self._status = self._why(state, bool(self._observers) and self._asked(point))
         return self._status is not None
+
+    def _note(self, point: RiemannianPoint) -> None:
+        self._seen.append((self._number, point.value, point.gradient_norm, self._seconds))
 
     def _why(self, state: State, asked: bool) -> Status | None:
         """Why the run ends at this state; None where it goes on."""

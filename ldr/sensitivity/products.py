@@ -501,7 +501,8 @@ class Products(Summand):
     def _unit_of_axes(self) -> float:
         """By what the method's own numbers are larger."""
         found = np.diag(self._axes)
-        return float(self.optimum.axes.numbers @ found / (found @ found))
+        size = found @ found
+        return float(self.optimum.axes.numbers @ found / size) if size else 1.0
 
 
 def _summed(shares: Array, times: Sequence[Blocks]) -> list[Array]:

@@ -603,7 +603,7 @@ class FiltersOfRows(TracedRows):
         if not isinstance(problem, JointFilters) or not isinstance(objective, CSP):
             return None
         (P,), (codes, classes), X = problem.maps(unit), data.labels, samples.dense()
-        weights, shares = objective.shares(samples, codes, len(classes))
+        weights, shares = objective.shares(samples, codes, classes)
         members = weights * (codes == np.arange(len(classes))[:, None])
         moments = P.T, members, objective.ridge
         inverse = filters_inverse(np.array(moments_of(X, *moments)))

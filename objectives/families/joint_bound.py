@@ -156,6 +156,8 @@ class LeastBound:
         best = [start[i] for i in self.order]
         near = [largest_ratio(m.Q, C, m.M)[0] for m, C in zip(best, self.C, strict=True)]
         least = 0.5 * math.fsum(near)
+        if least <= value:  # nothing is left to be found
+            return list(start)
         temperature = min(_WARMEST, _SHARE_OF_GAP * (least - value) / least)
         Q, taken = [m.Q for m in best[:-1]], 0
         while temperature > _COLDEST and taken < products:

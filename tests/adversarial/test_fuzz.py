@@ -28,11 +28,17 @@ ONCE_RAW = [(1014, 101), (95, 101), (2128, 31337), (2400, 101), (479, 20261), (3
             (912, 90210), (4148, 90210), (216, 5150), (3191, 5150),
             (1606, 424242), (1057, 424242), (3440, 0), (3063, 0), (4174, 0),
             (321, 41017), (301, 71003), (4901, 71003)]  # fmt: skip
+ONCE_RAW_BESIDE = [(1285, 2411), (1689, 2411), (2851, 2411), (501, 61124), (2961, 61124)]
 
 
 @pytest.mark.parametrize(("index", "seed"), ONCE_RAW)
 def test_what_was_once_raw(index, seed):
     assert fuzz.attack(index, seed, newer=False) is None
+
+
+@pytest.mark.parametrize(("index", "seed"), ONCE_RAW_BESIDE)
+def test_what_was_once_raw_of_all_calls(index, seed):
+    assert fuzz.attack(index, seed) is None
 
 
 @pytest.mark.slow

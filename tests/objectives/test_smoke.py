@@ -38,6 +38,9 @@ STACKED = [
 ]
 SPECTRAL = [key for key in RANDOM if name_of(key) not in ITERATIVE | OF_VIEWS | {"mds-distances"}]
 
+# The other methods' values are the same wherever the rows lie.
+ABOUT_ZERO = {"csp", "spoc", "xdawn", "ssd", "opca"}
+
 # Of cases with one start and a derivative.
 SMOOTH = set(SPECTRAL) - set(WITHOUT) | {"mds-stress", "uica", "hsic"}
 
@@ -79,6 +82,16 @@ def test_kinds_of_data_have_one_value(key, kind):
         given = single(tuple(partial(np.array_split, view, 4) for view in views))
     found = ldr.solve(method, given, 2, y=y, certify=False)
     assert found.value == pytest.approx(ldr.solve(method, X, 2, y=y).value, rel=1e-8)
+
+
+@pytest.mark.parametrize("key", [key for key in SPECTRAL if name_of(key) not in ABOUT_ZERO])
+def test_rows_far_from_zero_have_one_value(key):
+    X, y, parameters = RANDOM[key]
+    near, moved = as_tuple(X), tuple(view + 1e3 for view in as_tuple(X))
+    pieces = tuple(partial(np.array_split, view, 4) for view in moved)
+    solved = partial(ldr.solve, name_of(key), r=2, y=y, certify=False, **parameters)
+    values = [solved(single(given)).value for given in (near, moved, pieces)]
+    assert values == pytest.approx(values[:1] * 3, rel=1e-8)
 
 
 @pytest.mark.parametrize("key", FAMILIES.values())
