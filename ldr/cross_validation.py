@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from ldr.inputs import as_data
-from ldr.objectives.data.data import as_tuple
+from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
 from ldr.objectives.data.samples import Samples
@@ -109,13 +109,16 @@ class HeldOut:
             right, w = self.values[:, 0], self.weights
             codes = np.unique(self.classes, return_inverse=True)[1]
             sizes = np.bincount(codes, w)
+            counted = sizes > 0
             found = {
                 "accuracy": self.score,
-                "balanced_accuracy": float(np.mean(np.bincount(codes, w * right) / sizes)),
+                "balanced_accuracy": float(
+                    np.mean(np.bincount(codes, w * right)[counted] / sizes[counted])
+                ),
                 "majority": float(sizes.max() / sizes.sum()),
             }
             if self.log_loss is not None:
-                found["log_loss"] = float(np.average(self.log_loss, weights=w))
+                found["log_loss"] = float(np.average(self.log_loss[w > 0], weights=w[w > 0]))
             return found
         if self.reference is None or self.kind in (LIKELIHOOD, PRODUCT):
             return {}
@@ -321,11 +324,16 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
 def of_trials(new: Part, old: Part) -> HeldOut:
     """Score predictions from features of trials: log mean power, or time courses for xdawn."""
     (F, y, _), (G, z, w) = (_features_of_trials(part) for part in (old, new))
-    if not is_categorical(y):
+    if Need.RESPONSE in new.result.objective.needs:
         known, truth = as_response(y, len(y)), as_response(z, len(z))
         return _least_squares(F, known, np.ones(len(F)), G, truth, w)
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+    if len(F) <= len(np.unique(y)):
+        raise DataError(
+            f"{len(F)} trials are too few to learn {len(np.unique(y))} classes of trials from: "
+            "expected more trials than classes in each training part; use fewer folds"
+        )
     many = new.result.objective.name == "xdawn"
     options = {"solver": "lsqr", "shrinkage": "auto"} if many else {}
     model = LinearDiscriminantAnalysis(**options).fit(F, y)
@@ -343,7 +351,8 @@ def _features_of_trials(part: Part) -> tuple[Array, np.ndarray, Array]:
         F = Y.reshape(len(starts), -1)
     else:
         lengths = np.diff(starts, append=len(Y))
-        F = np.log(np.add.reduceat(Y**2, starts) / lengths[:, None])
+        power = np.add.reduceat(Y**2, starts) / lengths[:, None]
+        F = np.log(np.maximum(power, np.finfo(float).tiny))
     return F, as_array(part.y)[starts], part.weights[starts]
 
 
@@ -365,7 +374,8 @@ def _objective_value(new: Part) -> float:
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
     given = getattr(objective, "derivatives", None) is not None  # of these samples
     if timed and not given and "right" not in result.parameters:
-        X = _mirrored(X, result.mean)
+        first, *background = as_tuple(X)
+        X = single((_mirrored(first, result.mean), *background))
     data = as_data(objective, X, y)
     if result.scale is not None and not mapped:  # features divide first
         data = divided(data, result.scale)
@@ -662,7 +672,7 @@ class Folds:
             grouped = groups is not None and not timed
             if grouped:
                 units, what = len(np.unique(groups)), "groups"
-            elif labels and y is not None:
+            elif labels and y is not None and y.size:
                 units, what = (
                     int(np.unique(y, return_counts=True)[1].min()),
                     (f"{what} of the smallest class"),

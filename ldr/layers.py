@@ -168,10 +168,9 @@ def layer(
         function: Callable[..., Traced], X: Traced, *beside: Traced, together: bool = False
     ) -> Traced:
         def in_kind(*given: Traced) -> Traced:
-            found = as_tuple(function(*given))
-            return tuple(
-                np.asarray(each, shape.dtype) for each, shape in zip(found, shapes(X), strict=True)
-            )
+            found = zip(as_tuple(function(*given)), shapes(X), strict=True)
+            with np.errstate(over="ignore"):  # single precision, where jax has no other
+                return tuple(np.asarray(each, shape.dtype) for each, shape in found)
 
         method = "broadcast_all" if together else "sequential"
         return _called_back(in_kind, shapes(X), X, *beside, vmap_method=method)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy
 
 from ldr.inputs import data_in_order, in_order, trials_of
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.sample_metadata import Marks, as_array
 from ldr.objectives.data.stored import brought
 from ldr.objectives.objective import Objective
@@ -211,7 +211,9 @@ class Sampled:
         X, y = self.take(rows)
         runs = runs_of(rows, self.trials)
         if self.ordered and runs[-1] > 0:
-            X = replace(X, marks=replace(X.marks or Marks(), trials=runs))
+            rows, *background = as_tuple(X)
+            rows = replace(rows, marks=replace(rows.marks or Marks(), trials=runs))
+            X = single((rows, *background))
         return X, y
 
     @property

@@ -14,7 +14,7 @@ from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_squares
-from ldr.objectives.data.sample_metadata import as_array
+from ldr.objectives.data.sample_metadata import as_array, distinct
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import (
     DataForms,
@@ -408,7 +408,7 @@ class DemixedPCA(Objective):
             raise DataError(
                 f"y has {factors.shape[1]} column(s), of which of={self.of} names number {highest}"
             )
-        levels, codes = zip(*(np.unique(f, return_inverse=True) for f in factors.T), strict=True)
+        levels, codes, _ = zip(*(distinct(factor, "y") for factor in factors.T), strict=True)
         shape = tuple(map(len, levels))
         cells = np.asarray(np.ravel_multi_index(codes, shape))
         missing = math.prod(shape) - len(np.unique(cells))

@@ -250,8 +250,8 @@ class CSP(PowerMethod):
         members = np.bincount(codes, share)
         if not members.all():
             raise DataError(
-                f"all rows of class {classes[members.argmin()]} of y have sample_weight 0, expected "
-                "a weight > 0 in each class; leave the rows of this class out"
+                f"all rows of class {classes[members.argmin()]} of y have sample_weight 0, "
+                "expected a weight > 0 in each class; leave the rows of this class out"
             )
         alike = np.full(len(classes), 1.0 / len(classes))
         return share / members[codes], alike if self.average == "rows" else members / members.sum()

@@ -112,7 +112,10 @@ def _ritz(
         if preconditioner is not None and len(basis) >= _PLAIN_STEPS:
             V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis)
-        V = V / manifold.norm(M, V)
+        length = manifold.norm(M, V)
+        if not length > 0:  # nothing of it is left beside the basis
+            return basis, ritz, vectors
+        V = V / length
 
 
 def _apart(manifold: Manifold, M: Array, V: Array, basis: Sequence[Array]) -> Array:

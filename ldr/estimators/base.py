@@ -274,7 +274,7 @@ def named(result: Result) -> dict[str, float | Array]:
     found: dict[str, float | Array | None] = {}
     if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
         variances, n = seen[0].variances, seen[0].n
-        found["explained_variance_"] = variances * (n / (n - 1))
+        found["explained_variance_"] = variances * (n / max(n - 1, 1))
         if seen[0].shares is not None:
             found["explained_variance_ratio_"] = seen[0].shares
         found["singular_values_"] = np.sqrt(n * variances)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import norm
 
 from ldr.component_table import Placed, directions_of
 from ldr.objectives.coordinates import Axes
@@ -86,10 +87,10 @@ class Rate:
         """How far this is from another one, relative to it and to the least that counts."""
         pairs = (
             (self.gradient, other.gradient),
-            (np.array(self.observed.value), np.array(other.observed.value)),
+            (np.array([self.observed.value]), np.array([other.observed.value])),
         )
-        return max(
-            float(np.linalg.norm(one - two)) / max(float(np.linalg.norm(one)), small)
+        return max(  # SciPy's norm does not overflow
+            float(norm(one - two, check_finite=False) / max(norm(one, check_finite=False), small))
             for (one, two), small in zip(pairs, least, strict=True)
         )
 

@@ -501,8 +501,11 @@ class Products(Summand):
     def _unit_of_axes(self) -> float:
         """By what the method's own numbers are larger."""
         found = np.diag(self._axes)
-        size = found @ found
-        return float(self.optimum.axes.numbers @ found / size) if size else 1.0
+        largest = float(np.abs(found).max())
+        if not largest > 0:
+            return 1.0
+        found = found / largest  # whose squares do not overflow
+        return float(self.optimum.axes.numbers @ found / (found @ found) / largest)
 
 
 def _summed(shares: Array, times: Sequence[Blocks]) -> list[Array]:

@@ -409,6 +409,7 @@ def _intersection(own: Sequence[Coordinates], sizes: Sequence[int]) -> tuple[Coo
         if coordinates.is_columns:
             continue
         lifted = coordinates.lift(np.eye(k))
+        lifted = lifted / np.abs(lifted).max(axis=0)  # whose squares do not overflow
         basis = lifted / np.linalg.norm(lifted, axis=0)
         if Q is None:
             frame, Q = coordinates, basis

@@ -244,6 +244,7 @@ class Whitened:
         """
         return math.sqrt(r) * (size + 2.0 * math.sqrt(size) + self.error) * self.error
 
+    @np.errstate(over="ignore")
     def doubt_of_numerator(self, A: Array, r: int) -> float:
         """By how much rounding of the sums A may move a sum of r eigenvalues of W'AW.
 

@@ -257,11 +257,12 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     with decomposing(len(gram)):
         values, vectors = scipy.linalg.eigh(symmetric(blind.T @ gram @ blind), check_finite=False)
     vectors = blind @ vectors
-    kept = values > _GRAM_CUT * max(float(values[-1]), 0.0)
+    largest = max(values, default=0.0)  # none of a single row
+    kept = values > _GRAM_CUT * max(largest, 0.0)
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]
     scores, weights = vectors * lengths, vectors / lengths
-    sizes = (values[-1] + len(gram) * (centre @ centre)) / lengths
+    sizes = (largest + len(gram) * (centre @ centre)) / lengths
     space = SparseRowSpace(shift + centre, scores, sizes, Samples(X), centre, weights)
     return _with_small_directions(space, lost) if lost.size else space
 

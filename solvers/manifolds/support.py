@@ -263,8 +263,8 @@ def with_zeros(Y: Array, support: Array) -> Array | None:
     """An orthonormal matrix near Y with the zeros of the support, by Gauss-Newton steps."""
     if not np.any(Y, axis=0).all():
         return None
-    scaled = Y / np.linalg.norm(Y, axis=0)
-    return _newton(scaled, support, lambda N: N)
+    scaled = Y / np.abs(Y).max(axis=0)  # whose squares are not lost
+    return _newton(scaled / np.linalg.norm(scaled, axis=0), support, lambda N: N)
 
 
 def _newton(

@@ -696,8 +696,8 @@ def _of_error(door: Any, error: Exception) -> str | None:
     package = next((p for f in reversed(frames) if (p := _package(f.filename))), "")
     if door is estimator and package == "sklearn":
         return None
-    if door is layer and "directions only (`along`" in str(error):  # jax hands on what a callback raises
-        return None
+    if door is layer and re.search(r"(Argument|Data|Singular)Error: ", str(error)):
+        return None  # ours, which jax hands on
     where = next((f for f in reversed(frames) if _package(f.filename) in ("ldr", "")), frames[-1])
     place = f"{Path(where.filename).name}:{where.lineno}"
     return f"{type(error).__name__} at {place}: {' '.join(str(error).split())[:200]}"
