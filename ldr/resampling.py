@@ -211,9 +211,9 @@ class Sampled:
         X, y = self.take(rows)
         runs = runs_of(rows, self.trials)
         if self.ordered and runs[-1] > 0:
-            rows, *background = as_tuple(X)
-            rows = replace(rows, marks=replace(rows.marks or Marks(), trials=runs))
-            X = single((rows, *background))
+            samples, *background = as_tuple(X)
+            marks = replace(samples.marks or Marks(), trials=runs)
+            X = single((replace(samples, marks=marks), *background))
         return X, y
 
     @property
