@@ -99,12 +99,8 @@ class DCA(Objective):
 class Lags:
     """C_k, the covariance of x_{t+k} and x_t, for k = 0, 1, ...: a mean over windows of rows.
 
-    Attributes
-    ----------
-    C : ndarray (K, d, d)
-    mean : ndarray (d,)
-    n : float
-        The number of windows.
+    - C (K, d, d), mean (d,)
+    - n: the number of windows
     """
 
     C: Array
@@ -249,10 +245,7 @@ class _Stationary:
 class Predictive(BoundObjective):
     """Predictive information on the Grassmann manifold.
 
-    Parameters
-    ----------
-    C : ndarray (2T, k, k)
-        Lagged covariances of white rows: C_0 = I.
+    - C (2T, k, k): lagged covariances of white rows: C_0 = I
     """
 
     C: Array

@@ -206,14 +206,9 @@ class DynamicsPoint(Point):
 class LinearDynamics(BoundObjective):
     """Fitting linear dynamics on the Grassmann manifold.
 
-    Parameters
-    ----------
-    states, moves : ndarray (m, k)
-        Rows with the products A = X'X, positive definite, and B = Xdot'X.
-    outside : float
-        ||Xdot||^2 outside the k columns and the span of the states.
-    rate : float
-        By which D is larger than that of these rows, where they are in units of their own.
+    - states, moves (m, k): rows with the products A = X'X, positive definite, and B = Xdot'X
+    - outside: ||Xdot||^2 outside the k columns and the span of the states
+    - rate: by which D is larger than that of these rows, where they are in units of their own
     """
 
     states: Array

@@ -263,16 +263,10 @@ class NaturalPoint(Point):
 class NaturalParameters(BoundObjective):
     """The deviance over subspaces and intercepts.
 
-    Parameters
-    ----------
-    X, T : ndarray (n, d)
-        Entries, 0 where missing, and their natural parameters.
-    there : ndarray of bool (n, d)
-        Which entries are, of columns that vary.
-    counted : ndarray (n, d)
-        How much each counts.
-    intercept, centre : ndarray (d, 1)
-        Natural parameters of the columns' means, and means of T.
+    - X, T (n, d): entries, 0 where missing, and their natural parameters
+    - there (n, d): which entries are, of columns that vary
+    - counted (n, d): how much each counts
+    - intercept, centre (d, 1): natural parameters of the columns' means, and means of T
     """
 
     X: Array

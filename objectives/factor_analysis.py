@@ -510,16 +510,12 @@ class PPCA(Objective):
 class IsotropicFactors(Factors):
     """The likelihood over R^{k x r} and log s2, with d - k further eigenvalues of C, mostly zero.
 
-    Parameters
-    ----------
-    variance_outside : float
-        The sum of the further eigenvalues: of a C known by its products, in the leading ones.
-    of_rows : ndarray (m, k) or None
-        F with F'F = C, where the rows know more than C.
-    offset : ndarray (k,)
-        The mean of the rows.
-    by_products : pair, optional
-        The covariance that is known by its products, in the columns' units, and its eigenvectors.
+    - variance_outside: the sum of the further eigenvalues: of a C known by its products, in the
+      leading ones
+    - of_rows (m, k): F with F'F = C, where the rows know more than C
+    - offset (k,): the mean of the rows
+    - by_products: the covariance that is known by its products, in the columns' units, and its
+      eigenvectors
     """
 
     baseline_exact = True

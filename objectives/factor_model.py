@@ -35,18 +35,11 @@ class Observed:
     rows (u, z) with the same sums may stand for them: sqrt(w)(1, x) of a row of weight w, or the
     few rows of a triangular factor.
 
-    Attributes
-    ----------
-    Z : ndarray (n, d)
-        The rows, zero where nothing was observed.
-    ones : ndarray (n, 1)
-        What stands for the 1 beside each: how often the mean is in it.
-    patterns : ndarray (p, d)
-        The distinct rows of the mask: 1 observed, 0 missing.
-    which : ndarray (n,)
-        The pattern of each row.
-    rows : ndarray (p,)
-        Number of rows of each pattern, or what they weigh.
+    - Z (n, d): the rows, zero where nothing was observed
+    - ones (n, 1): what stands for the 1 beside each: how often the mean is in it
+    - patterns (p, d): the distinct rows of the mask: 1 observed, 0 missing
+    - which (n,): the pattern of each row
+    - rows (p,): number of rows of each pattern, or what they weigh
     """
 
     Z: Array
@@ -147,16 +140,10 @@ class Posterior:
     would be lost in their rounding. They come in by a QR decomposition, K = R'R, and y has a step
     of refinement.
 
-    Attributes
-    ----------
-    B : ndarray (d, r)
-        psi^{-1} M.
-    R, V : ndarray (p, r, r)
-        Of each pattern; R is triangular.
-    y : ndarray (n, r)
-        Posterior means.
-    deviation, residual : ndarray (n, d)
-        x - mean, and x - mean - My, where observed, else zero.
+    - B (d, r): psi^{-1} M
+    - R, V (p, r, r): of each pattern; R is triangular
+    - y (n, r): posterior means
+    - deviation, residual (n, d): x - mean, and x - mean - My, where observed, else zero
     """
 
     def __init__(self, observed: Observed, mean: Array, M: Array, psi: Array) -> None:
@@ -270,21 +257,13 @@ class FactorModel(Pickled):
     than r x r is inverted: O(n d r) for complete rows, O(p d r^2) more for p patterns of missing
     entries. The `model` of a `Result` of ppca and fa.
 
-    Attributes
-    ----------
-    mean : ndarray (d,)
-    loadings : ndarray (d, r)
-        M.
-    noise : ndarray (d,)
-        Noise variance of each column; all equal for ppca, of columns in common units.
-    n : float
-        Rows that it was fitted to, or the sum of their weights.
-    log_likelihood : float
-        Of those rows (of their observed entries): the sum of log p(x_i).
-    free_parameters : int
-        Of mean, M up to a rotation, and noise.
-    turn : ndarray (r, r), optional
-        T of oblique factors, which have the covariance T'T.
+    - mean (d,)
+    - loadings (d, r): M
+    - noise (d,): noise variance of each column; all equal for ppca, of columns in common units
+    - n: rows that it was fitted to, or the sum of their weights
+    - log_likelihood: of those rows (of their observed entries): the sum of log p(x_i)
+    - free_parameters: of mean, M up to a rotation, and noise
+    - turn (r, r): T of oblique factors, which have the covariance T'T
 
     Examples
     --------
@@ -381,19 +360,9 @@ class FactorModel(Pickled):
     def score_samples(self, X: object) -> Array:
         """log p of the observed entries of each row.
 
-        Parameters
-        ----------
-        X : array-like (m, d)
-            Missing entries as NaN.
-
-        Returns
-        -------
-        ndarray (m,)
-
-        Raises
-        ------
-        DataError, ArgumentError
-            X is no table of numbers, or has other than d columns.
+        - X (m, d): missing entries as NaN
+        - returns ndarray (m,)
+        - raises DataError, ArgumentError: X is no table of numbers, or has other than d columns.
         """
         return np.concatenate([part.log_likelihoods for part in self._posteriors(X)])
 

@@ -114,18 +114,10 @@ def _white(rows: Samples, whitened: Whitened) -> Array:
 def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = None) -> Array:
     """R_f, the real part of the spectral density of some series, at frequencies above 0.
 
-    Parameters
-    ----------
-    parts : sequence of ndarray (n_i, k)
-    length : int
-        Of a segment, of which each starts in the middle of the one before.
-    logs : sequence of ndarray (n_i,), optional
-        Logarithms of the weights of the rows.
-
-    Returns
-    -------
-    ndarray (length // 2, k, k)
-        The mean over segments, which count the geometric mean of their weights.
+    - parts (n_i, k)
+    - length: of a segment, of which each starts in the middle of the one before
+    - logs (n_i,): logarithms of the weights of the rows
+    - returns: the mean over segments, which count the geometric mean of their weights.
     """
     k, window = parts[0].shape[1], _window(length)
     found, counts = np.zeros((length // 2, k, k)), 0.0
@@ -246,14 +238,9 @@ class SpectralRows:
 class SpectralEntropy(BoundObjective):
     """The entropies of spectra on the Stiefel manifold, one a column.
 
-    Parameters
-    ----------
-    R : ndarray (F, k, k)
-        Spectral densities of white rows, positive semidefinite.
-    seen : ndarray (m, k)
-        Of those coordinates.
-    length : int
-        Of a segment.
+    - R (F, k, k): spectral densities of white rows, positive semidefinite
+    - seen (m, k): of those coordinates
+    - length: of a segment
     """
 
     exchangeable = True

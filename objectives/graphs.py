@@ -380,10 +380,7 @@ class Scatters(Pencil):
 
     The terms of A are those of B.
 
-    Attributes
-    ----------
-    unrelated : float
-        What A is, in units of B, of rows that have nothing to do with their neighbours.
+    - unrelated: what A is, in units of B, of rows that have nothing to do with their neighbours
     """
 
     size: float = 1.0
@@ -422,14 +419,10 @@ def sees_distances(graph: object) -> bool:
 class GraphMethod(Objective):
     """Base of the methods of a graph on the rows.
 
-    Parameters
-    ----------
-    graph : str or matrix
-    neighbours : int
-        k of the neighbour graph: the nearest other rows, of rows equally far the first. Rows that
-        are equal are neighbours at distance zero and take the places of others: a row of k copies
-        or more has no other neighbours. Its edges add nothing to a Laplacian, and its
-        reconstruction weights are 1/k each.
+    - neighbours: k of the neighbour graph: the nearest other rows, of rows equally far the first.
+      Rows that are equal are neighbours at distance zero and take the places of others: a row of k
+      copies or more has no other neighbours. Its edges add nothing to a Laplacian, and its
+      reconstruction weights are 1/k each.
     """
 
     sense = "min"
@@ -537,14 +530,11 @@ class GraphMethod(Objective):
 class ShrinkingGraph(Shrinking, GraphMethod):
     """Base of those of A against B.
 
-    Parameters
-    ----------
-    shrinkage : "auto" or None
-        "auto" moves B towards its diagonal, by the share that Ledoit and Wolf's rule finds for the
-        rows' covariance of columns in units of their standard deviations, and A as much towards the
-        same diagonal, times what rows that have nothing to do with their neighbours would make of
-        A: what neighbours share (X'WX of a Laplacian) shrinks, and directions of small variance are
-        not taken for smooth ones. The share is in the result's parameters.
+    - shrinkage: "auto" moves B towards its diagonal, by the share that Ledoit and Wolf's rule finds
+      for the rows' covariance of columns in units of their standard deviations, and A as much
+      towards the same diagonal, times what rows that have nothing to do with their neighbours would
+      make of A: what neighbours share (X'WX of a Laplacian) shrinks, and directions of small
+      variance are not taken for smooth ones. The share is in the result's parameters.
     """
 
     def shrunk_scatters(self, data: Data) -> RowPencil[Scatters]:
@@ -825,16 +815,10 @@ def residuals(W: csr_array) -> csr_array:
 class Neighbourhoods:
     """Rows together that have as many neighbours: of v with Gv = 1 their weights are v / sum v.
 
-    Attributes
-    ----------
-    entries : ndarray of int (m, k)
-        Where their weights stand in W.data.
-    i, j : ndarray of int (m,), (m, k)
-    w : ndarray (m, k)
-    Z : ndarray (m, k, d)
-        x_j - x_i.
-    inverse : ndarray (m, k, k)
-        Of G, regularised.
+    - entries (m, k): where their weights stand in W.data
+    - i, j (m,), w (m, k)
+    - Z (m, k, d): x_j - x_i
+    - inverse (m, k, k): of G, regularised
     """
 
     entries: Integers
@@ -893,18 +877,14 @@ def laplacian(W: csr_array) -> csr_array:
 class LaplacianMethod(GraphMethod):
     """Base of the methods of X'LX, L = D - W, D the row sums of W.
 
-    Parameters
-    ----------
-    graph : {"neighbours", "epsilon", "classes", "class-neighbours"} or sparse n x n matrix
-        "neighbours": the symmetrised k-nearest-neighbour graph; "epsilon": rows within that
-        distance; "classes": weight 1/n_k between two members of class k, from the labels y;
-        "class-neighbours": neighbours of the same class; or symmetric weights of the user's. Of
-        rows with weights an edge counts w_i w_j times.
-    heat : float or "median" or None
-        Weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared distance
-        of the graph's edges; None gives weight 1.
-    epsilon : float, optional
-        Distance of the epsilon graph.
+    - graph in {"neighbours", "epsilon", "classes", "class-neighbours"}: "neighbours": the
+      symmetrised k-nearest-neighbour graph; "epsilon": rows within that distance; "classes": weight
+      1/n_k between two members of class k, from the labels y; "class-neighbours": neighbours of the
+      same class; or symmetric weights of the user's. Of rows with weights an edge counts w_i w_j
+      times.
+    - heat: weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared
+      distance of the graph's edges; None gives weight 1
+    - epsilon: distance of the epsilon graph
     """
 
     of_spread = "X'DX"

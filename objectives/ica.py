@@ -400,10 +400,7 @@ class PursuitPoint(Point):
 class Pursuit(Exchangeable, WhiteProjected):
     """Projection pursuit on the Stiefel manifold.
 
-    Parameters
-    ----------
-    gaussian : float
-        E G(nu).
+    - gaussian: E G(nu)
     """
 
     preconditioner_cost = 4
@@ -450,10 +447,7 @@ class Pursuit(Exchangeable, WhiteProjected):
 class PursuitInPieces(Exchangeable, InPieces):
     """Projection pursuit of rows that are read at every step.
 
-    Parameters
-    ----------
-    gaussian : float
-        E G(nu).
+    - gaussian: E G(nu)
     """
 
     gaussian: float = field(kw_only=True)

@@ -121,10 +121,7 @@ class DistanceMDS(Objective):
 class ClassicalScaling(Trace):
     """Trace of B whose map gives the points of the distances.
 
-    Parameters
-    ----------
-    root : ndarray (n,)
-        Square roots of the weights.
+    - root (n,): square roots of the weights
     """
 
     plain = False
@@ -276,12 +273,8 @@ class StressPoint(WeightedPairsPoint):
 class Stress(Pairwise):
     """Stress on the Grassmann manifold.
 
-    Parameters
-    ----------
-    smoothing : float
-        e.
-    sammon : bool
-        Whether w_ij = 1/d_ij.
+    - smoothing: e
+    - sammon: whether w_ij = 1/d_ij
     """
 
     smoothing: float = 0.0

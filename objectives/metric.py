@@ -194,10 +194,7 @@ def _agreeing(P: Array, p: Array, own: _Classes) -> Array:
 class SoftNeighbours(LabelledPairs):
     """Neighbourhood components analysis over all matrices.
 
-    Parameters
-    ----------
-    ridge : float
-        Weight of ||Y||^2, which holds the scale of M down.
+    - ridge: weight of ||Y||^2, which holds the scale of M down
     """
 
     provable = True
@@ -407,18 +404,11 @@ class Violations:
     """Pairs of one of some rows and a violator l, found row by row: nearer than the farthest
     target's margin.
 
-    Attributes
-    ----------
-    near : ndarray (n, k)
-        Squared distances of the targets.
-    i, j : ndarray (p,)
-        Row, counted among these, and violator of each pair.
-    t : ndarray (k, p)
-        1 + D_ij - D_il of each target; of some of them positive.
-    own : ndarray (n,)
-        Weights of these rows.
-    counts : ndarray (p,) or float
-        The objective's penalty times the weights of both rows.
+    - near (n, k): squared distances of the targets
+    - i, j (p,): row, counted among these, and violator of each pair
+    - t (k, p): 1 + D_ij - D_il of each target; of some of them positive
+    - own (n,): weights of these rows
+    - counts (p,): the objective's penalty times the weights of both rows
     """
 
     def __init__(self, problem: LargeMargin, rows: slice, D: Array) -> None:
@@ -501,12 +491,8 @@ class LargeMarginPoint(PairwisePoint):
 class LargeMargin(LabelledPairs):
     """Large-margin nearest neighbours over all matrices.
 
-    Parameters
-    ----------
-    targets : ndarray of int (n, k)
-        Target neighbours of each row.
-    impostor_weight : float
-        The objective's penalty.
+    - targets (n, k): target neighbours of each row
+    - impostor_weight: the objective's penalty
     """
 
     targets: np.ndarray

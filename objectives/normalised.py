@@ -25,12 +25,7 @@ _LEAST_RANGE = 1e-10
 
 @dataclass(frozen=True, repr=False)
 class Normalised(Objective):
-    """(f - f_best) / (f_typical - f_best), minimised: made by `ldr.normalised`.
-
-    Parameters
-    ----------
-    objective : Objective
-    """
+    """(f - f_best) / (f_typical - f_best), minimised: made by `ldr.normalised`."""
 
     relative_improvement = False  # its best value is 0
 

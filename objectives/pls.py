@@ -190,16 +190,10 @@ def successive_weights(Z: Array, T: Array, r: int, nipals: bool) -> tuple[Array,
 class ScoreRegression(Regression):
     """Least squares on scores, whose map is that of the scores.
 
-    Parameters
-    ----------
-    weights : ndarray (d, r)
-        Of length 1.
-    P : ndarray (r, d)
-        To scores of unit variance.
-    scores : ndarray (m, r)
-        The same in the rows of Z, of length 1.
-    n : float
-        The number of rows of the data, or the sum of their weights.
+    - weights (d, r): of length 1
+    - P (r, d): to scores of unit variance
+    - scores (m, r): the same in the rows of Z, of length 1
+    - n: the number of rows of the data, or the sum of their weights
     """
 
     weights: Array = field(kw_only=True)

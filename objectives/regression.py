@@ -285,14 +285,9 @@ def _left(stats: JointMoments, T: Array) -> float:
 class Fit:
     """Inputs and outputs as a regression sees them: X = QZ and Y = QT + what is orthogonal to Q.
 
-    Attributes
-    ----------
-    view : View
-        Of the coefficients M of Z.
-    whitened : Whitened
-        The inputs, in whose whitened coordinates the rows are Q.
-    stats : JointMoments
-        Of inputs, changed as `whitened` says, and outputs.
+    - view: of the coefficients M of Z
+    - whitened: the inputs, in whose whitened coordinates the rows are Q
+    - stats: of inputs, changed as `whitened` says, and outputs
     """
 
     view: View
@@ -375,10 +370,7 @@ class LinearRegression(Objective):
 class PenalisedRegression(LinearRegression):
     """Base of those with a penalty on the coefficients.
 
-    Parameters
-    ----------
-    penalty : float
-        In units of the sum of squared residuals, penalty >= 0.
+    - penalty: in units of the sum of squared residuals, penalty >= 0
     """
 
     penalty: float = number(1.0, power=2)
@@ -504,12 +496,8 @@ class PrincipalComponentsRegression(Objective):
 class Components(Trace):
     """Trace of X'X that knows what the response leaves unexplained.
 
-    Parameters
-    ----------
-    cross : ndarray (k, q)
-        X'Y.
-    total : float
-        ||Y||^2.
+    - cross (k, q): X'Y
+    - total: ||Y||^2
     """
 
     plain = False
@@ -580,19 +568,11 @@ class ReducedRank(BoundObjective):
     Exact: with the fitted values of least squares F = X B, B_r = B V_r V_r' for the leading right
     singular vectors V_r of F, and Min S Mout' the singular value decomposition of B_r.
 
-    Parameters
-    ----------
-    Z, inverse : ndarray (k, k)
-        With Z'Z = X'X, positive definite.
-    T : ndarray (k, q)
-        With Z'T = X'Y.
-    total : float
-        ||Y||^2.
-    directions : callable
-        From r to the heuristic's k x r directions of X, on which Y is regressed.
-    rounding : callable
-    restricted : bool
-        See `Regression`.
+    - Z, inverse (k, k): with Z'Z = X'X, positive definite
+    - T (k, q): with Z'T = X'Y
+    - total: ||Y||^2
+    - directions: from r to the heuristic's k x r directions of X, on which Y is regressed
+    - restricted: see `Regression`
     """
 
     exchangeable = True

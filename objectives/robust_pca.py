@@ -55,16 +55,10 @@ _ROUNDING, _UNIT_ROUNDING = 1e-13, 4.0
 class Distances:
     """Sums over rows u in a frame, seen from its centre, the candidate.
 
-    Attributes
-    ----------
-    n, value : float
-        The number of rows, or their weight, and the sum of |u|.
-    held : float
-        The number of rows at the candidate, which the sums below leave out.
-    pull, weight, bend : ndarray (d,), float, ndarray (d, d)
-        The sums of u/|u|, of 1/|u| and of uu'/|u|^3.
-    inverse, nearest : float, ndarray (d,)
-        1/|u| of the nearest row, and that row as the data have it.
+    - n, value: the number of rows, or their weight, and the sum of |u|
+    - held: the number of rows at the candidate, which the sums below leave out
+    - pull, weight, bend (d,): the sums of u/|u|, of 1/|u| and of uu'/|u|^3
+    - inverse, nearest (d,): 1/|u| of the nearest row, and that row as the data have it
     """
 
     n: float
@@ -314,12 +308,8 @@ class RobustPCA(Objective):
 class MedianRows:
     """The rows from their geometric median, in the power of two next to their typical length.
 
-    Attributes
-    ----------
-    frame : Frame
-        In which the samples are these rows; in memory they are so already.
-    most_steps : int
-        Of reweighted pca.
+    - frame: in which the samples are these rows; in memory they are so already
+    - most_steps: of reweighted pca
     """
 
     samples: Samples

@@ -221,12 +221,9 @@ class PairMethod(Shrinking, LaggedMethod):
 
     No pair is of two trials; those of weighted rows count sqrt(w_t w_{t+lag}).
 
-    Parameters
-    ----------
-    shrinkage : "auto" or None
-        "auto" moves the covariances towards their diagonals, by the share that Ledoit and Wolf's
-        rule finds for all rows, of columns in units of their standard deviations; it is in the
-        result's parameters. Of vamp the covariances between the members move towards 0, too.
+    - shrinkage: "auto" moves the covariances towards their diagonals, by the share that Ledoit and
+      Wolf's rule finds for all rows, of columns in units of their standard deviations; it is in the
+      result's parameters. Of vamp the covariances between the members move towards 0, too.
     """
 
     transposed = False
@@ -380,13 +377,9 @@ class VAMP(PairMethod):
 class Propagator(SpectralTrace):
     """A trace of S^{power/2}, S = KK', with the singular functions of the later rows of M.
 
-    Attributes
-    ----------
-    K : ndarray (k, l)
-        The correlations of both members of the pairs, in their whitened coordinates.
-    right : Coordinates
-        Of the later members.
-    right_mean : ndarray (d,)
+    - K (k, l): the correlations of both members of the pairs, in their whitened coordinates
+    - right: of the later members
+    - right_mean (d,)
     """
 
     K: Array = field(kw_only=True)

@@ -202,10 +202,7 @@ class OPCA(Shrinking, NoiseMethod):
 class GeneralisedContrast(NoiseMethod):
     """Base of the methods of C_target - C_background against C_target + C_background.
 
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of C_target + C_background, in units of its mean diagonal.
+    - ridge: added to the diagonal of C_target + C_background, in units of its mean diagonal
     """
 
     ridge: float = number(0.0)
@@ -456,14 +453,9 @@ class _Parts(OneSided):
 class Demixed(Trace):
     """The trace whose map decodes what M reconstructs.
 
-    Parameters
-    ----------
-    decoding : Coordinates
-        White, of the rows.
-    K : ndarray (m, k)
-        A' in them, so that D = M'A.
-    total : float
-        ||X_f||^2.
+    - decoding: white, of the rows
+    - K (m, k): A' in them, so that D = M'A
+    - total: ||X_f||^2
     """
 
     plain = False

@@ -101,10 +101,7 @@ class JointDiagonal(Problem):
 
     Source: Pham 2001.
 
-    Parameters
-    ----------
-    C : ndarray (m, k, k)
-        Positive definite.
+    - C (m, k, k): positive definite
     """
 
     preconditioner_cost = 1
@@ -138,10 +135,7 @@ def _along(V: Array, U: Array) -> Array:
 def joint_diagonaliser(C: Array) -> Array:
     """V of the joint diagonalisation, from V = I: a local minimum, columns in no order.
 
-    Parameters
-    ----------
-    C : ndarray (m, k, k)
-        In coordinates in which their mean is the identity.
+    - C (m, k, k): in coordinates in which their mean is the identity
     """
     return run_through(JointDiagonal(C), np.eye(C.shape[1]), TrustRegion()).M
 
@@ -156,10 +150,7 @@ class PowerMethod(Objective):
     X is not centred. y has an entry for each row, or for each trial; without trials each row is
     one. `ldr.log_power` gives the features that these filters are made for.
 
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of B, in units of its mean diagonal.
+    - ridge: added to the diagonal of B, in units of its mean diagonal
     """
 
     sense = "max"

@@ -152,13 +152,9 @@ def _columns(x: Sequence[Array]) -> Array:
 class Plans:
     """Plans of pairs, and the derivatives of W in D.
 
-    Attributes
-    ----------
-    K, KD : ndarray (pairs, m, m')
-        KD is K o D.
-    W : ndarray (pairs,)
-    S : ndarray (pairs, m, m')
-        dW/dD.
+    - K, KD: KD is K o D
+    - W (pairs,)
+    - S: dW/dD
     """
 
     def __init__(
@@ -549,16 +545,11 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
 class Transport(Projected):
     """The ratio of transport within classes to that between them, on the Grassmann manifold.
 
-    Parameters
-    ----------
-    codes : ndarray of int (n,)
-        Of the classes.
-    weights : ndarray (n,), optional
-        Of the rows.
-    share : float
-        The value is this times the ratio of W within classes to its mean of both orders between.
-    points : ndarray (k, r), optional
-        The optimal M where there are some that take every class to a point.
+    - codes (n,): of the classes
+    - weights (n,): of the rows
+    - share: the value is this times the ratio of W within classes to its mean of both orders
+      between
+    - points (k, r): the optimal M where there are some that take every class to a point
     """
 
     codes: Rows

@@ -46,10 +46,8 @@ _MOVE = 1e-3
 def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: float) -> Rate:
     """By central differences, extrapolated (Ridders): the step is where they agree best.
 
-    Raises
-    ------
-    SingularError
-        They agree nowhere: the problem jumps, as graphs of neighbours and ranks do.
+    - raises SingularError: They agree nowhere: the problem jumps, as graphs of neighbours and ranks
+      do.
     """
     if math.isinf(length):
         at = still(optimum, line, 0.0)
@@ -120,18 +118,11 @@ def carried(one: BoundObjective, other: BoundObjective, Z: Array) -> Array:
 class Derivative:
     """How an optimum moves along a direction, per unit of t in X + t dX.
 
-    Attributes
-    ----------
-    value : float
-        Of the objective's value.
-    mean : ndarray (d,), or one a view
-        Of what the map subtracts.
-    projector : ndarray (d, d), or one a view
-        Of the orthogonal projector onto the rows of P: the subspace.
-    M, P : ndarray (d, r), (r, d), or one a view
-        Of the matrix and the map in canonical coordinates.
-    components : dict of str to ndarray (r,)
-        Of the numbers of each coordinate.
+    - value: of the objective's value
+    - mean (d,): of what the map subtracts
+    - projector (d, d): of the orthogonal projector onto the rows of P: the subspace
+    - M, P (d, r): of the matrix and the map in canonical coordinates
+    - components (r,): of the numbers of each coordinate
 
     Notes
     -----

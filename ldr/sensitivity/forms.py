@@ -45,10 +45,7 @@ _NO_ROOT = 1e-12
 class Spectrum:
     """Of S.
 
-    Attributes
-    ----------
-    s, h : ndarray (k,)
-    V : ndarray (k, k)
+    - s, h (k,), V (k, k)
     """
 
     s: Array
@@ -277,15 +274,9 @@ def added(*blocks: Sequence[Array]) -> list[Array]:
 class Quadratic(Form):
     """A matrix of the rows; of two different views, the symmetric part of K.
 
-    Attributes
-    ----------
-    kernel : callable
-    back : callable or None
-        Its transpose; None where K is symmetric.
-    moved : callable or None
-        From X and dX to the matrix of X with the change of K; None where K stays.
-    moved_back : callable or None
-        From X, Y and Z to the derivative of <Y, KZ> in the X that K is made of.
+    - back: its transpose; None where K is symmetric
+    - moved: from X and dX to the matrix of X with the change of K; None where K stays
+    - moved_back: from X, Y and Z to the derivative of <Y, KZ> in the X that K is made of
     """
 
     kernel: Kernel
@@ -369,12 +360,7 @@ Codes: TypeAlias = NDArray[np.intp]
 class QuadraticRows:
     """Sums over the rows of a view, as `ldr.objectives.families.matrices` asks for them.
 
-    Attributes
-    ----------
-    samples : Samples
-    view : int
-    shares : ndarray (n,) or None
-        Weights of the rows in what is subtracted from them; None is their mean.
+    - shares (n,): weights of the rows in what is subtracted from them; None is their mean
     """
 
     samples: Samples
@@ -511,12 +497,7 @@ class MeanOfRows:
 class QuadraticData:
     """Those of all views, and of the groups that y makes.
 
-    Attributes
-    ----------
-    views : sequence of QuadraticRows
-    data : Data
-    made : list of pairs of callables
-        Of the first view's rows, further blocks, and the transpose: see `blocks`.
+    - made: of the first view's rows, further blocks, and the transpose: see `blocks`
     """
 
     views: Sequence[QuadraticRows]

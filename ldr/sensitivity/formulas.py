@@ -348,10 +348,7 @@ def pulled(
 def regular(J: Array, left: Array, T: Sequence[Array]) -> bool:
     """Whether the equations determine the derivative.
 
-    Raises
-    ------
-    DataError
-        T does not solve them.
+    - raises DataError: T does not solve them.
     """
     J, eps = np.asarray(J), float(np.finfo(J.dtype).eps)
     size = np.linalg.norm(J) * np.linalg.norm(np.concatenate([np.ravel(each) for each in T]))

@@ -39,16 +39,10 @@ class Influence:
     in go, its neighbours are not joined. For many rows this is the influence function, the
     derivative in the row's weight.
 
-    Attributes
-    ----------
-    subspace : ndarray (n,)
-        How far the projector moves (Frobenius); of several views all together.
-    value : ndarray (n,)
-        What the row adds to the objective's value: leaving it out takes that away.
-    name : str
-        The objective's.
-    rows : tuple of str or None
-        Names of the rows, where X is a data frame.
+    - subspace (n,): how far the projector moves (Frobenius); of several views all together
+    - value (n,): what the row adds to the objective's value: leaving it out takes that away
+    - name: the objective's
+    - rows: names of the rows, where X is a data frame
     """
 
     subspace: Array

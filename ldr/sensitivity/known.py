@@ -44,10 +44,7 @@ class Known(ABC):
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         """The derivative in X of <V', the maps>, of the rows of each view.
 
-        Raises
-        ------
-        SingularError
-            Numbers of coordinates tie.
+        - raises SingularError: Numbers of coordinates tie.
         """
 
 
@@ -68,12 +65,8 @@ class Summand(Known):
 class Variances:
     """M'CM, C the covariance of rows X: what canonical axes diagonalise unless a method says more.
 
-    Attributes
-    ----------
-    X : ndarray (n, d)
-    M : ndarray (d, r)
-    scores : ndarray (n, r)
-        Centred, X'times them is CM.
+    - X (n, d), M (d, r)
+    - scores (n, r): centred, X'times them is CM
     """
 
     X: Array

@@ -31,20 +31,11 @@ WEIGHTS = "weights"
 class Line:
     """What an objective is bound to at t; at 0 what it was solved for.
 
-    Attributes
-    ----------
-    objective : Objective
-    data : Data
-        With rows in memory.
-    r : int
-    views : sequence of (ndarray or None)
-        How the rows of each view move.
-    background, y : ndarray or None
-        How those of the background and the response move.
-    weights : ndarray or None
-        How the weights of the rows move.
-    parameters : mapping of str to float or ndarray
-        How those of the objective move.
+    - data: with rows in memory
+    - views: how the rows of each view move
+    - background, y: how those of the background and the response move
+    - weights: how the weights of the rows move
+    - parameters: how those of the objective move
     """
 
     objective: Objective
@@ -131,10 +122,7 @@ def _reweighted(samples: Samples, dw: Array, t: float) -> Samples:
 def parameter(objective: Objective, name: str) -> float | Array:
     """A number of the objective's, or the weights of a sum.
 
-    Raises
-    ------
-    ArgumentError
-        There is no such number.
+    - raises ArgumentError: There is no such number.
     """
     if isinstance(objective, Sum) and name == WEIGHTS:
         return np.array([weight for weight, _ in objective.terms])
@@ -187,10 +175,7 @@ def as_line(
 ) -> Line:
     """The line of a direction as a user gives it.
 
-    Raises
-    ------
-    ArgumentError, DataError
-        Nothing moves; of another shape; what cannot move.
+    - raises ArgumentError, DataError: Nothing moves; of another shape; what cannot move.
     """
     parameters = parameters or {}
     if X is None and y is None and sample_weight is None and not parameters:

@@ -30,13 +30,9 @@ _ALIKE = 1e-6
 class Observed(NamedTuple):
     """What a result says of a point, as numbers that can be subtracted.
 
-    Attributes
-    ----------
-    P, M, mean : tuple of ndarray
-        One a view.
-    value : float
-    within : ndarray (r, r)
-        The matrix that is diagonal in the canonical axes; empty where columns are what they are.
+    - P, M, mean: one a view
+    - within (r, r): the matrix that is diagonal in the canonical axes; empty where columns are what
+      they are
     """
 
     P: tuple[Array, ...]
@@ -128,15 +124,9 @@ def matrix_of(axes: Axes) -> Array:
 class Optimum:
     """A problem at its optimum, in canonical coordinates.
 
-    Attributes
-    ----------
-    problem : BoundObjective
-    M : ndarray
-        In the solver's coordinates.
-    axes : Axes
-        The canonical ones.
-    inverse : HessianInverse
-        On the tangent vectors that are no turns of the axes.
+    - M: in the solver's coordinates
+    - axes: the canonical ones
+    - inverse: on the tangent vectors that are no turns of the axes
     """
 
     problem: BoundObjective
@@ -165,10 +155,7 @@ class Optimum:
     def solve(self, Z: Array) -> Array:
         """Hess^{-1}[Z], Z projected first.
 
-        Raises
-        ------
-        SingularError
-            There are other optima next to this one, or the Hessian cannot tell.
+        - raises SingularError: There are other optima next to this one, or the Hessian cannot tell.
         """
         return _solved(self.problem, self.M, self.inverse, Z)
 
@@ -182,10 +169,7 @@ class Optimum:
     def turn(self, change: Array) -> Array:
         """Om_kl = dS_kl/(s_l - s_k): how axes turn with the matrix S that they diagonalise.
 
-        Raises
-        ------
-        SingularError
-            Two of the numbers s tie.
+        - raises SingularError: Two of the numbers s tie.
         """
         numbers = self.axes.numbers
         together = _levels(self.axes)

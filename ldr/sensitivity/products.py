@@ -60,32 +60,20 @@ TRACED = ("trace", "sizes", "determinant")
 class Ratio:
     """sum_p tr A_p / prod_j (tr B_j)^{e_pj}, maximised.
 
-    Attributes
-    ----------
-    above : sequence of Form or array
-        The A_p.
-    diagonal : Form or array or None
-        What canonical coordinates diagonalise; None where that is the sum of the A_p over what they
-        are divided by, or, of columns with weights, what the gradient is of.
-    over : sequence of Form or array
-        The B_j.
-    exponents : sequence of sequence of float
-        The e_pj.
-    white : sequence of Form or array
-        The B of T'BT = I, one a view; T'T = I where there are none.
-    ridge : float
-        Of the B, in units of the mean of each diagonal.
-    residual : bool
-        Whether the value is tr A of all columns less that of T.
-    shares : ndarray (n,) or None
-        See `Matrices`.
-    weights : ndarray (r,) or None
-        Of T's columns in the traces, where they are not alike.
-    decoder : Form or None
-        D with P' = DT, where that is not T.
-    of : {"trace", "sizes", "roots", "determinant", "shared"}
-        What stands in the place of tr A: its eigenvalues by their size or root, or its
-        log-determinant; or what the views are white together in.
+    - above: the A_p
+    - diagonal: what canonical coordinates diagonalise; None where that is the sum of the A_p over
+      what they are divided by, or, of columns with weights, what the gradient is of
+    - over: the B_j
+    - exponents: the e_pj
+    - white: the B of T'BT = I, one a view; T'T = I where there are none
+    - ridge: of the B, in units of the mean of each diagonal
+    - residual: whether the value is tr A of all columns less that of T
+    - shares (n,): see `Matrices`
+    - weights (r,): of T's columns in the traces, where they are not alike
+    - decoder: D with P' = DT, where that is not T
+    - of in {"trace", "sizes", "roots", "determinant", "shared"}: what stands in the place of tr A:
+      its eigenvalues by their size or root, or its log-determinant; or what the views are white
+      together in
     """
 
     above: Sequence[Square]
@@ -177,15 +165,9 @@ _SAME = 1e-6
 class Products(Summand):
     """An optimum of matrices quadratic in the rows.
 
-    Attributes
-    ----------
-    formula : Ratio
-    of_rows : QuadraticData
-    X : sequence of ndarray
-        The rows of each view; of methods of a background, samples and background; those that are
-        made of them.
-    frames : sequence of (ndarray or None)
-        L of each view; None where T is Q.
+    - X: the rows of each view; of methods of a background, samples and background; those that are
+      made of them
+    - frames: L of each view; None where T is Q
     """
 
     formula: Ratio

@@ -52,12 +52,8 @@ from ldr.solvers.manifolds.orthonormal import sym
 class WhiteRows(Known):
     """An optimum of white rows.
 
-    Attributes
-    ----------
-    Z : ndarray (n, k)
-    L : ndarray (d, k)
-    point : WhitePoint
-        At the optimum.
+    - Z (n, k), L (d, k)
+    - point: at the optimum
     """
 
     Z: Array
@@ -113,15 +109,10 @@ class WhiteRows(Known):
 class ProjectedRows(Summand):
     """An optimum of phi(Y), Y = ZM, with the numbers in phi that the rows choose.
 
-    Attributes
-    ----------
-    L : ndarray (d, k)
-        Z = (X - m)L, its rows in an order of their own.
-    order : ndarray of int (n,)
-    unit : float
-        By which Y is larger than the map of X - m.
-    point : ProjectedPoint
-        At the optimum.
+    - L (d, k): Z = (X - m)L, its rows in an order of their own
+    - order (n,)
+    - unit: by which Y is larger than the map of X - m
+    - point: at the optimum
     """
 
     problem: Projected
@@ -207,12 +198,7 @@ KINDS: tuple[type[Summand], ...] = (Products, ReconstructedRows, SpreadRows, Pro
 class SumOfRows(Known):
     """An optimum of a sum of what is orthonormal in the columns of one X.
 
-    Attributes
-    ----------
-    parts : list of Known
-        The terms, at the optimum of the sum.
-    weights : list of float
-    variances : Variances
+    - parts: the terms, at the optimum of the sum
     """
 
     parts: list[Summand]
@@ -288,14 +274,9 @@ class SumOfRows(Known):
 class LikelihoodRows(Known):
     """An optimum of a factor model.
 
-    Attributes
-    ----------
-    posterior : Posterior
-        Of the rows in the coordinates of the solver.
-    slope : ndarray (d,)
-        d psi/dt.
-    gaps : bool
-        Whether entries are missing: then the mean is one of the model's parameters.
+    - posterior: of the rows in the coordinates of the solver
+    - slope (d,): d psi/dt
+    - gaps: whether entries are missing: then the mean is one of the model's parameters
     """
 
     problem: FactorLikelihood

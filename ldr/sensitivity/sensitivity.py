@@ -88,27 +88,14 @@ class Sensitivity:
     ) -> Derivative:
         """The derivative along a direction: of X + t dX, y + t dy, weights, parameters.
 
-        Parameters
-        ----------
-        X : array (n, d), or one a view (None for a view that stays)
-            How the data move.
-        y : array of y's shape, optional
-            How a numerical response moves.
-        sample_weight : array (n,), optional
-            How weights of rows move, for methods that take them.
-        **parameters
-            By how much numbers of the objective move: ``ridge=1``. Of a sum ``weights=(1, 0)``.
-
-        Returns
-        -------
-        Derivative
-
-        Raises
-        ------
-        ldr.errors.SingularError
-            The optimum is not alone, or the problem jumps along this direction.
-        ldr.errors.ArgumentError, ldr.errors.DataError
-            What cannot move; another shape.
+        - X (n, d): how the data move
+        - y: how a numerical response moves
+        - sample_weight (n,): how weights of rows move, for methods that take them
+        - **parameters: by how much numbers of the objective move: ``ridge=1``. Of a sum
+          ``weights=(1, 0)``.
+        - raises ldr.errors.SingularError: The optimum is not alone, or the problem jumps along this
+          direction.
+        - raises ldr.errors.ArgumentError, ldr.errors.DataError: What cannot move; another shape.
         """
         line = as_line(
             self.objective,
@@ -147,20 +134,11 @@ class Sensitivity:
         of covariances, lags, classes and graphs, and regressions, take weights of the rows and
         trials too. Of one's own it takes jax.
 
-        Parameters
-        ----------
-        P : array (r, d), or one a view
-
-        Returns
-        -------
-        ndarray (n, d), or one a view
-
-        Raises
-        ------
-        ldr.errors.ArgumentError
-            A method without such a formula, or without one for weights or trials.
-        ldr.errors.SingularError
-            Numbers tie.
+        - P (r, d)
+        - returns ndarray (n, d), or one a view
+        - raises ldr.errors.ArgumentError: A method without such a formula, or without one for
+          weights or trials.
+        - raises ldr.errors.SingularError: Numbers tie.
         """
         maps = self.optimum.problem.maps(self.optimum.M)
         given = P if isinstance(P, (tuple, list)) and len(maps) > 1 else (P,)
@@ -195,14 +173,7 @@ class Sensitivity:
 
         One problem is bound for every row.
 
-        Returns
-        -------
-        Influence
-
-        Raises
-        ------
-        ldr.errors.ArgumentError
-            The method takes no weights of rows.
+        - raises ldr.errors.ArgumentError: The method takes no weights of rows.
         """
         check_weighted(self.objective)
         found = influence(self.optimum, Line(self.objective, self.data, self.r))

@@ -107,14 +107,9 @@ def computed(
 class TracedRows(Summand):
     """An optimum of a function in jax.
 
-    Attributes
-    ----------
-    X : tuple of ndarray
-        The rows of each view.
-    given : tuple of arrays
-        What else the function takes.
-    how : mapping
-        What it is compiled for.
+    - X: the rows of each view
+    - given: what else the function takes
+    - how: what it is compiled for
     """
 
     X: tuple[Array, ...]
@@ -167,11 +162,7 @@ class LeadingVectors:
 
     With v = S'u, (s^2 I - SS') du = d(SS') u across u.
 
-    Attributes
-    ----------
-    U : ndarray (d, k)
-    s : ndarray (k,)
-    r : int
+    - U (d, k), s (k,)
     """
 
     U: Array
@@ -586,12 +577,8 @@ class FiltersOfRows(TracedRows):
     In the coordinates of F the moments of the classes are as diagonal as they can be: V = I is the
     least of Pham's criterion, and moves with the rows as any optimum. X has the rows and V.
 
-    Attributes
-    ----------
-    moments : tuple of arrays
-        What `moments_of` takes besides rows and filters.
-    inverse : HessianInverse
-        Of the criterion, scales aside.
+    - moments: what `moments_of` takes besides rows and filters
+    - inverse: of the criterion, scales aside
     """
 
     moments: tuple[Traced, ...] = field(kw_only=True)

@@ -54,15 +54,10 @@ class Bilinear(BoundObjective):
 
     Joint rotations (MaQ, MbQ) leave the value unchanged, separate ones do not.
 
-    Parameters
-    ----------
-    K : ndarray (ka, kb)
-    correlations : bool
-        Whether K's singular values are correlations: then their mean is reported too.
-    doubt : float
-        By how much the rounding of what K was made of may move a sum of r singular values.
-    restricted : bool
-        Whether there may be more in the directions that the coordinates leave out.
+    - K (ka, kb)
+    - correlations: whether K's singular values are correlations: then their mean is reported too
+    - doubt: by how much the rounding of what K was made of may move a sum of r singular values
+    - restricted: whether there may be more in the directions that the coordinates leave out
     """
 
     exchangeable = True

@@ -44,12 +44,8 @@ if TYPE_CHECKING:
 class Term:
     """A bound objective, and its point as a linear function of the sum's.
 
-    Attributes
-    ----------
-    weight : float
-        Of the function that the bound objective minimises.
-    maps : tuple of (ndarray or None)
-        T with Z = TM, one a view; None is the identity.
+    - weight: of the function that the bound objective minimises
+    - maps: T with Z = TM, one a view; None is the identity
     """
 
     weight: float
@@ -335,14 +331,9 @@ Maps = tuple[Array | None, ...]
 class Common:
     """The common variable.
 
-    Attributes
-    ----------
-    coordinates : tuple of Coordinates
-        Of each view.
-    maps : list of tuple of (ndarray or None)
-        Of each problem: T with Z = TM, one a view; None is the identity.
-    lengths : list of float
-        |M| of a unit vector of the coordinates, of each view.
+    - coordinates: of each view
+    - maps: of each problem: T with Z = TM, one a view; None is the identity
+    - lengths: |M| of a unit vector of the coordinates, of each view
     """
 
     manifold: Manifold
@@ -475,10 +466,7 @@ _LARGEST_PENALTY = 1e100
 class TraceSum(Trace):
     """A sum of traces of one matrix each: again such a trace.
 
-    Parameters
-    ----------
-    terms : sequence of Term
-        Whose heuristics are its own.
+    - terms: whose heuristics are its own
     """
 
     baseline_exact = False
@@ -504,10 +492,7 @@ def weighted_sum(
     A sum of traces of one matrix each is again such a trace, and is solved in closed form; with a
     penalty, a problem of the class `kind`.
 
-    Raises
-    ------
-    ArgumentError
-        The terms have no common variable.
+    - raises ArgumentError: The terms have no common variable.
     """
     check_common(bounds)
     if penalty > 0:

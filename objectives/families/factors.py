@@ -30,12 +30,8 @@ _CANCELLED = 1e-3
 class Noise:
     """Noise variances psi_j = floor + exp(t): one t for all columns (tied) or one for each.
 
-    Attributes
-    ----------
-    k : int
-        Columns of the solver.
-    floor : float
-        Lower bound of psi. With it, psi = floor is t = -infinity and t needs no constraint.
+    - k: columns of the solver
+    - floor: lower bound of psi. With it, psi = floor is t = -infinity and t needs no constraint.
     """
 
     k: int
@@ -215,12 +211,8 @@ class HasProducts(Protocol):
 class FactorLikelihood(BoundObjective):
     """The likelihood of a factor model; its variable starts with M and t.
 
-    Parameters
-    ----------
-    n : float
-        Samples, or the sum of their weights.
-    scale : ndarray (d,)
-        The solver's columns are the user's divided by it.
+    - n: samples, or the sum of their weights
+    - scale (d,): the solver's columns are the user's divided by it
     """
 
     exchangeable = True
@@ -292,12 +284,8 @@ class Factors(FactorLikelihood):
 
     Of the user's columns, d - k further directions have no variance.
 
-    Parameters
-    ----------
-    C : symmetric k x k
-        Covariance in the coordinates of the solver, as an array or by its products C @ V.
-    variances : ndarray (k,)
-        Its diagonal.
+    - C: covariance in the coordinates of the solver, as an array or by its products C @ V
+    - variances (k,): its diagonal
     """
 
     C: HasProducts
@@ -335,10 +323,7 @@ class Factors(FactorLikelihood):
     def of_covariance(self, C: Array) -> Factors:
         """The likelihood of a covariance of all columns, of as many rows.
 
-        Raises
-        ------
-        SingularError
-            It has no bound.
+        - raises SingularError: It has no bound.
         """
 
     @abstractmethod

@@ -65,11 +65,8 @@ class GramPoint(ProjectedPoint):
     Slope (2/sigma^2) (D_H - H)Y with H = -F'(K) o K, D_H = diag(H1). Along dY, dK = K o E with
     E_ij = -<y_i - y_j, dy_i - dy_j>/sigma^2, and in the slope's derivative dH = H o E - dF' o K.
 
-    Attributes
-    ----------
-    K : ndarray (n, n)
-    width : float
-        sigma.
+    - K (n, n)
+    - width: sigma
     """
 
     def __init__(self, problem: Gram, M: Array) -> None:
@@ -143,14 +140,9 @@ def hadamard_times(H: Array, left: Array, right: Array, Z: Array) -> Array:
 class Gram(Projected):
     """An objective of the Gram matrix of Y = XM.
 
-    Parameters
-    ----------
-    width : float
-        sigma of the kernel of Y's rows.
-    annealing : tuple of float
-        Widths, in units of sigma, of the easier problems.
-    own : float, optional
-        sigma of z's kernel, where z are the rows themselves.
+    - width: sigma of the kernel of Y's rows
+    - annealing: widths, in units of sigma, of the easier problems
+    - own: sigma of z's kernel, where z are the rows themselves
     """
 
     width: float = field(kw_only=True)
@@ -278,14 +270,9 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
 class Approximation:
     """Of both Gram matrices.
 
-    Attributes
-    ----------
-    Z : ndarray (n, p)
-        Centred, Kz = ZZ'.
-    rows : ndarray of int (m,)
-        The landmarks.
-    pivoted : bool
-        Whether they are pivots at the heuristic's M.
+    - Z (n, p): centred, Kz = ZZ'
+    - rows (m,): the landmarks
+    - pivoted: whether they are pivots at the heuristic's M
     """
 
     Z: Array
@@ -306,12 +293,8 @@ class Approximation:
     ) -> Approximation | None:
         """By pivots where they may be and are few; else from m random landmarks, or none.
 
-        Parameters
-        ----------
-        factor : callable
-            Gives Z of at most so many columns, and the share of the trace of Kz left out.
-        heuristic : callable
-            Gives an M from Z.
+        - factor: gives Z of at most so many columns, and the share of the trace of Kz left out
+        - heuristic: gives an M from Z
         """
         n = len(X)
         if pivoted and n > _FEW_ROWS:
@@ -513,14 +496,9 @@ def _centred(A: Array) -> Array:
 class Landmarks(Gram):
     """An objective of the Gram matrix of Y = XM from landmark rows; see `LandmarkPoint`.
 
-    Parameters
-    ----------
-    Z : ndarray (n, p)
-        Centred factor of the other Gram matrix, Kz = ZZ'.
-    rows : ndarray of int (m,)
-        The landmarks.
-    pivoted : bool
-        Whether they are pivots, and chosen anew near another M.
+    - Z (n, p): centred factor of the other Gram matrix, Kz = ZZ'
+    - rows (m,): the landmarks
+    - pivoted: whether they are pivots, and chosen anew near another M
     """
 
     Z: Array

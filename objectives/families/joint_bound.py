@@ -118,13 +118,8 @@ class Multiplier:
 class LeastBound:
     """The search for the multipliers of the least bound.
 
-    Parameters
-    ----------
-    A : symmetric (d, d)
-        What couples the views.
-    C : sequence of symmetric positive definite matrices
-        What the ratios are divided by, of each view.
-    r : int
+    - A (d, d): what couples the views
+    - C: what the ratios are divided by, of each view
     """
 
     def __init__(self, A: Array, C: Sequence[Array], r: int) -> None:
@@ -143,15 +138,9 @@ class LeastBound:
     ) -> list[Multiplier]:
         """Multipliers whose bound is above the value by `excess` times what the least is by.
 
-        Parameters
-        ----------
-        start : sequence of Multiplier
-            Of all views, their Q positive definite.
-        value : float
-            What the bound is of: once it comes down to that, nothing is left to be found.
-        excess : float
-        products : int
-            Hessian products that may be taken; the step that reaches the number is the last.
+        - start: of all views, their Q positive definite
+        - value: what the bound is of: once it comes down to that, nothing is left to be found
+        - products: Hessian products that may be taken; the step that reaches the number is the last
         """
         best = [start[i] for i in self.order]
         near = [largest_ratio(m.Q, C, m.M)[0] for m, C in zip(best, self.C, strict=True)]
@@ -338,11 +327,8 @@ def proven_ratio(Q: Array, C: Array, M: Array) -> float:
 class MultiBound:
     """Bounds of tr(N'AN)/2, N the blocks Mi/s_i below one another, s_i^2 = tr(Mi'Ci Mi).
 
-    Parameters
-    ----------
-    A : symmetric (d, d)
-    C : list of K symmetric matrices, those of the views
-        With I/r the ratios are sums of r eigenvalues.
+    - A (d, d)
+    - C: with I/r the ratios are sums of r eigenvalues
     """
 
     A: Array

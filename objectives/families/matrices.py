@@ -127,19 +127,12 @@ class DataForms(DataSums, Protocol):
 class StackedOptima:
     """What was found of b problems.
 
-    Attributes
-    ----------
-    values : ndarray (b,)
-        In the objective's own sense and units.
-    maps : tuple of ndarray (b, r, k)
-        P, one a view.
-    numbers : ndarray (b, r) or None
-        Of each direction: eigenvalues or singular values, as in `Result.components`.
-    gaps : ndarray (b,) or None
-        What a better value could be better by, rounding aside; None where that is nothing, or was
-        not asked for.
-    sound : ndarray of bool (b,)
-        Whether no digits were lost to nearly dependent columns.
+    - values (b,): in the objective's own sense and units
+    - maps (b, r, k): P, one a view
+    - numbers (b, r): of each direction: eigenvalues or singular values, as in `Result.components`
+    - gaps (b,): what a better value could be better by, rounding aside; None where that is nothing,
+      or was not asked for
+    - sound (b,): whether no digits were lost to nearly dependent columns
     """
 
     values: Array
@@ -153,10 +146,7 @@ class StackedOptima:
 class Matrices:
     """Those of a method.
 
-    Parameters
-    ----------
-    shares : ndarray (n,), optional
-        Weights of the rows in what the map subtracts; by default their mean.
+    - shares (n,): weights of the rows in what the map subtracts; by default their mean
     """
 
     shares: Array | None = field(default=None, kw_only=True)
@@ -166,10 +156,7 @@ class Matrices:
 class Divided(Matrices):
     """With matrices that M is held against, to whose diagonals a ridge is added.
 
-    Parameters
-    ----------
-    ridge : float
-        In units of the mean of each diagonal.
+    - ridge: in units of the mean of each diagonal
     """
 
     ridge: float = field(default=0.0, kw_only=True)
@@ -204,18 +191,13 @@ class Solvable(Matrices, ABC):
 class TraceMatrices(Solvable):
     """max scale tr(M'AM), or min of it where scale < 0; or the squares that are left over.
 
-    Parameters
-    ----------
-    A : ndarray (b, k, k)
-    residual : bool
-        Whether the value is |scale| times what M leaves of tr A, A >= 0.
-    varied : callable, optional
-        Gives what varies, (b, k, k): where it has not full rank, M would have to stay in its range.
-    shown : float
-        Share of A's least eigenvalue, over its largest diagonal entry, below which none of `varied`
-        is, scaled to a unit diagonal: where that is enough, it is not asked for.
-    decoder : ndarray (b, k, k), optional
-        D with P' = DM, where that is not M.
+    - A (b, k, k)
+    - residual: whether the value is |scale| times what M leaves of tr A, A >= 0
+    - varied: gives what varies, (b, k, k): where it has not full rank, M would have to stay in its
+      range
+    - shown: share of A's least eigenvalue, over its largest diagonal entry, below which none of
+      `varied` is, scaled to a unit diagonal: where that is enough, it is not asked for
+    - decoder (b, k, k): D with P' = DM, where that is not M
     """
 
     A: Array
@@ -278,11 +260,8 @@ class SpectralMatrices(Against, Solvable):
 class RatioMatrices(Against, Solvable):
     """tr(M'AM) / tr(M'BM), maximised for sign > 0.
 
-    Parameters
-    ----------
-    A, B : ndarray (b, k, k)
-    weights : callable
-        From r to those of the columns, which differ where the projections are nested.
+    - A, B (b, k, k)
+    - weights: from r to those of the columns, which differ where the projections are nested
     """
 
     sign: float = 1.0

@@ -145,12 +145,8 @@ class IncompletePoint(Point):
 class Regressions:
     """Of each column on (y, 1), as sums over rows; the moments are those of the posterior.
 
-    Attributes
-    ----------
-    moments : ndarray (d, r + 1, r + 1)
-    targets : ndarray (d, r + 1)
-    squares, counts : ndarray (d,)
-        Sum of squares and number of each column's entries.
+    - moments (d, r + 1, r + 1), targets (d, r + 1)
+    - squares, counts (d,): sum of squares and number of each column's entries
     """
 
     moments: Array
@@ -187,10 +183,8 @@ def factor_space(noise: Noise, r: int) -> Product:
 class IncompleteLikelihood(FactorLikelihood):
     """The likelihood of the observed entries over M in R^{d x r}, t (the noise), and the mean.
 
-    Parameters
-    ----------
-    filled : Factors
-        The problem of the rows filled in with the columns' means: its heuristic starts this one.
+    - filled: the problem of the rows filled in with the columns' means: its heuristic starts this
+      one
     """
 
     filled: Factors
@@ -265,11 +259,8 @@ class IncompleteLikelihood(FactorLikelihood):
 class IncompleteFactors(IncompleteLikelihood):
     """The likelihood of rows in memory.
 
-    Parameters
-    ----------
-    observed : Observed
-        The rows in the coordinates of the solver, less the means of what was observed; no more of
-        a pattern than its sums tell apart.
+    - observed: the rows in the coordinates of the solver, less the means of what was observed; no
+      more of a pattern than its sums tell apart
     """
 
     observed: Observed
@@ -313,12 +304,9 @@ def incomplete(
 ) -> IncompleteLikelihood:
     """The problem of samples with missing entries.
 
-    Raises
-    ------
-    DataError
-        A row or a column has nothing; X is sparse.
-    SingularError
-        The likelihood is unbounded, or the noise cannot be told from the factors.
+    - raises DataError: A row or a column has nothing; X is sparse.
+    - raises SingularError: The likelihood is unbounded, or the noise cannot be told from the
+      factors.
     """
     if samples.is_sparse:
         raise DataError(
@@ -354,16 +342,11 @@ def incomplete(
 class Entries:
     """What was observed of some rows.
 
-    Attributes
-    ----------
-    weight : float
-        Of all rows.
-    counts, mean : ndarray (d,)
-        Of each column's entries, or what they weigh; a mean of 0 where there is none.
-    most : int
-        Entries of the fullest row.
-    empty, first : int
-        Rows without any, and the number of the first of them.
+    - weight: of all rows
+    - counts, mean (d,): of each column's entries, or what they weigh; a mean of 0 where there is
+      none
+    - most: entries of the fullest row
+    - empty, first: rows without any, and the number of the first of them
     """
 
     rows: int

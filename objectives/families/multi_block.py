@@ -77,12 +77,8 @@ class MultiRatioPoint(Point):
 class MultiBlock(DualBounded):
     """Blocks M_1, ..., M_K on a product of Stiefel manifolds; they may be turned together.
 
-    Parameters
-    ----------
-    C : ndarray (k, k)
-        The covariance of the views side by side, in their coordinates.
-    widths : tuple of int
-        Of the views.
+    - C (k, k): the covariance of the views side by side, in their coordinates
+    - widths: of the views
     """
 
     exchangeable = True
@@ -191,10 +187,7 @@ class MultiBlock(DualBounded):
 class MultiTrace(MultiBlock):
     """Maximise tr(M'AM)/2 = sum_{i<j} tr(Mi'Cij Mj), and half of those with i = j where `within`.
 
-    Parameters
-    ----------
-    within : bool
-        Whether the views' own covariances count.
+    - within: whether the views' own covariances count
     """
 
     within: bool = False
@@ -226,10 +219,7 @@ class MultiTrace(MultiBlock):
 class MultiRatio(MultiBlock):
     """Maximise sum_{i<j} tr(Mi'Cij Mj) / (s_i s_j), s_i^2 = tr(Mi'Cii Mi).
 
-    Parameters
-    ----------
-    sums : ndarray (k,)
-        What the rounding of C is relative to, which may be more than its diagonal: c_i^2.
+    - sums (k,): what the rounding of C is relative to, which may be more than its diagonal: c_i^2
     """
 
     sums: Array

@@ -179,14 +179,10 @@ class LabelledRows:
     M is free, so that a unit of a column costs nothing, and columns of very different units make
     no ill-conditioned problem.
 
-    Attributes
-    ----------
-    X : ndarray (n, k)
-    lengths : ndarray (k,)
-        X times these has the user's distances, up to a factor.
-    boundaries : ndarray (c + 1,)
-        Class c has the rows from boundaries[c] on.
-    weights : ndarray (n,) or None
+    - X (n, k)
+    - lengths (k,): X times these has the user's distances, up to a factor
+    - boundaries (c + 1,): class c has the rows from boundaries[c] on
+    - weights (n,)
     """
 
     X: Array
@@ -214,12 +210,8 @@ class LabelledRows:
 class LabelledPairs(Pairwise):
     """A problem of the projected distances and of classes; its heuristic is lda.
 
-    Parameters
-    ----------
-    lengths : ndarray (k,)
-        X times these has the user's distances, up to a factor.
-    boundaries : ndarray (c + 1,)
-        Class c has the rows from boundaries[c] on.
+    - lengths (k,): X times these has the user's distances, up to a factor
+    - boundaries (c + 1,): class c has the rows from boundaries[c] on
     """
 
     exchangeable = True
@@ -361,10 +353,7 @@ class BatchTerm(TermOfPoints):
 class Batches(InPieces):
     """A sum over batches; its starts are those of a sample of rows.
 
-    Parameters
-    ----------
-    sample : BoundObjective
-        The problem of the sample.
+    - sample: the problem of the sample
     """
 
     sample: BoundObjective = field(kw_only=True)

@@ -34,21 +34,13 @@ if TYPE_CHECKING:
 class SumOfSquares:
     """A positive semidefinite B = sum_i w_i x_i x_i', of rows in some coordinates.
 
-    Attributes
-    ----------
-    B : ndarray (k, k)
-    mean : ndarray (k,)
-        Of the rows.
-    weight : float
-        The sum of w_i.
-    total : ndarray (k, k), optional
-        Of all that varies in the rows, where that is more than B.
-    within : bool
-        Whether B is what is left of `total` within groups of the rows.
-    scatter : KnownScatter, optional
-        Of the rows.
-    offsets : ndarray (k,), optional
-        What the numbers in the rows are about, where that is not their mean alone.
+    - B (k, k)
+    - mean (k,): of the rows
+    - weight: the sum of w_i
+    - total (k, k): of all that varies in the rows, where that is more than B
+    - within: whether B is what is left of `total` within groups of the rows
+    - scatter: of the rows
+    - offsets (k,): what the numbers in the rows are about, where that is not their mean alone
     """
 
     B: Array
@@ -76,13 +68,9 @@ class SumOfSquares:
 class Pencil:
     """What a method makes of rows: A is optimised against B.
 
-    Attributes
-    ----------
-    A : ndarray (k, k)
-    size : float
-        Of the terms that cancel in A, in units of B.
-    groups : ClassMoments or None
-        Where the rows are of classes.
+    - A (k, k)
+    - size: of the terms that cancel in A, in units of B
+    - groups: where the rows are of classes
     """
 
     A: Array
@@ -98,24 +86,14 @@ Found = TypeVar("Found", bound=Pencil, covariant=True)
 class RowPencil(Generic[Found]):
     """What a method makes of rows in any coordinates of them, for its variants to optimise.
 
-    Attributes
-    ----------
-    compact : Compact
-        The rows.
-    of : callable
-        The pencil of the rows, changed as it is told.
-    what : str
-        The name of B, for messages.
-    others : sequence of Samples
-        What else the matrices are made of.
-    classes : ndarray (c,), optional
-        The labels of the pencil's groups.
-    chosen : mapping
-        Numbers that the rows chose: see `BoundObjective`.
-    wide : WidePencil, optional
-        The pencil by its products, where the rows have too many columns for arrays.
-    notes : sequence of str
-        What the user should know of it.
+    - compact: the rows
+    - of: the pencil of the rows, changed as it is told
+    - what: the name of B, for messages
+    - others: what else the matrices are made of
+    - classes (c,): the labels of the pencil's groups
+    - chosen: numbers that the rows chose: see `BoundObjective`
+    - wide: the pencil by its products, where the rows have too many columns for arrays
+    - notes: what the user should know of it
     """
 
     compact: Compact
@@ -215,14 +193,10 @@ def diagonal(B: Array) -> Array:
 class Shrinking(Objective):
     """Base of the methods that divide by a covariance.
 
-    Parameters
-    ----------
-    shrinkage : "auto" or None
-        "auto" moves C towards its diagonal by Ledoit and Wolf's rule, of columns in units of their
-        standard deviations. The share by which it was moved is in the result's parameters. It takes
-        two more passes over the rows.
-    ridge : float
-        Added to the diagonal of what is divided by, in units of its mean diagonal.
+    - shrinkage: "auto" moves C towards its diagonal by Ledoit and Wolf's rule, of columns in units
+      of their standard deviations. The share by which it was moved is in the result's parameters.
+      It takes two more passes over the rows.
+    - ridge: added to the diagonal of what is divided by, in units of its mean diagonal
     """
 
     shrinkage: str | None = optional_word(("auto",))
@@ -250,13 +224,9 @@ class Shrinking(Objective):
     ) -> RowPencil[Found]:
         """B moved towards its diagonal, by what shrinks the rows' covariance; if it is asked for.
 
-        Parameters
-        ----------
-        rows : RowPencil
-        unrelated : callable, optional
-            What A is, in units of B, where rows have nothing to do with their neighbours. Of a
-            method that is minimised A is the part of B that neighbours do not explain, and is moved
-            as B is. Were B alone, directions in which hardly anything varies would be best.
+        - unrelated: what A is, in units of B, where rows have nothing to do with their neighbours.
+          Of a method that is minimised A is the part of B that neighbours do not explain, and is
+          moved as B is. Were B alone, directions in which hardly anything varies would be best.
         """
         if self.shrinkage is None:
             return rows
@@ -268,12 +238,9 @@ class Shrinking(Objective):
 class ShrinkingViews(Shrinking):
     """Base of those that divide by the covariance of each view.
 
-    Parameters
-    ----------
-    shrinkage : "auto" or None
-        "auto" moves the covariance of the views side by side towards its diagonal, by Ledoit and
-        Wolf's rule: that of each view, and those between views towards 0, by one share, so that no
-        correlation exceeds 1. The share is in the result's parameters.
+    - shrinkage: "auto" moves the covariance of the views side by side towards its diagonal, by
+      Ledoit and Wolf's rule: that of each view, and those between views towards 0, by one share, so
+      that no correlation exceeds 1. The share is in the result's parameters.
     """
 
     def opened(self, data: Data) -> tuple[list[Compact], JointShrinkage | None]:

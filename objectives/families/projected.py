@@ -36,12 +36,8 @@ from ldr.solvers.trust_region import TrustRegion
 class ProjectedPoint(Point):
     """phi at Y = XM, X some rows or all. Subclasses cache what phi and its derivatives share.
 
-    Attributes
-    ----------
-    X : ndarray (n, k)
-        The rows.
-    Y : ndarray (n, r)
-        The projected rows.
+    - X (n, k): the rows
+    - Y (n, r): the projected rows
     """
 
     def __init__(self, X: Array, M: Array) -> None:
@@ -110,16 +106,10 @@ class Started(BoundObjective):
 class Projected(Started):
     """An objective of Y = XM; subclasses add what phi needs and give `at`.
 
-    Parameters
-    ----------
-    X : ndarray (n, k)
-        The data in the solver's coordinates, centred or whitened.
-    heuristics : mapping of str to callables
-        Each gives a point to start from and is called once; the first is the baseline.
-    screens : bool
-        Whether a start found among random points is one of its own: see `screening`.
-    w : ndarray (n,) or None
-        Weights of the rows.
+    - X (n, k): the data in the solver's coordinates, centred or whitened
+    - heuristics: each gives a point to start from and is called once; the first is the baseline
+    - screens: whether a start found among random points is one of its own: see `screening`
+    - w (n,): weights of the rows
     """
 
     X: Array
@@ -167,11 +157,8 @@ class Projected(Started):
 class DenseRows:
     """The data as a dense matrix with means of zero, in coordinates that lose nothing.
 
-    Attributes
-    ----------
-    X : ndarray (n, k)
-    marks : Marks or None
-        Of the rows.
+    - X (n, k)
+    - marks: of the rows
     """
 
     X: Array

@@ -47,10 +47,7 @@ Total: TypeAlias = Any
 class RowTerm(ABC):
     """What some rows add to a sum. Immutable, and fit to be pickled.
 
-    Attributes
-    ----------
-    has_hessian : bool
-        Whether there is `second`.
+    - has_hessian: whether there is `second`
     """
 
     has_hessian: bool = True
@@ -181,12 +178,8 @@ class InParts:
 class InPieces(Started):
     """An objective of sums over rows that are read at every evaluation.
 
-    Parameters
-    ----------
-    beside : tuple of ndarray
-        What stands beside the rows: labels, a response.
-    heuristics : mapping of str to callables
-        Each gives a point to start from and is called once; the first is the baseline.
+    - beside: what stands beside the rows: labels, a response
+    - heuristics: each gives a point to start from and is called once; the first is the baseline
     """
 
     manifold: Manifold
@@ -252,13 +245,9 @@ class Frame:
 class ProjectedTerm(RowTerm):
     """phi(Y) of the projected rows Y = ZWM, Z the rows in a frame, a block at a time.
 
-    Attributes
-    ----------
-    W : ndarray (d, k) or None
-        To the coordinates of the solver, the identity where None; the rows are multiplied by WM,
-        never by W.
-    formula : callable
-        Of rows, a matrix and ``w``, weights of the rows: the `ProjectedPoint`, as in memory.
+    - W (d, k): to the coordinates of the solver, the identity where None; the rows are multiplied
+      by WM, never by W
+    - formula: of rows, a matrix and ``w``, weights of the rows: the `ProjectedPoint`, as in memory
     """
 
     frame: Frame
@@ -300,11 +289,8 @@ def part_rows(n: int, d: int) -> int:
 class WhitenedColumns:
     """Whitening from the sums of a pass over the rows: (X - mean) W has the covariance I.
 
-    Attributes
-    ----------
-    W : ndarray (d, k)
-    view : View
-        P = M'C^{-1/2}.
+    - W (d, k)
+    - view: P = M'C^{-1/2}
     """
 
     W: Array

@@ -109,22 +109,15 @@ class TwoBlockPoint(Point):
 class TwoBlock(DualBounded):
     """Maximise tr(Ma'CabMb) / sqrt(tr(Ma'CaaMa) tr(Mb'CbbMb)) on St x St.
 
-    Parameters
-    ----------
-    Caa, Cab, Cbb : covariances and cross covariance of the views, Caa and Cbb positive definite
-    r : int
-    sums : ndarray
-        What the rounding of the covariances is relative to, which may be more than their diagonals,
-        of both views side by side: c_i^2.
-    orthonormalise : {"polar", "qr"}
-        How the heuristic makes the canonical directions orthonormal.
-    only_constant : bool
-        Whether the coordinates leave out constant columns alone, in which nothing varies, and not
-        directions of which sums cannot tell.
-    ridges : pair of float
-        What was added to the diagonals of Caa and Cbb, and is in what the coordinates leave out.
-    ends : pair of ndarray, optional
-        Ma and Mb of the user's that a search in more columns led to from the heuristic.
+    - sums: what the rounding of the covariances is relative to, which may be more than their
+      diagonals, of both views side by side: c_i^2
+    - orthonormalise in {"polar", "qr"}: how the heuristic makes the canonical directions
+      orthonormal
+    - only_constant: whether the coordinates leave out constant columns alone, in which nothing
+      varies, and not directions of which sums cannot tell
+    - ridges: what was added to the diagonals of Caa and Cbb, and is in what the coordinates leave
+      out
+    - ends: ma and Mb of the user's that a search in more columns led to from the heuristic
     """
 
     exchangeable = True

@@ -66,17 +66,11 @@ LEAST = 1e-5
 class Unwhitened:
     """Rows that are to be whitened.
 
-    Attributes
-    ----------
-    coordinates : Coordinates
-        Of the rows.
-    what : str
-        The name of B, for messages.
-    repeatable : bool
-        Whether there are rows to make B of again. Sparse ones would be filled.
-    behind : ndarray or None
-        Sizes of the numbers that the rows were made of, column by column, where they are no data;
-        in units in which all of the rows have length 1.
+    - coordinates: of the rows
+    - what: the name of B, for messages
+    - repeatable: whether there are rows to make B of again. Sparse ones would be filled.
+    - behind: sizes of the numbers that the rows were made of, column by column, where they are no
+      data; in units in which all of the rows have length 1
     """
 
     coordinates: Coordinates
@@ -140,14 +134,9 @@ def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
     Where GN = 0 and W'G'GW = I, (G + E)(N + D) = 0 has D = -WW'G'EN, and the W orthogonal to N + D
     is W - N(N'N)^{-1}D'W = W + N(N'N)^{-1}N' E'GW W'W. Of sums E stands in the place of E'G.
 
-    Parameters
-    ----------
-    nothing, N : ndarray (k, p), (d, p)
-        The directions, in the coordinates of W and in the user's columns.
-    rounding : ndarray (d,)
-        Lengths of the rows of E'GW at most.
-    W : ndarray (d, m)
-        In the user's columns.
+    - nothing, N (k, p): the directions, in the coordinates of W and in the user's columns
+    - rounding (d,): lengths of the rows of E'GW at most
+    - W (d, m): in the user's columns
     """
     lengths = np.linalg.norm(N, axis=0)
     if not lengths.size:
@@ -169,29 +158,19 @@ ROWS_ROUNDING = 8.0 * _EPS
 class Whitened:
     """Coordinates in which B is the identity: B restricted to its range, a ridge added on request.
 
-    Attributes
-    ----------
-    W : ndarray (k, m)
-        To them, from the coordinates in which B and all other sums are made.
-    change : Change
-        To those, from the rows as they are.
-    mean : ndarray
-        Of the rows as they are.
-    coordinates : Whitening
-        The way back to the user's columns.
-    root : ndarray (m, d)
-        With root'root = B, of the rows as they are.
-    outside : float or None
-        The whitened eigenvalue of directions outside the range: see `Trace`.
-    sizes, spreads : ndarray (d, m), (k, m)
-        The roots of the sums of squares of the numbers in the rows, and of B's diagonal where it
-        was made, each times what a column has in these coordinates: what rounding is relative to.
-    defect : float
-        ||W'BW - I||.
-    astray : ndarray (k, p)
-        By how much rounding may move W along the directions that B leaves out: see `_astray`.
-    scatter : KnownScatter or None
-        Of the rows as they are, where it was made.
+    - W (k, m): to them, from the coordinates in which B and all other sums are made
+    - change: to those, from the rows as they are
+    - mean: of the rows as they are
+    - coordinates: the way back to the user's columns
+    - root (m, d): with root'root = B, of the rows as they are
+    - outside: the whitened eigenvalue of directions outside the range: see `Trace`
+    - sizes, spreads (d, m): the roots of the sums of squares of the numbers in the rows, and of B's
+      diagonal where it was made, each times what a column has in these coordinates: what rounding
+      is relative to
+    - defect: ||W'BW - I||
+    - astray (k, p): by how much rounding may move W along the directions that B leaves out: see
+      `_astray`
+    - scatter: of the rows as they are, where it was made
     """
 
     W: Array
@@ -263,12 +242,8 @@ class Whitened:
 
         It moves C = Z'Y too, and the fit by that of the difference; no fit is beyond ||Y||^2.
 
-        Parameters
-        ----------
-        C : ndarray (m, q)
-        outputs : ndarray (q,)
-            Roots of the sums of squares of the numbers in Y.
-        rest : float
+        - C (m, q)
+        - outputs (q,): roots of the sums of squares of the numbers in Y
         """
         size = float(np.linalg.norm(outputs))
         moved = ROWS_ROUNDING * (float(np.linalg.norm(self.sizes @ C)) + size)
@@ -283,13 +258,8 @@ def whiten(
 ) -> tuple[Sums, list[Whitened]]:
     """Sums over rows, and the coordinates that whiten each view of them.
 
-    Parameters
-    ----------
-    sums : callable
-        Of a `Change` a view: sums over the rows, changed so.
-    squares : callable
-        What is to be whitened of them, one a given.
-    *given : Unwhitened
+    - sums: of a `Change` a view: sums over the rows, changed so
+    - squares: what is to be whitened of them, one a given
     """
     found = sums(*(Change() for _ in given))
     first = list(map(Unwhitened.known, given, squares(found)))
@@ -370,13 +340,9 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
 class _Root:
     """Coordinates z = T'(x - mean) in which B is the identity, as far as it is known.
 
-    Attributes
-    ----------
-    T, inverse : ndarray (d, k), (k, d)
-    first : SumOfSquares
-        Of the rows as they are.
-    sizes : ndarray (d,)
-        Of the numbers in them.
+    - T, inverse (d, k)
+    - first: of the rows as they are
+    - sizes (d,): of the numbers in them
     """
 
     T: Array

@@ -79,10 +79,7 @@ def whitened_trace(
 class SpectralTrace(Trace):
     """tr(M'h(S)M), h(S) with the eigenvectors of S and numbers h of its eigenvalues.
 
-    Attributes
-    ----------
-    signed : ndarray (k, k)
-        S.
+    - signed (k, k): S
     """
 
     plain = False
@@ -115,14 +112,9 @@ def spectral_bound(A: Array) -> float:
 class WhiteRows:
     """Rows z = C^{-1/2}(x - mean), of which moments are taken; P = M'C^{-1/2}.
 
-    Attributes
-    ----------
-    compact : Compact
-        The rows.
-    of_all : ndarray (k, k)
-        Cov(z): the identity, but where a ridge or shrinkage was added to C.
-    chosen : mapping
-        See `BoundObjective`.
+    - compact: the rows
+    - of_all (k, k): cov(z): the identity, but where a ridge or shrinkage was added to C
+    - chosen: see `BoundObjective`
     """
 
     compact: Compact
@@ -172,10 +164,7 @@ class SharedDirections(Trace):
     The blocks of the solver's M, which is orthonormal, are the Mi/sqrt(K), and the trace is that of
     A with zeros on its diagonal blocks.
 
-    Parameters
-    ----------
-    widths : tuple of int
-        Of the views.
+    - widths: of the views
     """
 
     plain = False

@@ -136,14 +136,9 @@ def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
 class WidePencil:
     """A, which is maximised, against B + ridge I, of the columns in which something varies.
 
-    Attributes
-    ----------
-    A, within : symmetric operators
-        within is B.
-    spread : ndarray (k,)
-        The diagonal of B.
-    U : ndarray (k, q), optional
-        With A = UU', where A has a small rank.
+    - A, within: within is B
+    - spread (k,): the diagonal of B
+    - U (k, q): with A = UU', where A has a small rank
     """
 
     rows: CentredRows
@@ -172,11 +167,7 @@ class WidePencil:
     def solved(self, r: int, weights: Array | None = None) -> Narrow:
         """A subspace with the top r generalised eigenvectors; of weights, with the ratio's optimum.
 
-        Parameters
-        ----------
-        r : int
-        weights : ndarray (r,), optional
-            Of the columns of a trace ratio.
+        - weights (r,): of the columns of a trace ratio
         """
         Z, products, residual = self._pairs(r)
         if weights is None:
@@ -214,14 +205,10 @@ class WidePencil:
 class Narrow:
     """A subspace of the columns in which the answer lies, and what is known of the rest.
 
-    Attributes
-    ----------
-    Z : ndarray (k, m)
-        Spans it.
-    products : int
-        Vectors that A and B were applied to.
-    weights : ndarray (r,), optional
-        Of the columns of a trace ratio; without them the answer is generalised eigenvectors.
+    - Z (k, m): spans it
+    - products: vectors that A and B were applied to
+    - weights (r,): of the columns of a trace ratio; without them the answer is generalised
+      eigenvectors
     """
 
     pencil: WidePencil

@@ -45,16 +45,10 @@ Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]
 class Pairs:
     """Two views in subspaces that their leading pairs lie in.
 
-    Attributes
-    ----------
-    rows : list of CentredRows
-        Of the views, in all columns that vary.
-    ridges : pair of float
-        In units of the covariances in the subspaces.
-    pencil : pair of symmetric operators
-        Whose largest generalised eigenvalues are the value, but for a factor.
-    found : Found
-        Their eigenvectors.
+    - rows: of the views, in all columns that vary
+    - ridges: in units of the covariances in the subspaces
+    - pencil: whose largest generalised eigenvalues are the value, but for a factor
+    - found: their eigenvectors
     """
 
     rows: list[CentredRows]
@@ -98,16 +92,9 @@ class Pairs:
 class Covariances:
     """Of two views that have too many columns for arrays, by products.
 
-    Attributes
-    ----------
-    samples : pair of Samples
-    rows : list of CentredRows
-    K : Form
-        Between the views.
-    spreads : list of ndarray
-        The variances of each view's columns.
-    ridges : list of float
-        What is added to them.
+    - K: between the views
+    - spreads: the variances of each view's columns
+    - ridges: what is added to them
     """
 
     samples: tuple[Samples, Samples]
@@ -242,11 +229,7 @@ class WideTwoBlock(Problem):
 class Correlated(Pairs):
     """Of orthogonal cca, which has no eigenproblem: where the trust region ended, and its bounds.
 
-    Attributes
-    ----------
-    known : Covariances
-    ends : pair of ndarray
-        Ma and Mb, in the columns that vary.
+    - ends: ma and Mb, in the columns that vary
     """
 
     known: Covariances

@@ -53,14 +53,9 @@ class CovarianceOperator:
     A product costs one pass over dense rows, centred block by block; two passes over the nonzero
     entries of sparse ones, whose centring is algebra.
 
-    Attributes
-    ----------
-    samples : Samples
-        The rows less a shift, which only sparse ones have.
-    centre : ndarray, shape (d,)
-        Their mean.
-    mean : ndarray, shape (d,)
-        Of the rows themselves.
+    - samples: the rows less a shift, which only sparse ones have
+    - centre (d,): their mean
+    - mean (d,): of the rows themselves
     """
 
     samples: Samples
@@ -229,16 +224,10 @@ class RowCovariance:
 class Variation:
     """What the covariance C of the rows says of their coordinates y = P(x - mean).
 
-    Attributes
-    ----------
-    within : ndarray (r, r)
-        PCP', the covariance of y.
-    columns : ndarray (d, r)
-        CP', the covariances of x and y.
-    total : float
-        tr C.
-    n : float
-        Rows, or the sum of their weights.
+    - within (r, r): PCP', the covariance of y
+    - columns (d, r): CP', the covariances of x and y
+    - total: tr C
+    - n: rows, or the sum of their weights
     """
 
     within: Array
@@ -322,10 +311,7 @@ class KnownScatter:
 class RowScatter:
     """The scatter of rows that are read when it is asked for: one pass.
 
-    Attributes
-    ----------
-    centre : ndarray (d,), optional
-        Near their mean; a pass more finds it.
+    - centre (d,): near their mean; a pass more finds it
     """
 
     samples: Samples
@@ -440,13 +426,9 @@ class StackedData:
 class StackedRows:
     """The centred rows of b problems; a stack of one stands for rows that all share.
 
-    Attributes
-    ----------
-    X : ndarray (b, n, d)
-        Less the mean of each.
-    mean : ndarray (b, d)
-    trials : ndarray of int (n,) or None
-        Of the rows of all problems; None is one trial.
+    - X (b, n, d): less the mean of each
+    - mean (b, d)
+    - trials (n,): of the rows of all problems; None is one trial
     """
 
     X: Array
@@ -498,10 +480,7 @@ class StackedRows:
     def scatters_of_classes(self, codes: Codes) -> tuple[Array, Array]:
         """The scatters between and within classes.
 
-        Parameters
-        ----------
-        codes : ndarray of int (b, n) or (1, n)
-            0 .. c-1, each of which occurs in each problem.
+        - codes (b, n): 0 .. c-1, each of which occurs in each problem.
         """
         members = codes[:, None, :] == np.arange(codes.max() + 1)[None, :, None]
         counts = members.sum(axis=2)

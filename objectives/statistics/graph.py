@@ -37,19 +37,13 @@ def graph_scatter(
     blind. Works on a few rows of W at a time with the rows of X they touch, in
     O(nnz(W) d + n d^2).
 
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-    W : csr_array, shape (n, n)
-        Symmetric, its row sums not negative; never made dense.
-    mean : ndarray, shape (d,)
-    rest : ndarray, shape (d,), optional
-        Of a mean with more digits than one number has, what the first number leaves; of dense rows.
-
-    Returns
-    -------
-    laplacian, degree : ndarray, shape (d, d)
-        Entry (i, j) of either is accurate relative to sqrt(degree_ii degree_jj).
+    - samples (n, d)
+    - W (n, n): symmetric, its row sums not negative; never made dense
+    - mean (d,)
+    - rest (d,): of a mean with more digits than one number has, what the first number leaves; of
+      dense rows
+    - returns laplacian, degree (d, d): entry (i, j) of either is accurate relative to
+      sqrt(degree_ii degree_jj).
     """
     degrees = W.sum(axis=1)
     if samples.is_sparse:
@@ -73,18 +67,10 @@ def reconstruction_scatter(
     to 1. Works on a few rows of W at a time with the rows of X they touch; W need not be symmetric,
     and n x n matrices are never formed.
 
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-    W : csr_array, shape (n, n)
-    mean : ndarray, shape (d,)
-    rest : ndarray, shape (d,), optional
-        See `graph_scatter`.
-
-    Returns
-    -------
-    ndarray, shape (d, d)
-        A sum of squares of residuals: nothing cancels but in the residuals themselves.
+    - samples (n, d), W (n, n), mean (d,)
+    - rest (d,): see `graph_scatter`
+    - returns (d, d): A sum of squares of residuals: nothing cancels but in the residuals
+      themselves.
     """
     left = 1.0 - W.sum(axis=1)
     if samples.is_sparse:

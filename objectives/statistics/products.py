@@ -113,18 +113,11 @@ class CentredRows:
 
     m is what a shift of nearly full columns leaves of the mean: no digits cancel.
 
-    Attributes
-    ----------
-    X : csr_array (n, k)
-        The rows less the shift, in the basis.
-    counts : ndarray (n,)
-        The weights of the rows.
-    centre : ndarray (k,)
-        The mean of X.
-    mean : ndarray (d,)
-        Of the rows themselves.
-    basis : csr_array (d, k)
-        Orthonormal: the columns in which something varies, or sums of some of them.
+    - X (n, k): the rows less the shift, in the basis
+    - counts (n,): the weights of the rows
+    - centre (k,): the mean of X
+    - mean (d,): of the rows themselves
+    - basis (d, k): orthonormal: the columns in which something varies, or sums of some of them
     """
 
     X: csr_array
@@ -290,12 +283,8 @@ class Form:
     Where the rows have few entries X'LZ is sparse too, and made: a product is then as long as the
     columns, not as the rows.
 
-    Attributes
-    ----------
-    between : csr_array (n, n) or ndarray (n,)
-        L, or its diagonal; or what has its products.
-    less : ndarray (k, q), optional
-        P.
+    - between (n, n): L, or its diagonal; or what has its products
+    - less (k, q): P
     """
 
     left: CentredRows
@@ -372,11 +361,8 @@ class Form:
 class Correlations:
     """The correlation matrix of sparse rows, by its products; no column may be constant.
 
-    Attributes
-    ----------
-    C : Form
-        The covariance.
-    deviations : ndarray (d,)
+    - C: the covariance
+    - deviations (d,)
     """
 
     C: Form

@@ -31,14 +31,10 @@ class RowSpace(ABC):
     Any directions of interest lie in this span where n < d, so a method can work on `scores`, in
     k dimensions, and `lift` its answer: no d x d array.
 
-    Attributes
-    ----------
-    mean : ndarray, shape (d,)
-    scores : ndarray, shape (n, k)
-        T = Xc Q, so that Xc = T Q'.
-    sizes : ndarray, shape (k,)
-        What the rounding of T's columns is relative to: lengths of the numbers behind them, which
-        are far longer than the column where a direction is short beside the features.
+    - mean (d,)
+    - scores (n, k): T = Xc Q, so that Xc = T Q'
+    - sizes (k,): what the rounding of T's columns is relative to: lengths of the numbers behind
+      them, which are far longer than the column where a direction is short beside the features
     """
 
     mean: Array
@@ -63,10 +59,7 @@ class RowSpace(ABC):
 class DenseRowSpace(RowSpace):
     """Row space with its basis at hand.
 
-    Attributes
-    ----------
-    basis : ndarray, shape (d, k)
-        Q, orthonormal to rounding.
+    - basis (d, k): Q, orthonormal to rounding
     """
 
     basis: Array
@@ -82,14 +75,9 @@ class DenseRowSpace(RowSpace):
 class SparseRowSpace(RowSpace):
     """Row space whose basis Q = Xc'W is never formed (it would fill a d x k array).
 
-    Attributes
-    ----------
-    samples : Samples, shape (n, d)
-        Less a shift.
-    centre : ndarray, shape (d,)
-        Their mean.
-    weights : ndarray, shape (n, k)
-        W.
+    - samples (n, d): less a shift
+    - centre (d,): their mean
+    - weights (n, k): W
     """
 
     samples: Samples
@@ -107,10 +95,7 @@ class SparseRowSpace(RowSpace):
 class WidenedRowSpace(RowSpace):
     """A row space and directions outside it.
 
-    Attributes
-    ----------
-    outside : ndarray, shape (d, m)
-        Orthonormal, and orthogonal to the basis of `inner`.
+    - outside (d, m): orthonormal, and orthogonal to the basis of `inner`
     """
 
     inner: RowSpace
@@ -152,13 +137,10 @@ def row_space(samples: Samples) -> RowSpace:
     Sparse data: the eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) and the
     cost of X X'. What the Gram matrix has lost is found from the rows.
 
-    Returns
-    -------
-    RowSpace
-        Dense data: k = min(n - 1, d), with Q orthonormal to 1e-15 also where the rows are
-        dependent (Q then has directions whose scores are exactly zero). Sparse data: k is their
-        rank, and Q is orthonormal to 1e-16 over the smallest share of a Gram eigenvalue (1e-6 at
-        worst: directions below 1e-10 are found from the rows, which fills d x m for m of them).
+    - returns: dense data: k = min(n - 1, d), with Q orthonormal to 1e-15 also where the rows are
+      dependent (Q then has directions whose scores are exactly zero). Sparse data: k is their rank,
+      and Q is orthonormal to 1e-16 over the smallest share of a Gram eigenvalue (1e-6 at worst:
+      directions below 1e-10 are found from the rows, which fills d x m for m of them).
     """
     samples = replace(samples, marks=None)  # the span of rows is the same whatever they count
     if samples.is_sparse:

@@ -55,20 +55,12 @@ _ROWS_PER_CLASS = 4
 class ClassMoments:
     """Scatters within and between c classes.
 
-    Attributes
-    ----------
-    counts : ndarray, shape (c,)
-        n_k, the samples in each class, or the sum of their weights.
-    means : ndarray, shape (c, d)
-        mu_k.
-    mean : ndarray, shape (d,)
-        mu, the mean of all samples.
-    within : ndarray, shape (d, d)
-        S_W = sum_i (x_i - mu_{z_i})(x_i - mu_{z_i})'.
-    between : ndarray, shape (d, d)
-        S_B = sum_k n_k (mu_k - mu)(mu_k - mu)'.
-    apart : ndarray, shape (c, d)
-        mu_k - mu, with digits that these two may have lost.
+    - counts (c,): n_k, the samples in each class, or the sum of their weights
+    - means (c, d): mu_k
+    - mean (d,): mu, the mean of all samples
+    - within (d, d): s_W = sum_i (x_i - mu_{z_i})(x_i - mu_{z_i})'
+    - between (d, d): s_B = sum_k n_k (mu_k - mu)(mu_k - mu)'
+    - apart (c, d): mu_k - mu, with digits that these two may have lost
     """
 
     counts: Codes | Array
@@ -98,23 +90,12 @@ class ClassMoments:
 def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoments:
     """Scatters within and between classes, in one pass; classes may come in any order.
 
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-    codes : ndarray of int, shape (n,)
-        Class of each sample, 0..n_classes-1, every class occurring (see `as_labels`).
-    n_classes : int
-
-    Returns
-    -------
-    ClassMoments
-        S_W is accurate relative to its own diagonal even where the classes lie far apart, since
-        each class has its own pilot, and S_B relative to its own where they lie close.
-
-    Raises
-    ------
-    ArgumentError
-        Another number of codes than rows, codes out of range, or a class that never occurs.
+    - samples (n, d)
+    - codes (n,): class of each sample, 0..n_classes-1, every class occurring (see `as_labels`)
+    - returns: S_W is accurate relative to its own diagonal even where the classes lie far apart,
+      since each class has its own pilot, and S_B relative to its own where they lie close.
+    - raises ArgumentError: Another number of codes than rows, codes out of range, or a class that
+      never occurs.
     """
     _check_codes(codes, samples.n, n_classes)
     term = partial(_class_spread, n_classes=n_classes)
@@ -128,12 +109,8 @@ class ClassSpread:
     The means are kept in two parts, as a `TwoPartMean` is. Classes may be missing: their count is
     zero and their means are arbitrary.
 
-    Attributes
-    ----------
-    counts : ndarray, shape (c,)
-    origins, offsets : ndarray, shape (c, d)
-    within : ndarray, shape (d, d)
-        Its upper triangle, in Fortran order.
+    - counts (c,), origins, offsets (c, d)
+    - within (d, d): its upper triangle, in Fortran order
     """
 
     counts: Codes | Array
@@ -283,13 +260,9 @@ def _sparse_class_sums(
 class Moments:
     """Mean and scatter of n rows.
 
-    Attributes
-    ----------
-    n : float
-        Of weighted rows the sum of the weights, where else it is their number.
-    mean : ndarray, shape (d,)
-    scatter : ndarray, shape (d, d)
-        sum_i w_i (x_i - mean)(x_i - mean)'.
+    - n: of weighted rows the sum of the weights, where else it is their number
+    - mean (d,)
+    - scatter (d, d): sum_i w_i (x_i - mean)(x_i - mean)'
     """
 
     n: float
@@ -305,11 +278,8 @@ class Moments:
 def mean(samples: Samples) -> Array:
     """Mean of the rows.
 
-    Returns
-    -------
-    ndarray, shape (d,)
-        Right to a few units in the last place of max(|mean|, spread); exact for constant
-        columns of dense data.
+    - returns (d,): right to a few units in the last place of max(|mean|, spread); exact for
+      constant columns of dense data.
     """
     return samples.reduce(_mean, TwoPartMean.merge).value
 
@@ -328,10 +298,7 @@ def _mean(piece: Samples) -> TwoPartMean:
 def moments(samples: Samples) -> Moments:
     """Mean and scatter of the rows, in one pass.
 
-    Returns
-    -------
-    Moments
-        Accuracy as the module says: entries of the scatter to about 1e-14 sqrt(S_ii S_jj).
+    - returns: accuracy as the module says: entries of the scatter to about 1e-14 sqrt(S_ii S_jj).
     """
     return samples.reduce(spread, Spread.merge).moments
 
@@ -340,10 +307,7 @@ def moments(samples: Samples) -> Moments:
 class Spread:
     """Mean and scatter of some rows, which can be merged with those of others.
 
-    Attributes
-    ----------
-    scatter : ndarray, shape (d, d)
-        Its upper triangle, in Fortran order.
+    - scatter (d, d): its upper triangle, in Fortran order
     """
 
     mean: TwoPartMean
@@ -403,12 +367,9 @@ def sparse_spread(X: csr_array, shift: Array, weights: Array | None = None) -> S
 def second_moments(samples: Samples, counts: Array) -> Array:
     """sum_i c_ik x_i x_i' for each column of the counts, in one pass.
 
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-    counts : ndarray, shape (n, q)
-        Of either sign; a row costs nothing where it counts zero. Weights of the rows are not looked
-        at.
+    - samples (n, d)
+    - counts (n, q): of either sign; a row costs nothing where it counts zero. Weights of the rows
+      are not looked at.
     """
     return samples.reduce(_squares, added, counts)
 
@@ -428,13 +389,10 @@ def _squares(piece: Samples, counts: Array) -> Array:
 class JointMoments:
     """Means and scatters of two views of the same n samples.
 
-    Attributes
-    ----------
-    n : float
-        Of weighted rows the sum of the weights.
-    mean_a, mean_b : ndarray, shapes (da,) and (db,)
-    scatter_aa, scatter_ab, scatter_bb : ndarray, shapes (da, da), (da, db), (db, db)
-        scatter_ab is sum_i w_i (a_i - mean_a)(b_i - mean_b)', and so on.
+    - n: of weighted rows the sum of the weights
+    - mean_a, mean_b (da,)
+    - scatter_aa, scatter_ab, scatter_bb (da, da): scatter_ab is sum_i w_i (a_i - mean_a)(b_i -
+      mean_b)', and so on
     """
 
     n: float
@@ -449,13 +407,10 @@ class JointMoments:
 class ViewMoments:
     """Means and scatters of several views of the same n samples.
 
-    Attributes
-    ----------
-    n : float
-        Of weighted rows the sum of the weights.
-    means : tuple of ndarray (d_i,)
-    scatter : ndarray (sum d_i, sum d_i)
-        Of the views side by side: its blocks are the scatters and cross scatters.
+    - n: of weighted rows the sum of the weights
+    - means (d_i,)
+    - scatter (sum d_i, sum d_i): of the views side by side: its blocks are the scatters and cross
+      scatters
     """
 
     n: float
@@ -482,11 +437,8 @@ def view_moments(views: Sequence[Samples]) -> ViewMoments:
     One pass over all views where all are dense. Where one is sparse, three passes: the scatters,
     then A'(B - 1 mean_b'), which is right because A's own mean drops out.
 
-    Returns
-    -------
-    ViewMoments
-        Accuracy as for `moments`: the error of cross entry (i, j) is relative to
-        sqrt(Saa_ii Sbb_jj).
+    - returns: accuracy as for `moments`: the error of cross entry (i, j) is relative to sqrt(Saa_ii
+      Sbb_jj).
     """
     first, *others = views
     for other in others:

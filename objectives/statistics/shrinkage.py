@@ -29,14 +29,9 @@ _EPS = float(np.finfo(float).eps)
 class Shrinkage:
     """What shrinks the scatters of groups of rows, each about its own mean.
 
-    Attributes
-    ----------
-    coefficients : ndarray (c,)
-        s of each group.
-    units : ndarray (c, d)
-        Of the columns in each group: standard deviations.
-    added : ndarray (d, d)
-        What is added to the sum of the groups' scatters.
+    - coefficients (c,): s of each group
+    - units (c, d): of the columns in each group: standard deviations
+    - added (d, d): what is added to the sum of the groups' scatters
     """
 
     coefficients: Array
@@ -49,19 +44,10 @@ def ledoit_wolf(
 ) -> Shrinkage:
     """The shrinkage of each group's covariance; all rows are one group without codes.
 
-    Parameters
-    ----------
-    samples : Samples (n, d)
-    codes : ndarray of int (n,), optional
-        Group of each row, 0..groups-1, every group occurring.
-    groups : int
-    about_zero : bool
-        Of second moments in the place of covariances.
-
-    Raises
-    ------
-    ArgumentError
-        The rows have weights.
+    - samples (n, d)
+    - codes (n,): group of each row, 0..groups-1, every group occurring
+    - about_zero: of second moments in the place of covariances
+    - raises ArgumentError: The rows have weights.
     """
     _check_alike(samples)
     beside = () if codes is None else (codes,)
@@ -87,12 +73,8 @@ class JointShrinkage:
     The target has no covariances. Of the whole, divided by 1 - s, those between views stay what
     they are: what correlations do not notice.
 
-    Attributes
-    ----------
-    share : float
-        s < 1.
-    added : list of ndarray (d_i, d_i)
-        s/(1 - s) times the target, to the covariance of each view.
+    - share: s < 1
+    - added (d_i, d_i): s/(1 - s) times the target, to the covariance of each view
     """
 
     share: float
@@ -118,12 +100,8 @@ def chosen_by(shrunk: JointShrinkage | None) -> dict[str, float]:
 def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
     """The shrinkage of the covariance of views of the same rows.
 
-    Raises
-    ------
-    ArgumentError
-        The rows have weights.
-    SingularError
-        s = 1.
+    - raises ArgumentError: The rows have weights.
+    - raises SingularError: s = 1.
     """
     first, *others = views
     _check_alike(first)

@@ -123,16 +123,10 @@ class PairedSpread:
 
     With z = x - mean and the counts c_t of the pairs (t, t + lag) the sums are
 
-    Attributes
-    ----------
-    products : ndarray, shape (d, d)
-        sum_t c_t z_t z_{t+lag}'.
-    heads, tails : ndarray, shape (d,)
-        sum_t c_t z_t and sum_t c_t z_{t+lag}.
-    pairs : float
-        sum_t c_t.
-    first, last : Edge
-        At most `lag` rows each: those with a partner before or after.
+    - products (d, d): sum_t c_t z_t z_{t+lag}'
+    - heads, tails (d,): sum_t c_t z_t and sum_t c_t z_{t+lag}
+    - pairs: sum_t c_t
+    - first, last: at most `lag` rows each: those with a partner before or after
     """
 
     lag: int
@@ -178,10 +172,7 @@ class PairedSpread:
     def lagged(self, name: str) -> Array:
         """The symmetric part of the mean of z_t z_{t+lag}'.
 
-        Raises
-        ------
-        ArgumentError
-            There are no pairs.
+        - raises ArgumentError: There are no pairs.
         """
         check_pairs(self.pairs, self.lag, name)
         return symmetric(self.products) / self.pairs
@@ -234,15 +225,10 @@ def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean
 class Windows:
     """Rows (x_t, x_{t+o}, ...) side by side, o the offsets; can be merged with those of later rows.
 
-    Attributes
-    ----------
-    offsets : tuple of int
-        0, and more, ascending.
-    spread : Spread
-        Of the windows as rows; each member about its own mean.
-    first, last : list of Edge
-        At most as many rows as a window reaches, those with partners before or after; one, or one
-        for each member of a window.
+    - offsets: 0, and more, ascending
+    - spread: of the windows as rows; each member about its own mean
+    - first, last: at most as many rows as a window reaches, those with partners before or after;
+      one, or one for each member of a window
     """
 
     offsets: tuple[int, ...]
@@ -267,24 +253,14 @@ class Windows:
 def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples) -> Moments:
     """Mean and scatter of the rows (x_t, x_{t+o}, ...) side by side, over windows within a trial.
 
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-    offsets : tuple of int
-        0, and more, ascending.
-    *others : Samples, shape (n, e)
-        The same rows in other coordinates, of which the further members of a window are taken.
-
-    Returns
-    -------
-    Moments
-        A window of weighted rows counts their geometric mean; n is the number of windows, or the
-        sum of what they count.
-
-    Raises
-    ------
-    ArgumentError
-        The largest offset, called the lag, is out of range, or leaves no windows.
+    - samples (n, d)
+    - offsets: 0, and more, ascending
+    - *others (n, e): the same rows in other coordinates, of which the further members of a window
+      are taken
+    - returns: A window of weighted rows counts their geometric mean; n is the number of windows, or
+      the sum of what they count.
+    - raises ArgumentError: The largest offset, called the lag, is out of range, or leaves no
+      windows.
     """
     if samples.n_known:
         check_lag(offsets[-1], samples.n, samples.name)
@@ -341,21 +317,10 @@ def _window_counts(marks: Marks, count: int, offsets: tuple[int, ...]) -> Array:
 def difference_scatter(samples: Samples) -> Array:
     """Xdot'Xdot, where Xdot holds the n - 1 differences x_{t+1} - x_t of rows in time order.
 
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-        At least two rows.
-
-    Returns
-    -------
-    ndarray, shape (d, d)
-        A sum of squares of differences of the stored numbers: nothing cancels, whatever the
-        mean.
-
-    Raises
-    ------
-    DataError
-        Fewer than two rows.
+    - samples (n, d): at least two rows
+    - returns (d, d): A sum of squares of differences of the stored numbers: nothing cancels,
+      whatever the mean.
+    - raises DataError: Fewer than two rows.
     """
     if samples.n_known and samples.n < 2:
         raise DataError(f"{samples.name} has {samples.n} row(s); differences need at least 2")
@@ -366,12 +331,8 @@ def difference_scatter(samples: Samples) -> Array:
 class DifferenceSpread:
     """The scatter of differences of neighbouring rows; can be merged with later rows.
 
-    Attributes
-    ----------
-    squares : ndarray, shape (d, d)
-        Its upper triangle, in Fortran order.
-    first, last : Edge
-        One row each.
+    - squares (d, d): its upper triangle, in Fortran order
+    - first, last: one row each
     """
 
     squares: Array
@@ -408,12 +369,9 @@ def _differences(piece: Samples) -> DifferenceSpread:
 class LaggedMoments(Moments):
     """Mean, scatter and lagged covariance of rows in time order.
 
-    Attributes
-    ----------
-    lagged : ndarray, shape (d, d)
-        The symmetric part of 1/(n - lag) sum_t (x_t - mean)(x_{t+lag} - mean)'. Of trials or
-        weighted rows pairs within a trial count sqrt(w_t w_{t+lag}), in place of 1, and their sum
-        takes the place of n - lag.
+    - lagged (d, d): the symmetric part of 1/(n - lag) sum_t (x_t - mean)(x_{t+lag} - mean)'. Of
+      trials or weighted rows pairs within a trial count sqrt(w_t w_{t+lag}), in place of 1, and
+      their sum takes the place of n - lag.
     """
 
     lagged: Array
@@ -422,21 +380,10 @@ class LaggedMoments(Moments):
 def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
     """Mean, scatter and symmetrised lagged covariance of rows in time order, in one pass.
 
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-    lag : int
-        1 <= lag < n.
-
-    Returns
-    -------
-    LaggedMoments
-        Errors as for `moments`, relative to the covariance's diagonal.
-
-    Raises
-    ------
-    ArgumentError
-        The lag is out of range.
+    - samples (n, d)
+    - lag: 1 <= lag < n
+    - returns: errors as for `moments`, relative to the covariance's diagonal.
+    - raises ArgumentError: The lag is out of range.
     """
     if samples.n_known:
         check_lag(lag, samples.n, samples.name)
@@ -455,13 +402,10 @@ def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
 class LaggedSpread:
     """Mean, scatter and lagged products of rows in time order; can be merged with later rows.
 
-    Attributes
-    ----------
-    products : ndarray, shape (d, d)
-        sum_t (x_t - mean)(x_{t+lag} - mean)' over the pairs within these rows; only its symmetric
-        part means anything.
-    first, last : ndarray, shape (at most lag, d)
-        The first and the last rows themselves: those with a partner before or after.
+    - products (d, d): sum_t (x_t - mean)(x_{t+lag} - mean)' over the pairs within these rows; only
+      its symmetric part means anything
+    - first, last (at most lag, d): the first and the last rows themselves: those with a partner
+      before or after
     """
 
     lag: int

@@ -44,13 +44,9 @@ _STEP_ROUNDING = 1e-15
 class Step:
     """V minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent vectors V at M.
 
-    Attributes
-    ----------
-    V : ndarray
-    target : ndarray
-        M + V, whose zeros are exact.
-    multipliers : tuple of ndarray
-        The symmetric r x r multiplier of M'V + V'M = 0, of each factor that has this constraint.
+    - target: M + V, whose zeros are exact
+    - multipliers: the symmetric r x r multiplier of M'V + V'M = 0, of each factor that has this
+      constraint
     """
 
     V: Array
@@ -68,10 +64,7 @@ def proximal_step(
 ) -> Step:
     """The step from M for the Euclidean gradient G of the smooth part.
 
-    Parameters
-    ----------
-    multipliers : tuple of ndarray, optional
-        Where the search for them starts, one a constraint.
+    - multipliers: where the search for them starts, one a constraint
     """
     constraints = _Constraints(manifold, M, G)
     L = list(constraints.smooth if multipliers is None else multipliers)
@@ -458,10 +451,7 @@ class SmoothSum(Point):
 class OnSupport(Problem):
     """The problem near M on the matrices with its zeros and signs, where h is <slope, M>.
 
-    Attributes
-    ----------
-    support : ndarray
-        1 where M is not zero or where nothing is penalised.
+    - support: 1 where M is not zero or where nothing is penalised
     """
 
     def __init__(self, problem: Problem, M: Array) -> None:
