@@ -15,7 +15,7 @@ import scipy
 from ldr.inputs import as_data
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
+from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, distinct
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import brought
 from ldr.objectives.kernel import as_response, is_categorical
@@ -674,7 +674,7 @@ class Folds:
                 units, what = len(np.unique(groups)), "groups"
             elif labels and y is not None and y.size:
                 units, what = (
-                    int(np.unique(y, return_counts=True)[1].min()),
+                    int(distinct(y, "y")[2].min()),
                     (f"{what} of the smallest class"),
                 )
             if folds > units:
