@@ -419,10 +419,14 @@ def sees_distances(graph: object) -> bool:
 class GraphMethod(Objective):
     """Base of the methods of a graph on the rows.
 
-    - neighbours: k of the neighbour graph: the nearest other rows, of rows equally far the first.
-      Rows that are equal are neighbours at distance zero and take the places of others: a row of k
-      copies or more has no other neighbours. Its edges add nothing to a Laplacian, and its
-      reconstruction weights are 1/k each.
+    Parameters
+    ----------
+    graph : str or matrix
+    neighbours : int
+        k of the neighbour graph: the nearest other rows, of rows equally far the first. Rows that
+        are equal are neighbours at distance zero and take the places of others: a row of k copies
+        or more has no other neighbours. Its edges add nothing to a Laplacian, and its
+        reconstruction weights are 1/k each.
     """
 
     sense = "min"
@@ -530,11 +534,14 @@ class GraphMethod(Objective):
 class ShrinkingGraph(Shrinking, GraphMethod):
     """Base of those of A against B.
 
-    - shrinkage: "auto" moves B towards its diagonal, by the share that Ledoit and Wolf's rule finds
-      for the rows' covariance of columns in units of their standard deviations, and A as much
-      towards the same diagonal, times what rows that have nothing to do with their neighbours would
-      make of A: what neighbours share (X'WX of a Laplacian) shrinks, and directions of small
-      variance are not taken for smooth ones. The share is in the result's parameters.
+    Parameters
+    ----------
+    shrinkage : "auto" or None
+        "auto" moves B towards its diagonal, by the share that Ledoit and Wolf's rule finds for the
+        rows' covariance of columns in units of their standard deviations, and A as much towards the
+        same diagonal, times what rows that have nothing to do with their neighbours would make of
+        A: what neighbours share (X'WX of a Laplacian) shrinks, and directions of small variance are
+        not taken for smooth ones. The share is in the result's parameters.
     """
 
     def shrunk_scatters(self, data: Data) -> RowPencil[Scatters]:
@@ -877,14 +884,18 @@ def laplacian(W: csr_array) -> csr_array:
 class LaplacianMethod(GraphMethod):
     """Base of the methods of X'LX, L = D - W, D the row sums of W.
 
-    - graph in {"neighbours", "epsilon", "classes", "class-neighbours"}: "neighbours": the
-      symmetrised k-nearest-neighbour graph; "epsilon": rows within that distance; "classes": weight
-      1/n_k between two members of class k, from the labels y; "class-neighbours": neighbours of the
-      same class; or symmetric weights of the user's. Of rows with weights an edge counts w_i w_j
-      times.
-    - heat: weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared
-      distance of the graph's edges; None gives weight 1
-    - epsilon: distance of the epsilon graph
+    Parameters
+    ----------
+    graph : {"neighbours", "epsilon", "classes", "class-neighbours"} or sparse n x n matrix
+        "neighbours": the symmetrised k-nearest-neighbour graph; "epsilon": rows within that
+        distance; "classes": weight 1/n_k between two members of class k, from the labels y;
+        "class-neighbours": neighbours of the same class; or symmetric weights of the user's. Of
+        rows with weights an edge counts w_i w_j times.
+    heat : float or "median" or None
+        Weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared distance
+        of the graph's edges; None gives weight 1.
+    epsilon : float, optional
+        Distance of the epsilon graph.
     """
 
     of_spread = "X'DX"

@@ -34,11 +34,15 @@ from ldr.solvers.manifolds import Array
 class DiscriminantMethod(StatedQuotient):
     """Base of the methods of S_B against S_W, the scatters between and within classes.
 
-    - ridge: added to the diagonal of S_W, in units of its mean diagonal. Where S_W is singular,
-      orthogonal LDA needs one; the classical one is restricted to the range of S_W without it.
-    - shrinkage: "auto" moves the covariance of every class, and that of all rows, towards its
-      diagonal by Ledoit and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is
-      their difference then. The shares by which they were moved are in the result's parameters.
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of S_W, in units of its mean diagonal. Where S_W is singular,
+        orthogonal LDA needs one; the classical one is restricted to the range of S_W without it.
+    shrinkage : "auto" or None
+        "auto" moves the covariance of every class, and that of all rows, towards its diagonal by
+        Ledoit and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is their
+        difference then. The shares by which they were moved are in the result's parameters.
     """
 
     sense = "max"

@@ -118,12 +118,16 @@ class OrthogonalLPP(RatioGraph, LaplacianMethod):
 class ReconstructionMethod(GraphMethod):
     """Base of the methods of X'(I - W)'(I - W)X, the rows of W summing to 1.
 
-    - graph in {"neighbours", "classes", "class-neighbours"}: "neighbours": the weights of locally
-      linear embedding, which reconstruct each row from its k nearest neighbours;
-      "class-neighbours": from those of its class; "classes": 1/n_k between two members of class k;
-      or weights of the user's. Of rows with weights what is left of each counts w_i times.
-    - regularisation: of the weights: this share of the trace of each row's local Gram matrix is
-      added to its diagonal
+    Parameters
+    ----------
+    graph : {"neighbours", "classes", "class-neighbours"} or sparse n x n matrix
+        "neighbours": the weights of locally linear embedding, which reconstruct each row from its
+        k nearest neighbours; "class-neighbours": from those of its class; "classes": 1/n_k
+        between two members of class k; or weights of the user's. Of rows with weights what is left
+        of each counts w_i times.
+    regularisation : float
+        Of the weights: this share of the trace of each row's local Gram matrix is added to its
+        diagonal.
     """
 
     of_spread = "X'X"

@@ -19,7 +19,10 @@ from ldr.solvers.manifolds import Array
 class LaggedMethod(Objective):
     """Base of the methods of S_lag, the lagged covariance of rows in time order.
 
-    - lag: in rows, at least 1
+    Parameters
+    ----------
+    lag : int
+        In rows, at least 1.
     """
 
     sense = "max"

@@ -370,7 +370,10 @@ class LinearRegression(Objective):
 class PenalisedRegression(LinearRegression):
     """Base of those with a penalty on the coefficients.
 
-    - penalty: in units of the sum of squared residuals, penalty >= 0
+    Parameters
+    ----------
+    penalty : float
+        In units of the sum of squared residuals, penalty >= 0.
     """
 
     penalty: float = number(1.0, power=2)

@@ -44,17 +44,22 @@ Heuristic = Callable[[Array], Array]
 class KernelMethod(Objective):
     """Base of the methods of K_XM, the Gram matrix of the projected rows, and of K_z of others.
 
-    - width: sigma of XM's kernel; by default the median distance of the rows of X, times sqrt(r/d)
-    - response in {"auto", "labels", "quantity"}: what y is. "auto" reads strings, booleans and
-      integers of at most 20 distinct values as labels, other numbers as a quantity, also whole
-      floats; a note says which where few distinct whole numbers could be either.
-    - landmarks: how many random landmark rows approximate K_XM (Nystrom), Kz then being
-      approximated by incomplete Cholesky of at most that rank; the approximated objective has exact
-      derivatives. None is the exact form. "auto" takes, above n = 500, the pivots of an incomplete
-      Cholesky decomposition of K_XM where 300 (or n/4) leave out 1e-10 of its trace, as in few
-      dimensions: the landmarks of a part of the run are those at its beginning, and a note tells
-      how far the value may be from the exact one. Where they do not suffice, it is 200 random rows
-      above n = 2000 and the exact form up to it.
+    Parameters
+    ----------
+    width : float, optional
+        sigma of XM's kernel; by default the median distance of the rows of X, times sqrt(r/d).
+    response : {"auto", "labels", "quantity"}
+        What y is. "auto" reads strings, booleans and integers of at most 20 distinct values as
+        labels, other numbers as a quantity, also whole floats; a note says which where few distinct
+        whole numbers could be either.
+    landmarks : int, "auto" or None
+        How many random landmark rows approximate K_XM (Nystrom), Kz then being approximated by
+        incomplete Cholesky of at most that rank; the approximated objective has exact derivatives.
+        None is the exact form. "auto" takes, above n = 500, the pivots of an incomplete Cholesky
+        decomposition of K_XM where 300 (or n/4) leave out 1e-10 of its trace, as in few dimensions:
+        the landmarks of a part of the run are those at its beginning, and a note tells how far the
+        value may be from the exact one. Where they do not suffice, it is 200 random rows above n =
+        2000 and the exact form up to it.
     """
 
     weighted = by_pairs = True

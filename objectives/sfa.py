@@ -221,9 +221,12 @@ class PairMethod(Shrinking, LaggedMethod):
 
     No pair is of two trials; those of weighted rows count sqrt(w_t w_{t+lag}).
 
-    - shrinkage: "auto" moves the covariances towards their diagonals, by the share that Ledoit and
-      Wolf's rule finds for all rows, of columns in units of their standard deviations; it is in the
-      result's parameters. Of vamp the covariances between the members move towards 0, too.
+    Parameters
+    ----------
+    shrinkage : "auto" or None
+        "auto" moves the covariances towards their diagonals, by the share that Ledoit and Wolf's
+        rule finds for all rows, of columns in units of their standard deviations; it is in the
+        result's parameters. Of vamp the covariances between the members move towards 0, too.
     """
 
     transposed = False

@@ -202,7 +202,10 @@ class OPCA(Shrinking, NoiseMethod):
 class GeneralisedContrast(NoiseMethod):
     """Base of the methods of C_target - C_background against C_target + C_background.
 
-    - ridge: added to the diagonal of C_target + C_background, in units of its mean diagonal
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of C_target + C_background, in units of its mean diagonal.
     """
 
     ridge: float = number(0.0)

@@ -45,11 +45,14 @@ from ldr.solvers.manifolds import Array
 class SlicedMethod(Objective):
     """Base of the methods of slices of the response, of equal weight, or of its labels.
 
-    - slices: of a quantity: the edges are its quantiles k/slices, interpolated linearly. Without
-      ties the slices differ by one sample at most; the larger ones are spread over the range.
-      Samples of the same response stay together, in the upper of the slices that meet there, and
-      slices without samples are left out. Of several responses it is the first that is sliced.
-      Labels (strings, booleans, integers of at most 20 distinct values) are slices themselves.
+    Parameters
+    ----------
+    slices : int
+        Of a quantity: the edges are its quantiles k/slices, interpolated linearly. Without ties
+        the slices differ by one sample at most; the larger ones are spread over the range. Samples
+        of the same response stay together, in the upper of the slices that meet there, and slices
+        without samples are left out. Of several responses it is the first that is sliced. Labels
+        (strings, booleans, integers of at most 20 distinct values) are slices themselves.
     """
 
     sense = "max"

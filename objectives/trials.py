@@ -150,7 +150,10 @@ class PowerMethod(Objective):
     X is not centred. y has an entry for each row, or for each trial; without trials each row is
     one. `ldr.log_power` gives the features that these filters are made for.
 
-    - ridge: added to the diagonal of B, in units of its mean diagonal
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of B, in units of its mean diagonal.
     """
 
     sense = "max"

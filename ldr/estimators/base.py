@@ -367,7 +367,7 @@ class PartialFit(Given):
             warn("partial_fit begins anew: fit keeps no sums to add to", UserWarning)
         samples, y = self._given(X, y, background, objective, not begun, minimum_rows=1)
         blocks = as_tuple(samples)
-        if len({block.n for block in blocks}) > 1:
+        if objective.views > 1 and len({block.n for block in blocks}) > 1:
             rows = " and ".join(str(block.n) for block in blocks)
             raise DataError(f"the views have {rows} rows, expected the same number")
         if any(block.has_nan for block in blocks):

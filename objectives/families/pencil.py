@@ -193,10 +193,14 @@ def diagonal(B: Array) -> Array:
 class Shrinking(Objective):
     """Base of the methods that divide by a covariance.
 
-    - shrinkage: "auto" moves C towards its diagonal by Ledoit and Wolf's rule, of columns in units
-      of their standard deviations. The share by which it was moved is in the result's parameters.
-      It takes two more passes over the rows.
-    - ridge: added to the diagonal of what is divided by, in units of its mean diagonal
+    Parameters
+    ----------
+    shrinkage : "auto" or None
+        "auto" moves C towards its diagonal by Ledoit and Wolf's rule, of columns in units of their
+        standard deviations. The share by which it was moved is in the result's parameters. It takes
+        two more passes over the rows.
+    ridge : float
+        Added to the diagonal of what is divided by, in units of its mean diagonal.
     """
 
     shrinkage: str | None = optional_word(("auto",))
@@ -238,9 +242,12 @@ class Shrinking(Objective):
 class ShrinkingViews(Shrinking):
     """Base of those that divide by the covariance of each view.
 
-    - shrinkage: "auto" moves the covariance of the views side by side towards its diagonal, by
-      Ledoit and Wolf's rule: that of each view, and those between views towards 0, by one share, so
-      that no correlation exceeds 1. The share is in the result's parameters.
+    Parameters
+    ----------
+    shrinkage : "auto" or None
+        "auto" moves the covariance of the views side by side towards its diagonal, by Ledoit and
+        Wolf's rule: that of each view, and those between views towards 0, by one share, so that no
+        correlation exceeds 1. The share is in the result's parameters.
     """
 
     def opened(self, data: Data) -> tuple[list[Compact], JointShrinkage | None]:

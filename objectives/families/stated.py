@@ -100,8 +100,12 @@ class StatedTrace(Objective):
 class StatedQuotient(Shrinking):
     """Base of the trace ratios and whitened traces of A against B, its `Against` matrices.
 
-    - divisor: the name of B, for messages
-    - cancels: size of the terms that cancel in A, in units of B
+    Attributes
+    ----------
+    divisor : str
+        The name of B, for messages.
+    cancels : float
+        Size of the terms that cancel in A, in units of B.
     """
 
     divisor: ClassVar[str] = "the covariance"

@@ -53,9 +53,16 @@ class NestedMethod(Objective):
 
     Source: Szwagier and Pennec 2025.
 
-    - sibling: the method of the same matrices that counts every direction alike
-    - nested: the dimensions that the first columns of M are to serve: True for all from 1 to r; or
-      some, the largest of them r; or a weight for each
+    Attributes
+    ----------
+    sibling : str
+        The method of the same matrices that counts every direction alike.
+
+    Parameters
+    ----------
+    nested : bool, sequence of int, or dict of int to float
+        The dimensions that the first columns of M are to serve: True for all from 1 to r; or some,
+        the largest of them r; or a weight for each.
     """
 
     sibling: ClassVar[str]
