@@ -8,26 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
-from scipy.linalg.lapack import (
-    dgecon,
-    dgetrf,
-    dgetrs,
-    dlange,
-    dpocon,
-    dpotrf,
-    dpotrs,
-    dpstrf,
-    dtrtrs,
-)
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.manifold import Array, Euclidean, Manifold, Product
 from ldr.solvers.manifolds.orthonormal import Orthonormal, polar_factor, sym
 
 _NEWTON_STEPS = 20
-# Share of the error that a step with equations of a point nearby may leave.
-_FAST = 0.1
 # M'M = I to this, entry by entry, is as good as rounding allows.
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
 # Singular values of a multiplier's equations below this, relative to the largest, are zero: there
@@ -35,126 +21,49 @@ _ORTHONORMAL = 4 * float(np.finfo(float).eps)
 RANK = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class _Basis:
-    """Of the symmetric r x r matrices, and how their equations are put together.
-
-    - entries (p,): rows and columns of those on and above the diagonal
-    - sizes (p,): the entries of the basis
-    - places: of K_cab in the p x p matrix, column by column: the row of (a, c), the column of (b,
-      c)
-    - products (r, r, r): of the sizes there
-    """
-
-    entries: tuple[npt.NDArray[np.intp], ...]
-    sizes: Array
-    places: npt.NDArray[np.intp]
-    products: Array
-
-    @classmethod
-    @lru_cache(maxsize=8)
-    def of(cls, r: int) -> _Basis:
-        i, j = entries = np.triu_indices(r)
-        sizes = np.where(i == j, 1.0, math.sqrt(0.5))
-        place = np.empty((r, r), dtype=np.intp)
-        place[entries] = place.T[entries] = np.arange(len(sizes))
-        places = place[:, :, None] + place[:, None, :] * len(sizes)
-        size = sizes[place]
-        return cls(entries, sizes, places.ravel(), size[:, :, None] * size[:, None, :])
+@lru_cache(maxsize=8)
+def _symmetric_basis(r: int) -> Array:
+    """An orthonormal basis (p, r, r) of the symmetric r x r matrices, p = r(r + 1)/2."""
+    i, j = np.triu_indices(r)
+    basis, k = np.zeros((len(i), r, r)), np.arange(len(i))
+    basis[k, i, j] = basis[k, j, i] = np.where(i == j, 1.0, math.sqrt(0.5))
+    return basis
 
 
 class SymmetricEquations:
     """sym(A'(D o (B S))) = R for a symmetric r x r matrix S, D of zeros and ones.
 
     The column c of B S meets K_c = A' diag(D_c) B only, so that O(d r^3) makes the equations, in
-    r(r + 1)/2 unknowns. Of two columns that share no rows S has an entry that nothing depends on,
-    and that is zero in the solution.
+    the r(r + 1)/2 coordinates of S in an orthonormal basis. Of two columns that share no rows S has
+    an entry that nothing depends on, and that is zero in the solution.
 
     - A, B, D (d, r)
     """
 
     def __init__(self, A: Array, B: Array, D: Array) -> None:
-        self._semidefinite = A is B
-        self._basis = _Basis.of(A.shape[1])
-        rows = (column.nonzero()[0] for column in np.ascontiguousarray(D.T))
-        parts = ((A[at], A[at] if A is B else B[at]) for at in rows)
-        self._K = np.stack([a.T @ b for a, b in parts])
-
-    @property
-    def matrix(self) -> Array:
-        """In an orthonormal basis of the symmetric matrices, of one entry or of two that are equal.
-
-        Entries (a, c) and (b, c) of S meet through K_c alone. Made anew, in the order of Fortran:
-        its factors may take its place.
-        """
-        p = len(self._basis.sizes)
-        terms = (self._K * self._basis.products).ravel()
-        matrix = np.bincount(self._basis.places, terms, p * p).reshape(p, p, order="F")
-        return np.asarray(matrix, dtype=np.float64)
+        self._basis = basis = _symmetric_basis(A.shape[1])
+        K = A.T @ (D.T[:, :, None] * B)
+        images = np.matmul(basis.swapaxes(0, 1), K.swapaxes(1, 2)).swapaxes(0, 1)
+        self.matrix = basis.reshape(len(basis), -1) @ images.reshape(len(basis), -1).T
 
     @cached_property
-    def _idle(self) -> npt.NDArray[np.bool_]:
-        """Entries that nothing depends on."""
-        live = np.any(self._K, axis=1) | np.any(self._K, axis=2)
-        return np.asarray(~(live | live.T)[self._basis.entries])
-
-    @cached_property
-    def _solved(self) -> Callable[[Array], Array]:
-        """The solution in the basis: by Cholesky or LU factors, of least norm where they fail."""
-        matrix = self.matrix
-        matrix[self._idle, self._idle] = 1.0
-        size = float(dlange("1", matrix))
-        if not math.isfinite(size):
-            return lambda given: np.full_like(given, np.nan)
-        if self._semidefinite:
-            factor, failed = dpotrf(matrix, overwrite_a=True)
-            if not failed and dpocon(factor, size)[0] >= RANK:
-                return lambda given: dpotrs(factor, given)[0]
-            return least_solution(self.matrix)
-        LU, pivots, failed = dgetrf(matrix, overwrite_a=True)
-        if not failed and dgecon(LU, size)[0] >= RANK:
-            return lambda given: dgetrs(LU, pivots, given)[0]
-        inverse = np.linalg.pinv(self.matrix, RANK)
-        return lambda given: inverse @ given
+    def _inverse(self) -> Array:
+        """The pseudo-inverse: the zeros of M can make columns orthogonal by themselves."""
+        if not np.isfinite(self.matrix).all():
+            return np.full_like(self.matrix, np.nan)
+        return np.linalg.pinv(self.matrix, RANK)
 
     def coordinates(self, S: Array) -> Array:
-        """S in the basis."""
-        return sym(S)[self._basis.entries] / self._basis.sizes
+        """The coordinates of the symmetric part of S."""
+        return self._basis.reshape(len(self._basis), -1) @ S.ravel()
 
     def symmetric(self, coordinates: Array) -> Array:
         """The symmetric matrix with these coordinates."""
-        entries, S = self._basis.entries, np.zeros(self._K.shape[1:])
-        S[entries] = S.T[entries] = self._basis.sizes * coordinates
-        return S
+        return np.tensordot(coordinates, self._basis, axes=1)
 
     def solve(self, R: Array) -> Array:
         """The solution of least norm in the sense of least squares; NaN where R is not finite."""
-        given = self.coordinates(R)
-        if not np.isfinite(given).all():
-            return np.full_like(R, np.nan)
-        return self.symmetric(self._solved(np.where(self._idle, 0.0, given)))
-
-
-def least_solution(matrix: Array) -> Callable[[Array], Array]:
-    """The product with the pseudo-inverse of a semidefinite matrix, as a function.
-
-    With pivots P'AP = [U1 U2]'[U1 U2], U1 triangular: columns of [-U1^{-1}U2; I] span the null
-    space, and U1 solves for the first entries of what is orthogonal to it.
-    """
-    floor = RANK * float(matrix.diagonal().max(initial=0.0))
-    U, pivots, rank, _ = dpstrf(matrix, tol=floor)
-    order = pivots - 1
-    U1, leading = np.asfortranarray(U[:rank, :rank]), order[:rank]
-    null = np.eye(len(matrix))[:, order[rank:]]
-    null[leading] = -dtrtrs(U1, U[:rank, rank:])[0]
-    null = np.linalg.qr(null)[0]
-
-    def solution(given: Array) -> Array:
-        found = np.zeros_like(given)
-        found[leading] = dpotrs(U1, (given - null @ (null.T @ given))[leading])[0]
-        return found - null @ (null.T @ found)
-
-    return solution
+        return self.symmetric(self._inverse @ self.coordinates(R))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +122,7 @@ class SparseStiefel(Orthonormal):
         return N, V - self.support * (M @ equations.solve(sym(N.T @ V)))
 
     def retract(self, M: Array, V: Array) -> Array:
-        N = _newton(M + V, self.support, lambda N: M, self._equations(M))
+        N = _newton(M + V, self.support, lambda N: M)
         # Too far: no such point, which a line search takes for a wall.
         return np.full_like(M, np.nan) if N is None else N
 
@@ -267,34 +176,22 @@ def with_zeros(Y: Array, support: Array) -> Array | None:
     return _newton(scaled / np.linalg.norm(scaled, axis=0), support, lambda N: N)
 
 
-def _newton(
-    Y: Array,
-    support: Array,
-    normal: Callable[[Array], Array],
-    equations: SymmetricEquations | None = None,
-) -> Array | None:
+def _newton(Y: Array, support: Array, normal: Callable[[Array], Array]) -> Array | None:
     """Y moved by D o (normal S) until it is orthonormal; None where that fails.
 
-    N'N + 2 sym(N'(D o (normal S))) = I is Newton's equation for S. The equations of a point nearby
-    will do, those given say, as long as the error falls fast.
+    N'N + 2 sym(N'(D o (normal S))) = I is Newton's equation for S.
     """
-    identity = np.eye(Y.shape[1])
-    N, last, fresh = Y, math.inf, True
+    identity, N, last = np.eye(Y.shape[1]), Y, math.inf
     for _ in range(_NEWTON_STEPS):
         residual = identity - N.T @ N
         error = float(np.abs(residual).max())
-        if not error < 1.0:
-            return None
         if error <= _ORTHONORMAL or (error >= last and error <= 16 * _ORTHONORMAL):
             return N
-        if error >= 2.0 * last and fresh:
+        if not error < min(1.0, 2.0 * last):
             return None
-        across = normal(N)
-        fresh = equations is None or error > _FAST * last
-        if equations is None or fresh:
-            equations = SymmetricEquations(N, across, support)
-        last = error
-        N = N + support * (across @ equations.solve(0.5 * residual))
+        across, last = normal(N), error
+        S = SymmetricEquations(N, across, support).solve(0.5 * residual)
+        N = N + support * (across @ S)
     return None
 
 

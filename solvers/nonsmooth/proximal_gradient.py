@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dposv
 
 from ldr.solvers.checks import keep_number, keep_numbers
-from ldr.solvers.deadline import over
 from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.loop import minimise
-from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Orthonormal
+from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Multiplier, Orthonormal
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.manifolds.support import (
     RANK,
@@ -32,26 +30,19 @@ from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 
-_NEWTON_STEPS = 50
-_STEP_HALVINGS = 30
-_ARMIJO = 1e-4
-# The equations M'V + V'M = 0 are solved to this, relative to V; beyond it rounding rules.
+# The equations M'V + V'M = 0 are solved to this, relative to V.
 _TANGENT = 1e-13
-_STEP_ROUNDING = 1e-15
-
-
-@dataclass(frozen=True)
-class Step:
-    """V minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent vectors V at M.
-
-    - target: M + V, whose zeros are exact
-    - multipliers: the symmetric r x r multiplier of M'V + V'M = 0, of each factor that has this
-      constraint
-    """
-
-    V: Array
-    target: Array
-    multipliers: tuple[Array, ...]
+# A relative rise of the value, or a step relative to M, that is the effect of rounding.
+_VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
+# Shares of what a gradient step promises, after Armijo, that a step must keep.
+_SUFFICIENT = 1e-4
+# The step may grow and shrink by this at most from one iteration to the next.
+_GROWTH = 10.0
+# Steps before Newton's method is tried on the support; doubled in vain.
+_PATIENCE = 5
+# Share of the stationarity measure that Newton's method is to leave of the gradient on the support;
+# nothing where that is less than so many thresholds, as the support is likely to be the last.
+_FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
 def proximal_step(
@@ -60,142 +51,103 @@ def proximal_step(
     G: Array,
     penalty: Penalty,
     t: float,
-    multipliers: tuple[Array, ...] | None = None,
+    multipliers: list[Multiplier] | None = None,
 ) -> Step:
     """The step from M for the Euclidean gradient G of the smooth part.
 
-    - multipliers: where the search for them starts, one a constraint
+    - multipliers: where the search for them starts
     """
-    constraints = _Constraints(manifold, M, G)
-    L = list(constraints.smooth if multipliers is None else multipliers)
-    dual = _Dual(constraints, penalty, t, L)
-    for _ in range(_NEWTON_STEPS):
-        size = float(np.linalg.norm(dual.target - M))
-        if dual.error <= _TANGENT * size + _STEP_ROUNDING * float(np.linalg.norm(M)):
+    assert all(isinstance(factor, (Orthonormal, Euclidean)) for factor in manifold.factors)
+    step = Step(manifold, M, G, penalty, t, multipliers)
+    for _ in range(50):
+        size = float(np.linalg.norm(step.V))
+        if step.error <= _TANGENT * size + 1e-15 * float(np.linalg.norm(M)):
             break
-        direction = dual.newton_direction()
-        better = _ascend(dual, direction)
+        better = step.ascended()
         if better is None:
             break
-        dual = better
-    return Step(dual.target - M, dual.target, tuple(dual.multipliers))
+        step = better
+    return step
 
 
-class _Constraints:
-    """The factors of a point that are orthonormal, and the normal vectors of their multipliers."""
+class Step:
+    """V minimises <G - ML, V> + |V|^2/(2t) + h(M + V), with L of the factors that are orthonormal.
 
-    def __init__(self, manifold: Manifold, M: Array, G: Array) -> None:
-        self.manifold, self.M, self.G = manifold, M, G
-        self.kinds = [isinstance(factor, Orthonormal) for factor in manifold.factors]
-        assert all(
-            kind or isinstance(factor, Euclidean)
-            for kind, factor in zip(self.kinds, manifold.factors, strict=True)
-        )
+    The minimum as a function of symmetric L is concave with the gradient -sym(M'V(L)): where it is
+    greatest, V is tangent, and minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent vectors. As
+    V(L) = prox_th(M - t(G - ML)) - M, the gradient is piecewise smooth: with D the prox's
+    derivative, its Jacobian maps S to -t sym(M'(D o (MS))). The first L are those of the step
+    without a penalty, sym(M'G).
 
-    def parts(self, Z: Array) -> list[Array]:
-        """The orthonormal factors of a matrix."""
-        parts = zip(self.manifold.split(Z), self.kinds, strict=True)
-        return [part for part, kind in parts if kind]
-
-    @property
-    def smooth(self) -> list[Array]:
-        """The multipliers sym(M'G) of the step without a penalty."""
-        return [sym(M.T @ G) for M, G in zip(self.parts(self.M), self.parts(self.G), strict=True)]
-
-    def normal(self, L: list[Array]) -> Array:
-        """M L, factor by factor; zero where nothing is constrained."""
-        given = iter(L)
-        return self.manifold.join(
-            [
-                M @ next(given) if kind else np.zeros_like(M)
-                for M, kind in zip(self.manifold.split(self.M), self.kinds, strict=True)
-            ]
-        )
-
-
-class _Dual:
-    """The dual function at symmetric multipliers L, concave, its gradient and Jacobian.
-
-    V(L) = prox_th(M - t(G - ML)) - M minimises <G - ML, V> + |V|^2/(2t) + h(M + V); the minimum as
-    a function of L has the gradient -sym(M'V(L)) and is greatest where V(L) is tangent. The
-    gradient is piecewise smooth: with D the prox's derivative, its Jacobian maps S to
-    -t sym(M'(D o (MS))).
+    - target: M + V, whose zeros are exact
+    - multipliers: L of each factor; None where nothing binds
+    - error: |M'V + V'M|/2
     """
 
     def __init__(
-        self, constraints: _Constraints, penalty: Penalty, t: float, L: list[Array]
+        self,
+        manifold: Manifold,
+        M: Array,
+        G: Array,
+        penalty: Penalty,
+        t: float,
+        multipliers: list[Multiplier] | None,
     ) -> None:
-        self.constraints, self.penalty, self.t, self.multipliers = constraints, penalty, t, L
-        M = constraints.M
-        slope = constraints.G - constraints.normal(L)
+        self._given = manifold, M, G, penalty, t
+        self._parts = parts = manifold.split(M)
+        if multipliers is None:
+            three = zip(manifold.factors, parts, manifold.split(G), strict=True)
+            multipliers = [
+                sym(m.T @ g) if isinstance(factor, Orthonormal) else None for factor, m, g in three
+            ]
+        self.multipliers = multipliers
+        pairs = zip(parts, multipliers, strict=True)
+        slope = G - manifold.join([np.zeros_like(m) if L is None else m @ L for m, L in pairs])
         self._shifted = M - t * slope
         self.target = penalty.prox(self._shifted, t)
-        V = self.target - M
+        self.V = V = self.target - M
         self.value = float(np.vdot(slope, V)) + float(np.vdot(V, V)) / (2 * t)
         self.value += penalty.value(self.target)
-        pairs = zip(constraints.parts(M), constraints.parts(V), strict=True)
-        self.residual = [sym(m.T @ v) for m, v in pairs]
+        moved = zip(parts, manifold.split(V), multipliers, strict=True)
+        self.residual = [None if L is None else sym(m.T @ v) for m, v, L in moved]
+        self.error = math.sqrt(sum(np.vdot(E, E) for E in self.residual if E is not None))
 
-    @property
-    def error(self) -> float:
-        """|M'V + V'M|/2."""
-        return float(np.sqrt(sum(np.vdot(E, E) for E in self.residual)))
-
-    def newton_direction(self) -> list[Array]:
+    def _newton_direction(self) -> list[Multiplier]:
         """The semismooth Newton step for sym(M'V(L)) = 0, regularised as the error falls."""
-        parts = self.constraints.parts
-        D = parts(self.penalty.prox_derivative(self._shifted, self.t))
-        directions = []
-        for M, active, E in zip(parts(self.constraints.M), D, self.residual, strict=True):
-            equations = SymmetricEquations(M, M, active)
-            system, given = equations.matrix, equations.coordinates(-E / self.t)
-            system[np.diag_indices_from(system)] += min(1e-3, self.error) * 1e-3 + 1e-14
-            _, step, failed = dposv(system, given, overwrite_a=True)
-            directions.append(equations.solve(-E / self.t) if failed else equations.symmetric(step))
+        manifold, _, _, penalty, t = self._given
+        active = manifold.split(penalty.prox_derivative(self._shifted, t))
+        directions: list[Multiplier] = []
+        for m, D, E in zip(self._parts, active, self.residual, strict=True):
+            if E is None:
+                directions.append(None)
+                continue
+            equations = SymmetricEquations(m, m, D)
+            shift = min(1e-3, self.error) * 1e-3 + 1e-14
+            system = equations.matrix + shift * np.eye(len(equations.matrix))
+            try:
+                step = np.linalg.solve(system, equations.coordinates(-E / t))
+                directions.append(equations.symmetric(step))
+            except np.linalg.LinAlgError:
+                directions.append(equations.solve(-E / t))
         return directions
 
-    def moved(self, direction: list[Array], a: float) -> _Dual:
-        L = [L + a * S for L, S in zip(self.multipliers, direction, strict=True)]
-        return _Dual(self.constraints, self.penalty, self.t, L)
+    def ascended(self) -> Step | None:
+        """The longest halved Newton step that raises the dual value enough, or lowers the error.
 
-
-def _ascend(dual: _Dual, direction: list[Array]) -> _Dual | None:
-    """The longest halved step that raises the dual value enough, or lowers the error.
-
-    None where neither is possible, which happens at the level of rounding.
-    """
-    slope = -sum(float(np.vdot(E, S)) for E, S in zip(dual.residual, direction, strict=True))
-    for halving in range(_STEP_HALVINGS):
-        a = 0.5**halving
-        trial = dual.moved(direction, a)
-        if trial.error <= 0.5 * dual.error:
-            return trial
-        enough = max(dual.value + _ARMIJO * a * slope, np.nextafter(dual.value, np.inf))
-        if trial.value >= enough and trial.error < 10 * dual.error:
-            return trial
-    return None
-
-
-_SUFFICIENT_DECREASE = 1e-4
-_SHRINKAGE = 0.5
-_TRIALS = 40
-# Relative rise of the value that counts as rounding.
-_VALUE_NOISE = 1e-13
-# The step may grow and shrink by this at most from one iteration to the next.
-_GROWTH = 10.0
-# Steps before Newton's method is tried on the support; doubled in vain.
-_PATIENCE = 5
-_NEWTON_ITERATIONS = 100
-# Entries that would change sign leave the support; so often at most.
-_DEPARTURES = 50
-_HALVINGS = 8
-# Share of the stationarity measure that Newton's method is to leave of the gradient on the support.
-_FLATTER = 0.1
-# In thresholds: less than this it leaves nothing, as the support is likely to be the last.
-_NEAR_THE_END = 1e4
-_POWER_STEPS = 5
-# A step this small relative to M is the effect of rounding.
-_ROUNDING = 1e-12
+        None where neither is possible, which happens at the level of rounding.
+        """
+        directions = self._newton_direction()
+        pairs = zip(self.residual, directions, strict=True)
+        slope = -sum(float(np.vdot(E, S)) for E, S in pairs if E is not None)
+        for a in 0.5 ** np.arange(30):
+            moved = zip(self.multipliers, directions, strict=True)
+            trial = Step(*self._given, [None if S is None else L + a * S for L, S in moved])
+            if trial.error <= 0.5 * self.error:
+                return trial
+            enough = max(self.value + _SUFFICIENT * a * slope, np.nextafter(self.value, np.inf))
+            if trial.value >= enough and trial.error < 10 * self.error:
+                return trial
+        return None
 
 
 class ProximalPoint(RiemannianPoint):
@@ -212,7 +164,7 @@ class ProximalPoint(RiemannianPoint):
         M: Array,
         t: float,
         longest: float,
-        multipliers: tuple[Array, ...] | None = None,
+        multipliers: list[Multiplier] | None = None,
     ) -> None:
         super().__init__(problem, M)
         self.t = t
@@ -227,16 +179,9 @@ class ProximalPoint(RiemannianPoint):
     def proximal(self) -> Step:
         """The proximal step."""
         problem = self._problem
-        if problem.problem.penalty is None:
-            V = -self.t * self.gradient
-            return Step(V, self.M + V, ())
+        h = penalty_of(problem.problem)
         return proximal_step(
-            problem.manifold,
-            self.M,
-            self.euclidean_gradient,
-            problem.problem.penalty,
-            self.t,
-            self._start,
+            problem.manifold, self.M, self.euclidean_gradient, h, self.t, self._start
         )
 
     @cached_property
@@ -321,14 +266,14 @@ class ProximalGradient(Solver[ProximalState]):
         point = state.point
         ceiling = max(state.reference, point.value)
         ceiling += _VALUE_NOISE * abs(ceiling)
-        for _ in range(_TRIALS):
+        for _ in range(40):
             step = point.proximal
             N = _retracted(problem.manifold, point.M, step)
             new = ProximalPoint(problem, N, point.t, point.longest, step.multipliers)
-            needed = _SUFFICIENT_DECREASE * float(np.vdot(step.V, step.V)) / point.t
+            needed = _SUFFICIENT * float(np.vdot(step.V, step.V)) / point.t
             if new.value <= ceiling - needed:
                 break
-            point = point.with_step(_SHRINKAGE * point.t)
+            point = point.with_step(0.5 * point.t)
         else:
             return replace(state, halt=Status.STALLED, iterations=1)
         new = _exact(problem, new.with_step(_barzilai_borwein(problem, point, new)))
@@ -392,7 +337,7 @@ def _inverse_curvature(problem: RiemannianProblem, M: Array) -> float:
     point = problem.at(M)
     V = problem.manifold.random_tangent(M, np.random.default_rng(0))
     largest = 0.0
-    for _ in range(_POWER_STEPS):
+    for _ in range(5):
         HV = point.hessian(V)
         length = problem.manifold.norm(M, HV)
         largest = max(largest, length)
@@ -410,8 +355,7 @@ def _penalty_step(problem: RiemannianProblem, M: Array) -> float:
     Without this bound a smooth part that is constant to rounding has t, and with it |V|/t, mean
     nothing: any M would count as stationary.
     """
-    penalty = problem.problem.penalty
-    slopes = 0.0 if penalty is None else float(np.linalg.norm(penalty.threshold(M.shape)))
+    slopes = float(np.linalg.norm(penalty_of(problem.problem).threshold(M.shape)))
     length = float(np.linalg.norm(M))
     return length / slopes if slopes > 0.0 and length > 0.0 else np.inf
 
@@ -482,13 +426,13 @@ def _on_support(
     """
     wanted = Stopping(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
-        max_iterations=_NEWTON_ITERATIONS,
+        max_iterations=100,
     )
     flat = _FLATTER * point.gradient_norm  # beyond it entries that are to come matter more
     if flat < _NEAR_THE_END * problem.threshold:  # none are
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
-    for _ in range(_DEPARTURES):
+    for _ in range(50):
         smooth = OnSupport(problem.problem, new.M)
         if smooth.manifold.dimension == 0:
             return None
@@ -520,7 +464,7 @@ def _departed(
 
     It is halved until the value falls; None where it does not.
     """
-    for halving in range(_HALVINGS):
+    for halving in range(8):
         N = point.M + 0.5**halving * (M - point.M)
         N = np.where(smooth.crossed(N), 0.0, N)
         new = _at(problem, point, nearest_with_its_zeros(problem.manifold, N))
@@ -545,50 +489,35 @@ def slack_at(problem: Problem, M: Array) -> float:
     manifold, penalty = problem.manifold, penalty_of(problem)
     arrays = (M, problem.at(M).gradient, penalty.slope(M), penalty.threshold(M.shape))
     parts = zip(manifold.factors, *map(manifold.split, arrays), strict=True)
-    return min(_slack(isinstance(factor, Orthonormal), part) for factor, *part in parts)
+    return min(_slack(isinstance(factor, Orthonormal), *part) for factor, *part in parts)
 
 
-def _slack(orthonormal: bool, arrays: Sequence[Array]) -> float:
-    M, G, slope, threshold = arrays
+def _slack(orthonormal: bool, M: Array, G: Array, slope: Array, threshold: Array) -> float:
+    """The slack of one factor: the least of max |b - Ax| is a linear programme over x."""
     zeros = (M == 0) & (threshold > 0)
     if not zeros.any():
         return 1.0
+    if not orthonormal:
+        return 1.0 - float(np.abs(G[zeros] / threshold[zeros]).max())
     support = 1.0 - zeros
-    residual, columns = G[zeros] / threshold[zeros], np.zeros((int(zeros.sum()), 0))
-    if orthonormal:
-        equations = SymmetricEquations(M, M, support)
-        L = equations.solve(sym(M.T @ (support * (G + slope))))
-        residual = (G - M @ L)[zeros] / threshold[zeros]
-        values, vectors = np.linalg.eigh(equations.matrix)
-        free = vectors[:, values <= RANK * max(values[-1], 0.0)].T
-        for v in free:
-            move = (M @ equations.symmetric(v))[zeros] / threshold[zeros]
-            columns = np.column_stack([columns, move])
-    return 1.0 - _least_maximum(residual, columns)
-
-
-def _least_maximum(b: Array, A: Array) -> float:
-    """The minimum of max |b - Ax| over x: a linear programme."""
-    if A.shape[1] == 0:
-        return float(np.abs(b).max())
+    equations = SymmetricEquations(M, M, support)
+    L = equations.solve(sym(M.T @ (support * (G + slope))))
+    b = (G - M @ L)[zeros] / threshold[zeros]
+    values, vectors = np.linalg.eigh(equations.matrix)
+    free = vectors[:, values <= RANK * max(values[-1], 0.0)].T
+    A = np.array([(M @ equations.symmetric(v))[zeros] / threshold[zeros] for v in free]).T
+    if not len(free):
+        return 1.0 - float(np.abs(b).max())
     from scipy.optimize import linprog
 
     ones = np.ones((len(b), 1))
-    bounds = [(None, None)] * A.shape[1] + [(0.0, None)]
     found = linprog(
-        np.append(np.zeros(A.shape[1]), 1.0),
+        np.append(np.zeros(len(free)), 1.0),
         A_ub=np.block([[-A, -ones], [A, -ones]]),
         b_ub=np.concatenate([-b, b]),
-        bounds=bounds,
+        bounds=[(None, None)] * len(free) + [(0.0, None)],
     )
-    x = found.x[:-1] if found.success else np.zeros(A.shape[1])
-    return float(np.abs(b - A @ x).max())
-
-
-# Each stage need only come near its minimum: its trust region's models too, linearly.
-_STAGE_TOLERANCE = 1e-4
-_STAGE_ITERATIONS = 30
-_STAGE_SOLVER = TrustRegion(theta=0.0, kappa=0.1)
+    return 1.0 - float(np.abs(b - A @ found.x[:-1] if found.success else b).max())
 
 
 class Smoothed(Problem):
@@ -629,21 +558,16 @@ class Smoothing(ProximalGradient):
         """The start, the end of each stage, then the proximal gradient steps."""
         require_separable(problem)
         lowest = self.initialise(problem, M)
-        t = lowest.point.t
         yield lowest
         if problem.problem.penalty is None:
             return (yield from self.states_from(problem, lowest))
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
-            stage = Stopping(_STAGE_TOLERANCE, _STAGE_ITERATIONS)
-            run = minimise(Smoothed(problem.problem, width * size), M, _STAGE_SOLVER, stage)
+            smooth = Smoothed(problem.problem, width * size)
+            # each stage need only come near its minimum: its trust region's models too, linearly
+            run = minimise(smooth, M, TrustRegion(theta=0.0, kappa=0.1), Stopping(1e-4, 30))
             problem.evaluations.update(run.evaluations)
-            M = run.M
-            if over():
-                point = ProximalPoint(problem, M, t, t)
-                state = ProximalState(point, point.value)
-            else:
-                state = self.initialise(problem, M)
+            M, state = run.M, self.initialise(problem, run.M)
             yield replace(state, iterations=run.iterations)
             lowest = min(lowest, state, key=lambda state: state.point.value)
         yield from self.states_from(problem, lowest)

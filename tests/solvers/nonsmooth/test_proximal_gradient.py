@@ -223,7 +223,7 @@ def test_factors_without_a_constraint_are_plain_thresholding():
     free = manifold.split(M - 0.3 * G)[1]
     expected = np.sign(free) * np.maximum(np.abs(free) - 0.12, 0)
     np.testing.assert_allclose(manifold.split(step.target)[1], expected)
-    assert len(step.multipliers) == 1
+    assert step.multipliers[1] is None
 
 
 def test_where_a_curve_ends_at_no_point_the_function_is_not_asked():
