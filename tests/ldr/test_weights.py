@@ -66,6 +66,7 @@ def solved(key, data, y, **options):
     return ldr.solve(objective_of(key), data, 2, y=y, random_state=0, certify=False, **options)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("key", UNTIMED)
 def test_whole_numbers_are_repeated_rows_and_zero_is_left_out(key):
     data, y, _ = RANDOM[key]

@@ -70,6 +70,7 @@ def test_every_method(key):
             test(case)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("key", RANDOM)
 def test_derivatives_and_manifold(key):
     name = name_of(key)

@@ -1,4 +1,4 @@
-"""A derivative check, an identity and a comparison with stacks for each family of methods."""
+"""Values, derivatives, identities and stacks of every method, on few samples and features."""
 
 import json
 import warnings
@@ -16,7 +16,7 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.registry import REGISTRY, named
 from ldr.testing.objectives import Case, stacks_have_the_optima_of_solve
 from tests.ldr.test_sensitivity import WITHOUT, check_method
-from tests.objectives.methods import ITERATIVE, OF_VIEWS, RANDOM, bound, name_of
+from tests.objectives.methods import ITERATIVE, OF_VIEWS, RANDOM, bound, cases, drawn, name_of
 from tests.objectives.test_algebra import SUMS, labels_of
 from tests.objectives.test_methods import JUMPS
 
@@ -40,6 +40,9 @@ SPECTRAL = [key for key in RANDOM if name_of(key) not in ITERATIVE | OF_VIEWS | 
 
 # The other methods' values are the same wherever the rows lie.
 ABOUT_ZERO = {"csp", "spoc", "xdawn", "ssd", "opca"}
+
+# Of fewer rows than columns the starts have no basis of their own, or the value is zero.
+UNSETTLED = {"ica", "uica", "least-squares"}
 
 # Of cases with one start and a derivative.
 SMOOTH = set(SPECTRAL) - set(WITHOUT) | {"mds-stress", "uica", "hsic"}
@@ -94,11 +97,63 @@ def test_rows_far_from_zero_have_one_value(key):
     assert values == pytest.approx(values[:1] * 3, rel=1e-8)
 
 
-@pytest.mark.parametrize("key", FAMILIES.values())
-def test_derivatives(key):
-    X, y, parameters = RANDOM[key]
-    found = ldr.check(name_of(key), X, 2, y=y, random_state=1, **parameters)
-    assert found.passed, found
+def _others(parameter):
+    """Values besides the default, by the check that the parameter is declared with."""
+    default, check = parameter.default, parameter.metadata.get("check")
+    limits = getattr(check, "keywords", {})
+    if "allowed" in limits:
+        return [word for word in limits["allowed"] if word != default]
+    if check is None or isinstance(default, (str, tuple)):
+        return []
+    if isinstance(default, bool):
+        return [not default]
+    if "least" in limits:
+        return [max(limits["least"], (default or 1) + 1)]
+    return [1.5 * default if default else 0.3]
+
+
+def variants():
+    """Each method with another value of each parameter, with weights, and of fewer rows."""
+    weights, few = np.random.default_rng(4).gamma(1.0, 2.0, 60), cases(drawn(20, 30))
+    for name, key in METHODS.items():
+        X, y, given = RANDOM[key]
+        for each in fields(REGISTRY[name]):
+            for value in _others(each):
+                yield f"{name}, {each.name}={value}", X, y, {**given, each.name: value}
+        if REGISTRY[name].weighted:
+            yield f"{name}, weights", X, y, {**given, "sample_weight": weights}
+        if name in UNSETTLED:
+            continue
+        X, y, given = few[key]
+        ridge = {"ridge": 0.3} if "ridge" in {each.name for each in fields(REGISTRY[name])} else {}
+        yield f"{name}, few rows", X, y, {**given, **ridge}
+
+
+VARIANTS = {key: case for key, *case in variants()}
+
+
+def figures(key):
+    """The baseline's value and, where solvers end at one optimum, the optimum; an error's name."""
+    X, y, options = VARIANTS[key]
+    name = key.partition(",")[0]
+    stop = {"max_iterations": 0} if name in ITERATIVE | OF_VIEWS else {}
+    try:
+        found = ldr.solve(name, X, 2, y=y, certify=False, start="baseline", **stop, **options)
+    except ValueError as error:
+        return type(error).__name__
+    return [found.baseline] if stop else [found.baseline, found.value]
+
+
+@pytest.mark.parametrize("key", VARIANTS)
+def test_variants(key):
+    X, y, options = VARIANTS[key]
+    name, found = key.partition(",")[0], figures(key)
+    expected = json.loads(RECORD.read_text())[key]
+    if isinstance(found, str):
+        assert found == expected
+        return
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert name in JUMPS or ldr.check(name, X, 2, y=y, random_state=1, **options).passed
 
 
 @pytest.mark.parametrize(("name", "more"), STACKED)
@@ -220,5 +275,6 @@ def test_what_components_leave_of_the_responses():
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    lines = (f"{json.dumps(key)}: {json.dumps(recorded(key))}" for key in RANDOM)
+    found = {key: recorded(key) for key in RANDOM} | {key: figures(key) for key in VARIANTS}
+    lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found.items())
     RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
