@@ -269,7 +269,11 @@ def solve_near(
     for _ in range(_TIMES):
         if run.status in _TOLD or run.iterations >= left:
             break
-        near, before = problem.near(run.M), run.value
+        before = run.value
+        with until_told() as told:
+            near = problem.near(run.M)
+        if told.status is not None:
+            return Ended(near, replace(run, status=told.status))
         rest = replace(stopping, max_iterations=left - run.iterations)
         run = run.followed_by(later := minimise(near, run.M, solver, rest, observers))
         if abs(later.history["value"][0] - before) <= _SAME * abs(before):

@@ -22,7 +22,7 @@ from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.registry import as_objective
 from ldr.objectives.statistics.sums import even_rows, middle_places
 from ldr.objectives.view import Features
-from ldr.solvers.deadline import decomposing
+from ldr.solvers.deadline import check, decomposing
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import full_factor, rank_tolerance
 from ldr.solvers.manifolds import Array
@@ -90,6 +90,7 @@ def incomplete_cholesky(
     for j in range(len(L)):
         if left.sum() <= negligible * n:
             break
+        check()
         pivot = int(np.argmax(left))
         column = gaussian(Y, Y[pivot : pivot + 1], width)[:, 0] - L[:j, pivot] @ L[:j]
         L[j] = column / np.sqrt(left[pivot])

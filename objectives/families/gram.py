@@ -372,7 +372,7 @@ class LandmarkPoint(ProjectedPoint):
         """
         problem, Phi = self._problem, self._whitened(self._C)
         left_out = max(len(self.Y) - float(np.vdot(Phi, Phi)), 0.0)
-        steepest = float(np.linalg.norm(self._residual, 2)) ** 2
+        steepest = float(np.linalg.eigvalsh(self._residual.T @ self._residual)[-1])
         return left_out * steepest * problem.scale / problem.a
 
     @cached_property

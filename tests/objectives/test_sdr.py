@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.errors import ConvergenceWarning, DataError
+from ldr.errors import ConvergenceWarning, DataError, TimeLimitError
 from ldr.inputs import as_data
 from ldr.objectives import HSIC, SDR, named
+from ldr.objectives.families.gram import Landmarks
 from ldr.objectives.kernel import centred_gram, gaussian_gram, incomplete_factor, median_distance
 from ldr.solvers import deadline
 from ldr.solvers.linalg.eigen import full_factor
+from ldr.solvers.status import Status
 from tests import real_data
 from tests.objectives.methods import bound
 
@@ -239,6 +241,24 @@ def test_factors_of_a_gram_matrix():
     short = incomplete_factor(Y, 1.5, 7)
     assert short.shape == (80, 7)
     assert np.linalg.eigvalsh(K - short @ short.T)[0] > -1e-12
+
+
+def test_pivots_keep_to_the_time_limit(monkeypatch):
+    """The run before the pivots that the time did not suffice for is the result."""
+    with deadline.within(0.0), pytest.raises(TimeLimitError):
+        incomplete_factor(np.random.default_rng(0).standard_normal((80, 2)), 1.5, 80)
+    X, y = symmetric_dependence(0, n=600)
+    near, times = Landmarks.near, count()
+
+    def late(problem, M):
+        if next(times) == 2:  # after the heuristic and the first steps
+            raise TimeLimitError("late")
+        return near(problem, M)
+
+    monkeypatch.setattr(Landmarks, "near", late)
+    with pytest.warns(ConvergenceWarning, match="time"):
+        result = ldr.solve("sdr", X, 2, y=y, starts=1, certify=False)
+    assert result.status is Status.TIME_LIMIT and result.iterations > 0
 
 
 # What y is
