@@ -55,10 +55,17 @@ def as_data(
     groups: PerRow = None,
     minimum_rows: int = 2,
 ) -> Data:
-    """The data, checked against what the objective needs, with weights and trials of the rows."""
+    """The data, checked against what the objective needs, with weights and trials of the rows.
+
+    `Data` that were checked before are returned as they are.
+    """
+    if isinstance(X, Data):
+        return X
+    names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
     beside = {"sample_weight": sample_weight, "groups": groups}
     X, y, sample_weight, groups = in_order(objective, X, y, **beside)
-    return data_in_order(objective, X, y, sample_weight, groups, minimum_rows)
+    data = data_in_order(objective, X, y, sample_weight, groups, minimum_rows)
+    return replace(data, view_names=names) if names else data
 
 
 def data_in_order(

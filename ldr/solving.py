@@ -404,7 +404,7 @@ def solve(
     if not run.status.converged:
         said = " ".join((run.status.advice, *notes, *scales))
         warn(f"{objective.name}: {said}", ConvergenceWarning)
-    names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
+    names = data.view_names
     return replace(
         result,
         notes=(

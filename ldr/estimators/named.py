@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -12,15 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ldr.estimators.base import (
-    Options,
     Projection,
-    doors,
     from_sums,
-    initialiser,
     keeping,
     of_points,
     other_rows,
-    with_options,
+    taking,
 )
 from ldr.estimators.two_views import TwoViews, Views
 from ldr.inputs import as_objective
@@ -33,10 +31,13 @@ from ldr.objectives.registry import REGISTRY
 from ldr.projecting import project_rows
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.types import Argument, Dimension, Labels, PerRow, PerView, Rows, XandY
+from ldr.solvers.solver import Solver
+from ldr.types import Argument, Dimension, PerRow, PerView, Rows, Start, XandY
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+Initialises = TypeVar("Initialises", bound=Callable[..., None])
 
 
 class Classifies(ClassifierMixin, Projection):
@@ -83,10 +84,12 @@ class Classifies(ClassifierMixin, Projection):
         decision = self._predicted(X, "decision")
         return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
 
-    def _given(self, X: Rows, y: PerRow, *others: Argument, **options: Argument) -> XandY:
+    def _given(
+        self, objective: Objective, X: Rows, y: PerRow, *others: Argument, **options: Argument
+    ) -> XandY:
         if getattr(y, "ndim", 1) == 2:
             y = column_or_1d(y, warn=True)
-        return super()._given(X, y, *others, **options)
+        return super()._given(objective, X, y, *others, **options)
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
         """The accuracy; of data frames, rows that belong together by their index."""
@@ -144,7 +147,7 @@ class Latent(Regresses):
         -------
         ndarray (m, n_components), or a pair of them
         """
-        scores = self._project(X)
+        scores = super().transform(X)
         return scores if y is None else (scores, self._scores_of(aligned(X, y, "y", "X")))
 
     def fit_transform(self, X: Rows, y: PerRow = None, **fit_params: Argument) -> PerView:
@@ -168,62 +171,6 @@ class Latent(Regresses):
         (found,) = self.result_.predictors
         assert isinstance(found, LinearPredictor)
         return project_rows(other_rows(y, "y"), "y", None, found.mean, self.y_rotations_.T, None)
-
-
-class WithBackground(Projection):
-    """An estimator that compares X with a background: noise, or what is to be ignored."""
-
-    def fit(self, X: Rows, y: PerRow = None, *, background: Rows = None) -> Self:
-        """Find the projection.
-
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (n, d)
-        y : ignored
-        background : array, memory map, sparse matrix or DataFrame (m, d)
-            Rows of the same columns. In a Pipeline it is passed by the step's name, as in
-            ``pipeline.fit(X, opca__background=noise)``; steps before do not transform it.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, background)
-
-    @available_if(from_sums)
-    def partial_fit(
-        self, X: Rows, y: PerRow = None, *, classes: Labels = None, background: Rows = None
-    ) -> Self:
-        """Add a block of rows, and one of the background; see `Projection.partial_fit`.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (m, d)
-        y, classes : ignored, but for a `Reducer` of labels
-        background : array, sparse matrix or DataFrame (k, d)
-            As in `fit`.
-
-        Returns
-        -------
-        self
-        """
-        return self._add(X, y, classes, background)
-
-    @available_if(of_points)
-    def score(self, X: Rows, y: PerRow = None, *, background: Rows = None) -> float:
-        """The objective of other data and another background; see `Projection.score`.
-
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (m, d)
-        y : ignored
-        background : array, memory map, sparse matrix or DataFrame
-
-        Returns
-        -------
-        float
-        """
-        return self._score(X, y, background)
 
 
 # An estimator has the name of its objective, but where a reader would expect another method of it:
@@ -286,39 +233,8 @@ def estimator_name(method: type[Objective]) -> str:
 
 
 def estimator_of(method: type[Objective]) -> type[Named]:
-    """The estimator class of an objective class."""
-    name = estimator_name(method)
-    namespace: dict[str, Any] = {
-        "__module__": "ldr.estimators",
-        "__qualname__": name,
-        "__doc__": _docstring(method),
-        "__init__": initialiser(signature_of(method), name),
-        "_method": method,
-    }
-    if Need.DISTANCES in method.needs:
-        namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
-    bases = _bases(method)
-    namespace.update(doors(bases[-1], method))
-    if bases[0] is not Named:  # scikit-learn's own score, of predictions
-        namespace.pop("score", None)
-    return type(name, bases, namespace)
-
-
-def _bases(method: type[Objective]) -> tuple[type, ...]:
-    if method.views > 1:
-        return (Named, TwoViews)
-    if Need.BACKGROUND in method.needs:
-        return (Named, WithBackground)
-    # Of scikit-learn's classifiers every label is a class.
-    if method.predicts == "classes" and not hasattr(method, "unlabelled"):
-        return (Classifies, Named)
-    if method.predicts != "response":
-        return (Named,)
-    return (Latent if method.latent else Regresses, Named)
-
-
-def signature_of(method: type[Objective]) -> inspect.Signature:
-    """(self, n_components=2, *, the objective's fields, OPTIONS)."""
+    """The estimator class of an objective class: (n_components=2, *, its fields, OPTIONS)."""
+    name, bases = estimator_name(method), _bases(method)
     keyword = inspect.Parameter.KEYWORD_ONLY
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = [
@@ -330,7 +246,31 @@ def signature_of(method: type[Objective]) -> inspect.Signature:
         own.append(inspect.Parameter(field.name, keyword, **kept))
     if method.views > 1:
         own.append(inspect.Parameter("views", keyword, default=None, annotation="Views | None"))
-    return with_options(own)
+    namespace: dict[str, Any] = {
+        "__module__": "ldr.estimators",
+        "__qualname__": name,
+        "__doc__": _docstring(method),
+        "__init__": keeping(inspect.Signature(own), name),
+        "_method": method,
+        "fit": taking(Projection.fit, method),
+        "partial_fit": available_if(from_sums)(taking(Projection.partial_fit, method)),
+    }
+    if bases[0] is Named:  # others have scikit-learn's own score, of predictions
+        namespace["score"] = available_if(of_points)(taking(Projection.score, method))
+    if Need.DISTANCES in method.needs:
+        namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
+    return type(name, bases, namespace)
+
+
+def _bases(method: type[Objective]) -> tuple[type, ...]:
+    if method.views > 1:
+        return (Named, TwoViews)
+    # Of scikit-learn's classifiers every label is a class.
+    if method.predicts == "classes" and not hasattr(method, "unlabelled"):
+        return (Classifies, Named)
+    if method.predicts != "response":
+        return (Named, Projection)
+    return (Latent if method.latent else Regresses, Named)
 
 
 def _docstring(method: type[Objective]) -> str:
@@ -352,7 +292,16 @@ ESTIMATORS: dict[str, type[Named]] = {
 }
 
 
-class Reducer(TwoViews, WithBackground):
+def _with_hint(given: Initialises) -> Initialises:
+    """The `__init__` of a `Reducer`, which says where the parameters of an objective go."""
+    hint = (
+        "; parameters of an objective go into the objective itself, as in "
+        "ldr.Reducer(ldr.objectives.MAF(lag=2))"
+    )
+    return keeping(inspect.signature(given), "Reducer", hint)  # type: ignore[return-value]
+
+
+class Reducer(TwoViews):
     """Linear dimensionality reduction by any objective, as a scikit-learn transformer.
 
     The named estimators (`ldr.OrthogonalLDA`, `ldr.MAF`, ...) have the parameters of their
@@ -389,14 +338,26 @@ class Reducer(TwoViews, WithBackground):
     (178, 2)
     """
 
-    @keeping
+    @_with_hint
     def __init__(
         self,
         objective: str | Objective = "lda",
         n_components: Dimension = 2,
         *,
         views: Views | None = None,
-        **options: Unpack[Options],
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Start = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool | str = True,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
     def _objective(self) -> Objective:
@@ -407,31 +368,3 @@ class Reducer(TwoViews, WithBackground):
         if isinstance(self.objective, Objective):
             return self.objective
         return REGISTRY.get(str(self.objective).lower(), REGISTRY["pca"])()
-
-    def fit(
-        self,
-        X: Rows,
-        y: PerRow = None,
-        *,
-        background: Rows = None,
-        sample_weight: PerRow = None,
-        groups: PerRow = None,
-    ) -> Reducer:
-        """Find the projection.
-
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (n, d)
-            Samples in rows; in their order, for methods of time series.
-        y : array, optional
-            Labels or a response (n,), or the second view (n, e), where the objective needs them.
-        background : array (m, d), optional
-            Noise, or what is to be ignored, where the objective needs it.
-        sample_weight, groups : array (n,), optional
-            Weights and trials of the rows; see `ldr.solve`.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, background, sample_weight=sample_weight, groups=groups)

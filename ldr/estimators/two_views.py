@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ldr.estimators.base import Projection, are_views
+from ldr.estimators.base import Projection, are_views, other_views
 from ldr.objectives.data.data import single
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import as_array
+from ldr.objectives.data.stored import is_dask
 from ldr.objectives.objective import Objective
+from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerRow, PerView, Rows, XandY
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 # Column numbers or names, or a slice, of each view.
 Views: TypeAlias = Sequence[Sequence[int | str] | slice] | Mapping[str, Sequence[int | str] | slice]
@@ -34,23 +39,6 @@ class TwoViews(Projection):
 
     views: Views | None = None
 
-    def fit(self, X: Rows, y: PerRow = None) -> Self:
-        """Find the projections of both views.
-
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (n, d)
-            The first view; or a list or a dict of all; or with `views` all side by side.
-        y : array, memory map, sparse matrix or DataFrame (n, e) or (n,)
-            The second view of the same rows; a list of the further views where the method takes
-            any number.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y)
-
     def transform(self, X: Rows, y: PerRow = None) -> Rows:
         """Project the first view, or all.
 
@@ -66,18 +54,22 @@ class TwoViews(Projection):
             Or one of each view where these are given; with `views` those of all side by side.
         """
         check_is_fitted(self)
-        if self.views is None and y is None and self._are_all(X):
+        if self.views is not None:
+            return np.hstack(self.result_.transform(self._grouped(self._traits(), X, reset=False)))
+        if not isinstance(self.components_, tuple):  # of a `Reducer`
+            return super().transform(X)
+        if y is None and _all_views(X):
             return self.result_.transform(X)
-        if self.views is None:
-            return self._project(X, y)
-        return np.hstack(self.result_.transform(self._grouped(X, reset=False)))
+        first = X if is_dask(X) else self._samples(self._traits(), X, reset=False)
+        if y is not None:
+            return self.result_.transform((first, *other_views(y)))
+        return _first_view(self.result_).transform(first)
 
-    def _are_all(self, X: Rows) -> bool:
-        return isinstance(self.components_, tuple) and _all_views(X)
-
-    def _grouped(self, X: Rows, reset: bool, minimum_rows: int = 1) -> PerView:
+    def _grouped(
+        self, objective: Objective, X: Rows, *, reset: bool, minimum_rows: int = 1
+    ) -> PerView:
         """The views in the columns of X, by name where they have names."""
-        samples = self._samples(X, reset=reset, minimum_rows=minimum_rows)
+        samples = self._samples(objective, X, reset=reset, minimum_rows=minimum_rows)
         if samples.stored:
             raise DataError("views= takes X in memory: give further views as y instead")
         groups = self._columns(samples.d, samples.feature_names or ())
@@ -116,8 +108,10 @@ class TwoViews(Projection):
                 raise ArgumentError(f"views[{key!r}] = {group!r} has no column")
         return groups
 
-    def _requires_y(self) -> bool:
-        return self.views is None and super()._requires_y()
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = tags.target_tags.required and self.views is None
+        return tags
 
     @property
     def _n_features_out(self) -> int:
@@ -142,28 +136,30 @@ class TwoViews(Projection):
 
     def _given(
         self,
+        objective: Objective,
         X: Rows,
         y: PerRow,
         background: Rows,
-        objective: Objective,
+        *,
         reset: bool,
         minimum_rows: int = 2,
     ) -> XandY:
+        rows: dict[str, Any] = {"reset": reset, "minimum_rows": minimum_rows}
         if self.views is not None and objective.views == 1:
             raise ArgumentError(
                 f"views= is for objectives of several views, but {objective.name!r} has one: leave "
                 "it out"
             )
         if self.views is not None:
-            return self._grouped(X, reset, minimum_rows), None
+            return self._grouped(objective, X, **rows), None
         names = None
         if objective.views > 1 and y is None and _all_views(X):
             names = tuple(X) if isinstance(X, dict) else None
             X, y = _apart(X)
-        given, response = super()._given(X, y, background, objective, reset, minimum_rows)
+        given, response = super()._given(objective, X, y, background, **rows)
         if reset:  # of a y that is no ragged list any more
-            several = are_views(y)
-            self._flat = y is not None and not several and _dimensions(y) == 1
+            alone = y is not None and not are_views(y)
+            self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
         return given if names is None else dict(zip(names, given, strict=True)), response
 
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
@@ -192,17 +188,9 @@ class TwoViews(Projection):
             return super().inverse_transform(X)
         if self.views is not None:
             return self._ungrouped(X)
-        if y is None and self._are_all(X):
+        if y is None and _all_views(X):
             X, y = _apart(X)
-        given = (X, *y) if isinstance(y, (list, tuple)) else (X, y)
-        scales = self.result_.scale or (None,) * len(self.components_)
-        blocks = zip(given, self.components_, self.mean_, scales, strict=False)
-        parts = tuple(
-            self._lift(given, P, mean, scale)
-            for given, P, mean, scale in blocks
-            if given is not None
-        )
-        return single(parts)
+        return single(self._lifted((X, *y) if isinstance(y, (list, tuple)) else (X, y)))
 
     def _ungrouped(self, X: Rows) -> Array:
         """The columns of all views, of the coordinates of all side by side."""
@@ -212,16 +200,18 @@ class TwoViews(Projection):
                 f"X has {coordinates.shape[1]} columns, expected {self._n_features_out}"
             )
         found = np.full((len(coordinates), self.n_features_in_), np.nan)
-        groups = list(
-            self._columns(self.n_features_in_, getattr(self, "feature_names_in_", ())).values()
-        )
-        scales = self.result_.scale or (None,) * len(groups)
-        blocks = np.split(coordinates, len(groups), axis=1)
-        for group, block, P, mean, scale in zip(
-            groups, blocks, self.components_, self.mean_, scales, strict=True
-        ):
-            found[:, group] = self._lift(block, P, mean, scale)
+        names = getattr(self, "feature_names_in_", ())
+        groups = list(self._columns(self.n_features_in_, names).values())
+        parts = self._lifted(np.split(coordinates, len(groups), axis=1))
+        for group, part in zip(groups, parts, strict=True):
+            found[:, group] = part
         return found
+
+    def _lifted(self, given: Sequence[Rows]) -> tuple[Array, ...]:
+        """The columns of each view, of its coordinates; of the views that are given."""
+        scales = self.result_.scale or (None,) * len(self.components_)
+        views = zip(given, self.components_, self.mean_, scales, strict=False)
+        return tuple(self._lift(Y, *view) for Y, *view in views if Y is not None)
 
 
 def _all_views(X: PerView) -> bool:
@@ -235,5 +225,12 @@ def _apart(X: PerView) -> tuple[Rows, PerRow]:
     return first, others
 
 
-def _dimensions(y: PerRow) -> int:
-    return int((y if hasattr(y, "ndim") else as_array(y)).ndim)
+def _first_view(result: Result) -> Result:
+    """A result of two views as one of the first."""
+    return replace(
+        result,
+        P=result.P[0],
+        mean=result.mean[0],
+        features=None if result.features is None else result.features[0],
+        feature_names=result.feature_names[0],
+    )

@@ -42,11 +42,14 @@ class Data:
     y : labels or a response, or None
     background : Samples or None
         Other samples with the same columns: noise, or what is to be ignored. No block of M.
+    view_names : tuple of str
+        Of views that came in a dict; else empty.
     """
 
     views: tuple[Samples, ...]
     y: Given = None
     background: Samples | None = None
+    view_names: tuple[str, ...] = ()
 
     @property
     def samples(self) -> Samples:

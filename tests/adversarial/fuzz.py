@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import io
 import math
 import os
@@ -496,7 +497,7 @@ def estimator(a: Attack) -> Any:
     if isinstance(X, tuple) and len(X) == 2 and not a.chance(0.02, 0.2):
         X, other = X
         y, background = (other, None) if getattr(traits, "views", 1) == 2 else (y, other)
-    takes = isinstance(made, ldr.estimators.named.WithBackground)
+    takes = "background" in inspect.signature(made.fit).parameters
     kept = {"background": background} if takes and background is not None else {}
     act = a.note("act", a.one("fit", "fit_transform", "partial_fit", "score", "inverse", "again"))
     if act == "fit_transform":

@@ -32,7 +32,6 @@ from ldr.cross_validation import VARIANCE
 from ldr.errors import ArgumentError, DataError, TimeLimitError
 from ldr.estimators import ESTIMATORS, Reducer, base
 from ldr.estimators.base import OPTIONS
-from ldr.estimators.named import WithBackground
 from ldr.estimators.two_views import TwoViews
 from ldr.objectives import LDA, REGISTRY
 from tests import real_data
@@ -55,8 +54,12 @@ class ChangesAsBackground:
         return super().score(X, background=_changes(X))
 
 
+def takes_background(estimator):
+    return "background" in inspect.signature(estimator.fit).parameters
+
+
 for made in ESTIMATORS.values():
-    if issubclass(made, WithBackground):  # named here, to be pickled
+    if takes_background(made):  # named here, to be pickled
         globals()[made.__name__] = type(made.__name__, (ChangesAsBackground, made), {})
 
 
@@ -67,7 +70,7 @@ def _changes(X):
 
 def to_check(estimator):
     """An instance that scikit-learn's data allow: of 2 columns, and of 10 rows at times."""
-    if issubclass(estimator, WithBackground):
+    if takes_background(estimator):
         estimator = globals()[estimator.__name__]
     instance = estimator(n_components=1)
     if "neighbours" in instance.get_params():
@@ -143,7 +146,7 @@ def fitted(key):
     if isinstance(estimator, TwoViews):
         given = data if len(data) == 2 else (data[0], list(data[1:]))
         return estimator.fit(*given), given, {}
-    if isinstance(estimator, WithBackground):
+    if takes_background(estimator):
         return estimator.fit(data[0], background=data[1]), data[:1], {"background": data[1]}
     return estimator.fit(data, y), (data, y), {}
 
@@ -155,7 +158,7 @@ def test_results_are_those_of_solve(key):
     estimator, given, _ = fitted(key)
     result = ldr.solve(name, data, 2, y=y, **parameters)
     assert estimator.result_.value == result.value
-    rows = data[0] if isinstance(estimator, WithBackground) else data
+    rows = data[0] if takes_background(estimator) else data
     np.testing.assert_array_equal(estimator.transform(given[0]), _first(result.transform(rows)))
     again = pickle.loads(pickle.dumps(estimator))
     np.testing.assert_array_equal(again.transform(given[0]), estimator.transform(given[0]))
@@ -601,6 +604,11 @@ def test_what_does_not_go_with_column_groups():
         pca.partial_fit(stored[:, :3])
     with pytest.raises(ArgumentError, match="X has 3 columns, expected n_components = 2"):
         pca.inverse_transform(X[:, :3])
+
+
+def test_options_are_those_of_solve():
+    options = inspect.signature(Reducer).parameters
+    assert {name: options[name].default for name in OPTIONS} == OPTIONS
 
 
 def test_parameters_of_an_objective_go_into_it():
