@@ -259,12 +259,12 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     labelled = Need.LABELS in objective.needs
     own = optima(objective, [null.own()], last + 1, certify=False)
     drawn = optima(objective, _resampled(null, labelled, rng), last + 1, certify=False)
-    values = own.sizes(objective)
+    values = own.sizes
     if values is None or drawn.numbers is None:
         raise ArgumentError(f"objective {objective.name!r} has no eigenvalues for method='ladle'")
     scale = null.views[0].std(axis=0)
-    bases = _bases(own.maps[0] * scale)[0]
-    overlaps = bases.T @ _bases(drawn.maps[0] * scale)
+    bases = _bases(own.P * scale)[0]
+    overlaps = bases.T @ _bases(drawn.P * scale)
     spread = [0.0]
     spread += [
         float(np.mean(1.0 - np.abs(np.linalg.det(overlaps[:, :k, :k])))) for k in range(1, last + 1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -35,305 +35,101 @@ if TYPE_CHECKING:
 
 
 Orders = npt.NDArray[np.intp]
-Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
-
-# Numbers in the rows of a chunk, and the most problems in one: temporary arrays stay in the cache.
+# Numbers in the rows of a chunk: temporary arrays of 2 MiB stay in the cache.
 _CHUNK_NUMBERS = 2**18
-_CHUNK_MOST = 2048
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some problems of one shape.
+    """Some problems of one shape, or one problem of data that are not arrays in memory.
 
-    - views (n, d): the last may be a background
-    - y (n, ...)
-    - own_y: whether every problem has a y of its own
-    - trials (n,): of the rows of all problems, for methods of time order
+    - views (n, d) or (count, n, d): the last may be a background
+    - y (n, ...), or (count, n) where every problem has its own
+    - trials (n,): trials of the rows of all problems, for methods of time order
     """
 
-    views: tuple[Array, ...]
-    y: np.ndarray | None
+    views: tuple[Rows, ...]
+    y: PerRow
     count: int
     own_y: bool = False
     trials: Orders | None = None
 
     def problem(self, k: int) -> XandY:
-        """X and y of one problem, as `ldr.solve` takes them."""
-        views = tuple(view if view.ndim == 2 else view[k] for view in self.views)
-        y = self.y[k] if self.y is not None and self.own_y else self.y
-        return single(views), y
+        """Return X and y of one problem, as `ldr.solve` takes them."""
+        views = tuple(view[k] if getattr(view, "ndim", 2) == 3 else view for view in self.views)
+        return single(views), self.y[k] if self.own_y else self.y
 
 
-@dataclass(frozen=True, eq=False)
-class Single:
-    """A problem of data that are no arrays of numbers in memory: sparse, tables, files."""
-
-    X: Rows
-    y: PerRow
-    count: int = 1
-    trials: None = None
-
-    def problem(self, k: int) -> XandY:
-        return self.X, self.y
-
-
-def chunks(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk | Single]:
-    """The problems of a stack, or of an iterable, in chunks that are solved together.
+def chunks(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk]:
+    """Yield the problems of a stack, or of an iterable, in chunks that are solved together.
 
     - raises DataError: One data set, or stacks and labels of different numbers of problems.
     """
-    views = X if isinstance(X, (tuple, list)) and takes_pairs(objective) else (X,)
-    expected = len(views) == 1 + takes_pairs(objective) or objective.any_views
-    if expected and all(_is_array(view) for view in views):
-        labels = None if y is None else np.asarray(y)
-        return _slices(objective, tuple(views), labels)
+    pair = objective.views > 1 or Need.BACKGROUND in objective.needs
+    views = tuple(X) if pair and isinstance(X, (tuple, list)) else (X,)
+    if all(map(_is_array, views)) and (len(views) == 1 + pair or objective.any_views):
+        return _slices(views, None if y is None else np.asarray(y))
     if not hasattr(X, "__iter__"):
         raise DataError(
             f"X must be a stack (b, n, d) or an iterable of data sets, got {type(X).__name__}"
         )
-    return _gathered(objective, X, y)
-
-
-def takes_pairs(objective: Objective) -> bool:
-    """Whether X is a pair: of two views, or of samples and a background."""
-    return objective.views > 1 or Need.BACKGROUND in objective.needs
+    return _gathered(X, y, pair)
 
 
 def _is_array(view: Rows) -> bool:
     return isinstance(view, np.ndarray) and view.ndim in (2, 3) and view.dtype.kind in "fiub"
 
 
-def _slices(objective: Objective, views: tuple[Array, ...], y: PerRow) -> Iterator[Chunk]:
-    counts = {len(view) for view in views if view.ndim == 3}
-    if y is not None and y.ndim == 2:
-        counts.add(len(y))
-    if len(counts) != 1:
-        shapes = ", ".join(str(view.shape) for view in (*views, *([] if y is None else [y])))
+def _slices(views: tuple[Array, ...], y: np.ndarray | None) -> Iterator[Chunk]:
+    """Yield chunks of stacks."""
+    own = [y] if y is not None and y.ndim == 2 else []
+    stacked = [*(view for view in views if view.ndim == 3), *own]
+    if len(set(map(len, stacked))) != 1:
+        shapes = ", ".join(str(one.shape) for one in (*views, y) if one is not None)
         raise DataError(
             f"X and y have shapes {shapes}: expected stacks (b, n, d), or y (b, n), of the same "
             "number b of problems"
         )
-    count, step = counts.pop(), chunk_size(views)
-    own_y = y is not None and y.ndim == 2
+    count, step = len(stacked[0]), chunk_size(views)
     for first in range(0, count, step):
-        where = slice(first, min(first + step, count))
-        yield Chunk(
-            tuple(view if view.ndim == 2 else view[where] for view in views),
-            y[where] if own_y else y,
-            where.stop - where.start,
-            own_y,
-        )
+        part = slice(first, first + step)
+        of_part = tuple(view if view.ndim == 2 else view[part] for view in views)
+        labels = own[0][part] if own else y
+        yield Chunk(of_part, labels, min(step, count - first), bool(own))
 
 
-def chunk_size(views: tuple[Array, ...]) -> int:
-    """How many problems to solve together."""
-    numbers = sum(view.shape[-2] * view.shape[-1] for view in views)
-    return max(1, min(_CHUNK_MOST, _CHUNK_NUMBERS // numbers))
+def chunk_size(views: Iterable[Array]) -> int:
+    """Return how many problems to solve together."""
+    return max(1, _CHUNK_NUMBERS // sum(math.prod(view.shape[-2:]) for view in views))
 
 
-def _gathered(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk | Single]:
-    """Of an iterable: neighbours of one shape together, up to what a chunk holds."""
+def _gathered(X: Iterable[Rows], y: PerRow, pair: bool) -> Iterator[Chunk]:
+    """Yield chunks of neighbours of one shape in an iterable."""
     shared = y is None or (isinstance(y, np.ndarray) and y.ndim == 1)
     labels = None if shared else iter(y)
-    pair = takes_pairs(objective)
 
-    def paired() -> Iterator[Problem]:
+    def problems() -> Iterator[tuple[tuple[Rows, ...], PerRow]]:
         for k, one in enumerate(X):
-            of_one = y if labels is None else next(labels, None)
-            if labels is not None and of_one is None:
+            own = y if labels is None else next(labels, None)
+            if labels is not None and own is None:
                 raise DataError(f"y has {k} entries, fewer than the data sets in X")
-            yield tuple(one) if pair else (one,), of_one
+            yield tuple(one) if pair else (one,), own
 
-    def shape(problem: Problem) -> object:
-        views, of_one = problem
+    def shape(problem: tuple[tuple[Rows, ...], PerRow]) -> object:
+        views, own = problem
         plain = all(_is_array(view) and view.ndim == 2 for view in views)
-        return plain and (*(view.shape for view in views), np.shape(of_one))
+        return plain and (*(view.shape for view in views), np.shape(own))
 
-    for plain, group in groupby(paired(), shape):
-        waiting: list[Problem] = []
-        for views, of_one in group:
+    for plain, group in groupby(problems(), shape):
+        alike = iter(group)
+        for views, own in alike:
             if not plain:
-                yield Single(views if pair else views[0], of_one)
+                yield Chunk(views, own, 1)
                 continue
-            waiting.append((views, of_one))
-            if len(waiting) >= chunk_size(views):
-                yield _stacked(waiting, shared)
-                waiting = []
-        if waiting:
-            yield _stacked(waiting, shared)
-
-
-def _stacked(problems: list[Problem], shared: bool) -> Chunk:
-    views = tuple(np.stack(parts) for parts in zip(*(views for views, _ in problems), strict=True))
-    y = problems[0][1]
-    if not shared:
-        y = np.stack([np.asarray(of_one) for _, of_one in problems])
-    return Chunk(views, y, len(problems), own_y=not shared)
-
-
-Stacks = tuple[Array, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Optima:
-    """What was found of b problems, one array a view where there are views.
-
-    - values (b,), maps (b, r, d), means (b, d), numbers (b, r), gaps (b,)
-    - alone: how many were solved one by one
-    """
-
-    values: Array
-    maps: Stacks
-    means: Stacks
-    numbers: Array | None
-    gaps: Array
-    alone: int
-
-    @classmethod
-    def joined(cls, parts: list[Optima]) -> Optima:
-        """Of all chunks, in order."""
-        numbers = [part.numbers for part in parts if part.numbers is not None]
-        return cls(
-            np.concatenate([part.values for part in parts]),
-            tuple(map(np.concatenate, zip(*(part.maps for part in parts), strict=True))),
-            tuple(map(np.concatenate, zip(*(part.means for part in parts), strict=True))),
-            np.concatenate(numbers) if len(numbers) == len(parts) else None,
-            np.concatenate([part.gaps for part in parts]),
-            sum(part.alone for part in parts),
-        )
-
-    def arrays(self) -> list[Array]:
-        """All that has an entry for each problem, but the means, which are no one's solution."""
-        numbers = [] if self.numbers is None else [self.numbers]
-        return [self.values, *self.maps, self.gaps, *numbers]
-
-    def sizes(self, objective: Objective) -> Array | None:
-        """The numbers as they count."""
-        numbers = self.numbers
-        return np.abs(numbers) if objective.by_size and numbers is not None else numbers
-
-    def without_maps(self) -> Optima:
-        """The values alone: what permutations are asked for, however many there are."""
-        return Optima(self.values, (), (), self.numbers, self.gaps, self.alone)
-
-
-def optima(
-    objective: Objective,
-    problems: Iterable[Chunk | Single],
-    r: int,
-    *,
-    workers: int = -1,
-    with_maps: bool = True,
-    **options: Argument,
-) -> Optima:
-    """The optima of all problems, in order, chunks of them in threads.
-
-    - problems: made when they are needed, so that memory is bounded
-    - with_maps: whether maps and means are kept
-    - **options: of `ldr.solve`, for what is solved one by one
-    """
-    whole("r", r, 1)
-    check_workers(workers)
-    context = copy_context()  # the time limit and Ctrl-C
-
-    def of_chunk(chunk: Chunk | Single) -> list[Optima]:
-        found = context.copy().run(_of_chunk, objective, chunk, r, with_maps, options)
-        return [found if with_maps else found.without_maps()]
-
-    count = (os.cpu_count() or 1) if workers < 0 else workers
-    return Optima.joined(fold(of_chunk, operator.iadd, zip(problems), count))
-
-
-def _of_chunk(
-    objective: Objective,
-    chunk: Chunk | Single,
-    r: int,
-    with_maps: bool,
-    options: dict[str, Argument],
-) -> Optima:
-    try:
-        if not objective.stacks:
-            raise UnknownError
-        rows, matrices = solvable(objective, chunk, r)
-    except UnknownError:
-        return Optima.joined([_alone(objective, chunk, k, r, options) for k in range(chunk.count)])
-    found = matrices.solve(r, options.get("certify", True))
-    if matrices.shares is not None:
-        rows = tuple(view.about(matrices.shares) for view in rows)
-    means = tuple(np.broadcast_to(view.mean, (chunk.count, view.mean.shape[1])) for view in rows)
-    gaps = np.zeros(chunk.count) if found.gaps is None else found.gaps
-    lost = np.flatnonzero(~found.sound)
-    maps = _placed(objective, found, rows) if with_maps else found.maps
-    optima = Optima(found.values, maps, means, found.numbers, gaps, len(lost))
-    for k in map(int, lost):
-        one = _alone(objective, chunk, k, r, options)
-        if optima.numbers is None:
-            one = replace(one, numbers=None)
-        for array, of_one in zip(optima.arrays(), one.arrays(), strict=True):
-            array[k] = of_one[0]
-    return optima
-
-
-def _placed(objective: Objective, found: StackedOptima, rows: tuple[StackedRows, ...]) -> Stacks:
-    """The maps in canonical coordinates, as `ldr.solve` gives them."""
-    maps = found.maps
-    if found.numbers is None and not getattr(objective, "nested", False):
-        (P,) = maps  # a subspace, whose axes are those of its variances
-        Q = np.linalg.eigh(P @ rows[0].scatter() @ P.transpose(0, 2, 1))[1][:, :, ::-1]
-        maps = (Q.transpose(0, 2, 1) @ P,)
-    flips = signs(maps[0])[:, :, None]
-    return tuple(flips * P for P in maps)
-
-
-def _rows(objective: Objective, chunk: Chunk | Single, r: int) -> tuple[StackedRows, ...]:
-    """The centred rows; unknown where the problems need what `ldr.solve` alone does.
-
-    It refuses what is not finite in words, and knows fewer rows than columns.
-    """
-    if not isinstance(chunk, Chunk) or Need.BACKGROUND in objective.needs:
-        raise UnknownError
-    if any(view.shape[-2] <= view.shape[-1] or r > view.shape[-1] for view in chunk.views):
-        raise UnknownError
-    if not all(np.isfinite(view).all() for view in chunk.views):
-        raise UnknownError
-    rows = (np.asarray(view, dtype=np.float64) for view in chunk.views)
-    return tuple(StackedRows.of(view, chunk.trials) for view in rows)
-
-
-def solvable(
-    objective: Objective, chunk: Chunk | Single, r: int
-) -> tuple[tuple[StackedRows, ...], Solvable]:
-    """The centred rows of a chunk, and the method's matrices; an `UnknownError` of a method
-    without an eigen-solution of such.
-    """
-    rows = _rows(objective, chunk, r)
-    assert isinstance(chunk, Chunk)
-    y = chunk.y if chunk.y is None or chunk.own_y else chunk.y[None]
-    if y is not None and y.ndim > 2:
-        raise UnknownError
-    found = objective.matrices(StackedData(rows, y))
-    if not isinstance(found, Solvable):
-        raise UnknownError
-    return rows, found
-
-
-def _alone(
-    objective: Objective, chunk: Chunk | Single, k: int, r: int, options: dict[str, Argument]
-) -> Optima:
-    """One problem, by `ldr.solve`."""
-    X, y = chunk.problem(k)
-    result = solve(objective, X, r, y=y, groups=chunk.trials, **options)
-    own = next(iter(result.directions.own.values()), None)
-    gap = math.inf if result.certificate is None else result.certificate.gap
-    return Optima(
-        np.array([result.value]),
-        tuple(P[None] for P in as_tuple(result.P)),
-        tuple(mean[None] for mean in as_tuple(result.mean)),
-        None if own is None else own[None],
-        np.array([gap]),
-        1,
-    )
+            both = [(views, own), *islice(alike, chunk_size(views) - 1)]
+            stacks = tuple(np.stack(parts) for parts in zip(*(v for v, _ in both), strict=True))
+            of_all = own if shared else np.stack([np.asarray(of_one) for _, of_one in both])
+            yield Chunk(stacks, of_all, len(both), own_y=not shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,11 +166,31 @@ class Solutions(Pickled):
     gaps: Array
     alone: int
 
+    @classmethod
+    def joined(cls, parts: Sequence[Solutions]) -> Solutions:
+        """Join the solutions of all chunks, in order."""
+
+        def together(name: str) -> PerView:
+            each = [getattr(part, name) for part in parts]
+            if any(one is None for one in each):
+                return None
+            return single(tuple(map(np.concatenate, zip(*map(as_tuple, each), strict=True))))
+
+        arrays = {name: together(name) for name in ("values", "P", "mean", "numbers", "gaps")}
+        first = parts[0]
+        return cls(first.objective, first.r, alone=sum(part.alone for part in parts), **arrays)
+
+    @property
+    def sizes(self) -> Array | None:
+        """The numbers, or their absolute values where the objective ranks by them."""
+        numbers = self.numbers
+        return np.abs(numbers) if self.objective.by_size and numbers is not None else numbers
+
     def __len__(self) -> int:
         return len(self.values)
 
     def plot(self, at: npt.ArrayLike | None = None) -> Figure:
-        """The values along the problems, at their places; see `ldr.plots.solutions`."""
+        """Plot the values along the problems, at their places; see `ldr.plots.solutions`."""
         from ldr.plots import solutions
 
         return solutions(self, at)
@@ -385,6 +201,119 @@ class Solutions(Pickled):
             f"{self.objective!r}, r = {self.r}: {len(self)} problems, {self.alone} of them one by "
             f"one\n  value  {middle:.6g} (median), {low:.6g} to {high:.6g}"
         )
+
+
+def optima(
+    objective: Objective,
+    problems: Iterable[Chunk],
+    r: int,
+    *,
+    workers: int = -1,
+    with_maps: bool = True,
+    **options: Argument,
+) -> Solutions:
+    """Solve all problems, in order, chunks of them in threads.
+
+    - problems: made when they are needed, so that memory is bounded
+    - with_maps: keep maps and means, else None
+    - **options: as in `ldr.solve`, for what is solved one by one
+    """
+    whole("r", r, 1)
+    check_workers(workers)
+    context = copy_context()  # the time limit and Ctrl-C
+
+    def of_chunk(chunk: Chunk) -> list[Solutions]:
+        return [context.copy().run(_of_chunk, objective, chunk, r, with_maps, options)]
+
+    count = (os.cpu_count() or 1) if workers < 0 else workers
+    return Solutions.joined(fold(of_chunk, operator.iadd, zip(problems), count))
+
+
+def _of_chunk(
+    objective: Objective, chunk: Chunk, r: int, with_maps: bool, options: dict[str, Argument]
+) -> Solutions:
+    def alone(k: int) -> Solutions:
+        return _alone(objective, chunk, k, r, with_maps, options)
+
+    try:
+        rows, matrices = solvable(objective, chunk, r)
+    except UnknownError:
+        return Solutions.joined([alone(k) for k in range(chunk.count)])
+    found = matrices.solve(r, options.get("certify", True))
+    gaps = np.zeros(chunk.count) if found.gaps is None else found.gaps
+    maps = means = None
+    if with_maps:
+        if matrices.shares is not None:
+            rows = tuple(view.about(matrices.shares) for view in rows)
+        maps = single(_placed(objective, found, rows))
+        means = single(tuple(np.broadcast_to(v.mean, (chunk.count, v.mean.shape[1])) for v in rows))
+    lost = np.flatnonzero(~found.sound)
+    for k in map(int, lost):
+        one = alone(k)
+        pairs = [(found.values, one.values), (gaps, one.gaps), (found.numbers, one.numbers)]
+        pairs += zip(as_tuple(maps), as_tuple(one.P), strict=True)
+        for array, of_one in pairs:
+            if array is not None and of_one is not None:
+                array[k] = of_one[0]
+    return Solutions(objective, r, found.values, maps, means, found.numbers, gaps, len(lost))
+
+
+def _placed(
+    objective: Objective, found: StackedOptima, rows: tuple[StackedRows, ...]
+) -> tuple[Array, ...]:
+    """Return the maps in canonical coordinates, as `ldr.solve` does."""
+    maps = found.maps
+    if found.numbers is None and not getattr(objective, "nested", False):
+        (P,) = maps  # a subspace, whose axes are those of its variances
+        Q = np.linalg.eigh(P @ rows[0].scatter() @ P.transpose(0, 2, 1))[1][:, :, ::-1]
+        maps = (Q.transpose(0, 2, 1) @ P,)
+    flips = signs(maps[0])[:, :, None]
+    return tuple(flips * P for P in maps)
+
+
+def solvable(
+    objective: Objective, chunk: Chunk, r: int
+) -> tuple[tuple[StackedRows, ...], Solvable]:
+    """Return the centred rows of a chunk, and the method's matrices.
+
+    - raises UnknownError: The method has no eigen-solution of such data, or `ldr.solve` has a note
+      or an error for them.
+    """
+    views, y = chunk.views, chunk.y
+    if not objective.stacks or Need.BACKGROUND in objective.needs or not all(map(_is_array, views)):
+        raise UnknownError
+    if any(view.shape[-2] <= view.shape[-1] or r > view.shape[-1] for view in views):
+        raise UnknownError
+    y = y if y is None or chunk.own_y else np.asarray(y)[None]
+    if not all(np.isfinite(view).all() for view in views) or (y is not None and y.ndim > 2):
+        raise UnknownError
+    rows = tuple(StackedRows.of(np.asarray(v, dtype=np.float64), chunk.trials) for v in views)
+    found = objective.matrices(StackedData(rows, y))
+    if not isinstance(found, Solvable):
+        raise UnknownError
+    return rows, found
+
+
+def _alone(
+    objective: Objective,
+    chunk: Chunk,
+    k: int,
+    r: int,
+    with_maps: bool,
+    options: dict[str, Argument],
+) -> Solutions:
+    """Solve one problem by `ldr.solve`."""
+    X, y = chunk.problem(k)
+    result = solve(objective, X, r, y=y, groups=chunk.trials, **options)
+    own = next(iter(result.directions.own.values()), None)
+    gap = math.inf if result.certificate is None else result.certificate.gap
+    maps, means = (
+        single(tuple(one[None] for one in as_tuple(each))) if with_maps else None
+        for each in (result.P, result.mean)
+    )
+    numbers = None if own is None else own[None]
+    values, gaps = np.array([result.value]), np.array([gap])
+    return Solutions(objective, r, values, maps, means, numbers, gaps, 1)
 
 
 @in_words
@@ -443,6 +372,4 @@ def solve_many(
     (301,)
     """
     objective = as_objective(objective, parameters)
-    found = optima(objective, chunks(objective, X, y), r, workers=workers, certify=certify)
-    P, mean = map(single, (found.maps, found.means))
-    return Solutions(objective, r, found.values, P, mean, found.numbers, found.gaps, found.alone)
+    return optima(objective, chunks(objective, X, y), r, workers=workers, certify=certify)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldr.inference.many import Chunk, Optima, chunk_size, optima
+from ldr.inference.many import Chunk, Solutions, chunk_size, optima
 from ldr.inference.nulls import Null
 from ldr.inference.parametric import canonical_bases, exceedances, pairs_of
 from ldr.inputs import as_generator, as_objective, as_seconds
@@ -210,7 +210,7 @@ def permutation_test(
         size = _batch(objective, hypothesis, workers)
         sizes = [min(size, permutations - first) for first in range(0, permutations, size)]
 
-        def batches() -> Iterator[Optima]:
+        def batches() -> Iterator[Solutions]:
             better = done = 0
             for count in sizes:
                 drawn = _drawn(hypothesis, count, rng)
@@ -224,7 +224,7 @@ def permutation_test(
                     return
 
         parts = complete(batches(), len(sizes), "batches of permutations")
-    found = Optima.joined(parts)
+    found = Solutions.joined(parts)
     better, count = _as_good(found.values, value, objective.sense), len(found.values)
     stopped = stop_after is not None and better >= stop_after and count < permutations
     p = better / count if stopped else (1 + better) / (1 + count)
@@ -310,9 +310,9 @@ def _of_steps(
     return _increasing(reached, equal == count, count)
 
 
-def _of_numbers(objective: Objective, found: Optima, own: Optima) -> Array | None:
+def _of_numbers(objective: Objective, found: Solutions, own: Solutions) -> Array | None:
     """Compute p-values of the directions' numbers against the best of permuted data."""
-    numbers, drawn = own.sizes(objective), found.sizes(objective)
+    numbers, drawn = own.sizes, found.sizes
     if numbers is None or drawn is None:
         return None
     best, numbers = drawn[:, 0], numbers[0]

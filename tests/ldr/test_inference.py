@@ -119,7 +119,7 @@ def test_stacks_of_rows_in_trials(name):
     assert found.alone == (name != "tica")
     alone = ldr.solve(name, X, 2, y=y, groups=trials)
     assert found.values[0] == pytest.approx(alone.value, rel=1e-12)
-    np.testing.assert_allclose(found.maps[0][0], alone.P, atol=1e-10)
+    np.testing.assert_allclose(found.P[0], alone.P, atol=1e-10)
 
 
 @pytest.mark.parametrize(("name", "sign"), [("csp", 1), ("csp", -1), ("phd", 1), ("phd", -1)])
@@ -165,7 +165,7 @@ def test_an_iterable_of_shapes():
 
 
 def test_sets_with_labels_of_their_own_in_chunks(monkeypatch):
-    monkeypatch.setattr("ldr.inference.many._CHUNK_MOST", 2)
+    monkeypatch.setattr("ldr.inference.many._CHUNK_NUMBERS", 2 * 44 * 4)
     sets = [WINE[k::4][:44, :4] for k in range(4)]
     labels = [CLASSES[k::4][:44] for k in range(4)]
     for count in (3, 4):
