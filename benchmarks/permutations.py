@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 
 import ldr
 from ldr.inference.many import Chunk, optima
-from ldr.inference.nulls import Null
+from ldr.inference.permutation import Null
 
 PERMUTATIONS = 10_000
 LOOPED = 300  # of the permutations, solved one by one too

@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.inference.many import Chunk, Solutions, chunk_size, optima
-from ldr.inference.nulls import Null
-from ldr.inference.parametric import canonical_bases, exceedances, pairs_of
+from ldr.inference.many import Chunk, Orders, Solutions, chunk_size, optima
 from ldr.inputs import as_generator, as_objective, as_seconds
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.objective import Objective
-from ldr.solvers.checks import Pickled, whole
+from ldr.objectives.sir import SIR
+from ldr.objectives.slices import sliced
+from ldr.resampling import Resampling, Sampled
+from ldr.scaling import Units
+from ldr.solvers.checks import Pickled, choice, flag, whole
 from ldr.solvers.deadline import complete, within
-from ldr.solvers.errors import SingularError
+from ldr.solvers.errors import ArgumentError, SingularError, warn
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.types import Argument, PerRow, Rows
@@ -31,6 +35,278 @@ if TYPE_CHECKING:
 
 # Relative difference up to which values are equal: solutions agree to about 1e-12.
 _SAME = 1e-10
+# Fewest data sets that permutations must make: with fewer no p-value reaches 0.05.
+_FEWEST = 20
+# Ways in which samples change places, in words.
+NULLS = {
+    "rows": "permuted",
+    "within": "permuted within groups",
+    "groups": "permuted between whole groups",
+    "shift": "shifted in a circle",
+}
+# Part of the data that changes places, and what is true then.
+_MOVED = {
+    "response": ("y", "it has nothing to do with X"),
+    "second view": ("the samples of all views but the first", "the views have nothing in common"),
+    "background": ("samples and background", "they are alike"),
+    "columns": ("every column by itself", "the columns have nothing in common"),
+    "order": ("the samples", "white noise; whatever is autocorrelated rejects it"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Null:
+    """Null hypothesis of a method on its data, and data sets in which it holds.
+
+    - kind: a key of `NULLS`
+    - moved: a key of `_MOVED`, the part of the data that changes places
+    - views (n, d): the last is the background, where there is one
+    - y (n, ...), groups (n,)
+    - timed: true where groups are trials of samples in time order
+    """
+
+    kind: str
+    moved: str
+    views: tuple[Array, ...]
+    y: np.ndarray | None
+    groups: Orders | None
+    timed: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        objective: Objective,
+        X: Rows,
+        y: PerRow,
+        kind: str,
+        groups: PerRow,
+        standardise: bool = False,
+    ) -> Null:
+        """Choose the null for data as `ldr.solve` takes them; bring them into memory."""
+        choice("null", kind, ("auto", *NULLS, *tuple(_MOVED)[:-1]))
+        sampled = Sampled.of(objective, X, y, "permutation of their rows", None, groups)
+        data, codes = sampled.data, sampled.groups
+        if flag("standardise", standardise):
+            data = Units.of(objective, data).divided(data)
+        views = tuple(view.dense() for view in data.views)
+        if data.background is not None:
+            views = (*views, data.background.dense())
+        y = None if data.y is None else as_array(data.y)
+        moved = "order" if sampled.ordered else "columns"
+        if objective.views > 1:
+            moved = "second view"
+        elif data.background is not None or y is not None:
+            moved = "response" if data.background is None else "background"
+        default = "rows" if codes is None else "within"
+        if kind == "auto":
+            kind = "groups" if _whole_groups(moved, y, codes) else default
+        elif kind == "rows" and groups is not None and not sampled.ordered:
+            raise ArgumentError(
+                "null='rows' takes all samples as independent, groups= says that they are not: "
+                "expected one of them"
+            )
+        elif kind in _MOVED:  # a name of an earlier version
+            if kind != moved:
+                raise ArgumentError(
+                    f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "
+                    f"{_MOVED[moved][0]}; expected one of {', '.join(map(repr, NULLS))}"
+                )
+            warn(f"null={kind!r} is now null={default!r}, and will be refused", FutureWarning)
+            kind = default
+        return cls(kind, moved, views, y, codes, sampled.ordered)
+
+    def check(self) -> None:
+        """Refuse permutations that leave the data as they are, and nulls that do not fit."""
+        if self.moved == "background" and (self.kind != "rows" or self.groups is not None):
+            raise ArgumentError(
+                "samples and background are mixed and dealt again, which groups= and null= other "
+                f"than 'rows' do not go with; got null={self.kind!r}"
+            )
+        if self.kind not in ("within", "groups"):
+            return
+        if self.groups is None:
+            raise ArgumentError(f"null={self.kind!r} needs groups=, the group of each sample")
+        units, moved = Resampling(self.groups), self.y if self.moved == "response" else None
+        way_out = "null='groups', which permutes whole groups"
+        if self.kind == "groups":
+            way_out = (
+                "more groups"
+                if moved is not None
+                else "more trials of equal length, or null='within'"
+            )
+            if self.moved not in ("response", "second view"):
+                raise ArgumentError(
+                    "null='groups' permutes the y of groups, or pairs trials of several views "
+                    "anew; this method has neither: expected 'within', 'rows' or 'shift'"
+                )
+            if self.y is not None and units.of_groups(self.y) is None:
+                raise ArgumentError(
+                    "null='groups' permutes the y of whole groups: expected groups=, in each of "
+                    "which all rows have the same y; where y varies within groups null='within'"
+                )
+        count = units.arrangements(self.kind, moved)
+        if count < _FEWEST:
+            raise ArgumentError(
+                f"null={self.kind!r} has {count:.0f} distinct permutation(s) of these data, and no "
+                f"p-value below 1/{count:.0f}: expected {_FEWEST} at least; give {way_out}"
+            )
+
+    @property
+    def words(self) -> str:
+        """The permuted samples or columns, and the null hypothesis, in words."""
+        what, claim = _MOVED[self.moved]
+        if self.moved == "background":
+            return f"{what} mixed and dealt again: {claim}"
+        if self.kind == "shift":
+            return f"{what} {NULLS['shift']}: each keeps its own autocorrelation"
+        if self.kind == "groups" and self.moved == "second view":
+            return f"whole trials of equal length paired anew: {claim}"
+        return f"{what} {NULLS[self.kind]}: {claim}"
+
+    @property
+    def n(self) -> int:
+        return len(self.views[0])
+
+    def compact(self) -> Null:
+        """Replace views of more columns than samples by their principal component scores.
+
+        For methods of covariances, whose values are the same there; permutations of y or of samples
+        leave these coordinates as they are.
+        """
+        views = tuple(X if len(X) > X.shape[1] else _scores(X) for X in self.views)
+        return replace(self, views=views)
+
+    def own(self) -> Chunk:
+        """Return the data without permutation."""
+        return Chunk(self.views, self.y, 1, trials=self.groups if self.timed else None)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Chunk:
+        """Draw data sets in which the null hypothesis holds."""
+        (X, *others), y, views = self.views, self.y, self.views
+        if self.moved == "background":
+            both = np.vstack(views)
+            orders = Resampling(np.zeros(len(both), dtype=np.intp)).permuted("rows", count, rng)
+            views = both[orders[:, : self.n]], both[orders[:, self.n :]]
+        elif self.moved == "second view":
+            views = (X, *(view[self.orders(rng, count)] for view in others))
+        elif self.moved == "columns" or (self.moved == "order" and self.kind == "shift"):
+            each = [X[self.orders(rng, count), j] for j in range(X.shape[1])]
+            views = (np.stack(each, axis=2),)
+        elif y is None:
+            views = (X[self.orders(rng, count)],)
+        else:
+            y = y[self.orders(rng, count)]
+        own_y = self.moved == "response"
+        return Chunk(views, y, count, own_y, self.groups if self.timed else None)
+
+    def orders(self, rng: np.random.Generator, count: int) -> Orders:
+        """Draw orders (count, n) of the samples."""
+        groups = np.zeros(self.n, dtype=np.intp) if self.groups is None else self.groups
+        return Resampling(groups).permuted(self.kind, count, rng, alike=self.moved != "response")
+
+
+def _whole_groups(moved: str, y: np.ndarray | None, groups: Orders | None) -> bool:
+    """Return True where whole groups are permuted by default."""
+    if groups is None or moved not in ("response", "second view"):
+        return False
+    units = Resampling(groups)
+    if y is not None:
+        return len(units.sizes) > 1 and units.of_groups(y) is not None
+    return len(np.unique(units.sizes)) < len(units.sizes)
+
+
+# Canonical correlations, step by step.
+
+
+def _scores(X: Array) -> Array:
+    """Return the principal component scores of the samples."""
+    W, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    kept = s > rank_tolerance(max(X.shape)) * s[0]
+    return np.asarray(W[:, kept] * s[kept])
+
+
+def canonical_bases(
+    A: Array, B: Array, ridges: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Array, Array, Array]:
+    """Return the canonical correlations of A and B, and the canonical variables U and V.
+
+    U (n x ka) and V (n x kb) span all that varies, aligned in pairs. Without a ridge they are
+    orthonormal; with one U is A(A'A + gamma I)^{-1/2}, turned.
+    """
+    Qa, Qb = (_whitened(X - X.mean(axis=0), ridge) for X, ridge in zip((A, B), ridges, strict=True))
+    L, d, Rt = np.linalg.svd(Qa.T @ Qb)
+    return np.minimum(d, 1.0), Qa @ L, Qb @ Rt.T
+
+
+def _whitened(X: Array, ridge: float) -> Array:
+    """Return X(X'X + gamma I)^{-1/2} in its row space, gamma in units of the mean diagonal."""
+    if ridge == 0:  # which spares the units of the columns
+        sizes = np.linalg.norm(X, axis=0)
+        X = X[:, sizes > 0] / sizes[sizes > 0]
+    W, s, _ = np.linalg.svd(X, full_matrices=False)
+    kept = s > rank_tolerance(X.shape[1]) * s.max(initial=0.0)
+    W, s = W[:, kept], s[kept]
+    return np.asarray(W * (s / np.sqrt(s**2 + ridge * np.mean(s**2)) if ridge else 1.0))
+
+
+def statistics(d: Array) -> Array:
+    """Return -sum_{j>=k} log(1 - d_j^2) of every k."""
+    logarithms = -np.log1p(-(np.minimum(d, 1.0 - np.finfo(float).eps) ** 2))
+    return np.cumsum(logarithms[..., ::-1], axis=-1)[..., ::-1]
+
+
+def exceedances(
+    U: Array, V: Array, d: Array, orders: Orders, again: bool = False
+) -> tuple[Orders, Orders]:
+    """Count, for each step, the permutations that reach the statistic of the data or equal it.
+
+    The first k pairs are taken out of both: G = U[pi]'V without its first k rows and columns. Those
+    of the smaller space that are explained already do not come back, which the naive test, of the
+    k-th permuted correlation, forgets.
+
+    Source: Winkler, Renaud, Smith and Nichols 2020.
+
+    - U, V, d: from `canonical_bases`
+    - orders (b, n)
+    - again: orders repeat samples, so that U[pi] has to be made orthonormal again
+    """
+    own = statistics(d)
+    reached, equal = np.zeros((2, len(d)), dtype=np.intp)
+    permuted = U[orders]
+    G = permuted.transpose(0, 2, 1) @ V
+    for k in range(len(d)):
+        left = G[:, k:, k:]
+        if again:
+            Z = permuted[:, :, k:]
+            Q = np.linalg.qr(Z - Z.mean(axis=1, keepdims=True))[0]
+            left = Q.transpose(0, 2, 1) @ V[:, k:]
+        drawn = statistics(np.asarray(np.linalg.svd(left, compute_uv=False)))[:, 0]
+        same = np.abs(drawn - own[k]) <= _SAME * own[k]
+        reached[k] = np.sum(same | (drawn > own[k]))
+        equal[k] = np.sum(same)
+    return reached, equal
+
+
+def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
+    """Return the two matrices whose canonical correlations a method's directions are, and ridges.
+
+    None for other methods, and with shrinkage. lda, and sir of slices, is cca with the indicators
+    of all classes but the last. The ridge of lda is in units of the covariance of all samples here,
+    which permutations of the labels leave as it is.
+    """
+    ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
+    if getattr(objective, "shrinkage", None) is not None:
+        return None
+    if objective.name in ("cca", "classical-cca") and len(null.views) == 2:
+        return *null.views, (ridge, ridge)
+    if objective.name in ("lda", "classical-lda"):
+        codes = np.unique(y, return_inverse=True)[1]
+    elif isinstance(objective, SIR):
+        codes = sliced(y, null.n, objective.slices)
+    else:
+        return None
+    members = np.asarray(codes[:, None] == np.arange(codes.max()), dtype=np.float64)
+    return members, null.views[0], (0.0, ridge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,10 +472,8 @@ def permutation_test(
     rng = as_generator(random_state)
     hypothesis = Null.of(objective, X, y, null, groups, standardise)
     hypothesis.check()
-    options: dict[str, Argument] = {
-        "certify": False,
-        "random_state": int(rng.integers(2**31)),
-    }  # the same starts
+    same_starts = int(rng.integers(2**31))
+    options: dict[str, Argument] = {"certify": False, "random_state": same_starts}
     own = hypothesis.own()
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
@@ -207,15 +481,18 @@ def permutation_test(
         steps = _steps(objective, hypothesis)
         if steps is not None:
             hypothesis = hypothesis.compact()
-        size = _batch(objective, hypothesis, workers)
-        sizes = [min(size, permutations - first) for first in range(0, permutations, size)]
+        size = chunk_size(hypothesis.views)
+        threads = (os.cpu_count() or 1) if workers < 0 else workers
+        batch = (
+            2 * threads * size if objective.stacks else 4 * threads
+        )  # between looks at the clock
 
         def batches() -> Iterator[Solutions]:
-            better = done = 0
-            for count in sizes:
-                drawn = _drawn(hypothesis, count, rng)
+            better = 0
+            for first in range(0, permutations, batch):
+                done = min(first + batch, permutations)
+                drawn = (hypothesis.draw(len(part), rng) for part in _parts(first, done, size))
                 part = optima(objective, drawn, r, workers=workers, with_maps=False, **options)
-                done += count
                 better += _as_good(part.values, value, objective.sense)
                 if progress is not None:
                     progress(done, permutations)
@@ -223,13 +500,13 @@ def permutation_test(
                 if stop_after is not None and better >= stop_after:
                     return
 
-        parts = complete(batches(), len(sizes), "batches of permutations")
+        parts = complete(batches(), -(-permutations // batch), "batches of permutations")
     found = Solutions.joined(parts)
-    better, count = _as_good(found.values, value, objective.sense), len(found.values)
+    better, count = _as_good(found.values, value, objective.sense), len(found)
     stopped = stop_after is not None and better >= stop_after and count < permutations
     p = better / count if stopped else (1 + better) / (1 + count)
     if steps is None:
-        p_values = _of_numbers(objective, found, optima(objective, [own], r))
+        p_values = _of_numbers(found, optima(objective, [own], r))
     else:
         p_values = _of_steps(hypothesis, steps, count, rng)
     same = np.abs(found.values - value) <= _SAME * abs(value)
@@ -248,6 +525,11 @@ def permutation_test(
     )
 
 
+def _parts(first: int, last: int, size: int) -> Iterator[range]:
+    """Yield ranges of at most so many numbers."""
+    return (range(k, min(k + size, last)) for k in range(first, last, size))
+
+
 def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | None:
     """Return the correlations and bases of the stepwise test, for methods that have one.
 
@@ -256,9 +538,8 @@ def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | Non
     pair = pairs_of(objective, null)
     if pair is None:
         return None
-    A, B, ridges = pair
-    d, U, V = canonical_bases(A, B, ridges)
-    if not any(ridges) and U.shape[1] + V.shape[1] > null.n - 1:
+    d, U, V = canonical_bases(*pair)
+    if not any(pair[2]) and U.shape[1] + V.shape[1] > null.n - 1:
         raise _nothing_to_compare(
             objective,
             f"{null.n} samples are too few for {U.shape[1]} + {V.shape[1]} dimensions, in which "
@@ -275,20 +556,6 @@ def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
     )
 
 
-def _batch(objective: Objective, null: Null, workers: int) -> int:
-    """Return the number of permutations between two looks at the clock."""
-    threads = (os.cpu_count() or 1) if workers < 0 else workers
-    if not objective.stacks:
-        return 4 * threads
-    return 2 * threads * chunk_size(null.views)
-
-
-def _drawn(null: Null, count: int, rng: np.random.Generator) -> Iterator[Chunk]:
-    size = chunk_size(null.views)
-    for first in range(0, count, size):
-        yield null.draw(min(size, count - first), rng)
-
-
 def _as_good(values: Array, value: float, sense: str) -> int:
     """Count the values that are at least as good as one value, up to rounding."""
     slack = _SAME * abs(value)
@@ -301,16 +568,14 @@ def _of_steps(
 ) -> Array:
     """Compute p-values of canonical correlations, each after those before it."""
     d, U, V = steps
-    reached, equal = np.zeros((2, len(d)), dtype=np.intp)
-    size = chunk_size((U, V))
-    for first in range(0, count, size):
-        orders = null.orders(rng, min(size, count - first))
-        found = exceedances(U, V, d, orders, null.kind == "groups" and null.y is not None)
-        reached, equal = reached + found[0], equal + found[1]
+    again = null.kind == "groups" and null.y is not None
+    parts = _parts(0, count, chunk_size((U, V)))
+    found = (exceedances(U, V, d, null.orders(rng, len(part)), again) for part in parts)
+    reached, equal = np.sum([*found], axis=0)
     return _increasing(reached, equal == count, count)
 
 
-def _of_numbers(objective: Objective, found: Solutions, own: Solutions) -> Array | None:
+def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
     """Compute p-values of the directions' numbers against the best of permuted data."""
     numbers, drawn = own.sizes, found.sizes
     if numbers is None or drawn is None:
@@ -318,7 +583,7 @@ def _of_numbers(objective: Objective, found: Solutions, own: Solutions) -> Array
     best, numbers = drawn[:, 0], numbers[0]
     sense = "min" if numbers[0] < numbers[-1] else "max"
     if len(numbers) == 1:  # nothing beside it tells whether the number is to be large
-        best, numbers, sense = found.values, own.values, objective.sense
+        best, numbers, sense = found.values, own.values, own.objective.sense
     reached = np.array([_as_good(best, number, sense) for number in numbers])
     same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)
     return _increasing(reached, same.all(axis=0), len(best))

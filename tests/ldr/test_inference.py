@@ -10,8 +10,7 @@ from sklearn.model_selection import GroupKFold
 import ldr
 from ldr.inference.bootstrap import aligned
 from ldr.inference.many import Chunk, optima
-from ldr.inference.nulls import Null
-from ldr.inference.parametric import canonical_bases, exceedances, statistics
+from ldr.inference.permutation import Null, canonical_bases, exceedances, statistics
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.statistics.covariance import StackedData, StackedRows

@@ -5,7 +5,7 @@ import pytest
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
-from ldr.inference.nulls import Null
+from ldr.inference.permutation import Null
 from ldr.objectives import named
 from ldr.resampling import Resampling, Sampled
 
