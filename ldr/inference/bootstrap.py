@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -25,7 +25,7 @@ from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solving import solve
 from ldr.subspaces import principal_angles
-from ldr.types import PerRow, PerView, Rows, XandY
+from ldr.types import Argument, PerRow, PerView, Rows, XandY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
 def percentile(draws: Array, level: float) -> tuple[Array, Array]:
     """Return the percentile interval of each entry (Efron 1979)."""
     low, high = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0)
-    return np.asarray(low), np.asarray(high)
+    return low, high
 
 
 def bias_corrected(
@@ -62,21 +62,20 @@ def bias_corrected(
     - draws (b, ...)
     - without (g, ...): the estimates without each of g groups of rows
     """
-    normal = scipy.stats.norm
+    normal, count = scipy.stats.norm, len(draws)
     below = np.mean(draws < estimate, axis=0) + 0.5 * np.mean(draws == estimate, axis=0)
-    count = len(draws)
     bias = normal.ppf(np.clip(below, 0.5 / count, 1.0 - 0.5 / count))
     change = without.mean(axis=0) - without
     squares = np.sum(change**2, axis=0)
     skewness = np.where(squares > 0, squares, 1.0) ** -1.5 * np.sum(change**3, axis=0) / 6.0
-    ends = []
-    for share in ((1 - level) / 2, (1 + level) / 2):
+
+    def end(share: float) -> Array:
         shifted = bias + normal.ppf(share)
-        at = normal.cdf(bias + shifted / (1.0 - skewness * shifted))
-        flat = draws.reshape(count, -1)
-        found = [np.quantile(x, q) for x, q in zip(flat.T, np.ravel(at), strict=True)]
-        ends.append(np.array(found).reshape(np.shape(estimate)))
-    return ends[0], ends[1]
+        at = np.ravel(normal.cdf(bias + shifted / (1.0 - skewness * shifted)))
+        found = map(np.quantile, draws.reshape(count, -1).T, at)
+        return np.array([*found]).reshape(np.shape(estimate))
+
+    return end((1 - level) / 2), end((1 + level) / 2)
 
 
 @dataclass(frozen=True)
@@ -121,9 +120,7 @@ class Bootstrap(Pickled):
         -------
         ndarray (len(q), r), in radians; a pair of them for two views
         """
-        if isinstance(self.angles, tuple):
-            return tuple(np.quantile(angles, q, axis=0) for angles in self.angles)
-        return np.quantile(self.angles, q, axis=0)
+        return single([np.quantile(angles, q, axis=0) for angles in as_tuple(self.angles)])
 
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
@@ -147,15 +144,11 @@ class Bootstrap(Pickled):
             A level that is none.
         """
         number("level", level, positive=True, below=1.0)
-        views = zip(as_tuple(self.maps), as_tuple(self.result.P), strict=True)
+        maps = as_tuple(self.maps)
         if self.without is None:
-            found = tuple(percentile(maps, level) for maps, _ in views)
-        else:
-            found = tuple(
-                bias_corrected(maps, P, without, level)
-                for (maps, P), without in zip(views, as_tuple(self.without), strict=True)
-            )
-        return single(found)
+            return single([percentile(draws, level) for draws in maps])
+        views = zip(maps, as_tuple(self.result.P), as_tuple(self.without), strict=True)
+        return single([bias_corrected(*each, level) for each in views])
 
     def region(self, level: float = 0.9) -> PerView:
         """Return the quantile `level` of the largest principal angle, in radians.
@@ -163,8 +156,7 @@ class Bootstrap(Pickled):
         Around the span of P' it is a region of subspaces; a pair of angles for two views.
         """
         number("level", level, positive=True, below=1.0)
-        found = tuple(float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles))
-        return single(found)
+        return single([float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles)])
 
     def plot_loadings(self, level: float = 0.9) -> Figure:
         """Plot every entry of P with its interval; see `ldr.plots.intervals`."""
@@ -182,7 +174,7 @@ class Bootstrap(Pickled):
         several = isinstance(self.angles, tuple)
         called = self.result.view_names or view_letters(len(self.angles))
         lines = [f"{self.result.objective!r}, r = {self.result.r}: {len(self.values)} draws"]
-        for k, found in enumerate(self.quantiles() if several else (self.quantiles(),)):
+        for k, found in enumerate(as_tuple(self.quantiles())):
             view = f" of view {called[k]}" if several else ""
             lines.append(f"  principal angles{view} in degrees: median (5 % to 95 %)")
             for i, (low, middle, high) in enumerate(np.degrees(found).T):
@@ -270,50 +262,39 @@ def bootstrap(
     whole("draws", draws, 1)
     _check(sampled, block)
     rng = as_generator(random_state)
+    own: dict[str, Argument] = {"standardise": standardise, "solver": solver, "random_state": rng}
     named = isinstance(X, dict) and objective.views > 1
-    result = solve(
-        objective,
-        dict(zip(X, sampled.data.views, strict=True)) if named else sampled.data.X,
-        r,
-        y=sampled.data.y,
-        standardise=standardise,
-        solver=solver,
-        random_state=rng,
-    )
+    given = dict(zip(X, sampled.data.views, strict=True)) if named else sampled.data.X
+    result = solve(objective, given, r, y=sampled.data.y, **own)
     if any(as_tuple(result.features)):
         raise ArgumentError(
             f"objective {objective.name!r} is of features that are fitted to the rows: those of "
             "different draws are not comparable"
         )
-    start = "baseline" if result.solver == "closed-form" else result.M
+    own["start"] = "baseline" if result.solver == "closed-form" else result.M
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
 
-    def again(given: Iterator[XandY]) -> Iterator[Result]:
-        for X_drawn, y_drawn in given:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # counted in `converged`
-                found = solve(
-                    objective,
-                    X_drawn,
-                    r,
-                    y=y_drawn,
-                    standardise=standardise,
-                    solver=solver,
-                    start=start,
-                    tolerance=tolerance,
-                    certify=False,
-                    random_state=rng,
-                )
-            yield found
+    def again(data: XandY) -> Result:
+        X, y = data
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # counted in `converged`
+            return solve(objective, X, r, y=y, tolerance=tolerance, certify=False, **own)
 
-    drawn = (sampled.drawn(rng, block) for _ in range(draws))
-    found = complete(again(drawn), draws, "draws")
-    without = list(again(map(sampled.take, sampled.left_out(block)))) if bca else []
-    scores = None if objective.transposed else _centred(sampled, result)
+    drawn = (again(sampled.drawn(rng, block)) for _ in range(draws))
+    found = complete(drawn, draws, "draws")
+    without = [again(sampled.take(kept)) for kept in sampled.left_out(block)] if bca else []
+    angles = [
+        np.array([principal_angles(P.T, as_tuple(other.P)[k].T) for other in found])
+        for k, P in enumerate(as_tuple(result.P))
+    ]
+    scores = None
+    if not objective.transposed:  # centred samples, the views side by side
+        views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
+        scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(
         result,
-        _angles(result, found),
+        single(angles),
         np.array([other.value for other in found]),
         np.array([other.converged for other in found]),
         _turned(result, found, scores),
@@ -321,49 +302,35 @@ def bootstrap(
     )
 
 
-def _centred(sampled: Sampled, result: Result) -> Array:
-    """Return the centred samples, the views side by side."""
-    views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
-    return np.hstack([view.dense() - mean for view, mean in views])
-
-
 def _turned(result: Result, found: list[Result], scores: Array | None) -> PerView:
     """Rotate the maps of all draws, (draws, r, d), towards the result's, all views alike."""
     reference, widths = np.hstack(as_tuple(result.P)), [P.shape[1] for P in as_tuple(result.P)]
     maps = np.array([aligned(np.hstack(as_tuple(o.P)), reference, scores) for o in found])
-    views = tuple(np.split(maps, np.cumsum(widths)[:-1], axis=2))
-    return single(views)
+    return single(np.split(maps, np.cumsum(widths)[:-1], axis=2))
 
 
 def _check(sampled: Sampled, block: object) -> None:
+    """Refuse draws that the data do not allow."""
     name, groups = sampled.objective.name, sampled.groups
-    if groups is not None:
-        if block is not None:
-            raise ArgumentError(
-                f"block = {block!r} does not go with groups or trials: whole ones are drawn, leave "
-                "it out"
-            )
-        if groups.max() == 0:
-            raise ArgumentError("groups names one group, expected two at least to draw from")
-        if sampled.data.background is not None:
-            raise ArgumentError(
-                f"objective {name!r} has a background, of which the groups are not known: expected "
-                "no groups="
-            )
-    elif block is None:
-        if sampled.ordered:
-            raise ArgumentError(
-                f"objective {name!r} is of rows in time order, which drawing single rows would "
-                "destroy: pass block=, the number of successive rows to draw together"
-            )
-    elif not 1 <= whole("block", block, 1) <= sampled.n:
-        raise ArgumentError(f"block = {block} is too long: expected at most n = {sampled.n}")
-
-
-def _angles(result: Result, found: list[Result]) -> PerView:
-    if isinstance(result.P, tuple):
-        return tuple(
-            np.array([principal_angles(P.T, other.P[k].T) for other in found])
-            for k, P in enumerate(result.P)
+    wrong = ""
+    if groups is None and block is None and sampled.ordered:
+        wrong = (
+            f"objective {name!r} is of rows in time order, which drawing single rows would "
+            "destroy: pass block=, the number of successive rows to draw together"
         )
-    return np.array([principal_angles(result.P.T, other.P.T) for other in found])
+    elif groups is None and block is not None and whole("block", block, 1) > sampled.n:
+        wrong = f"block = {block} is too long: expected at most n = {sampled.n}"
+    elif groups is not None and block is not None:
+        wrong = (
+            f"block = {block!r} does not go with groups or trials: whole ones are drawn, leave "
+            "it out"
+        )
+    elif groups is not None and groups.max() == 0:
+        wrong = "groups names one group, expected two at least to draw from"
+    elif groups is not None and sampled.data.background is not None:
+        wrong = (
+            f"objective {name!r} has a background, of which the groups are not known: expected "
+            "no groups="
+        )
+    if wrong:
+        raise ArgumentError(wrong)

@@ -16,7 +16,7 @@ from ldr.inputs import as_generator, as_objective
 from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
-from ldr.paths import path
+from ldr.paths import Path, path
 from ldr.resampling import Resampling
 from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.errors import ArgumentError
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from ldr.plots.canvas import Panels
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
-_LIKELIHOODS = ("ppca", "fa")
-# Bootstrap samples of the ladle, as in Luo and Li; most directions that are tried by default.
+# Rules that are for some methods only.
+_ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
+# Bootstrap samples of the ladle, as in Luo and Li.
 _DRAWS = 200
+# Most directions that are tried by default: each costs a solution a fold.
 _FEW = 10
 
 
@@ -179,74 +181,75 @@ def dimension(
         )
     if rule is not None and used != "folds":
         raise ArgumentError(f"rule= goes with method='folds', got method={used!r}")
-    largest = _largest(objective, null)
-    limit = largest if most is None else min(whole("most", most, 1), largest)
-    if used == "permutation":
-        given, labels = null.own().problem(0)
-        found = permutation_test(
-            objective,
-            given,
-            limit,
-            y=labels,
-            permutations=permutations,
-            null=null.kind,
-            groups=null.groups,
-            random_state=rng,
+    if objective.name not in _ONLY.get(used, (objective.name,)):
+        raise ArgumentError(
+            f"method={used!r} is for {' and '.join(_ONLY[used])}, got {objective.name!r}"
         )
-        return _by_permutation(found, level)
+    limit = _largest(objective, null)
+    if most is not None:
+        limit = min(whole("most", most, 1), limit)
+    elif used in ("bic", "folds"):
+        limit = min(limit, _FEW)
+    options: dict[str, Argument] = {"groups": groups, "standardise": standardise}
+    if used == "permutation":
+        options = {"null": null.kind, "groups": null.groups, "permutations": permutations}
+        given, labels = null.own().problem(0)
+        tested = permutation_test(objective, given, limit, y=labels, random_state=rng, **options)
+        return _by_permutation(tested, level)
     if used == "ladle":
         return _by_ladle(objective, null, limit, rng)
     if used == "parallel":
-        return _by_parallel(objective, X, level, limit, rng)
-    limit = limit if most is not None else min(limit, _FEW)
-    options = {
-        "y": y,
-        "groups": groups,
-        "standardise": standardise,
-        "certify": False,
-        "random_state": rng,
-    }
+        found = parallel_analysis(X, quantile=1.0 - level, random_state=rng)
+        numbers, bars = (each[:limit] for each in (found.eigenvalues, found.threshold))
+        r, steps = min(found.r, len(numbers)), np.arange(1, len(numbers) + 1)
+        criterion = "eigenvalue of the correlation matrix"
+        return Dimension(objective, r, used, criterion, steps, numbers, bars)
     if used == "bic":
-        return _by_bic(objective, X, limit, options)
+        steps = np.arange(1, limit + 1)
+        likelihoods = path(
+            objective, X, list(steps), y=y, certify=False, random_state=rng, **options
+        )
+        models = [result.model for result in likelihoods.results]
+        scores = np.array([model.bic for model in models if model is not None])
+        return Dimension(objective, int(steps[np.argmin(scores)]), used, "BIC", steps, scores)
     options |= {"folds": folds, "rule": rule, "random_state": random_state}
-    return _by_folds(objective, X, limit, options)
+    return _by_folds(path(objective, X, range(limit + 1), y=y, certify=False, **options))
 
 
 def _natural(objective: Objective, null: Null) -> str:
-    if objective.name in _LIKELIHOODS:
-        return "bic"
-    if objective.name == "pca":
-        return "parallel"
+    """Return the first rule that fits the method."""
+    for rule, names in _ONLY.items():
+        if objective.name in names:
+            return rule
     if pairs_of(objective, null) is not None and objective.name != "sir":
         return "permutation"
     return "ladle" if objective.stacks and not null.timed else "folds"
 
 
 def _largest(objective: Objective, null: Null) -> int:
+    """Return the number of directions that the method has."""
     pair = pairs_of(objective, null)
     most = min(view.shape[1] for view in (pair[:2] if pair else null.views))
-    if objective.name not in _LIKELIHOODS:
+    if objective.name not in _ONLY["bic"]:
         return most
     return max(1, min(most, null.n - 1) - 1)  # factors that leave some noise
 
 
 def _by_permutation(found: PermutationTest, level: float) -> Dimension:
+    """Choose r as the number of directions with p-values up to the level."""
     if found.p_values is None:
         raise ArgumentError(
             f"objective {found.objective.name!r} has no number for every direction, which "
             "method='permutation' tests; expected 'folds'"
         )
-    p_values = np.array(found.p_values)
-    r = int(np.sum(np.cumprod(p_values <= level)))
-    steps = np.arange(1, len(p_values) + 1)
-    return Dimension(
-        found.objective, r, "permutation", "p-value of the r-th", steps, p_values, level
-    )
+    p = np.array(found.p_values)
+    r, steps = int(np.sum(np.cumprod(p <= level))), np.arange(1, len(p) + 1)
+    return Dimension(found.objective, r, "permutation", "p-value of the r-th", steps, p, level)
 
 
 def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Generator) -> Dimension:
     """Choose r by the ladle: the variation of the span plus the next eigenvalue."""
-    d = null.views[0].shape[1]
+    X, d = null.views[0], null.views[0].shape[1]
     eigen = objective.stacks and len(null.views) == 1 and objective.sense == "max"
     if not eigen or null.timed:
         raise ArgumentError(
@@ -254,95 +257,42 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
             "first, whose rows can be drawn one by one: method='ladle' does not know it"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
-    labelled = Need.LABELS in objective.needs
-    own = optima(objective, [null.own()], last + 1, certify=False)
-    drawn = optima(objective, _resampled(null, labelled, rng), last + 1, certify=False)
-    values = own.sizes
-    if values is None or drawn.numbers is None:
-        raise ArgumentError(f"objective {objective.name!r} has no eigenvalues for method='ladle'")
-    scale = null.views[0].std(axis=0)
-    bases = _bases(own.P * scale)[0]
-    overlaps = bases.T @ _bases(drawn.P * scale)
-    spread = [0.0]
-    spread += [
-        float(np.mean(1.0 - np.abs(np.linalg.det(overlaps[:, :k, :k])))) for k in range(1, last + 1)
-    ]
-    (values,) = values
-    f = np.array(spread) / (1.0 + sum(spread))
-    scores = f + values / (1.0 + float(np.sum(values)))
-    candidates = np.arange(last + 1)
-    return Dimension(
-        objective,
-        int(np.argmin(scores)),
-        "ladle",
-        "variation of the span and next eigenvalue",
-        candidates,
-        scores,
-    )
-
-
-def _resampled(null: Null, labelled: bool, rng: np.random.Generator) -> Iterator[Chunk]:
-    """Yield bootstrap samples, of whole groups where there are groups, within classes."""
     units = Resampling(np.arange(null.n) if null.groups is None else null.groups)
-    X, y = null.views[0], null.y
     classes = np.zeros(null.n, dtype=np.intp)
-    if labelled and y is not None:
-        classes = as_labels(y, null.n)[0]
-    for _ in range(_DRAWS):
-        rows, _ = units.drawn(classes, rng)
-        yield Chunk((X[rows],), None if y is None else y[rows], 1)
+    if Need.LABELS in objective.needs and null.y is not None:
+        classes = as_labels(null.y, null.n)[0]
+
+    def samples() -> Iterator[Chunk]:
+        for _ in range(_DRAWS):
+            rows, _ = units.drawn(classes, rng)
+            yield Chunk((X[rows],), None if null.y is None else null.y[rows], 1)
+
+    own = optima(objective, [null.own()], last + 1, certify=False)
+    drawn = optima(objective, samples(), last + 1, certify=False)
+    if own.sizes is None or drawn.numbers is None:
+        raise ArgumentError(f"objective {objective.name!r} has no eigenvalues for method='ladle'")
+    scaled = ((each.P * X.std(axis=0)).transpose(0, 2, 1) for each in (own, drawn))
+    (basis,), bases = (np.linalg.qr(maps)[0] for maps in scaled)
+    overlaps = basis.T @ bases
+    candidates, (values,) = np.arange(last + 1), own.sizes
+    spans = [np.abs(np.linalg.det(overlaps[:, :k, :k])) for k in candidates[1:]]
+    spread = np.array([0.0, *(np.mean(1.0 - same) for same in spans)])
+    scores = spread / (1.0 + np.sum(spread)) + values / (1.0 + np.sum(values))
+    criterion = "variation of the span and next eigenvalue"
+    return Dimension(objective, int(np.argmin(scores)), "ladle", criterion, candidates, scores)
 
 
-def _bases(maps: Array) -> Array:
-    """Return orthonormal bases (b, d, k) of the row spaces of the maps."""
-    return np.asarray(np.linalg.qr(maps.transpose(0, 2, 1))[0])
-
-
-def _by_parallel(
-    objective: Objective, X: Rows, level: float, most: int, rng: np.random.Generator
-) -> Dimension:
-    if objective.name != "pca":
-        raise ArgumentError(
-            f"method='parallel' is of the correlation matrix, for pca; got {objective.name!r}"
-        )
-    found = parallel_analysis(X, quantile=1.0 - level, random_state=rng)
-    most = min(most, len(found.eigenvalues))
-    return Dimension(
-        objective,
-        min(found.r, most),
-        "parallel",
-        "eigenvalue of the correlation matrix",
-        np.arange(1, most + 1),
-        found.eigenvalues[:most],
-        found.threshold[:most],
-    )
-
-
-def _by_bic(objective: Objective, X: Rows, most: int, options: dict[str, Argument]) -> Dimension:
-    if objective.name not in _LIKELIHOODS:
-        raise ArgumentError(f"method='bic' is of likelihoods, ppca and fa; got {objective.name!r}")
-    steps = np.arange(1, most + 1)
-    models = [result.model for result in path(objective, X, list(steps), **options).results]
-    scores = np.array([model.bic for model in models if model is not None])
-    return Dimension(objective, int(steps[np.argmin(scores)]), "bic", "BIC", steps, scores)
-
-
-def _by_folds(objective: Objective, X: Rows, most: int, options: dict[str, Argument]) -> Dimension:
-    found = path(objective, X, range(most + 1), **options)
+def _by_folds(found: Path) -> Dimension:
+    """Choose r by the held-out scores of a path."""
     if found.pooled is None:
         raise KeyboardInterrupt
+    objective = found.results[0].objective
     if found.chosen is None:
         raise ArgumentError(
             f"objective {objective.name!r} has no rule for the number of directions: its held-out "
             "score describes each r (`ldr.path`) and chooses none; expected a method that predicts"
         )
-    return Dimension(
-        objective,
-        found.chosen,
-        "folds",
-        f"held-out score ({found.scored_by})",
-        np.array(found.dimensions),
-        found.pooled,
-        None,
-        (f"chosen by rule={found.rule!r}; the best score is at {found.best}", *found.notes),
-    )
+    criterion, steps = f"held-out score ({found.scored_by})", np.array(found.dimensions)
+    note = f"chosen by rule={found.rule!r}; the best score is at {found.best}"
+    notes = (note, *found.notes)
+    return Dimension(objective, found.chosen, "folds", criterion, steps, found.pooled, None, notes)

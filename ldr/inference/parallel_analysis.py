@@ -126,16 +126,20 @@ def parallel_analysis(
         eigenvalues_of: Callable[[Array], Array] = _eigenvalues
         Z = rows - mean(samples)
     else:
-        pairs = Pairs.of(there, correlation, samples)
-        eigenvalues_of = pairs.eigenvalues
+        eigenvalues_of = _pairwise(there, correlation, samples)
         Z = np.where(there, rows - np.nanmean(rows, axis=0), 0.0)
     if correlation:
         Z = _standardised(Z, there)
     deviations = _deviations(Z, there)
 
     def drawn() -> Array:
+        if null == "permutation" and there.all():
+            return rng.permuted(Z, axis=0)
         if null == "permutation":
-            return _permuted(Z, there, rng)
+            permuted = np.zeros_like(Z)
+            for j, places in enumerate(there.T):
+                permuted[places, j] = rng.permutation(Z[places, j])
+            return permuted
         N = np.where(there, rng.standard_normal(Z.shape), 0.0)
         N -= np.where(there, N.mean(axis=0, where=there), 0.0)
         return (_standardised(N, there) if correlation else N) * deviations
@@ -144,8 +148,7 @@ def parallel_analysis(
     drawings = (eigenvalues_of(drawn()) for _ in range(draws))
     others = np.array(complete(drawings, draws, "draws"))
     threshold = np.quantile(others, quantile, axis=0)
-    above = eigenvalues > threshold
-    r = len(above) if above.all() else int(np.argmin(above))
+    r = int(np.sum(np.cumprod(eigenvalues > threshold)))
     return ParallelAnalysis(eigenvalues, others, threshold, r)
 
 
@@ -157,18 +160,8 @@ def _deviations(Z: Array, there: Mask) -> Array:
 def _standardised(Z: Array, there: Mask) -> Array:
     """Divide centred columns by their standard deviations; constant ones stay zero."""
     deviations = _deviations(Z, there)
-    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)
+    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # rounding of the centring
     return np.where(flat, 0.0, Z / np.where(flat, 1.0, deviations))
-
-
-def _permuted(Z: Array, there: Mask, rng: np.random.Generator) -> Array:
-    """Permute the observed entries of each column."""
-    if there.all():
-        return rng.permuted(Z, axis=0)
-    permuted = np.zeros_like(Z)
-    for j, places in enumerate(there.T):
-        permuted[places, j] = rng.permutation(Z[places, j])
-    return permuted
 
 
 def _eigenvalues(Z: Array) -> Array:
@@ -176,38 +169,28 @@ def _eigenvalues(Z: Array) -> Array:
     return np.asarray(np.linalg.svd(Z, compute_uv=False) ** 2 / len(Z))
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairwise complete covariances or correlations of columns with missing values.
+def _pairwise(there: Mask, correlation: bool, samples: Samples) -> Callable[[Array], Array]:
+    """Return a function of centred columns, zero at missing values, to eigenvalues.
 
-    - there (n, d): 1 where an entry is observed, else 0
-    - counts (d, d): rows that have both columns
+    They are those of the pairwise complete covariances or correlations, descending.
     """
+    T = there.astype(np.float64)
+    n = T.T @ T  # rows that have both columns
+    if n.min() < 2:
+        i, j = np.unravel_index(int(np.argmin(n)), n.shape)
+        names = samples.feature_names or range(samples.d)
+        raise DataError(
+            f"{samples.name}: columns {names[i]!r} and {names[j]!r} have {n[i, j]:.0f} row(s) in "
+            "which both are observed, expected 2 at least: leave one of them out"
+        )
 
-    there: Array
-    counts: Array
-    correlation: bool
-
-    @classmethod
-    def of(cls, there: Mask, correlation: bool, samples: Samples) -> Pairs:
-        T = there.astype(np.float64)
-        counts = T.T @ T
-        if counts.min() < 2:
-            i, j = np.unravel_index(int(np.argmin(counts)), counts.shape)
-            names = samples.feature_names or range(samples.d)
-            raise DataError(
-                f"{samples.name}: columns {names[i]!r} and {names[j]!r} have {counts[i, j]:.0f} "
-                "row(s) in which both are observed, expected 2 at least: leave one of them out"
-            )
-        return cls(T, counts, correlation)
-
-    def eigenvalues(self, Z: Array) -> Array:
-        """Return the eigenvalues, descending; Z is centred and zero at missing values."""
-        n, T = self.counts, self.there
+    def eigenvalues(Z: Array) -> Array:
         means = Z.T @ T / n  # of column i, over the rows that have j
         C = Z.T @ Z / n - means * means.T
-        if self.correlation:
+        if correlation:
             V = np.maximum((Z**2).T @ T / n - means**2, 0.0)
             scale = np.sqrt(V * V.T)
             C = np.divide(C, scale, out=np.zeros_like(C), where=scale > 0)
         return np.asarray(np.linalg.eigvalsh(C)[::-1])
+
+    return eigenvalues
