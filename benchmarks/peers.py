@@ -154,7 +154,9 @@ def derived_trust_region(
             return value
 
     else:
-        Caa, Cab, Cbb = (xp.array(C) for C in (bound.Caa, bound.Cab, bound.Cbb))
+        first, last = bound.slices()
+        pairs = (first, first), (first, last), (last, last)
+        Caa, Cab, Cbb = (xp.array(bound.C[pair]) for pair in pairs)
         manifold = Product([Stiefel(*factor.shape) for factor in bound.manifold.factors])
 
         def cost(Ma: Any, Mb: Any) -> Any:  # type: ignore[misc]

@@ -98,13 +98,8 @@ def ratio_formulas(bound: Any) -> Formulas:
 
 def correlation_formulas(bound: Any) -> Formulas:
     """-tr(Ma'CabMb) / sqrt(tr(Ma'CaaMa) tr(Mb'CbbMb))."""
-    Caa, Cab, Cbb, split, join = (
-        bound.Caa,
-        bound.Cab,
-        bound.Cbb,
-        bound.manifold.split,
-        bound.manifold.join,
-    )
+    (a, b), split, join = bound.slices(), bound.manifold.split, bound.manifold.join
+    Caa, Cab, Cbb = bound.C[a, a], bound.C[a, b], bound.C[b, b]
 
     def traces(M):
         Ma, Mb = split(M)

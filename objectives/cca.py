@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations
 from operator import add
 
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.matrices import (
     CorrelationMatrices,
     DataForms,
@@ -19,9 +18,13 @@ from ldr.objectives.families.matrices import (
 )
 from ldr.objectives.families.multi_block import MultiBlock, MultiRatio, multi_ratio, multi_trace
 from ldr.objectives.families.pencil import ShrinkingViews
-from ldr.objectives.families.two_block import TwoBlock
-from ldr.objectives.families.whitened_trace import SharedDirections, shared_directions
-from ldr.objectives.families.wide_pairs import correlation
+from ldr.objectives.families.white_views import (
+    Bilinear,
+    SharedDirections,
+    shared_directions,
+    white_bilinear,
+)
+from ldr.objectives.families.wide_pairs import correlated
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
 from ldr.objectives.view import noted
@@ -74,15 +77,16 @@ class ShrinkingCorrelation(ShrinkingViews, CorrelationMethod):
     """Base of the methods that divide by Caa and Cbb."""
 
 
-def orthogonal(
-    method: ShrinkingViews, data: Data, r: int, how: str = "polar"
-) -> TwoBlock | MultiRatio:
-    """The correlations of orthonormal Mi."""
+def orthogonal(method: ShrinkingViews, data: Data, r: int, how: str = "polar") -> MultiRatio:
+    """The correlations of orthonormal Mi; of pairs with too many columns in subspaces of these."""
     views, shrunk = method.opened(data)
-    if len(views) > 2:
-        return multi_ratio(method, views, r, ridge=method.ridge, shrunk=shrunk)
-    a, b = views
-    return correlation(method, a, b, r, ridge=method.ridge, shrunk=shrunk, orthonormalise=how)
+    ratio = partial(multi_ratio, method, r=r, shrunk=shrunk, orthonormalise=how)
+    found = correlated(views, r, method.ridge)
+    if found is None:
+        return ratio(views, ridge=method.ridge)
+    pair = [found.a, found.b]
+    bound = ratio(pair, ridge=found.ridges, rest=found, ends=found.in_columns)
+    return bound.restated(views=noted(bound.views, found.note), answers=found)
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ class CCA(ShrinkingCorrelation):
 
     orthonormalise: str = word("polar", ("polar", "qr"))
 
-    def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
+    def bind(self, data: Data, r: int) -> MultiRatio:
         how = self.orthonormalise
         if len(data.views) > 2 and how != "polar":
             raise ArgumentError(f"orthonormalise={how!r} of cca is for two views alone")
@@ -159,9 +163,8 @@ class ClassicalCCA(ShrinkingCorrelation):
         views, shrunk = self.opened(data)
         if len(views) > 2:
             return shared_directions(self, views, r, ridge=self.ridge, shrunk=shrunk)
-        a, b = views
-        bound, n = whitened_bilinear(self, a, b, r, ridge=self.ridge, shrunk=shrunk)
-        rows = int(n) if a.rows.weights is None else a.rows.counting
+        bound, n = white_bilinear(self, views, r, ridge=self.ridge, shrunk=shrunk)
+        rows = int(n) if views[0].rows.weights is None else views[0].rows.counting
         trivial = self._trivial(sum(bound.K.shape) - (rows - 1))
         return bound.restated(views=noted(bound.views, *trivial))
 
@@ -263,7 +266,7 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews):
     relative_improvement = False
     products = "optimum"
 
-    def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
+    def bind(self, data: Data, r: int) -> MultiRatio:
         return orthogonal(self, data, r)
 
     def forms(self, data: DataForms) -> CorrelationMatrices:

@@ -11,19 +11,17 @@ import numpy as np
 from ldr.objectives.coordinates import Axes, Subspace, signs
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.matrices import DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiTrace, multi_trace
-from ldr.objectives.families.wide_pairs import leading_pairs
+from ldr.objectives.families.white_views import Bilinear, bilinear
 from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
-from ldr.objectives.prediction import LinearPredictor, Outputs, PairedViews
+from ldr.objectives.prediction import LinearPredictor, Outputs
 from ldr.objectives.problem import Fitted, check_dimension
 from ldr.objectives.regression import Fit, Regression
-from ldr.objectives.statistics import joint_moments
-from ldr.objectives.statistics.covariance import KnownScatter, Variation
-from ldr.objectives.view import Compact, View, noted
+from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.view import Compact
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array
 
@@ -62,18 +60,7 @@ class PLS(Objective):
         if len(data.views) > 2:
             return multi_trace(self, data, r, room=r, summed=True)
         a, b = (Compact.of(view, quiet=True) for view in data.views)
-        found = leading_pairs(a.rows, b.rows, r, None)
-        if found is not None:
-            a, b = found.a, found.b
-        stats = joint_moments(a.rows, b.rows)
-        views: tuple[View, ...] = (
-            a.view(stats.mean_a, KnownScatter(stats.scatter_aa, stats.n)),
-            b.view(stats.mean_b, KnownScatter(stats.scatter_bb, stats.n)),
-        )
-        answers = found or PairedViews(stats, (a.coordinates, b.coordinates))
-        if found is not None:
-            views = noted(views, found.note)
-        return Bilinear(self, views, stats.scatter_ab, r, answers=answers, rest=found)
+        return bilinear(self, a, b, r)
 
     def matrices(self, data: DataSums) -> PairMatrices:
         a, b, *more = data.views
@@ -145,7 +132,7 @@ class PLSRegression(Objective):
             fit.T,
             r,
             fit.left,
-            outputs=Outputs.of(data.y, fit.stats.mean_b),
+            outputs=Outputs.of(data.y, fit.stats.means[1]),
             rounding=fit.rounding,
             weights=coordinates.lift(weights),
             P=sign[:, None] * P,

@@ -13,7 +13,7 @@ from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.statistics import ClassMoments, JointMoments, class_moments
+from ldr.objectives.statistics import ClassMoments, ViewMoments, class_moments
 from ldr.solvers.manifolds import Array
 
 
@@ -162,17 +162,17 @@ class PairedViews:
     - roots: from the rows to the coordinates; 1 where they are in these
     """
 
-    scatters: JointMoments
+    scatters: ViewMoments
     coordinates: tuple[Coordinates, Coordinates]
     roots: tuple[Array | float, Array | float] = (1.0, 1.0)
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        stats = self.scatters
+        S = self.scatters.block
         (in_a, in_b), (A, B), (Pa, Pb), (mean_a, mean_b) = self.coordinates, self.roots, maps, means
-        from_a = fitted(stats.scatter_aa, stats.scatter_ab, np.dot(A, in_a.carried(Pa.T, Pa)))
-        from_b = fitted(stats.scatter_bb, stats.scatter_ab.T, np.dot(B, in_b.carried(Pb.T, Pb)))
+        from_a = fitted(S(0, 0), S(0, 1), np.dot(A, in_a.carried(Pa.T, Pa)))
+        from_b = fitted(S(1, 1), S(1, 0), np.dot(B, in_b.carried(Pb.T, Pb)))
         return (
             LinearPredictor(Pa, in_b.rows(np.dot(from_a, B)), mean_b),
             LinearPredictor(Pb, in_a.rows(np.dot(from_b, A)), mean_a),
@@ -205,16 +205,16 @@ class Regressed:
     - scatters: of the rows in the coordinates, and the response
     """
 
-    scatters: JointMoments
+    scatters: ViewMoments
     coordinates: Coordinates
     outputs: Outputs
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        (P,), stats = maps, self.scatters
+        (P,), S = maps, self.scatters.block
         Z = self.coordinates.carried(P.T, P)
-        return (self.outputs.predictor(P, fitted(stats.scatter_aa, stats.scatter_ab, Z)),)
+        return (self.outputs.predictor(P, fitted(S(0, 0), S(0, 1), Z)),)
 
 
 def fitted(scatter: Array, cross: Array, Z: Array) -> Array:

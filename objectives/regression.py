@@ -24,7 +24,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.prediction import LinearPredictor, Outputs, Regressed
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
-from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View, check_varies
@@ -244,17 +244,18 @@ def regression(
     if lasso > 0 and samples.n < samples.d:
         return _of_rows(objective, data, outputs, r, lasso)
     fit = Fit.of(compact, outputs, "the covariance")
-    of_y = Outputs.of(data.y, fit.stats.mean_b)
+    of_y = Outputs.of(data.y, fit.stats.means[1])
     if lasso > 0:
         if fit.Z.shape[1] == samples.d:
             Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
         elif not (samples.stored or samples.is_sparse):  # rows know more than their sums
             return _of_rows(objective, data, outputs, r, lasso)
         else:  # the penalty is on the columns themselves, those that add nothing too
-            stats = joint_moments(compact.rows, outputs)
-            scatter = KnownScatter(stats.scatter_aa, stats.n)
-            Z, T = _square_root(stats.scatter_aa, stats.scatter_ab)
-            view, left = compact.view(stats.mean_a, scatter), _left(stats, T)
+            stats = view_moments((compact.rows, outputs))
+            gram = stats.block(0, 0)
+            Z, T = _square_root(gram, stats.block(0, 1))
+            view = compact.view(stats.means[0], KnownScatter(gram, stats.n))
+            left = _left(stats, T)
         return Regression(objective, (view,), Z, T, r, left, lasso=lasso, outputs=of_y)
     return Regression(
         objective,
@@ -271,14 +272,15 @@ def regression(
     )
 
 
-def _inputs(stats: JointMoments) -> tuple[SumOfSquares]:
-    scatter = KnownScatter(stats.scatter_aa, stats.n)
-    return (SumOfSquares(stats.scatter_aa, stats.mean_a, stats.n, scatter=scatter),)
+def _inputs(stats: ViewMoments) -> tuple[SumOfSquares]:
+    scatter = stats.block(0, 0)
+    known = KnownScatter(scatter, stats.n)
+    return (SumOfSquares(scatter, stats.means[0], stats.n, scatter=known),)
 
 
-def _left(stats: JointMoments, T: Array) -> float:
+def _left(stats: ViewMoments, T: Array) -> float:
     """Of the outputs' sum of squares, without T's."""
-    return max(0.0, float(stats.scatter_bb.trace()) - float(np.vdot(T, T)))
+    return max(0.0, float(stats.block(1, 1).trace()) - float(np.vdot(T, T)))
 
 
 @dataclass(frozen=True)
@@ -292,12 +294,12 @@ class Fit:
 
     view: View
     whitened: Whitened
-    stats: JointMoments
+    stats: ViewMoments
 
     @classmethod
     def of(cls, inputs: Compact, outputs: Samples, what: str) -> Fit:
         stats, (whitened,) = whiten(
-            lambda change: joint_moments(change(inputs.rows), outputs),
+            lambda change: view_moments((change(inputs.rows), outputs)),
             _inputs,
             Unwhitened.of(inputs, what, 0.0, outputs),
         )
@@ -315,7 +317,7 @@ class Fit:
 
     @property
     def T(self) -> Array:
-        return self.whitened.rows(self.stats.scatter_ab)
+        return self.whitened.rows(self.stats.block(0, 1))
 
     @property
     def left(self) -> float:
@@ -330,7 +332,7 @@ class Fit:
     def rounding(self, fitted: Array, rest: float) -> float:
         """See `Regression.rounding`."""
         stats = self.stats
-        sizes = np.sqrt(np.diag(stats.scatter_bb) + stats.n * stats.mean_b**2)
+        sizes = np.sqrt(np.diag(stats.block(1, 1)) + stats.n * stats.means[1] ** 2)
         return self.whitened.doubt_of_fit(fitted, sizes, rest)
 
 
@@ -480,15 +482,16 @@ class PrincipalComponentsRegression(Objective):
     def bind(self, data: Data, r: int) -> Components:
         compact = Compact.of(data.samples)
         outputs = Samples(as_response(data.y, data.samples.n), None, "y", marks=data.samples.marks)
-        stats = joint_moments(compact.rows, outputs)
+        stats = view_moments((compact.rows, outputs))
+        (mean, mean_y), scatter = stats.means, stats.block(0, 0)
         return Components(
             self,
-            (compact.view(stats.mean_a, KnownScatter(stats.scatter_aa, stats.n)),),
-            stats.scatter_aa,
+            (compact.view(mean, KnownScatter(scatter, stats.n)),),
+            scatter,
             r,
-            cross=stats.scatter_ab,
-            total=float(stats.scatter_bb.trace()),
-            answers=Regressed(stats, compact.coordinates, Outputs.of(data.y, stats.mean_b)),
+            cross=stats.block(0, 1),
+            total=float(stats.block(1, 1).trace()),
+            answers=Regressed(stats, compact.coordinates, Outputs.of(data.y, mean_y)),
         )
 
     def matrices(self, data: DataSums) -> TraceMatrices:
@@ -727,11 +730,14 @@ class ReducedRankRegression(Objective):
 
         return ReducedRank(
             self,
-            (fit.view, b.view(fit.stats.mean_b, KnownScatter(fit.stats.scatter_bb, fit.stats.n))),
+            (
+                fit.view,
+                b.view(fit.stats.means[1], KnownScatter(fit.stats.block(1, 1), fit.stats.n)),
+            ),
             Z,
             fit.inverse,
             T,
-            float(fit.stats.scatter_bb.trace()),
+            float(fit.stats.block(1, 1).trace()),
             r,
             directions,
             rounding=fit.rounding,

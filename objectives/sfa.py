@@ -13,7 +13,6 @@ from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.opening import as_samples, derivatives_of
-from ldr.objectives.families.bilinear import whitened_cross
 from ldr.objectives.families.matrices import (
     Against,
     DataForms,
@@ -28,6 +27,7 @@ from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSq
 from ldr.objectives.families.stated import StatedQuotient
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import NestedMethod
+from ldr.objectives.families.white_views import whitened_views
 from ldr.objectives.families.whitened import Unwhitened
 from ldr.objectives.families.whitened_trace import SpectralTrace, spectral_bound, whitened_trace
 from ldr.objectives.families.wide import WidePencil, of_differences
@@ -262,10 +262,11 @@ class TICA(PairMethod):
 
         def pencil(change: Change) -> Pencil:
             stats = pair_moments(change(compact.rows), self.lag)
-            mean, half = 0.5 * (stats.mean_a + stats.mean_b), 0.5 * (stats.mean_a - stats.mean_b)
+            (before, after), S = stats.means, stats.block
+            mean, half = 0.5 * (before + after), 0.5 * (before - after)
             between = stats.n * np.outer(half, half)
-            scatter = 0.5 * (stats.scatter_aa + stats.scatter_bb) + between
-            lagged = 0.5 * (stats.scatter_ab + stats.scatter_ab.T) - between
+            scatter = 0.5 * (S(0, 0) + S(1, 1)) + between
+            lagged = 0.5 * (S(0, 1) + S(1, 0)) - between
             return Pencil(lagged / stats.n, SumOfSquares.covariance(scatter, mean, stats.n), 1.0)
 
         rows = self.shrunk(RowPencil(compact, pencil, "C_0"))
@@ -337,12 +338,13 @@ class VAMP(PairMethod):
         if self.shrinkage is not None:
             by = ledoit_wolf(rows)
             shrunk = JointShrinkage.of(float(by.coefficients[0]), [by.units[0] ** 2] * 2)
-        _, (first, later), K = whitened_cross(
+        _, (first, later), K = whitened_views(
             lambda a, b: pair_moments(a(rows), self.lag, None if b.T is None else b(rows)),
             Unwhitened.of(compact, "the covariance of x_t", self.ridge),
             Unwhitened.of(compact, "the covariance of x_{t+lag}", self.ridge),
             shrunk=shrunk,
         )
+        K = np.ascontiguousarray(K[: first.W.shape[1], first.W.shape[1] :])
         U, sigma, _ = thin_svd(K)
         squared = (U * sigma**2) @ U.T
         outside = (first.outside, later.outside)

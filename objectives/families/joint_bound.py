@@ -18,7 +18,6 @@ added to them in units of the columns, and the trace ratios are bounded with the
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,8 +27,7 @@ import numpy as np
 import scipy
 from scipy.linalg import block_diag, solve_triangular
 
-from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.certificate import PROVED_GLOBAL
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.bounds import largest_sum_bound
 from ldr.solvers.linalg.eigen import length, rank_tolerance, top_eigenvectors
@@ -60,51 +58,11 @@ _LEAST_DECREASE = 1e-4
 # the Hessian products that may be taken. A clock would make the claim depend on how busy the
 # machine is.
 Effort = tuple[float, int]
-_THOROUGH: Effort = (1.05, 10_000)
 
 
 def quick(columns: int) -> Effort:
     """No more than the solve takes, whose own products are of r columns, not of all."""
     return 1.1, min(150, max(20, 800_000 // columns**2))
-
-
-@dataclass(frozen=True)
-class DualBounded(BoundObjective):
-    """A problem whose values have a bound of multipliers, that can be brought nearer the least."""
-
-    provable = True
-
-    @property
-    @abstractmethod
-    def order(self) -> int:
-        """Columns of all views."""
-
-    @abstractmethod
-    def certified(self, M: Array, effort: Effort | None) -> Certificate:
-        """What the multipliers at M prove, and with an effort what better ones do."""
-
-    def proof(self, M: Array) -> Certificate | None:
-        if self.rest is not None:  # these coordinates are a part of the columns
-            return None
-        found = self.certified(M, None)
-        return found if found.is_optimal else None
-
-    def certificate(self, M: Array) -> Certificate:
-        return self.certified(M, quick(self.order))
-
-    def thorough_certificate(self, M: Array) -> Certificate:
-        return self.certified(M, _THOROUGH)
-
-
-def dual_certificate(gap: float, none: float) -> Certificate:
-    """Of the gap to a dual bound, up to one that counts as none."""
-    return Certificate.of_gap(
-        gap,
-        none,
-        "the dual bound equals the value",
-        "no value exceeds the dual bound",
-        "the covariances are too close to singular for a bound",
-    )
 
 
 @dataclass(frozen=True)

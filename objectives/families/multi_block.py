@@ -1,87 +1,173 @@
-"""Any number of blocks: the covariances, or correlations, of projected views added up."""
+"""Two views or more: the covariances, or correlations, of their projections added up."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from scipy.linalg import block_diag
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.bilinear import CoupledPoint
-from ldr.objectives.families.joint_bound import DualBounded, Effort, MultiBound, dual_certificate
-from ldr.objectives.families.whitened import add_ridge
-from ldr.objectives.problem import Stated, check_dimension
+from ldr.objectives.families.joint_bound import Effort, MultiBound, joint_inverse, quick
+from ldr.objectives.families.whitened import add_ridge, ridge_amount
+from ldr.objectives.prediction import PairedViews
+from ldr.objectives.problem import BoundObjective, Rest, Stated, check_dimension
 from ldr.objectives.starts import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
-from ldr.objectives.view import Compact, Range, View
+from ldr.objectives.view import Compact, Range, View, noted
+from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import rounding_of_correlations
-from ldr.solvers.linalg.eigen import power_of_two, top_eigenvectors
+from ldr.solvers.linalg.eigen import power_of_two, rank_tolerance, top_eigenvectors, unit_diagonal
+from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
-from ldr.solvers.problem import Point
+from ldr.solvers.manifolds.orthonormal import qr_factor, thin_svd
+from ldr.solvers.problem import Point, Preconditioner, Problem
 
-_EPS = float(np.finfo(float).eps)
-# One in four reached the best of digits in three strips.
-_RANDOM_STARTS = 10
+# Random initialisations of two views, and of more: of digits in three strips one in four reached
+# the best.
+_STARTS_OF_TWO, _STARTS = 5, 10
+# Two components of a view with this correlation say nearly the same.
+_ALIKE = 0.95
+# By what share of the gap a thorough bound may exceed the least, and its Hessian products.
+_THOROUGH: Effort = (1.05, 10_000)
 
 
-class MultiRatioPoint(Point):
-    """f = -sum_{i<j} tr(Mi'Cij Mj)/(s_i s_j), s_i^2 = tr(Mi'Cii Mi).
+class Blocks(Problem):
+    """Blocks M_1, ..., M_K of r columns on a product of Stiefel manifolds.
 
-    With R_i = sum_{j != i} Cij Mj/(s_i s_j) and f_i = tr(Mi'R_i) the gradient is
-    -(R_i - (f_i/s_i^2) Cii Mi). Its derivative along U, e_i = <Cii Mi, Ui>/s_i^2, has
-    dR_i = sum_{j != i} Cij(Uj - (e_i + e_j)Mj)/(s_i s_j) and df_i = <Ui, R_i> + <Mi, dR_i>.
-    `squares` are the s_i^2 and `shares` the f_i of the views.
+    - widths: columns of the views
     """
 
-    def __init__(self, problem: MultiRatio, M: Array) -> None:
-        self.M = M
-        self._problem = problem
-        N = self._N = M.reshape(-1, problem.r)
-        self._own = problem.own @ N
-        self.squares = problem.of_views(N, self._own)
-        self._s = problem.rows(np.sqrt(self.squares))
-        self.R = (problem.A @ (N / self._s)) / self._s
-        self.shares = problem.of_views(N, self.R)
+    widths: tuple[int, ...]
+    r: int
 
-    @property
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
+        return Product(*(Stiefel(width, self.r) for width in self.widths))
+
+    @cached_property
+    def offsets(self) -> npt.NDArray[np.intp]:
+        """Where the views begin and end among the columns."""
+        return np.cumsum([0, *self.widths])
+
+    def slices(self) -> list[slice]:
+        return [slice(a, b) for a, b in zip(self.offsets, self.offsets[1:], strict=False)]
+
+    def rows(self, of_views: Array) -> Array:
+        """A number of each view at all its rows, (k, 1)."""
+        return np.repeat(of_views, self.widths)[:, None]
+
+    @cached_property
+    def inside(self) -> Array:
+        """Ones at the rows of each view, (K, k, 1)."""
+        return np.repeat(np.eye(len(self.widths)), self.widths, axis=1)[:, :, None]
+
+
+class CoupledPoint(Point):
+    """f = -tr(N'AN)/2, N the blocks of M below one another; gradient -AN, Hessian product -AV."""
+
+    def __init__(self, M: Array, r: int, times: Callable[[Array], Array]) -> None:
+        self.M, self._r, self._times = M, r, times
+
+    @cached_property
     def value(self) -> float:
-        return -0.5 * float(np.sum(self.shares))
+        return 0.5 * float(np.vdot(self.M, self.gradient))
 
     @cached_property
     def gradient(self) -> Array:
-        return (self._problem.rows(self.shares / self.squares) * self._own - self.R).reshape(-1)
+        return self.hessian_vector(self.M)
 
     def hessian_vector(self, V: Array) -> Array:
-        problem, rows = self._problem, self._problem.rows
-        U = V.reshape(-1, problem.r)
-        e = problem.of_views(self._own, U) / self.squares
-        moved = (U - rows(e) * self._N) / self._s
-        dR = (problem.A @ moved) / self._s - rows(e) * self.R
-        df = problem.of_views(U, self.R) + problem.of_views(self._N, dR)
-        HV = rows((df - 2.0 * e * self.shares) / self.squares) * self._own - dR
-        HV += rows(self.shares / self.squares) * (problem.own @ U)
-        return HV.reshape(-1)
+        return -self._times(V.reshape(-1, self._r)).reshape(-1)
+
+
+class CorrelationBlocks(Blocks):
+    """What the correlations of projected views are made of, by arrays or by products.
+
+    - left_out: what is added to each s_i^2
+    """
+
+    left_out: Array | float = 0.0
+
+    @abstractmethod
+    def products(self, N: Array) -> tuple[Array, Array]:
+        """Cii Ni below one another, (k, r), and of each view j all Cij Nj, i != j, (K, k, r)."""
+
+    @abstractmethod
+    def combined(self, own: Array, s: Array) -> SymmetricOperator:
+        """The matrix of blocks own_i Cii and -Cij / (s_i s_j)."""
+
+
+class CorrelationPoint(Point):
+    """f = -sum_{i<j} tr(Mi'Cij Mj)/(s_i s_j), s_i^2 = tr(Mi'Cii Mi).
+
+    With T_ij = Cij Mj/(s_i s_j), R_i = sum_j T_ij and f_i = tr(Mi'R_i) the gradient is
+    (f_i/s_i^2) Cii Mi - R_i. Its derivative along U, with e_i = <Cii Mi, Ui>/s_i^2, is KU +
+    sum_j e_j T_ij + e_i R_i + (df_i - 2 e_i f_i)/s_i^2 Cii Mi: K has the blocks (f_i/s_i^2) Cii and
+    -Cij/(s_i s_j), and df_i = <Ui, R_i> + sum_j <T_ji, Uj> - sum_j e_j tr(Mi'T_ij) - e_i f_i.
+
+    `squares` are the s_i^2, `shares` the f_i, and `scaled` the Mi/s_i below one another.
+    `_terms` holds the T_.j, the R_i and the Cii Mi, each with zeros in the other views, as rows.
+    """
+
+    def __init__(self, problem: CorrelationBlocks, M: Array) -> None:
+        self.M, self._problem = M, problem
+        N, inside = M.reshape(-1, problem.r), problem.inside
+        each = len(inside), M.size
+        own, across = problem.products(N)
+        own = inside * own
+        self.squares = own.reshape(each) @ M + problem.left_out
+        self.s = np.sqrt(self.squares)
+        s = problem.rows(self.s)
+        self.scaled = N / s
+        T = across / s / self.s[:, None, None]
+        self._between = (inside * N).reshape(each) @ T.reshape(each).T
+        self.shares = self._between.sum(axis=1)
+        self._terms = np.concatenate([T, inside * T.sum(axis=0), own]).reshape(-1, M.size)
+
+    @property
+    def value(self) -> float:
+        return -0.5 * float(self.shares.sum())
+
+    @cached_property
+    def gradient(self) -> Array:
+        k = len(self.shares)
+        return np.append(np.full(k, -1.0), self.shares / self.squares) @ self._terms[k:]
+
+    @cached_property
+    def matrix(self) -> SymmetricOperator:
+        """K, which the Hessian product multiplies by."""
+        return self._problem.combined(self.shares / self.squares, self.s)
+
+    def hessian_vector(self, V: Array) -> Array:
+        f = self.shares
+        across, along, own = (self._terms @ V).reshape(3, -1)
+        e = own / self.squares
+        df = along + across - self._between @ e - e * f
+        HV = (self.matrix @ V.reshape(-1, self._problem.r)).reshape(-1)
+        return HV + np.concatenate([e, e, (df - 2.0 * e * f) / self.squares]) @ self._terms
 
 
 @dataclass(frozen=True)
-class MultiBlock(DualBounded):
-    """Blocks M_1, ..., M_K on a product of Stiefel manifolds; they may be turned together.
+class MultiBlock(Blocks, BoundObjective):
+    """A function of the blocks, which may be turned together, with a bound of multipliers.
 
     - C (k, k): the covariance of the views side by side, in their coordinates
-    - widths: of the views
     """
 
     exchangeable = True
+    provable = True
 
     C: Array
     widths: tuple[int, ...]
@@ -90,97 +176,127 @@ class MultiBlock(DualBounded):
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.widths))
 
-    @cached_property
-    def manifold(self) -> Product:  # type: ignore[override]
-        return Product(*(Stiefel(width, self.r) for width in self.widths))
-
     @property
     def order(self) -> int:
+        """Columns of all views."""
         return sum(self.widths)
 
     @cached_property
-    def ends(self) -> npt.NDArray[np.intp]:
-        """Where the views begin and end among the columns."""
-        return np.cumsum([0, *self.widths])
-
-    def slices(self) -> list[slice]:
-        return [slice(a, b) for a, b in zip(self.ends, self.ends[1:], strict=False)]
-
-    def rows(self, of_views: Array) -> Array:
-        """A number of each view at all its rows, (k, 1)."""
-        return np.repeat(of_views, self.widths)[:, None]
-
-    def of_views(self, X: Array, Y: Array) -> Array:
-        """tr(Xi'Yi) of each view."""
-        return np.add.reduceat(np.einsum("ij,ij->i", X, Y), self.ends[:-1])
-
-    @cached_property
-    def own(self) -> Array:
+    def within_views(self) -> Array:
         """The blocks Cii on the diagonal."""
         return block_diag(*(self.C[where, where] for where in self.slices()))
+
+    @cached_property
+    def between(self) -> Array:
+        """C without the blocks Cii."""
+        return self.C - self.within_views
 
     @property
     @abstractmethod
     def A(self) -> Array:
         """What the views are coupled by."""
 
-    def stacked(self, M: Array) -> Array:
-        """The blocks below one another."""
-        return M.reshape(-1, self.r)
+    def made_orthonormal(self, N: Array, how: Callable[[Array], Array] = polar_factor) -> Array:
+        """The point of the blocks of N, each made orthonormal."""
+        return self.point([how(_of_unit_size(N[where])) for where in self.slices()])
 
-    def polar(self, N: Array) -> Array:
-        """The point of the matrices nearest to the blocks of N."""
-        return self.point([polar_factor(_of_unit_size(N[where])) for where in self.slices()])
+    def _leading(self, A: Array) -> tuple[Array, Array]:
+        """The r largest eigenvalues of A, which couples the views, and eigenvectors.
 
+        Of two views without own blocks they are singular vectors, whose blocks are orthonormal even
+        where eigenvalues tie with those of the opposite sign.
+        """
+        *_, first, last = self.slices()
+        if len(self.widths) > 2 or A[first, first].any() or A[last, last].any():
+            return top_eigenvectors(A, self.r)
+        U, values, Vt = thin_svd(A[first, last])
+        return values[: self.r], np.concatenate([U[:, : self.r], Vt[: self.r].T])
+
+    @cached_property
     def joint_directions(self) -> Array:
-        """The leading eigenvectors of A, their blocks made orthonormal."""
-        return self.polar(top_eigenvectors(self.A, self.r)[1])
+        """The leading eigenvectors of A."""
+        return self._leading(self.A)[1]
 
-    def classical_directions(self) -> Array | None:
-        """Those of C w = lambda blkdiag(Cii) w, made orthonormal; None where a Cii is singular."""
-        try:
-            W = np.linalg.inv(np.linalg.cholesky(self.own)).T
-        except np.linalg.LinAlgError:
-            return None
-        return self.polar(W @ top_eigenvectors(W.T @ self.C @ W, self.r)[1])
+    @cached_property
+    def canonical(self) -> tuple[Array, Array]:
+        """The r largest lambda with C w = (1 + lambda) blkdiag(Cii) w, and these w."""
+        roots = [_inverse_factor(self.C[where, where]) for where in self.slices()]
+        pairs = list(zip(self.slices(), roots, strict=True))
+        values, V = self._leading(
+            np.block([[U.T @ self.between[a, b] @ W for b, W in pairs] for a, U in pairs])
+        )
+        return values, np.concatenate([W @ V[where] for where, W in pairs])
 
     def starts(self) -> dict[str, Array]:
-        found = {"joint eigenvectors": self.joint_directions()}
-        if (classical := self.classical_directions()) is not None:
-            found["classical mcca"] = classical
+        two = len(self.widths) == 2
+        joint = self.made_orthonormal(self.joint_directions)
+        found = {"singular vectors" if two else "joint eigenvectors": joint}
+        with suppress(SingularError):
+            found["classical cca" if two else "classical mcca"] = self.made_orthonormal(
+                self.canonical[1]
+            )
         own = [top_eigenvectors(self.C[w, w], self.r)[1] for w in self.slices()]
-        found["pca of each view"] = self.point([polar_factor(V) for V in own])
-        return found | random_directions(self, _RANDOM_STARTS)
+        found["pca of each view"] = self.made_orthonormal(np.concatenate(own))
+        return found | random_directions(self, _STARTS_OF_TWO if two else _STARTS)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """The eigenvectors of M'AM/2, the views in units of what they are divided by."""
-        N = self.stacked(M) / self.scales(M)
+        N = self.scaled(M)
         turn = Axes.principal(0.5 * N.T @ self.A @ N)
         return replace(turn, turns=turn.turns * len(self.widths))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """What each direction adds to the value; between them the views may covary too."""
-        return {} if axes.numbers is None else {"contribution": axes.numbers * self.unit}
+        return {"contribution": axes.numbers * self.unit}
 
     @abstractmethod
-    def scales(self, M: Array) -> Array:
-        """What the rows of each view's block are divided by, (k, 1)."""
+    def scaled(self, M: Array) -> Array:
+        """The blocks below one another, (k, r), each divided by what the value divides it by."""
 
-    def certified(self, M: Array, effort: Effort | None) -> Certificate:
-        value, bound = -self.at(M).value, self.bound(M, effort)
-        size = max(abs(value), abs(bound)) if math.isfinite(bound) else abs(value)
-        gap = max(0.0, bound - value) + 4 * self.order * _EPS * size + self.hidden(M)
-        found = dual_certificate(gap * self.unit, PROVED_GLOBAL * size * self.unit)
-        return found if self.span is None else found.restricted_to(self.span)
-
-    def bound(self, M: Array, effort: Effort | None = None) -> float:
-        """A number that no value exceeds; with an effort nearer the least that is known."""
-        value = -self.at(M).value
-        return self.bounds().of(self.blocks(M), value, effort)
-
+    @property
     @abstractmethod
     def bounds(self) -> MultiBound:
         """Of the Ci with s_i^2 = tr(Mi'Ci Mi)."""
+
+    def bound(self, M: Array, effort: Effort | None = None) -> float:
+        """A number that no value exceeds; with an effort nearer the least that is known."""
+        return self.bounds.of(self.blocks(M), -self.at(M).value, effort)
+
+    def certified(self, M: Array, effort: Effort | None) -> Certificate:
+        """What the multipliers at M prove, and with an effort what better ones do.
+
+        At a stationary M the bound is tight where their block matrix is positive semidefinite;
+        elsewhere it is minimised: see `joint_bound`.
+        """
+        value, bound = -self.at(M).value, self.bound(M, effort)
+        size = max(abs(value), abs(bound)) if math.isfinite(bound) else abs(value)
+        gap = max(0.0, bound - value) + 4 * self.order * float(np.finfo(float).eps) * size
+        found = Certificate.of_gap(
+            (gap + self.hidden(M)) * self.unit,
+            PROVED_GLOBAL * size * self.unit,
+            "the dual bound equals the value",
+            "no value exceeds the dual bound",
+            "the covariances are too close to singular for a bound",
+        )
+        if self.span is None or self.holds_outside(value):
+            return found
+        return found.restricted_to(self.span)
+
+    def holds_outside(self, value: float) -> bool:
+        """Whether what is claimed of M with the value holds over what the coordinates leave out."""
+        return False
+
+    def proof(self, M: Array) -> Certificate | None:
+        if self.rest is not None:  # these coordinates are a part of the columns
+            return None
+        found = self.certified(M, None)
+        return found if found.is_optimal else None
+
+    def certificate(self, M: Array) -> Certificate:
+        return self.certified(M, quick(self.order))
+
+    def thorough_certificate(self, M: Array) -> Certificate:
+        return self.certified(M, _THOROUGH)
 
 
 @dataclass(frozen=True)
@@ -197,63 +313,173 @@ class MultiTrace(MultiBlock):
         size = power_of_two(self.C)
         vars(self).update(C=self.C / size, unit=self.unit * size)
 
-    @cached_property
+    @property
     def A(self) -> Array:
-        return self.C if self.within else self.C - self.own
+        return self.C if self.within else self.between
 
     def at(self, M: Array) -> CoupledPoint:
         return CoupledPoint(M, self.r, self.A.__matmul__)
 
-    def scales(self, M: Array) -> Array:
-        return np.ones((self.order, 1))
+    def scaled(self, M: Array) -> Array:
+        return M.reshape(-1, self.r)
 
     def baseline(self) -> Array:
-        return self.joint_directions()
+        return self.made_orthonormal(self.joint_directions)
 
+    @property
     def bounds(self) -> MultiBound:
         """Nothing is divided by: tr(Mi'Mi)/r = 1."""
         return MultiBound(self.A, [np.eye(width) / self.r for width in self.widths])
 
 
 @dataclass(frozen=True)
-class MultiRatio(MultiBlock):
+class MultiRatio(MultiBlock, CorrelationBlocks):
     """Maximise sum_{i<j} tr(Mi'Cij Mj) / (s_i s_j), s_i^2 = tr(Mi'Cii Mi).
 
     - sums (k,): what the rounding of C is relative to, which may be more than its diagonal: c_i^2
+    - ridges: what was added to the diagonals of the Cii, and is in what the coordinates leave
+      out
+    - only_constant: whether the coordinates leave out constant columns alone, in which nothing
+      varies, and not directions of which sums cannot tell
+    - orthonormalise in {"polar", "qr"}: how the heuristic makes the canonical directions
+      orthonormal
+    - ends: the Mi of the user's that a search in more columns led to from the heuristic
     """
 
     sums: Array
+    ridges: Array = field(default_factory=lambda: np.zeros(1), kw_only=True)
+    only_constant: bool = field(default=True, kw_only=True)
+    orthonormalise: str = field(default="polar", kw_only=True)
+    ends: tuple[Array, Array] | None = field(default=None, kw_only=True)
+    _units: Array = field(init=False)  # of the solver's views, in units of the objective's
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # Powers of two, so that nothing is rounded: f does not depend on the units of the views.
         traces = [float(np.trace(self.C[where, where])) for where in self.slices()]
-        shifts = np.repeat([-(math.frexp(trace)[1] // 2) for trace in traces], self.widths)
+        shifts = np.array([-(math.frexp(trace)[1] // 2) for trace in traces])
+        each = np.repeat(shifts, self.widths)
         vars(self).update(
-            C=np.ldexp(self.C, shifts[:, None] + shifts), sums=np.ldexp(self.sums, 2 * shifts)
+            C=np.ldexp(self.C, each[:, None] + each),
+            sums=np.ldexp(self.sums, 2 * each),
+            ridges=np.ldexp(np.broadcast_to(self.ridges, shifts.shape), 2 * shifts),
+            _units=np.ldexp(1.0, shifts),
         )
 
-    @cached_property
+    @property
     def A(self) -> Array:
-        return self.C - self.own
+        return self.between
 
-    def at(self, M: Array) -> MultiRatioPoint:
-        return MultiRatioPoint(self, M)
+    @property
+    def own(self) -> Array:
+        """The Cii on the diagonal, without the ridges where M may leave these coordinates."""
+        if not (self.is_part and self.ridges.any()):
+            return self.within_views
+        return self.within_views - np.diag(np.repeat(self.ridges, self.widths))
 
-    def scales(self, M: Array) -> Array:
-        return self.rows(np.sqrt(self.at(M).squares))
+    @property
+    def left_out(self) -> Array | float:  # type: ignore[override]
+        """The ridges of all of M, where they are not in `own`."""
+        return self.ridges * self.r if self.is_part else 0.0
+
+    def products(self, N: Array) -> tuple[Array, Array]:
+        return self.own @ N, np.array(
+            [self.between[:, where] @ N[where] for where in self.slices()]
+        )
+
+    def combined(self, own: Array, s: Array) -> Array:
+        s = self.rows(s)
+        return self.rows(own) * self.own - self.between / s / s.T
+
+    def at(self, M: Array) -> CorrelationPoint:
+        return CorrelationPoint(self, M)
+
+    def scaled(self, M: Array) -> Array:
+        return self.at(M).scaled
+
+    def preconditioner(self, M: Array) -> Preconditioner | None:
+        if len(self.widths) > 2:
+            return None
+        point = self.at(M)
+        matrix = self.combined(point.shares / point.squares, point.s)
+        apply = joint_inverse(matrix, *self.blocks(M))
+        project = self.manifold.project
+        return lambda N, U: project(N, apply(U.reshape(-1, self.r)).reshape(-1))
+
+    @property
+    def baseline_exact(self) -> bool:
+        return self.r == 1 and len(self.widths) == 2
 
     def baseline(self) -> Array:
-        found = self.classical_directions()
-        return self.joint_directions() if found is None else found
+        how = polar_factor if self.orthonormalise == "polar" else qr_factor
+        return self.made_orthonormal(self.canonical[1], how)
+
+    def closed_form(self) -> Array | None:
+        return self.baseline() if self.baseline_exact else None
+
+    def approach(self, M: Array) -> Array:
+        """Of the heuristic, where it led in all columns: optima of a part of them may be others."""
+        if self.ends is None or not np.array_equal(M, self.baseline()):
+            return M
+        return self.lower(list(self.ends))
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """What each direction adds to the value, and of two views the correlation of each pair."""
+        found = super().numbers(M, axes, seen)
+        if len(self.widths) > 2:
+            return found
+        covariances = axes.numbers * float(np.prod(self.at(M).s / self._units))
+        return {"correlation": pair_correlations(covariances, seen), **found}
 
     def hidden(self, M: Array) -> float:
+        """Of lost directions that M may enter too: they may covary as the root of their share."""
         point = self.at(M)
-        N = self.stacked(M) / self.scales(M)
-        return rounding_of_correlations(N, self.sums, self.slices(), point.shares)
+        found = rounding_of_correlations(point.scaled, self.sums, self.slices(), point.shares)
+        if not self.is_part or self.only_constant:
+            return found
+        sizes = [
+            float(np.sum(self.sums[where]))
+            * float(np.vdot(point.scaled[where], point.scaled[where]))
+            for where in self.slices()
+        ]
+        return found + math.sqrt(rank_tolerance(self.order) / self.r) * sum(map(math.sqrt, sizes))
 
+    @property
     def bounds(self) -> MultiBound:
-        return MultiBound(self.A, [self.C[where, where] for where in self.slices()])
+        return MultiBound(self.between, [self.C[where, where] for where in self.slices()])
+
+    def holds_outside(self, value: float) -> bool:
+        """A pair of directions in which nothing varies costs the correlation nothing: over all
+        columns an M is optimal that reaches the bound by the largest canonical correlation.
+        """
+        largest = 0.5 * len(self.widths) * min(float(self.canonical[0][0]), len(self.widths) - 1.0)
+        return self.only_constant and largest - value <= PROVED_GLOBAL
+
+    def remarks(self, M: Array) -> list[str]:
+        """A note where, of two views, pairs of directions are nearly one and the same."""
+        if len(self.widths) > 2:
+            return []
+        first, last = self.slices()
+        Ma, Mb = self.blocks(M)
+        U, _, Vt = np.linalg.svd(Ma.T @ self.C[first, last] @ Mb)
+        notes = []
+        for which, N, where in (("first", Ma @ U, first), ("second", Mb @ Vt.T, last)):
+            found = unit_diagonal(N.T @ self.C[where, where] @ N)[0]
+            largest = float(np.abs(np.triu(found, 1)).max())
+            if largest > _ALIKE:
+                notes.append(
+                    f"two coordinates of the {which} view are correlated by {largest:.3f}: they "
+                    "say the same, orthogonal as their directions are; classical-cca's are "
+                    "uncorrelated"
+                )
+        return notes
+
+
+def pair_correlations(covariances: Array, seen: Sequence[Variation | None]) -> Array:
+    """Of pairs of coordinates, from their covariances; not a number of those that do not vary."""
+    a, b = (np.full(len(covariances), np.nan) if one is None else one.variances for one in seen)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(covariances / np.sqrt(a) / np.sqrt(b))
 
 
 def multi_trace(
@@ -266,7 +492,7 @@ def multi_trace(
     summed: bool = False,
 ) -> MultiTrace:
     """The covariances of the views, or with `summed` their sums over the rows."""
-    views, stats = _sums([Compact.of(view, room=room, quiet=True) for view in data.views])
+    views, stats = sums_of([Compact.of(view, room=room, quiet=True) for view in data.views])
     widths = tuple(map(len, stats.means))
     C = stats.scatter if summed else stats.scatter / stats.n
     return MultiTrace(objective, tuple(views), C, widths, r, within=within)
@@ -277,33 +503,66 @@ def multi_ratio(
     compacts: Sequence[Compact],
     r: int,
     *,
-    ridge: float,
+    ridge: float | Sequence[float],
     shrunk: JointShrinkage | None,
+    orthonormalise: str = "polar",
+    rest: Rest | None = None,
+    ends: tuple[Array, Array] | None = None,
 ) -> MultiRatio:
-    """The correlations of the views, each on the range of its covariance."""
-    views, stats = _sums(compacts)
+    """The correlations of the views, each on the range of its covariance; ridges in their units."""
+    views, stats = sums_of(compacts)
+    n, count = stats.n, len(views)
     if shrunk is not None:
-        stats = replace(stats, scatter=stats.scatter + stats.n * block_diag(*shrunk.added))
-    kept = [
-        Range.of(stats.block(i, i), view.coordinates, f"the covariance of view {i + 1}")
-        for i, view in enumerate(views)
+        stats = replace(stats, scatter=stats.scatter + n * block_diag(*shrunk.added))
+    names = covariance_names(count)
+    own = [stats.block(i, i) for i in range(count)]
+    kept = list(map(Range.of, own, [compact.coordinates for compact in compacts], names))
+    blocks = [
+        [b.rows(a.rows(stats.block(i, j) / n).T).T for j, b in enumerate(kept)]
+        for i, a in enumerate(kept)
     ]
-    rows: list[list[Array]] = [[] for _ in kept]
-    for i, a in enumerate(kept):
-        for j, b in enumerate(kept):
-            block = b.rows(a.rows(stats.block(i, j) / stats.n).T).T
-            if i == j:
-                block, ridged = add_ridge(block, ridge, f"C{i + 1}{i + 1}")
-                views[i] = views[i].within(a).noting(*ridged)
-            rows[i].append(block)
-    widths = tuple(len(row[0]) for row in rows)
-    spread = [np.diag(stats.block(i, i)) / stats.n for i in range(len(kept))]
-    sums = np.concatenate([one.squares(of) for one, of in zip(kept, spread, strict=True)])
-    chosen = chosen_by(shrunk)
-    return MultiRatio(objective, tuple(views), np.block(rows), widths, r, sums, chosen=chosen)
+    ridges = [float(each) for each in np.broadcast_to(ridge, count)]
+    amounts = np.array([ridge_amount(blocks[i][i], ridges[i]) for i in range(count)])
+    for i, name in enumerate(names):
+        blocks[i][i], ridged = add_ridge(blocks[i][i], ridges[i], name)
+        views[i] = views[i].within(kept[i]).noting(*ridged)
+    widths = tuple(len(row[0]) for row in blocks)
+    few = []
+    if count == 2 and not any(ridges) and shrunk is None and sum(widths) > n - 1:
+        few.append(
+            f"{n} rows are too few for {widths[0]} + {widths[1]} columns: canonical correlations "
+            "of 1 are certain whatever the data; give ridge= a positive value"
+        )
+    spreads = list(map(np.diag, own))
+    pair = (compacts[0].coordinates, compacts[-1].coordinates)
+    return MultiRatio(
+        objective,
+        noted(views, *few),
+        np.block(blocks),
+        widths,
+        r,
+        np.concatenate([one.squares(of / n) for one, of in zip(kept, spreads, strict=True)]),
+        ridges=amounts,
+        only_constant=all(
+            one.rank == np.count_nonzero(of) for one, of in zip(kept, spreads, strict=True)
+        ),
+        orthonormalise=orthonormalise,
+        ends=ends,
+        rest=rest,
+        answers=PairedViews(stats, pair) if count == 2 else None,
+        chosen=chosen_by(shrunk),
+    )
 
 
-def _sums(compacts: Sequence[Compact]) -> tuple[list[View], ViewMoments]:
+def covariance_names(count: int) -> list[str]:
+    """The names of the covariances of so many views, for messages."""
+    views = ["the first view", "the second view"]
+    return [
+        f"the covariance of {views[i] if count == 2 else f'view {i + 1}'}" for i in range(count)
+    ]
+
+
+def sums_of(compacts: Sequence[Compact]) -> tuple[list[View], ViewMoments]:
     """The way back of each view, and the sums of all side by side."""
     stats = view_moments([compact.rows for compact in compacts])
     views = [
@@ -311,6 +570,20 @@ def _sums(compacts: Sequence[Compact]) -> tuple[list[View], ViewMoments]:
         for i, (compact, mean) in enumerate(zip(compacts, stats.means, strict=True))
     ]
     return views, stats
+
+
+def _inverse_factor(C: Array) -> Array:
+    """W with W'CW = I, from the Cholesky factor of C scaled to a unit diagonal."""
+    scaled, scale = unit_diagonal(C)
+    try:
+        L = scipy.linalg.cholesky(scaled, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        raise SingularError(
+            "the covariance of a view is singular to rounding: give ridge= a positive value, or "
+            "columns in units less far apart"
+        ) from None
+    inverse = scipy.linalg.solve_triangular(L, np.eye(len(C)), lower=True, check_finite=False)
+    return inverse.T / scale[:, None]
 
 
 def _of_unit_size(B: Array) -> Array:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TypeAlias, cast
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.two_block import TwoBlock, TwoBlockPoint, two_block
+from ldr.objectives.families.multi_block import CorrelationBlocks, CorrelationPoint
 from ldr.objectives.families.wide import (
     GUARDS,
     Apart,
@@ -22,16 +23,14 @@ from ldr.objectives.families.wide import (
     check_varies_along,
 )
 from ldr.objectives.prediction import LinearPredictor, Predictor
-from ldr.objectives.problem import Stated
 from ldr.objectives.statistics.products import CentredRows, Form
-from ldr.objectives.statistics.shrinkage import JointShrinkage
-from ldr.objectives.view import Compact, noted
+from ldr.objectives.view import Compact
 from ldr.solvers.linalg.bounds import largest_of_rest, pencil_values, top_values
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.loop import run_through
-from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
+from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.problem import Preconditioner, Problem
+from ldr.solvers.problem import Preconditioner
 from ldr.solvers.trace_ratio import Found, columns_of, conjugate_gradients, largest_pairs
 from ldr.solvers.trust_region import TrustRegion
 
@@ -176,47 +175,24 @@ def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs 
     return Pairs(known.rows, *known.inside(Z), note, pencil, factor, found)
 
 
-class WidePoint(TwoBlockPoint):
-    """Products take the places of arrays."""
+class WideCorrelations(CorrelationBlocks):
+    """Correlations of two views by products."""
 
-    def __init__(self, problem: WideTwoBlock, M: Array) -> None:
-        super().__init__(cast(TwoBlock, problem), M)
-        self._known = problem.known
+    def __init__(self, known: Covariances, r: int) -> None:
+        self.known, self.widths, self.r = known, known.K.shape, r
 
-    @cached_property
-    def stacked_matrix(self) -> Less:  # type: ignore[override]
-        K, sizes = self._known.K, zip(self._known.own, (self._alpha, self._beta), strict=True)
-        own = Apart(K.shape[0], *(Plus(C, self._rho / size) for C, size in sizes))
-        return Less(own, Plus(Coupled(K), 1.0 / self.scale))
+    def products(self, N: Array) -> tuple[Array, Array]:
+        K, (Na, Nb), across = self.known.K, self.known.blocks(N), np.zeros((2, *N.shape))
+        across[0, len(Na) :], across[1, : len(Na)] = K.T @ Na, K @ Nb
+        return Apart(len(Na), *self.known.own) @ N, across
 
+    def combined(self, own: Array, s: Array) -> Less:
+        K = self.known.K
+        parts = map(Plus, self.known.own, own)
+        return Less(Apart(K.shape[0], *parts), Plus(Coupled(K), float(1.0 / np.prod(s))))
 
-@dataclass(frozen=True, eq=False)
-class WideTwoBlock(Problem):
-    """`TwoBlock` by products."""
-
-    known: Covariances
-    r: int
-
-    left_out = (0.0, 0.0)
-
-    @cached_property
-    def manifold(self) -> Product:  # type: ignore[override]
-        return Product(*(Stiefel(k, self.r) for k in self.known.K.shape))
-
-    @property
-    def inside(self) -> list[Plus]:
-        return self.known.own
-
-    @property
-    def Cab(self) -> Form:
-        return self.known.K
-
-    @property
-    def da(self) -> int:
-        return self.Cab.shape[0]
-
-    def at(self, M: Array) -> WidePoint:
-        return WidePoint(self, M)
+    def at(self, M: Array) -> CorrelationPoint:
+        return CorrelationPoint(self, M)
 
     def preconditioner(self, M: Array) -> Preconditioner:
         """The variances of the columns, with the ridges."""
@@ -287,16 +263,17 @@ class _Multiplier:
         return found + self._M @ (self._L @ (self._M.T @ V))
 
 
-def correlated(a: Samples, b: Samples, r: int, ridge: float) -> Correlated | None:
+def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | None:
     """Subspaces with an optimum of orthogonal cca, and with the heuristic that it is sought from.
 
-    None where neither view has too many columns for arrays.
+    None where neither of two views has too many columns for arrays.
     """
-    if not (a.wide or b.wide):
+    if len(views) > 2 or not any(view.rows.wide for view in views):
         return None
+    a, b = (view.rows for view in views)
     known = Covariances.of(a, b, ridge)
     pencil, found = known.leading(r, True)
-    problem = WideTwoBlock(known, r)
+    problem = WideCorrelations(known, r)
     heuristic = map(polar_factor, known.blocks(known.directions(found, r)))
     start = problem.manifold.join(list(heuristic))
     run = run_through(problem, start, TrustRegion())
@@ -320,26 +297,6 @@ def _not_spanned(C: Plus, M: Array) -> Array:
     made, _ = conjugate_gradients(lambda V: C @ V, C @ M, lambda R: R)
     U, sizes, _ = np.linalg.svd(M - made, full_matrices=False)
     return U[:, sizes > _BESIDE]
-
-
-def correlation(
-    objective: Stated,
-    a: Compact,
-    b: Compact,
-    r: int,
-    *,
-    ridge: float,
-    shrunk: JointShrinkage | None,
-    orthonormalise: str,
-) -> TwoBlock:
-    """The correlation of two views; of views with too many columns in subspaces of these."""
-    built = partial(two_block, shrunk=shrunk, orthonormalise=orthonormalise)
-    found = correlated(a.rows, b.rows, r, ridge)
-    if found is None:
-        return built(objective, a, b, r, ridges=(ridge, ridge))
-    ends = found.in_columns
-    bound = built(objective, found.a, found.b, r, ridges=found.ridges, rest=found, ends=ends)
-    return bound.restated(views=noted(bound.views, found.note), answers=found)
 
 
 def _sparse(samples: Samples) -> Samples:

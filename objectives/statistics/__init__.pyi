@@ -8,11 +8,9 @@ from .row_spaces import (
 )
 from .scatters import (
     ClassMoments,
-    JointMoments,
     Moments,
     ViewMoments,
     class_moments,
-    joint_moments,
     mean,
     moments,
     second_moments,
@@ -26,7 +24,6 @@ __all__ = [
     "ClassMoments",
     "Codes",
     "DenseRowSpace",
-    "JointMoments",
     "JointShrinkage",
     "LaggedMoments",
     "Moments",
@@ -38,7 +35,6 @@ __all__ = [
     "class_moments",
     "difference_scatter",
     "graph_scatter",
-    "joint_moments",
     "lagged_moments",
     "ledoit_wolf",
     "ledoit_wolf_of_views",

@@ -386,24 +386,6 @@ def _squares(piece: Samples, counts: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class JointMoments:
-    """Means and scatters of two views of the same n samples.
-
-    - n: of weighted rows the sum of the weights
-    - mean_a, mean_b (da,)
-    - scatter_aa, scatter_ab, scatter_bb (da, da): scatter_ab is sum_i w_i (a_i - mean_a)(b_i -
-      mean_b)', and so on
-    """
-
-    n: float
-    mean_a: Array
-    mean_b: Array
-    scatter_aa: Array
-    scatter_ab: Array
-    scatter_bb: Array
-
-
-@dataclass(frozen=True, eq=False)
 class ViewMoments:
     """Means and scatters of several views of the same n samples.
 
@@ -421,14 +403,6 @@ class ViewMoments:
         """sum_t w_t (x_t - mean_i)(z_t - mean_j)' of views i and j."""
         ends = np.cumsum([0, *map(len, self.means)])
         return self.scatter[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
-
-
-def joint_moments(a: Samples, b: Samples) -> JointMoments:
-    """Means, scatters and cross scatter of two views of the same samples: see `view_moments`."""
-    both = view_moments((a, b))
-    aa, ab, bb = (both.block(i, j) for i, j in ((0, 0), (0, 1), (1, 1)))
-    mean_a, mean_b = both.means
-    return JointMoments(both.n, mean_a, mean_b, aa, ab, bb)
 
 
 def view_moments(views: Sequence[Samples]) -> ViewMoments:

@@ -13,9 +13,9 @@ from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.scatters import (
-    JointMoments,
     Moments,
     Spread,
+    ViewMoments,
     joint_spread,
     sparse_spread,
     spread,
@@ -269,11 +269,11 @@ def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples)
     return found.spread.moments
 
 
-def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> JointMoments:
+def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> ViewMoments:
     """Means, scatters and cross scatter of x_t and x_{t+lag}: see `window_moments`."""
     found = window_moments(samples, (0, lag), *(() if later is None else (later,)))
-    S, mean, d = found.scatter, found.mean, samples.d
-    return JointMoments(found.n, mean[:d], mean[d:], S[:d, :d], S[:d, d:], S[d:, d:])
+    means = found.mean[: samples.d], found.mean[samples.d :]
+    return ViewMoments(found.n, means, found.scatter)
 
 
 def _windows(*pieces: Samples, offsets: tuple[int, ...]) -> Windows:

@@ -63,12 +63,9 @@ def test_pairs_are_summed_as_rows_of_two_views(lag, monkeypatch):
             rows = as_samples(given)
             marked = type(rows)(**{**vars(rows), "marks": samples.Marks(None, ids)})
             found = pair_moments(marked, lag)
-            S = np.block(
-                [[found.scatter_aa, found.scatter_ab], [found.scatter_ab.T, found.scatter_bb]]
-            )
-            np.testing.assert_allclose(S, expected, rtol=0, atol=1e-11 * expected.max())
+            np.testing.assert_allclose(found.scatter, expected, rtol=0, atol=1e-11 * expected.max())
             assert found.n == len(both)
-            mean = np.concatenate([found.mean_a, found.mean_b])
+            mean = np.concatenate(found.means)
             np.testing.assert_allclose(mean, both.mean(axis=0).astype(float), rtol=1e-13)
 
 

@@ -228,7 +228,7 @@ def test_a_number_that_is_none_is_found_in_its_row(bad):
         ldr.solve("pca", da.from_array(X, chunks=(25, 5)), r=2)
     other = as_samples(da.from_array(X, chunks=(70, 5)), "X[1]")
     with pytest.raises(DataError, match=r"X\[1\] has 1 NaN .* row 77, column 3"):
-        statistics.joint_moments(as_samples(da.ones((N, 5), chunks=(25, 5))), other)
+        statistics.view_moments((as_samples(da.ones((N, 5), chunks=(25, 5))), other))
 
 
 @pytest.mark.parametrize("size", [1e200, 1e-200])

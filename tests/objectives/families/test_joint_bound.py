@@ -126,17 +126,11 @@ def test_units_of_the_views_do_not_matter(scale_a, scale_b):
     assert result.certificate.gap == pytest.approx(reference.certificate.gap, abs=1e-4)
 
 
-def bounds_of(problem):
-    zero = [np.zeros_like(problem.Caa), np.zeros_like(problem.Cbb)]
-    A = np.block([[zero[0], problem.Cab], [problem.Cab.T, zero[1]]])
-    return MultiBound(A, [problem.Caa, problem.Cbb])
-
-
 def test_bound_holds_for_all_multipliers():
     """Any Qa, however bad, gives a bound, which is the mean of the largest ratios."""
     rng = np.random.default_rng(4)
     problem = bound_problem(views(7, 6, rng), 3)
-    bounds = bounds_of(problem)
+    bounds = problem.bounds
     best = -min(optimum(problem, problem.random_point(rng)).value for _ in range(5))
     for _ in range(10):
         blocks = problem.blocks(problem.random_point(rng))
@@ -148,7 +142,7 @@ def test_bound_holds_for_all_multipliers():
 def test_what_makes_multipliers_semidefinite_does_so_and_is_not_more_than_needed():
     rng = np.random.default_rng(6)
     problem = bound_problem(views(7, 6, rng), 3)
-    bounds = bounds_of(problem)
+    bounds = problem.bounds
     found = bounds.multipliers(problem.blocks(problem.random_point(rng)))
     for factor in (1.0, 1e-3):  # columns of one view in other units
         D = np.diag([factor] * 3 + [1.0] * 10)
@@ -166,7 +160,7 @@ def test_what_makes_multipliers_semidefinite_does_so_and_is_not_more_than_needed
 def test_minimised_bound_is_no_worse_than_its_start():
     rng = np.random.default_rng(5)
     problem = bound_problem(views(8, 8, rng), 3)
-    bounds, blocks = bounds_of(problem), problem.blocks(problem.baseline())
+    bounds, blocks = problem.bounds, problem.blocks(problem.baseline())
     rho = -problem.at(problem.baseline()).value
     assert bounds.of(blocks, rho, quick(16)) <= bounds.of(blocks, rho, None)
     assert rho <= bounds.of(blocks, rho, (1.1, 300)) < bounds.of(blocks, rho, None)

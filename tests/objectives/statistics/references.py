@@ -98,10 +98,9 @@ def moments(given, X):
 
 def joint(given, X):
     half = X.shape[1] // 2
-    found = statistics.joint_moments(given(X[:, :half]), given(X[:, half:]))
-    check_mean(np.concatenate([found.mean_a, found.mean_b]), X)
-    whole = np.block([[found.scatter_aa, found.scatter_ab], [found.scatter_ab.T, found.scatter_bb]])
-    return [(whole, scatter(centred(extended(X))), None, 2)]
+    found = statistics.view_moments((given(X[:, :half]), given(X[:, half:])))
+    check_mean(np.concatenate(found.means), X)
+    return [(found.scatter, scatter(centred(extended(X))), None, 2)]
 
 
 def classes(order, apart=0.0):

@@ -102,21 +102,21 @@ def test_sampling_is_not_fooled_by_a_period():
 
 
 @pytest.mark.parametrize("sparse", ["a", "b", "ab"])
-def test_joint_moments_of_sparse_views(sparse):
+def test_view_moments_of_sparse_views(sparse):
     X = np.where(RNG.random((200, 7)) < 0.3, RNG.standard_normal((200, 7)), 0.0)
     views = {"a": X[:, :3], "b": X[:, 3:]}
     a, b = (as_samples(sp.csr_array(v) if k in sparse else v) for k, v in views.items())
-    found = statistics.joint_moments(a, b)
+    found = statistics.view_moments((a, b))
     S = statistics.moments(as_samples(X)).scatter
-    np.testing.assert_allclose(found.scatter_aa, S[:3, :3], atol=1e-12)
-    np.testing.assert_allclose(found.scatter_ab, S[:3, 3:], atol=1e-12)
-    np.testing.assert_allclose(found.scatter_bb, S[3:, 3:], atol=1e-12)
-    np.testing.assert_allclose(found.mean_b, X[:, 3:].mean(axis=0), atol=1e-14)
+    np.testing.assert_allclose(found.block(0, 0), S[:3, :3], atol=1e-12)
+    np.testing.assert_allclose(found.block(0, 1), S[:3, 3:], atol=1e-12)
+    np.testing.assert_allclose(found.block(1, 1), S[3:, 3:], atol=1e-12)
+    np.testing.assert_allclose(found.means[1], X[:, 3:].mean(axis=0), atol=1e-14)
 
 
 def test_views_of_different_lengths():
     with pytest.raises(DataError, match="Xa has 3 rows and Xb has 4"):
-        statistics.joint_moments(as_samples(np.eye(3), "Xa"), as_samples(np.eye(4), "Xb"))
+        statistics.view_moments((as_samples(np.eye(3), "Xa"), as_samples(np.eye(4), "Xb")))
 
 
 # --- classes ----------------------------------------------------------------------------------

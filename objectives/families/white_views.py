@@ -1,11 +1,12 @@
-"""Two-block SVD: max tr(Ma'K Mb) over pairs of orthonormal matrices."""
+"""Pairs of views by singular vectors, and white views: exact, of more than two by eigenvectors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import permutations
 from operator import itemgetter
 
 import numpy as np
@@ -13,39 +14,26 @@ import numpy as np
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.change import Change
+from ldr.objectives.families.multi_block import (
+    CoupledPoint,
+    covariance_names,
+    pair_correlations,
+    sums_of,
+)
 from ldr.objectives.families.pencil import SumOfSquares, added_to
-from ldr.objectives.families.two_block import pair_correlations
+from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.families.wide_pairs import leading_pairs
 from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import BoundObjective, Fitted, Stated, check_dimension
-from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
-from ldr.objectives.view import Compact, noted
+from ldr.objectives.view import Compact, View, noted
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import top_singular
 from ldr.solvers.manifolds import Array, Product, Stiefel
-from ldr.solvers.problem import Point
-
-
-class CoupledPoint(Point):
-    """f = -tr(N'AN)/2, N the blocks of M below one another; gradient -AN, Hessian product -AV."""
-
-    def __init__(self, M: Array, r: int, times: Callable[[Array], Array]) -> None:
-        self.M, self._r, self._times = M, r, times
-
-    @cached_property
-    def value(self) -> float:
-        return 0.5 * float(np.vdot(self.M, self.gradient))
-
-    @cached_property
-    def gradient(self) -> Array:
-        return self.hessian_vector(self.M)
-
-    def hessian_vector(self, V: Array) -> Array:
-        return -self._times(V.reshape(-1, self._r)).reshape(-1)
 
 
 @dataclass(frozen=True)
@@ -145,34 +133,41 @@ class Bilinear(BoundObjective):
         return found.restricted_to(str(self.span)) if self.restricted else found
 
 
-def whitened_bilinear(
+def bilinear(objective: Stated, a: Compact, b: Compact, r: int) -> Bilinear:
+    """max tr(Ma'Xa'Xb Mb)."""
+    found = leading_pairs(a.rows, b.rows, r, None)
+    if found is not None:
+        a, b = found.a, found.b
+    views, stats = sums_of([a, b])
+    return Bilinear(
+        objective,
+        noted(views, *(() if found is None else (found.note,))),
+        stats.block(0, 1),
+        r,
+        answers=found or PairedViews(stats, (a.coordinates, b.coordinates)),
+        rest=found,
+    )
+
+
+def white_bilinear(
     objective: Stated,
-    a: Compact,
-    b: Compact,
+    compacts: Sequence[Compact],
     r: int,
     *,
     ridge: float,
     shrunk: JointShrinkage | None = None,
 ) -> tuple[Bilinear, float]:
     """max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2} of each; and the number of rows."""
+    (a, b), ridges = compacts, (ridge, ridge)
     found = leading_pairs(a.rows, b.rows, r, ridge)
-    ridges = ridge, ridge
     if found is not None:
         a, b, ridges = found.a, found.b, found.ridges
-    stats, (in_a, in_b), K = whitened_cross(
-        lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),
-        Unwhitened.of(a, "the covariance of the first view", ridges[0]),
-        Unwhitened.of(b, "the covariance of the second view", ridges[1]),
-        shrunk=shrunk,
-    )
-    views = (
-        a.view(in_a.mean, in_a.scatter).within(in_a),
-        b.view(in_b.mean, in_b.scatter).within(in_b),
-    )
+    stats, views, (in_a, in_b), A = _white([a, b], ridges, shrunk)
+    K = np.ascontiguousarray(A[: in_a.W.shape[1], in_a.W.shape[1] :])
     size = spectral_bound(K)
     bound = Bilinear(
         objective,
-        views if found is None else noted(views, found.note),
+        noted(views, *(() if found is None else (found.note,))),
         K,
         r,
         correlations=True,
@@ -185,21 +180,113 @@ def whitened_bilinear(
     return bound, stats.n
 
 
-def whitened_cross(
-    sums: Callable[..., JointMoments], *given: Unwhitened, shrunk: JointShrinkage | None = None
-) -> tuple[JointMoments, list[Whitened], Array]:
-    """Sums over rows of two views, the coordinates that whiten each, and Cab in them."""
+@dataclass(frozen=True)
+class SharedDirections(Trace):
+    """Maximise sum_{i<j} tr(Mi'Aij Mj) of white views over sum_i Mi'Mi = K I.
 
-    def with_squares(*changes: Change) -> tuple[JointMoments, list[SumOfSquares]]:
+    The blocks of the solver's M, which is orthonormal, are the Mi/sqrt(K), and the trace is that of
+    A with zeros on its diagonal blocks.
+
+    - widths: of the views
+    """
+
+    plain = False
+
+    widths: tuple[int, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, min(self.widths))
+        super().__post_init__()
+
+    def blocks(self, M: Array) -> list[Array]:
+        rows = np.split(M, np.cumsum(self.widths)[:-1])
+        return [math.sqrt(len(rows)) * block for block in rows]
+
+    def point(self, blocks: Sequence[Array]) -> Array:
+        return np.concatenate(list(blocks)) / math.sqrt(len(blocks))
+
+    def lift(self, M: Array) -> tuple[Array, ...]:
+        parts = zip(self.coordinates, self.blocks(M), strict=True)
+        return tuple(c.lift(block) for c, block in parts)
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        found = super().axes(M, seen)
+        return replace(found, turns=found.turns * len(self.widths))
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """The eigenvalues of the sum of the projectors on the views, from 0 to K."""
+        return {"eigenvalue": 1.0 + axes.numbers}
+
+
+def shared_directions(
+    objective: Stated,
+    compacts: Sequence[Compact],
+    r: int,
+    *,
+    ridge: float,
+    shrunk: JointShrinkage | None,
+) -> SharedDirections:
+    """Those of the views, P = M'Cii^{-1/2} of each."""
+    stats, views, kept, A = _white(compacts, [ridge] * len(compacts), shrunk)
+    widths = tuple(one.W.shape[1] for one in kept)
+    few = []
+    if ridge == 0 and shrunk is None and sum(sorted(widths)[-2:]) > stats.n - 1:
+        few.append(
+            f"{stats.n:g} rows are too few for {' + '.join(map(str, widths))} columns: some "
+            "correlations are 1 whatever the data; give ridge= a positive value"
+        )
+    share = 0.5 * len(kept)
+    return SharedDirections(
+        objective,
+        noted(views, *few),
+        A,
+        r,
+        scale=share,
+        widths=widths,
+        outside=math.inf if math.inf in [one.outside for one in kept] else None,
+        doubt=share * math.fsum(one.doubt(spectral_bound(A), r) for one in kept),
+        chosen=chosen_by(shrunk),
+    )
+
+
+def _white(
+    compacts: Sequence[Compact], ridges: Sequence[float], shrunk: JointShrinkage | None
+) -> tuple[ViewMoments, list[View], list[Whitened], Array]:
+    """`whitened_views` of rows, with the way back of each view."""
+    names = covariance_names(len(compacts))
+    stats, kept, A = whitened_views(
+        lambda *changes: view_moments(
+            [change(one.rows) for change, one in zip(changes, compacts, strict=True)]
+        ),
+        *map(Unwhitened.of, compacts, names, ridges),
+        shrunk=shrunk,
+    )
+    parts = zip(compacts, kept, strict=True)
+    return stats, [one.view(own.mean, own.scatter).within(own) for one, own in parts], kept, A
+
+
+def whitened_views(
+    sums: Callable[..., ViewMoments], *given: Unwhitened, shrunk: JointShrinkage | None = None
+) -> tuple[ViewMoments, list[Whitened], Array]:
+    """Sums over rows of several views, the coordinates that whiten each, and what couples them.
+
+    That is the matrix of blocks Cij in these coordinates, with zeros in the place of the Cii.
+    """
+
+    def with_squares(*changes: Change) -> tuple[ViewMoments, list[SumOfSquares]]:
         stats = sums(*changes)
         squares = [
-            SumOfSquares.covariance(stats.scatter_aa, stats.mean_a, stats.n),
-            SumOfSquares.covariance(stats.scatter_bb, stats.mean_b, stats.n),
+            SumOfSquares.covariance(stats.block(i, i), mean, stats.n)
+            for i, mean in enumerate(stats.means)
         ]
         if shrunk is not None:
             squares = added_to(squares, changes, shrunk.added)
         return stats, squares
 
-    (stats, _), (in_a, in_b) = whiten(with_squares, itemgetter(1), *given)
-    K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / stats.n).T).T)
-    return stats, [in_a, in_b], K
+    (stats, _), kept = whiten(with_squares, itemgetter(1), *given)
+    ends = np.cumsum([0, *(one.W.shape[1] for one in kept)])
+    A = np.zeros((ends[-1], ends[-1]))
+    for i, j in permutations(range(len(kept)), 2):
+        block = kept[j].rows(kept[i].rows(stats.block(i, j) / stats.n).T).T
+        A[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = block
+    return stats, kept, A

@@ -11,7 +11,7 @@ from experiments.jmlr2015.recipes import METHODS
 from ldr.errors import SingularError
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.two_block import _inverse_factor
+from ldr.objectives.families.multi_block import _inverse_factor
 from ldr.solvers import Stopping, TrustRegion, minimise
 from tests.objectives.test_cases import CASES, CCA_BEST, FOLDER, load
 
