@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.jmlr2015.recipes import METHODS
-from ldr.multistart import automatic_solver
+from ldr.multistart import solver_for
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, minimise
@@ -39,7 +39,7 @@ def against_columns(method: str, orders: Sequence[int], r: int, start: str) -> F
             times["heuristic"].append(time.perf_counter() - began)
             if start == "random":
                 M = bound.random_point(np.random.default_rng(0))
-            run = minimise(bound, M, automatic_solver(bound), Stopping())
+            run = minimise(bound, M, solver_for("auto", bound), Stopping())
         times["solver"].append(run.seconds)
     return _fitted(f"{method}, r = {r}, {start} start, against d", orders, times)
 
@@ -57,7 +57,7 @@ def against_rows(method: str, rows: Sequence[int], d: int, r: int) -> Fit:
         times["statistics"].append(time.perf_counter() - began)
         with one_thread():
             start = bound.baseline()
-            run = minimise(bound, start, automatic_solver(bound), Stopping())
+            run = minimise(bound, start, solver_for("auto", bound), Stopping())
         times["solver"].append(run.seconds)
     times = {part: seconds[1:] for part, seconds in times.items()}  # the first was to warm up
     return _fitted(f"{method}, d = {d}, r = {r}, against n", rows, times)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.trust_region import Formulas, correlation_formulas, ratio_formulas
-from ldr.multistart import automatic_solver
+from ldr.multistart import solver_for
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers import Problem, Pymanopt, Stopping, minimise, named_solver
@@ -69,7 +69,7 @@ def native(name: str) -> Competitor:
             began = time.perf_counter()
             M = bound.closed_form()
             return Trace([time.perf_counter() - began], [bound.at(M).value], 0)
-        solver = named_solver(name) if name != "auto" else automatic_solver(task.bound)
+        solver = named_solver(name) if name != "auto" else solver_for("auto", task.bound)
         return _minimised(task.bound, task, solver)
 
     return run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldr.inputs import check_r
-from ldr.multistart import best_of, closed_form_run, solve_from, solver_for
+from ldr.multistart import Multistart, best_of, closed_form_run, solver_for
 from ldr.objectives.data.data import Data
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import ArgumentError, SingularError
@@ -132,7 +132,7 @@ def _model(objective: Objective, data: Data, r: int) -> FactorModel:
         run = closed_form_run(problem, baseline)
     else:
         points = {"baseline": baseline, **problem.starts()}
-        (_, run), _ = best_of(solve_from(problem, points, solver, Stopping()), len(points))
+        (_, run), _ = best_of(Multistart(problem, solver, Stopping()).runs(points), len(points))
     model = problem.model(run.M)
     assert model is not None
     return model

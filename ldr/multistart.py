@@ -1,25 +1,21 @@
-"""The points that a solver starts from: the heuristic, the objective's own, random, given ones.
-
-Which solver runs, from which points, and which run is the best.
-"""
+"""Several starts of one solver: the points, the runs from them, and the best of those."""
 
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr import solvers
-from ldr.inputs import as_generator
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.problem import BoundObjective
@@ -39,101 +35,90 @@ Made = TypeVar("Made")
 GIVEN = "given"
 
 
-def once(make: Callable[[], Made]) -> Callable[[], Made]:
-    """What a function gives, made when it is first asked for."""
-    made: list[Made] = []
+class StartPoints:
+    """The points that a solver starts from, by name.
 
-    def asked() -> Made:
-        if not made:
-            made.append(make())
-        return made[0]
-
-    return asked
-
-
-def uses_own_starts(start: Start, count: int | None) -> bool:
-    """Whether the objective's own starts are wanted: they can cost as much as an iteration."""
-    if isinstance(start, str):
-        return start != "random" and (count != 1 or start != "baseline")
-    return count is not None and count > 1
-
-
-def own_starts(
-    problem: BoundObjective, start: Start, baseline: Array | None, stopping: Stopping
-) -> dict[str, Array]:
-    """The objective's own starts; none where the time is over and the heuristic will do."""
-    try:
-        with sharing(Budget(stopping.max_iterations)):
-            return problem.starts()
-    except TimeLimitError:
-        if start != "baseline" or baseline is None:
-            raise
-        return {}
-
-
-def points_from(
-    problem: BoundObjective,
-    start: Start,
-    first: Array,
-    named_starts: Mapping[str, Array],
-    count: int | None,
-    rng: Callable[[], np.random.Generator],
-) -> dict[str, Array]:
-    """`count` points to solve from: the first, then the objective's own, then random ones.
-
-    Without a count, the first and, where that is the baseline, the objective's own.
-
-    One of the objective's own that is the first itself gives it its name and comes once.
+    - solver: None where the solution has a closed form: then none of the objective's own are made
+    - start: the first, as `ldr.solve` takes it
+    - count: how many; None for the first and, where that is the baseline, the objective's own
     """
-    name = start if isinstance(start, str) else GIVEN
-    others = {}
-    for own, point in named_starts.items():
-        if np.array_equal(point, first):
-            name = own
-        else:
-            others[own] = point
-    if count is None:
-        count = 1 + len(others) if isinstance(start, str) and start == "baseline" else 1
-    points = dict(list({name: first, **others}.items())[:count])
-    for k in range(1, count - len(points) + 1):
-        points[f"random {k}"] = problem.random_point(rng())
-    return points
 
+    def __init__(
+        self,
+        problem: BoundObjective,
+        data: Data,
+        baseline: Array | None,
+        solver: Solver | None,
+        start: Start,
+        count: int | None,
+        random: np.random.Generator | None,
+        stopping: Stopping,
+    ) -> None:
+        self._problem, self._baseline, self._stopping = problem, baseline, stopping
+        self._by_name, self._count = isinstance(start, str), count
+        self.name = start if isinstance(start, str) else GIVEN
+        self._random = random
+        # the objective's own can cost as much as an iteration
+        several = count is not None and count > 1
+        if self._by_name:
+            several = self.name != "random" and (count != 1 or self.name != "baseline")
+        self._several = several and solver is not None
+        self.first = self._named() if isinstance(start, str) else self._given(start, data)
 
-def as_random(random_state: int | np.random.Generator | None) -> Callable[[], np.random.Generator]:
-    """The generator, for whoever asks for it: the system's entropy takes as long as statistics."""
-    if random_state is None:
-        return once(np.random.default_rng)
-    rng = as_generator(random_state)
-    return lambda: rng
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        """The generator; the system's entropy takes as long as statistics."""
+        return self._random or np.random.default_rng()
 
+    @cached_property
+    def _own(self) -> dict[str, Array]:
+        """The objective's own starts; none where the time is over and the heuristic will do."""
+        if not self._several:
+            return {}
+        try:
+            with sharing(Budget(self._stopping.max_iterations)):
+                return self._problem.starts()
+        except TimeLimitError:
+            if self.name != "baseline" or self._baseline is None:
+                raise
+            return {}
 
-def start_point(
-    start: Start,
-    problem: BoundObjective,
-    data: Data,
-    baseline: Array | None,
-    named_starts: Callable[[], Mapping[str, Array]],
-    rng: Callable[[], np.random.Generator],
-) -> Array:
-    if isinstance(start, str):
-        if start == "random" or (start == "baseline" and baseline is None):
-            return problem.random_point(rng())
-        if start == "baseline":
-            assert baseline is not None
-            return baseline
-        own = named_starts()
-        if start in own:
-            return own[start]
-        known = ", ".join(map(repr, ("baseline", "random", *own)))
-        raise ArgumentError(f"start must be one of {known}, or an array, got {start!r}")
-    given = start if len(data.views) > 1 else (start,)
-    count = len(data.views)
-    if not isinstance(given, (tuple, list)) or len(given) != count:
-        raise ArgumentError(f"start must be {count} arrays, one a view")
-    shapes = [M.shape for M in problem.lift(problem.random_point(np.random.default_rng(0)))]
-    matrices = [_start_matrix(M, shape) for M, shape in zip(given, shapes, strict=True)]
-    return problem.lower(matrices)
+    def _named(self) -> Array:
+        if self.name == "baseline" and self._baseline is not None:
+            return self._baseline
+        if self.name in ("random", "baseline"):
+            return self._problem.random_point(self._rng)
+        if self.name in self._own:
+            return self._own[self.name]
+        known = ", ".join(map(repr, ("baseline", "random", *self._own)))
+        raise ArgumentError(f"start must be one of {known}, or an array, got {self.name!r}")
+
+    def _given(self, start: object, data: Data) -> Array:
+        count, problem = len(data.views), self._problem
+        given = start if count > 1 else (start,)
+        if not isinstance(given, (tuple, list)) or len(given) != count:
+            raise ArgumentError(f"start must be {count} arrays, one a view")
+        shapes = [M.shape for M in problem.lift(problem.random_point(np.random.default_rng(0)))]
+        return problem.lower([_start_matrix(M, s) for M, s in zip(given, shapes, strict=True)])
+
+    @cached_property
+    def all(self) -> dict[str, Array]:
+        """The first, then the objective's own, then random ones.
+
+        One of the objective's own that is the first itself gives it its name and comes once.
+        """
+        name, count, others = self.name, self._count, {}
+        for own, point in self._own.items():
+            if np.array_equal(point, self.first):
+                name = own
+            else:
+                others[own] = point
+        if count is None:
+            count = 1 + len(others) if self._by_name and self.name == "baseline" else 1
+        points = dict(list({name: self.first, **others}.items())[:count])
+        for k in range(1, count - len(points) + 1):
+            points[f"random {k}"] = self._problem.random_point(self._rng)
+        return points
 
 
 def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
@@ -281,107 +266,120 @@ def solve_near(
     return Ended(near, run)
 
 
-def solve_from(
-    problem: BoundObjective,
-    points: Mapping[str, Array],
-    solver: Solver,
-    stopping: Stopping,
-    observers: Sequence[Observer] = (),
-    workers: int = 1,
-) -> dict[str, Ended]:
-    """A run from each named point; none after one that was told to stop, nor after the time.
+class Multistart:
+    """Runs of a solver from several starts; none begins after one that was told to stop.
 
     Starts that come to the `same` point have one run, which is then the end of each of them, and so
     is the first run of those that are `a_step_from` its end. `max_iterations` limits what each
     start takes in all, with the runs that lead to its own.
-
-    - raises KeyboardInterrupt, TimeLimitError: Before there was a point to return.
     """
-    told: list[Status] = []
-    first = next(iter(points))
-    begun: dict[str, Array] = {}
-    twins: dict[str, str] = {}
-    lead: list[Ended] = []
-    budgets = {name: Budget(stopping.max_iterations) for name in points}
 
-    def late(name: str) -> bool:
-        return bool(told) or (name != first and over())
+    def __init__(
+        self,
+        problem: BoundObjective,
+        solver: Solver,
+        stopping: Stopping,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self._problem, self._solver = problem, solver
+        self._stopping, self._observers = stopping, observers
+        self._budgets: dict[str, Budget] = {}
+        self._begun: dict[str, Array] = {}
+        self._twins: dict[str, str] = {}
+        self._ends: dict[str, Ended] = {}
+        self._lead: Ended | None = None
+        self._stopped = False
 
-    def approached(name: str) -> Array | None:
+    def runs(self, points: Mapping[str, Array], workers: int = 1) -> dict[str, Ended]:
+        """A run from each named point.
+
+        - raises KeyboardInterrupt, TimeLimitError: Before there was a point to return.
+        """
+        for name in points:
+            self._budgets[name] = Budget(self._stopping.max_iterations)
+        with hearing():
+            if workers == 1 or len(points) == 1:
+                for name, point in points.items():
+                    self._begin(name, self._approach(name, point))
+                    self._solve(name)
+            else:
+                self._in_threads(points, workers)
+        if not self._ends:
+            check()
+            raise KeyboardInterrupt
+        through = {name: self._twins.get(name, name) for name in points}
+        return {name: self._ends[own] for name, own in through.items() if own in self._ends}
+
+    def _in_threads(self, points: Mapping[str, Array], workers: int) -> None:
+        with ThreadPoolExecutor(os.cpu_count() if workers < 0 else workers) as pool:
+
+            def submitted(work: Callable[..., Made], *given: Any) -> Future[Made]:
+                return pool.submit(copy_context().run, work, *given)
+
+            try:
+                ways = [submitted(self._approach, *item) for item in points.items()]
+                for name, way in zip(points, ways, strict=True):
+                    self._begin(name, result_of(way))
+                runs = []
+                for name in list(self._begun):
+                    runs.append(submitted(self._solve, name))
+                    if self._problem.leads:
+                        result_of(runs[0])  # the others look at its end
+                for run in runs:
+                    result_of(run)
+            except BaseException:
+                self._stopped = True  # no other start begins
+                raise
+
+    def _late(self, name: str) -> bool:
+        return self._stopped or (name != next(iter(self._budgets)) and over())
+
+    def _approach(self, name: str, point: Array) -> Array | None:
         """Where a run begins; None where none does."""
-        if late(name):
+        if self._late(name):
             return None
-        point = points[name]
-        if stopping.max_iterations == 0:
+        if self._stopping.max_iterations == 0:
             return point
         # what is not done of this when the time is over need not be
-        with sharing(budgets[name]), until_told():
+        with sharing(self._budgets[name]), until_told():
             if name != GIVEN:
-                point = problem.approach(point)
-            for easier in problem.easier:
-                point = point if over() else minimise(easier, point, solver, _ROUGHLY).M
+                point = self._problem.approach(point)
+            for easier in self._problem.easier:
+                point = point if over() else minimise(easier, point, self._solver, _ROUGHLY).M
         return point
 
-    def apart(ways: Iterable[Array | None]) -> Iterator[str]:
-        """The starts that come to where none before them came."""
-        for name, point in zip(points, ways, strict=True):
-            if point is None:
-                continue
-            twin = next((known for known, M in begun.items() if problem.same(M, point)), None)
-            if twin is None:
-                begun[name] = point
-                yield name
-            else:
-                twins[name] = twin
+    def _begin(self, name: str, point: Array | None) -> None:
+        """Note where a run is to begin, unless another comes to the same."""
+        if point is None:
+            return
+        for known, M in self._begun.items():
+            if self._problem.same(M, point):
+                self._twins[name] = known
+                return
+        self._begun[name] = point
 
-    def ended(name: str) -> Ended | None:
-        if late(name):
-            return None
-        with sharing(budgets[name]), until_told():
-            if lead and problem.a_step_from(lead[0].run, begun[name]):
-                return lead[0]
-            near, run = solve_near(problem, begun[name], solver, stopping, observers)
+    def _solve(self, name: str) -> None:
+        problem = self._problem
+        if name not in self._begun or self._late(name):
+            return
+        with sharing(self._budgets[name]), until_told():
+            if self._lead is not None and problem.a_step_from(self._lead.run, self._begun[name]):
+                self._ends[name] = self._lead
+                return
+            near, run = solve_near(
+                problem, self._begun[name], self._solver, self._stopping, self._observers
+            )
             with until_told():
                 run = unless_flat(near, run, problem.random_point)
-            if run.status is Status.OBSERVER:
-                told.append(run.status)
-            end = Ended(near, run)
-            if name == first and problem.leads and run.status.converged:
-                lead.append(end)
-            return end
-        return None
-
-    with hearing():
-        if workers == 1 or len(points) == 1:
-            ends = list(map(ended, apart(map(approached, points))))
-        else:
-            with ThreadPoolExecutor(os.cpu_count() if workers < 0 else workers) as pool:
-
-                def each(work: Callable[[str], Any], names: Iterable[str]) -> Iterator[Any]:
-                    tasks = []
-                    for name in names:
-                        tasks.append(pool.submit(copy_context().run, work, name))
-                        if work is ended and problem.leads:
-                            result_of(tasks[0])  # the others look at its end
-                    return map(result_of, tasks)
-
-                try:
-                    ends = list(each(ended, apart(each(approached, points))))
-                except BaseException:
-                    told.append(Status.INTERRUPTED)  # no other start begins
-                    raise
-    found = {name: end for name, end in zip(begun, ends, strict=True) if end is not None}
-    if not found:
-        check()
-        raise KeyboardInterrupt
-    through = {name: twins.get(name, name) for name in points}
-    return {name: found[own] for name, own in through.items() if own in found}
+            self._stopped = self._stopped or run.status is Status.OBSERVER
+            self._ends[name] = end = Ended(near, run)
+            if problem.leads and run.status.converged and name == next(iter(self._budgets)):
+                self._lead = end
 
 
 def search(
+    points: StartPoints,
     problem: BoundObjective,
-    first: Mapping[str, Array],
-    points: Callable[[], Mapping[str, Array]],
     solver: Solver,
     stopping: Stopping,
     observers: Sequence[Observer] = (),
@@ -389,44 +387,39 @@ def search(
     *,
     prove: bool,
 ) -> tuple[dict[str, Ended], int, Certificate | None]:
-    """`solve_from` the points, of which the first may do.
+    """The runs from the points, by name; how many there were to be; a proof of the best end.
 
-    - first: of the first start's name to its point
-    - points: gives all points by name, the first one first
-    - prove: whether the others are solved only until an end is proved to be optimal
-    - returns runs
-    - returns starts: how many there were to be.
-    - returns proof: of the best end.
+    - prove: whether to end with the first run that is proved to be optimal
     """
+    multistart = Multistart(problem, solver, stopping, observers)
     if not (prove and problem.provable and workers == 1):
-        named = points()
-        return solve_from(problem, named, solver, stopping, observers, workers), len(named), None
-    named, proof = first, None
-    (end,) = solve_from(problem, named, solver, stopping, observers).values()
-    if end.run.status not in _TOLD:
+        return multistart.runs(points.all, workers), len(points.all), None
+    named: Mapping[str, Array] = {points.name: points.first}
+    runs: dict[str, Ended] = {}
+    proof, best = None, math.inf
+
+    def in_turn() -> Iterator[str]:
+        nonlocal named
+        yield points.name
         with until_told():
-            proof = problem.proof(end.run.M)
-            named = named if proof else points()
-    name, *others = named
-    runs = {name: end}
-    for other in others:
-        if proof or over() or end.run.status in _TOLD:
-            break
-        found: dict[str, Ended] = {}
-        with until_told():
-            found = solve_from(problem, {other: named[other]}, solver, stopping, observers)
+            named = points.all
+        yield from list(named)[1:]
+
+    for name in in_turn():
+        found = {} if runs and over() else multistart.runs({name: named[name]})
         if not found:
             break
-        (end,) = found.values()
-        better = all(
-            end.run.value < known.run.value - _BETTER * abs(known.run.value)
-            for known in runs.values()
-        )
-        runs[other] = end
-        if better and end.run.status not in _TOLD:
+        runs |= found
+        run = found[name].run
+        if run.status in _TOLD:
+            break
+        if len(runs) == 1 or run.value < best - _BETTER * abs(best):
             with until_told():
-                proof = problem.proof(end.run.M)
-    return runs, len(runs) if proof else len(named), proof
+                proof = problem.proof(run.M)
+        if proof:
+            return runs, len(runs), proof
+        best = min(best, run.value)
+    return runs, len(named), None
 
 
 def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, ...]]:
@@ -434,34 +427,28 @@ def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, .
 
     Of those whose values agree to rounding it is the first, so that no last bit decides.
     """
-    lowest = min(runs.values(), key=lambda end: end.run.value)
-    same = partial(math.isclose, lowest.run.value, rel_tol=VALUE_ROUNDING)
-    best = next((end for end in runs.values() if same(end.run.value)), lowest)
-    ended = [end.run.status for end in runs.values() if end.run.status in _TOLD]
-    done = len(runs) - len(ended)
+    ends = list(runs.values())
+    values = np.array([end.run.value for end in ends])
+    lowest = float(np.fmin.reduce(values))
+    best = ends[int(np.argmax(values <= lowest + VALUE_ROUNDING * abs(lowest)))]
+    told = [end.run.status for end in ends if end.run.status in _TOLD]
+    done = len(ends) - len(told)
     if starts == 1 or done == starts:
         return best, ()
-    status = ended[-1] if ended else Status.TIME_LIMIT
-    cut = Ended(best.problem, replace(best.run, status=status))
-    return cut, (f"{done} of {starts} starts were solved to their end",)
+    cut = replace(best.run, status=told[-1] if told else Status.TIME_LIMIT)
+    return Ended(best.problem, cut), (f"{done} of {starts} starts were solved to their end",)
 
 
 def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:
     """The solver to run; None is the closed form."""
     if isinstance(method, Solver):
         return method
-    automatic = automatic_solver(problem)
-    if method == "closed-form" and automatic is not None:
+    if problem.closed_form() is not None:
+        return None
+    if method == "closed-form":
         raise ArgumentError(
             f"objective {problem.objective.name!r} has no closed form here; use solver='auto'"
         )
-    return automatic
-
-
-def automatic_solver(problem: BoundObjective) -> Solver | None:
-    """What solver="auto" takes; None is the closed form."""
-    if problem.closed_form() is not None:
-        return None
     if problem.penalty is not None:
         return solvers.Smoothing()
     return problem.specialist() or solvers.TrustRegion()
@@ -473,21 +460,6 @@ def closed_form_run(problem: BoundObjective, baseline: Array | None) -> Run:
     M = problem.closed_form() if baseline is None or not problem.baseline_exact else baseline
     assert M is not None
     point = problem.at(M)
-    gradient = problem.manifold.gradient(M, point.gradient)
-    norm = problem.manifold.norm(M, gradient)
+    norm = problem.manifold.norm(M, problem.manifold.gradient(M, point.gradient))
     seconds = time.perf_counter() - began
-    return Run(
-        M=M,
-        value=point.value,
-        gradient_norm=norm,
-        status=Status.CLOSED_FORM,
-        iterations=0,
-        evaluations={"value": 1, "gradient": 1, "hessian": 0},
-        history={
-            "iteration": [0],
-            "value": [point.value],
-            "gradient_norm": [norm],
-            "seconds": [seconds],
-        },
-        seconds=seconds,
-    )
+    return Run.of_point(M, point.value, norm, Status.CLOSED_FORM, seconds)

@@ -14,26 +14,14 @@ from ldr.component_table import Heuristic, in_canonical_coordinates
 from ldr.dimension_rule import as_dimension
 from ldr.inputs import (
     as_data,
+    as_generator,
     as_objective,
     as_seconds,
     as_solver,
     as_stopping,
     check_observers,
 )
-from ldr.multistart import (
-    GIVEN,
-    Starts,
-    as_random,
-    best_of,
-    closed_form_run,
-    once,
-    own_starts,
-    points_from,
-    search,
-    solver_for,
-    start_point,
-    uses_own_starts,
-)
+from ldr.multistart import StartPoints, Starts, best_of, closed_form_run, search, solver_for
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.custom.backends import compilations
 from ldr.objectives.data.accelerator import accelerator
@@ -69,8 +57,6 @@ UNPROVED = (
     "from the matrix alone, which costs more than they do: certify='thorough' makes it, of dense "
     "rows"
 )
-# Zeros that are this near to changing, relative to the penalty, may change.
-_LEAST_SLACK = 1e-6
 
 
 def certify_run(
@@ -91,10 +77,17 @@ def certify_run(
     certificate = None
     notes: tuple[str, ...] = ()
     known = problem.thorough_certificate if thorough else problem.certificate
-    with hearing() as interrupt, until_told():
-        certificate = proof or _of_all_columns(problem, run) or known(run.M)
+    with until_told() as told:
+        certificate = proof
+        if proof is None and problem.rest is not None:  # beyond the columns that were searched
+            value = -run.value * problem.unit
+            certificate = problem.rest.certificate(problem.lift(run.M)[0], value)
+        certificate = certificate or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
-            return _told_by(certificate, run), certificate, ()
+            if run.status is Status.STALLED and certificate.kind == "global":
+                # at a proved optimum that no step lowers, what is left of the gradient is rounding
+                run = replace(run, status=Status.ROUNDING)
+            return run, certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.rest is None:
             return run, certificate, ()  # the method says why nothing is known: curvature neither
         if not run.status.converged or solver is None:
@@ -110,59 +103,38 @@ def certify_run(
             certificate = known(run.M)
         if curvature is not None:
             if certificate is None or (curvature.descends and not certificate.is_optimal):
-                certificate = _local_certificate(curvature, certificate)
-                if problem.penalty is not None:
-                    certificate = _among_zeros(problem, run.M, certificate)
-                if problem.span is not None:
-                    certificate = certificate.restricted_to(problem.span)
-                if problem.hidden(run.M) > PROVED_GLOBAL * abs(run.value):
-                    certificate = replace(certificate, kind="none", message=NEARLY_COLLINEAR)
+                gap = math.inf if certificate is None else certificate.gap
+                certificate = _by_curvature(problem, run, curvature, gap)
             return run, certificate, notes
-    message = ENDED[Status.INTERRUPTED if interrupt.is_set() else Status.TIME_LIMIT]
+    message = ENDED[told.status or Status.TIME_LIMIT]
     return run, certificate or Certificate("none", math.inf, message), notes
 
 
-def _told_by(certificate: Certificate, run: Run) -> Run:
-    """At a proved optimum that no step lowers, what is left of the gradient is rounding."""
-    stalled = run.status is Status.STALLED and certificate.kind == "global"
-    return replace(run, status=Status.ROUNDING) if stalled else run
-
-
-def _of_all_columns(problem: BoundObjective, run: Run) -> Certificate | None:
-    """Extend a certificate beyond the columns, or the subspace, that were searched."""
-    if problem.rest is None:
-        return None
-    return problem.rest.certificate(problem.lift(run.M)[0], -run.value * problem.unit)
-
-
-def _local_certificate(curvature: Curvature, bound: Certificate | None) -> Certificate:
-    gap = math.inf if bound is None else bound.gap
-    if curvature.descends:
-        message = "the Hessian has a direction of descent"
-        return Certificate("saddle", gap, message, curvature.smallest)
-    message = "the Hessian has no direction of descent"
-    return Certificate("local", gap, message, curvature.smallest)
-
-
-def _among_zeros(problem: BoundObjective, M: Array, smooth: Certificate) -> Certificate:
-    """Certify M from the curvature among matrices that share its zeros.
+def _by_curvature(
+    problem: BoundObjective, run: Run, curvature: Curvature, gap: float
+) -> Certificate:
+    """A local minimum, or a saddle; with a penalty, among the matrices that share M's zeros.
 
     A minimum there is a local one if no zero is about to change (strict complementarity).
     """
-    if smooth.kind == "saddle":
-        message = "among matrices with these zeros the Hessian has a direction of descent"
-        return replace(smooth, message=message)
-    from ldr.solvers.nonsmooth.proximal_gradient import slack_at
+    kind = "saddle" if curvature.descends else "local"
+    message = f"the Hessian has {'a' if curvature.descends else 'no'} direction of descent"
+    if problem.penalty is not None:
+        message = f"among matrices with these zeros {message}"
+        if kind == "local":
+            from ldr.solvers.nonsmooth.proximal_gradient import slack_at
 
-    slack = slack_at(problem, M)
-    if slack <= _LEAST_SLACK:
-        message = f"stationary, but a zero of M is about to change (slack {slack:.1e})"
-        return Certificate("none", smooth.gap, message, smooth.curvature)
-    message = (
-        "among matrices with these zeros the Hessian has no direction of descent, and no zero is "
-        f"about to change (slack {slack:.1e})"
-    )
-    return replace(smooth, message=message)
+            slack = slack_at(problem, run.M)
+            message = f"{message}, and no zero is about to change (slack {slack:.1e})"
+            if slack <= 1e-6:
+                kind = "none"
+                message = f"stationary, but a zero of M is about to change (slack {slack:.1e})"
+    certificate = Certificate(kind, gap, message, curvature.smallest)
+    if problem.span is not None:
+        certificate = certificate.restricted_to(problem.span)
+    if problem.hidden(run.M) > PROVED_GLOBAL * abs(run.value):
+        certificate = replace(certificate, kind="none", message=NEARLY_COLLINEAR)
+    return certificate
 
 
 @in_words
@@ -323,7 +295,6 @@ def solve(
     True
     """
     objective = as_objective(objective, parameters)
-    rng = as_random(random_state)
     stopping = as_stopping(tolerance, max_iterations)
     if starts is not None:
         whole("starts", starts, 1)
@@ -334,50 +305,45 @@ def solve(
     X = X if flag("header", header) else without_header(X)
     if certify != "thorough":
         flag("certify", certify)
+    if random_state is not None:
+        random_state = as_generator(random_state)
 
     with within(as_seconds(time_limit)) as deadline, compilations() as compiled:
         deadline.task = "the data were opened"
         data = as_data(objective, X, y, sample_weight, groups)
         units = Units.of(objective, data) if standardise else None
         data = (units.divided(data) if units else data).on(accelerator(device))
+
         began = time.perf_counter()
         deadline.task = "the statistics of the data were computed"
         r, notes = as_dimension(r, objective, data)
         problem = objective.bind(data, r)
-        reached: Starts | None = None
-        certificate = None
-        compared: Fitted = {}
+
         deadline.task = "the heuristic was computed"
         baseline = problem.baseline()
         chosen = solver_for(method, problem)
         closed = closed_form_run(problem, baseline) if chosen is None else None
         heuristic = Heuristic.of(problem, baseline, closed)
+        points = StartPoints(problem, data, baseline, chosen, start, starts, random_state, stopping)
 
-        @once
-        def named_starts() -> dict[str, Array]:
-            own = chosen is not None and uses_own_starts(start, starts)
-            return own_starts(problem, start, baseline, stopping) if own else {}
-
-        def points() -> dict[str, Array]:
-            return points_from(problem, start, first, named_starts(), starts, rng)
-
-        first = start_point(start, problem, data, baseline, named_starts, rng)
         deadline.task = "the solution was computed"
+        reached = proof = certificate = None
+        compared: Fitted = {}
         with hearing() as interrupt:
-            proof = None
-            if closed is not None:
+            if closed is not None or chosen is None:
+                assert closed is not None
                 run = closed
-            elif chosen is not None:
-                named = {start if isinstance(start, str) else GIVEN: first}
-                prove = starts is None
+            else:
                 try:
+                    prove = starts is None
                     runs, count, proof = search(
-                        problem, named, points, chosen, stopping, observers, workers, prove=prove
+                        points, problem, chosen, stopping, observers, workers, prove=prove
                     )
                 except TimeLimitError:
                     if heuristic is None:
                         raise
-                    run = Run.cut_short(heuristic.M, heuristic.value, Status.TIME_LIMIT)
+                    M, value = heuristic.M.copy(), heuristic.value
+                    run = Run.of_point(M, value, math.nan, Status.TIME_LIMIT)
                 else:
                     reached = Starts.of(problem, runs)
                     (problem, run), further = best_of(runs, count)
@@ -394,38 +360,29 @@ def solve(
             with unlimited():
                 run, heuristic, directions, ties = in_canonical_coordinates(problem, run, heuristic)
                 notes += ties
-        if interrupt.is_set():
-            run = replace(run, status=Status.INTERRUPTED)
-        run = replace(run, evaluations={**run.evaluations, **compiled, **_passes(data)})
-        with unlimited():
-            result = as_result(problem, data, run, heuristic, chosen, certificate, r, seconds)
-            result = units.undone(result) if units else result
-    scales = () if units else units_matter(problem, data, run.status.converged)
+                if interrupt.is_set():
+                    run = replace(run, status=Status.INTERRUPTED)
+                stored = [view.passes for view in data.views if isinstance(view, StoredSamples)]
+                passes = {"passes": math.ceil(max(stored))} if stored else {}  # the last is whole
+                run = replace(run, evaluations={**run.evaluations, **compiled, **passes})
+                result = as_result(problem, data, run, heuristic, chosen, certificate, r, seconds)
+                result = units.undone(result) if units else result
+    notes += () if units else units_matter(problem, data, run.status.converged)
     if not run.status.converged:
-        said = " ".join((run.status.advice, *notes, *scales))
+        said = " ".join((run.status.advice, *notes))
         warn(f"{objective.name}: {said}", ConvergenceWarning)
+    if all(view.n_known for view in data.views):
+        d = max(len(M) for M in as_tuple(result.M))
+        notes += tuple(result.objective.of_features().cautions(result.value, data, d, result.r))
     names = data.view_names
     return replace(
         result,
-        notes=(
-            *result.notes,
-            *notes,
-            *scales,
-            *_cautions(result, data),
-        ),
+        notes=(*result.notes, *notes),
         parameters={**result.parameters, **compared},
         directions=replace(directions, views=names) if names else directions,
         view_names=names,
         starts=reached,
     )
-
-
-def _improvement(problem: BoundObjective, value: float, baseline: float) -> float:
-    """Eq. 28, -(f(M) - f(M_baseline)) / |f(M_baseline)|, f minimised; or not divided."""
-    gain = baseline - value
-    if gain == 0 or not problem.objective.relative_improvement:
-        return gain
-    return gain / abs(baseline) if baseline != 0 else math.copysign(math.inf, gain)
 
 
 def as_result(
@@ -439,18 +396,35 @@ def as_result(
     seconds: float,
 ) -> Result:
     """Make the result of a run."""
-    lifted, maps = _matrices_and_maps(problem, run.M)
-    baseline_value = baseline_M = baseline_P = improvement = None
-    if heuristic is not None:
-        found = lifted, maps
-        if heuristic.M is not run.M:
-            found = _matrices_and_maps(problem, heuristic.M)
-        baseline_value = problem.reported(heuristic.value)
-        baseline_M, baseline_P = (single(tuple(A.copy() for A in both)) for both in found)
-        improvement = _improvement(problem, run.value, heuristic.value)
     objective = problem.objective
     assert isinstance(objective, Objective)
+
+    def matrices_and_maps(M: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        lifted = problem.lift(M)
+        own = objective.transposed
+        return lifted, tuple(np.array(N.T) for N in lifted) if own else problem.maps(M)
+
+    lifted, maps = matrices_and_maps(run.M)
+    baseline_value = baseline_M = baseline_P = improvement = None
+    if heuristic is not None:
+        same = heuristic.M is run.M
+        found = (lifted, maps) if same else matrices_and_maps(heuristic.M)
+        baseline_value = problem.reported(heuristic.value)
+        baseline_M, baseline_P = (single(tuple(A.copy() for A in both)) for both in found)
+        # Cunningham and Ghahramani's Eq. 28, -(f(M) - f(M_baseline)) / |f(M_baseline)|
+        improvement = heuristic.value - run.value
+        if improvement != 0 and objective.relative_improvement:
+            size = abs(heuristic.value)
+            improvement = improvement / size if size else math.copysign(math.inf, improvement)
     means = problem.mean_at(run.M)
+    brought = [
+        f"all rows of {view.name} were read into memory, where this method needs them at once"
+        for view in data.views
+        if isinstance(view, StoredSamples) and view.tally.whole
+    ]
+    parameters = dict(problem.parameters(run.M))
+    if problem.penalty is not None:
+        parameters["stationarity"] = run.gradient_norm * problem.unit
     return Result(
         M=single(lifted),
         P=single(maps),
@@ -465,49 +439,10 @@ def as_result(
         objective=objective,
         r=r,
         seconds=seconds,
-        notes=(*problem.notes, *problem.remarks(run.M), *_brought(data)),
-        parameters=_parameters(problem, run),
+        notes=(*problem.notes, *problem.remarks(run.M), *brought),
+        parameters=parameters,
         model=problem.model(run.M),
         predictors=problem.predictors(run.M, maps, means),
-        feature_names=single(tuple(view.feature_names for view in data.views)),
-        features=single(tuple(view.features for view in problem.views)),
+        feature_names=single(tuple([view.feature_names for view in data.views])),
+        features=single(tuple([view.features for view in problem.views])),
     )
-
-
-def _matrices_and_maps(
-    problem: BoundObjective, M: Array
-) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """Return M and P of a point."""
-    lifted, objective = problem.lift(M), problem.objective
-    return lifted, tuple(np.array(N.T) for N in lifted) if objective.transposed else problem.maps(M)
-
-
-def _cautions(result: Result, data: Data) -> list[str]:
-    """Return the notes on the value; none where the samples were not counted."""
-    if not all(view.n_known for view in data.views):
-        return []
-    d = max(len(M) for M in as_tuple(result.M))
-    return result.objective.of_features().cautions(result.value, data, d, result.r)
-
-
-def _passes(data: Data) -> dict[str, int]:
-    """Count the passes over samples that are not in memory; the last one counts as whole."""
-    stored = [view.passes for view in data.views if isinstance(view, StoredSamples)]
-    return {"passes": math.ceil(max(stored))} if stored else {}
-
-
-def _brought(data: Data) -> list[str]:
-    """Notes on data from files or workers that the method needed in memory."""
-    return [
-        f"all rows of {view.name} were read into memory, where this method needs them at once"
-        for view in data.views
-        if isinstance(view, StoredSamples) and view.tally.whole
-    ]
-
-
-def _parameters(problem: BoundObjective, run: Run) -> dict[str, float | Array]:
-    """Return the model's parameters, and with a penalty the stationarity |V|/t."""
-    own = problem.parameters(run.M)
-    if problem.penalty is None:
-        return dict(own)
-    return {**own, "stationarity": run.gradient_norm * problem.unit}

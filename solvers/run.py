@@ -118,16 +118,18 @@ class Run:
     seconds: float
 
     @classmethod
-    def cut_short(cls, M: Array, value: float, status: Status) -> Run:
-        """A run that ended before the gradient at its start was known."""
+    def of_point(
+        cls, M: Array, value: float, norm: float, status: Status, seconds: float = 0.0
+    ) -> Run:
+        """A run of no steps; the norm of the gradient is NaN where it is not known."""
+        counts = {"value": 1, "gradient": int(not math.isnan(norm)), "hessian": 0}
         history: dict[str, list[float]] = {
             "iteration": [0],
             "value": [value],
-            "gradient_norm": [math.nan],
-            "seconds": [0.0],
+            "gradient_norm": [norm],
+            "seconds": [seconds],
         }
-        counts = {"value": 1, "gradient": 0, "hessian": 0}
-        return cls(M.copy(), value, math.nan, status, 0, counts, history, 0.0)
+        return cls(M, value, norm, status, 0, counts, history, seconds)
 
     def scaled(self, factor: float) -> Run:
         """The run, told of factor times the function."""

@@ -13,7 +13,7 @@ from experiments.jmlr2015.problems import Case, prepare
 from experiments.jmlr2015.protocol import improvement_of_code
 from experiments.jmlr2015.sweeps import KEY, Extent, sweep_cases, sweep_cost
 from experiments.machine.store import Row
-from ldr.multistart import automatic_solver
+from ldr.multistart import solver_for
 from ldr.solvers.loop import minimise
 
 __all__ = ["COLUMNS", "KEY", "further_cases", "further_cost", "further_rows"]
@@ -56,7 +56,7 @@ def further_rows(case: Case) -> Sequence[Row]:
     problem = prepare(case).problem
     heuristic = problem.baseline()
     assert heuristic is not None
-    solver = automatic_solver(problem)
+    solver = solver_for("auto", problem)
     found = heuristic if solver is None else minimise(problem, heuristic, solver).M
     gain = improvement_of_code(case.method, problem.at(found).value, problem.at(heuristic).value)
     return [asdict(Gain(**asdict(case), improvement_code=gain))]

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 
 from experiments.jmlr2015.problems import Case, Prepared, prepare, published_maf_heuristic
-from ldr.multistart import automatic_solver
+from ldr.multistart import solver_for
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.solvers.loop import minimise
@@ -127,7 +127,7 @@ def measure(case: Case) -> Measurement:
     usual = _first_below(run, _USUAL_TOLERANCE)
     observers = (_is_flat,) if case.method == "cca" else ()
     other = minimise(problem, starts[_OTHER[start]], solver, observers=observers)
-    own = automatic_solver(problem)
+    own = solver_for("auto", problem)
     if own == solver:  # cca: the very same run
         auto = Reached(solver.name, prepared.value(end.M), certificate, end.status, run.seconds)
     else:

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import ldr
-from ldr.multistart import automatic_solver
+from ldr.multistart import solver_for
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.multi_block import MultiRatio, MultiTrace, multi_ratio
 from ldr.objectives.statistics import view_moments
@@ -176,7 +176,7 @@ def test_published_maxima_of_maxbet():
     for name, example in json.loads(CASES.read_text())["examples"].items():
         value, kind = expected[name[-3:]]
         problem = trace_of(np.array(example["A"]), tuple(example["blocks"]))
-        solver = automatic_solver(problem)
+        solver = solver_for("auto", problem)
         runs = [minimise(problem, M, solver, Stopping()) for M in problem.starts().values()]
         best = min(runs, key=lambda run: run.value)
         assert -2.0 * best.value * problem.unit == pytest.approx(value, rel=1e-6)
