@@ -16,8 +16,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.scaling import Units
 from ldr.solvers.checks import Pickled
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal
-from ldr.solvers.problem import Problem
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import Problem, RiemannianProblem
 from ldr.types import PerRow, Rows
 from ldr.validation import in_words
 

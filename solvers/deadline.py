@@ -12,7 +12,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from signal import SIGINT, default_int_handler, getsignal, signal
@@ -123,8 +123,8 @@ def unlimited() -> Iterator[None]:
 @contextmanager
 def until_told() -> Iterator[Told]:
     """What is within ends at the time limit or at the first Ctrl-C, and the program goes on."""
-    told = Told()
-    with hearing() as heard:
+    told, around = Told(), _interrupt.get()
+    with hearing() if around is None else nullcontext(around) as heard:
         try:
             yield told
         except TimeLimitError:

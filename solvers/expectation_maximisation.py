@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.trust_region import TrustRegion, TrustState
 

@@ -15,199 +15,21 @@ import numpy as np
 from ldr.solvers.deadline import check, pass_on, until_told, within
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.problem import Problem
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Iteration, Observer, Run, Stopping
 from ldr.solvers.solver import AnySolver, State
 from ldr.solvers.status import Status
 
-_LOOKS = 5
 # Values differ where they do by more than this, relatively; a gradient below this share of the
 # difference is no slope that leads from one to the other.
-_DIFFERENT = 1e-10
-_NO_SLOPE = 1e-8
-
-
-def unless_flat(
-    problem: Problem, run: Run, random_point: Callable[[np.random.Generator], Array]
-) -> Run:
-    """The run; one that converged at its start is `Status.FLAT` where gradients tell nothing.
-
-    That is so where values at random points differ from the start's and the gradient vanishes at
-    all of them, as with a count or a rounding. The first point with a slope ends the search.
-    """
-    if run.iterations > 0 or not run.status.converged:
-        return run
-    if problem.penalty is not None or problem.manifold.dimension == 0:
-        return run  # a penalty has a slope; of a single point all there is of f is rounding
-    counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
-    jump, slope = 0.0, run.gradient_norm
-    for _ in range(_LOOKS):
-        other = counted.at(random_point(rng))
-        if not math.isfinite(other.value):
-            continue
-        jump = max(jump, abs(other.value - run.value))
-        slope = max(slope, other.gradient_norm)
-        if slope > _NO_SLOPE * jump:
-            break
-    flat = jump > _DIFFERENT * abs(run.value) and slope <= _NO_SLOPE * jump
-    return replace(
-        run,
-        status=Status.FLAT if flat else run.status,
-        evaluations=dict(Counter(run.evaluations) + counted.evaluations),
-    )
-
-
+_DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
 # Where no step can lower the function any more, a gradient this small against its scale is the
 # effect of rounding; a larger one means that something is wrong.
 _ROUNDING_LEVEL = 1e-6
-
 # A relative change of the value below this is rounding, not progress.
 VALUE_ROUNDING = 1e-14
-
 # A gradient below this share of the least before is progress.
 _FLATTER = 0.9
-
-# Values this close, relatively, are the same at the end of a run.
-_SAME_VALUE = 1e-12
-
-
-# What is kept of each iteration.
-_HISTORY = ("iteration", "value", "gradient_norm", "seconds")
-
-
-class Tracker:
-    """The history of a run, its last, best and flattest point, who looks on, and why it ends.
-
-    The flattest point has the smallest gradient among those whose values agree with the lowest to
-    rounding: a saddle on the way may be flatter.
-    """
-
-    def __init__(
-        self,
-        problem: RiemannianProblem,
-        solver: AnySolver,
-        stopping: Stopping,
-        observers: Sequence[Observer],
-    ) -> None:
-        limit = stopping.max_iterations
-        self._limit = solver.default_max_iterations if limit is None else limit
-        self._problem, self._patience = problem, solver.patience
-        self._stopping, self._observers = stopping, observers
-        self._seen: list[tuple[int, float, float, float]] = []
-        self._began = time.perf_counter()
-        self._number = self._idle = 0
-        self._least_value = self._least_gradient = math.inf  # since the last progress
-        self._scale = 0.0
-        self._best: RiemannianPoint | None = None
-        self._last: RiemannianPoint | None = None
-        self._flattest: RiemannianPoint | None = None
-        self._status: Status | None = None
-
-    def ends_at(self, state: State) -> bool:
-        """Whether the run ends at this state, of which note is taken."""
-        self._last = point = state.point
-        if not (math.isfinite(point.value) and math.isfinite(point.gradient_norm)):
-            self._status = Status.NOT_FINITE
-            if not self._seen:
-                self._note(point)
-            return True
-        if self._flattest is None:
-            self._scale = self._stopping.scale(point)
-            self._problem.threshold = self._stopping.threshold(point)
-        else:
-            self._number += state.iterations
-        if self._best is None or point.value <= self._best.value:
-            self._best = point
-        self._note(point)
-        self._status = self._why(state, bool(self._observers) and self._asked(point))
-        return self._status is not None
-
-    def _note(self, point: RiemannianPoint) -> None:
-        self._seen.append((self._number, point.value, point.gradient_norm, self._seconds))
-
-    def _why(self, state: State, asked: bool) -> Status | None:
-        """Why the run ends at this state; None where it goes on."""
-        point = state.point
-        halt = Status.STALLED if self._is_idle(point) else state.halt
-        if point.gradient_norm <= self._problem.threshold:
-            return Status.CONVERGED
-        flattest = self._keep_flattest(point)
-        if halt is Status.STALLED and at_rounding(flattest, max(self._scale, abs(point.value))):
-            return Status.ROUNDING
-        if halt is not None:
-            return halt
-        if asked:
-            return Status.OBSERVER
-        return Status.MAX_ITERATIONS if self._number >= self._limit else None
-
-    def _is_idle(self, point: RiemannianPoint) -> bool:
-        """Whether neither the value nor the gradient has improved for a while."""
-        value, norm = point.value, point.gradient_norm
-        least = self._least_value
-        lower = math.isinf(least) or value < least - VALUE_ROUNDING * abs(value)
-        flatter = norm < _FLATTER * self._least_gradient
-        self._idle = 0 if lower or flatter else self._idle + 1
-        if lower:
-            self._least_value = value
-        self._least_gradient = min(self._least_gradient, norm)
-        return self._idle >= self._patience
-
-    def _keep_flattest(self, point: RiemannianPoint) -> RiemannianPoint:
-        kept, best = self._flattest or point, self._best or point
-        highest = best.value + _SAME_VALUE * abs(best.value)
-        flatter = kept.value > highest or point.gradient_norm < kept.gradient_norm
-        self._flattest = point if point.value <= highest and flatter else kept
-        return self._flattest
-
-    def run(self, told: Status | None) -> Run:
-        """All of it.
-
-        - told: what ended the run from outside
-        - raises KeyboardInterrupt, TimeLimitError: Before there was a state.
-        """
-        status = told or self._status
-        assert status is not None
-        if self._last is None:
-            pass_on(status)
-        # Where values agree to rounding, "lowest" means nothing: there the flattest is the best.
-        final = self._best or self._last
-        if status is Status.ROUNDING:
-            final = self._flattest
-        elif status is Status.CONVERGED:
-            final = self._last
-        assert final is not None
-        return Run(
-            M=final.M.copy(),
-            value=final.value,
-            gradient_norm=final.gradient_norm,
-            status=status,
-            iterations=self._number,
-            evaluations=dict(self._problem.evaluations),
-            history={name: [seen[k] for seen in self._seen] for k, name in enumerate(_HISTORY)},
-            seconds=self._seconds,
-        )
-
-    @property
-    def _seconds(self) -> float:
-        return time.perf_counter() - self._began
-
-    def _asked(self, point: RiemannianPoint) -> bool:
-        """Whether an observer of the point, which all of them see, asks to stop."""
-        number, value, norm, seconds = self._seen[-1]
-        seen = Iteration(number, point.M, value, norm, self._problem.threshold, seconds)
-        wishes = [_is_true(observer(seen)) for observer in self._observers]
-        return any(wishes)
-
-
-def at_rounding(point: RiemannianPoint, scale: float) -> bool:
-    """Whether what is left of the gradient, of a function of that size, may be rounding."""
-    return point.gradient_norm <= _ROUNDING_LEVEL * scale
-
-
-def _is_true(wish: object) -> bool:
-    """True itself, of Python's or of NumPy's: other truthy values are no wish to stop."""
-    return isinstance(wish, (bool, np.bool_)) and bool(wish)
 
 
 @dataclass
@@ -273,16 +95,18 @@ def minimise(
         limit = stopping.max_iterations
         limit = solver.default_max_iterations if limit is None else limit
         stopping = replace(stopping, max_iterations=min(limit, budget.left))
-    counted = RiemannianProblem(problem)
-    tracker = Tracker(counted, solver, stopping, observers)
-    # the runs of a step are part of its iterations
-    with sharing(None), within(stopping.time_limit):
-        with until_told() as told:
-            for state in solver.states(counted, start, stopping):
-                if tracker.ends_at(state):
-                    break
-                check()
-        run = tracker.run(told.status)
+    tracker = Tracker(RiemannianProblem(problem), solver, stopping, observers)
+    token = _budget.set(None)  # the runs of a step are part of its iterations
+    try:
+        with within(stopping.time_limit):
+            with until_told() as told:
+                for state in solver.states(tracker.problem, start, stopping):
+                    if tracker.ends_at(state):
+                        break
+                    check()
+            run = tracker.run(told.status)
+    finally:
+        _budget.reset(token)
     if budget is not None and budget.left is not None:
         budget.left = max(0, budget.left - run.iterations)
     return run
@@ -298,3 +122,158 @@ def run_through(
     run = minimise(problem, start, solver, stopping)
     pass_on(run.status)
     return run
+
+
+class Tracker:
+    """The history of a run, its last, best and flattest point, who looks on, and why it ends.
+
+    The flattest point has the smallest gradient among those whose values agree with the lowest to
+    rounding: a saddle on the way may be flatter.
+    """
+
+    def __init__(
+        self,
+        problem: RiemannianProblem,
+        solver: AnySolver,
+        stopping: Stopping,
+        observers: Sequence[Observer],
+    ) -> None:
+        limit = stopping.max_iterations
+        self._limit = solver.default_max_iterations if limit is None else limit
+        self.problem, self._patience = problem, solver.patience
+        self._stopping, self._observers = stopping, observers
+        self._history: dict[str, list[float]] = {
+            "iteration": [],
+            "value": [],
+            "gradient_norm": [],
+            "seconds": [],
+        }
+        self._began = time.perf_counter()
+        self._number = self._idle = 0
+        self._least_value = self._least_gradient = math.inf  # since the last progress
+        self._scale = 0.0
+        self._best: RiemannianPoint | None = None
+        self._last: RiemannianPoint | None = None
+        self._flattest: RiemannianPoint | None = None
+        self._status: Status | None = None
+
+    def ends_at(self, state: State) -> bool:
+        """Whether the run ends at this state, of which note is taken."""
+        point = self._last = state.point
+        value, seconds = point.value, time.perf_counter() - self._began
+        looked = math.isfinite(value) or self._best is None  # behind a wall there is no gradient
+        norm = point.gradient_norm if looked else math.nan
+        finite = math.isfinite(value) and math.isfinite(norm)
+        if finite and self._best is None:
+            self._scale = self._stopping.scale(point)
+            self.problem.threshold = self._stopping.threshold(point)
+        elif finite:
+            self._number += state.iterations
+        if finite or self._best is None:
+            seen = (self._number, value, norm, seconds)
+            for column, number in zip(self._history.values(), seen, strict=True):
+                column.append(number)
+        if not finite:
+            self._status = Status.NOT_FINITE
+            return True
+        if self._best is None or value <= self._best.value:
+            self._best = point
+        asked = False
+        if self._observers:
+            threshold = self.problem.threshold
+            shown = Iteration(self._number, point.M, value, norm, threshold, seconds)
+            wishes = [observer(shown) for observer in self._observers]
+            # other truthy values are no wish to stop
+            asked = any(isinstance(wish, (bool, np.bool_)) and wish for wish in wishes)
+        halt = Status.STALLED if self._is_idle(value, norm) else state.halt
+        flattest = self._keep_flattest(point)
+        if norm <= self.problem.threshold:
+            self._status = Status.CONVERGED
+        elif halt is Status.STALLED and at_rounding(flattest, max(self._scale, abs(value))):
+            self._status = Status.ROUNDING
+        elif halt is not None or asked:
+            self._status = halt or Status.OBSERVER
+        elif self._number >= self._limit:
+            self._status = Status.MAX_ITERATIONS
+        return self._status is not None
+
+    def _is_idle(self, value: float, norm: float) -> bool:
+        """Whether neither the value nor the gradient has improved for a while."""
+        least = self._least_value
+        lower = math.isinf(least) or value < least - VALUE_ROUNDING * abs(value)
+        flatter = norm < _FLATTER * self._least_gradient
+        self._idle = 0 if lower or flatter else self._idle + 1
+        if lower:
+            self._least_value = value
+        self._least_gradient = min(self._least_gradient, norm)
+        return self._idle >= self._patience
+
+    def _keep_flattest(self, point: RiemannianPoint) -> RiemannianPoint:
+        kept, best = self._flattest or point, self._best or point
+        highest = best.value + 1e-12 * abs(best.value)
+        flatter = kept.value > highest or point.gradient_norm < kept.gradient_norm
+        self._flattest = point if point.value <= highest and flatter else kept
+        return self._flattest
+
+    def run(self, told: Status | None) -> Run:
+        """All of it.
+
+        - told: what ended the run from outside
+        - raises KeyboardInterrupt, TimeLimitError: Before there was a state.
+        """
+        status = told or self._status
+        assert status is not None
+        if self._last is None:
+            pass_on(status)
+        # Where values agree to rounding, "lowest" means nothing: there the flattest is the best.
+        final = self._best or self._last
+        if status is Status.ROUNDING:
+            final = self._flattest
+        elif status is Status.CONVERGED:
+            final = self._last
+        assert final is not None
+        return Run(
+            M=final.M.copy(),
+            value=final.value,
+            gradient_norm=final.gradient_norm,
+            status=status,
+            iterations=self._number,
+            evaluations=dict(self.problem.evaluations),
+            history=self._history,
+            seconds=time.perf_counter() - self._began,
+        )
+
+
+def at_rounding(point: RiemannianPoint, scale: float) -> bool:
+    """Whether what is left of the gradient, of a function of that size, may be rounding."""
+    return point.gradient_norm <= _ROUNDING_LEVEL * scale
+
+
+def unless_flat(
+    problem: Problem, run: Run, random_point: Callable[[np.random.Generator], Array]
+) -> Run:
+    """The run; one that converged at its start is `Status.FLAT` where gradients tell nothing.
+
+    That is so where values at random points differ from the start's and the gradient vanishes at
+    all of them, as with a count or a rounding. The first point with a slope ends the search.
+    """
+    if run.iterations > 0 or not run.status.converged:
+        return run
+    if problem.penalty is not None or problem.manifold.dimension == 0:
+        return run  # a penalty has a slope; of a single point all there is of f is rounding
+    counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
+    jump, slope = 0.0, run.gradient_norm
+    for _ in range(5):
+        other = counted.at(random_point(rng))
+        if not math.isfinite(other.value):
+            continue
+        jump = max(jump, abs(other.value - run.value))
+        slope = max(slope, other.gradient_norm)
+        if slope > _NO_SLOPE * jump:
+            break
+    flat = jump > _DIFFERENT * abs(run.value) and slope <= _NO_SLOPE * jump
+    return replace(
+        run,
+        status=Status.FLAT if flat else run.status,
+        evaluations=dict(Counter(run.evaluations) + counted.evaluations),
+    )

@@ -17,7 +17,7 @@ from ldr.solvers.checks import choice
 from ldr.solvers.deadline import until_told
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status

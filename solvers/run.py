@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import RiemannianPoint
+from ldr.solvers.problem import RiemannianPoint
 from ldr.solvers.status import Status
 
 # A value this much smaller than the Euclidean gradient is what cancellation left of its terms.

@@ -10,8 +10,7 @@ import numpy as np
 from ldr.solvers.deadline import check, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Manifold
-from ldr.solvers.problem import Preconditioner, Problem
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import Preconditioner, Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import AnySolver
 

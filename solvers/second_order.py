@@ -13,8 +13,7 @@ import scipy
 from ldr.solvers.deadline import check
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.problem import Problem
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 
 # Up to this many numbers in a point the Hessian is a matrix, and its eigenvalues are known.
 _EXACT = 400

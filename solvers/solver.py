@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from ldr.solvers.checks import Brief
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.status import Status
 

@@ -11,8 +11,7 @@ from ldr.solvers.descent.lbfgs import Pairs
 from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.problem import Problem, Sum
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import Problem, RiemannianProblem, Sum
 from ldr.solvers.solver import Solver, State
 
 _MEMORY = 20

@@ -25,7 +25,7 @@ from ldr.solvers.linalg.krylov import SymmetricOperator, complement
 from ldr.solvers.loop import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 

@@ -14,8 +14,7 @@ from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.loop import at_rounding
 from ldr.solvers.manifolds import Array, Manifold
-from ldr.solvers.problem import Preconditioner
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import Preconditioner, RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.second_order import hessian_eigen
 from ldr.solvers.solver import Solver, State

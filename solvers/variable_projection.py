@@ -8,8 +8,7 @@ from typing import Protocol, runtime_checkable
 from ldr.solvers.descent.lbfgs import LBFGS, QuasiNewtonState
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.problem import Point, Problem
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import Point, Problem, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 
 

@@ -25,7 +25,7 @@ from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, combined, numbers, within
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
 # Of a line's length: the first step of differences; each further one is shorter by this.

@@ -15,7 +15,7 @@ from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Optimum
 from ldr.solvers.deadline import check
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.trust_region import TrustRegion, TrustState
 from ldr.subspaces import distance
 

@@ -15,7 +15,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 
 # Points nearer than this, relative to M, share their Hessian.

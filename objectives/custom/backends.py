@@ -23,7 +23,7 @@ import numpy as np
 from ldr.objectives.data.accelerator import Accelerator, float64
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import read_only
+from ldr.solvers.problem import read_only
 
 Function = Callable[..., Any]
 # An array of jax's, of autograd's or of NumPy's, or what a function makes of some.

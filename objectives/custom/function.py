@@ -39,7 +39,7 @@ from ldr.objectives.view import View
 from ldr.solvers.checks import choice, keep_flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import read_only
+from ldr.solvers.problem import read_only
 
 
 def written(views: int, *beside: str) -> str:

@@ -15,8 +15,7 @@ from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import RowTerm, part_rows
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Manifold
-from ldr.solvers.problem import Point
-from ldr.solvers.riemannian import read_only
+from ldr.solvers.problem import Point, read_only
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.trust_region import GradientsFirst
 

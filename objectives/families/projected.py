@@ -27,8 +27,7 @@ from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, polar_factor
-from ldr.solvers.problem import Point
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import Point, RiemannianProblem
 from ldr.solvers.run import Run, Stopping
 from ldr.solvers.trust_region import TrustRegion
 

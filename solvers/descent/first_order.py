@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ldr.solvers.checks import keep_number
 from ldr.solvers.descent.line_search import Trial, initial_step, search
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 

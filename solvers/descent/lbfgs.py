@@ -11,8 +11,7 @@ import numpy as np
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.descent.line_search import initial_step, search
 from ldr.solvers.manifolds import Array, Manifold
-from ldr.solvers.problem import Preconditioner
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import Preconditioner, RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 
 _SUFFICIENT_DECREASE = 0.1  # delta
 _CURVATURE = 0.9  # sigma

@@ -12,7 +12,7 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 
 _SWEEPS = 100

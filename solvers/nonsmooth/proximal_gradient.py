@@ -23,8 +23,7 @@ from ldr.solvers.manifolds.support import (
     with_zeros,
 )
 from ldr.solvers.nonsmooth.penalty import L1, Penalty
-from ldr.solvers.problem import Point, Problem
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import Point, Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status

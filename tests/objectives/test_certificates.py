@@ -22,7 +22,7 @@ from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise
 from ldr.solvers.linalg.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.saddles import smallest_curvature
 from tests import real_data
 from tests.adversarial.extended import AVAILABLE, eigh

@@ -26,8 +26,7 @@ from ldr.solvers import (
 from ldr.solvers.descent.line_search import search
 from ldr.solvers.loop import VALUE_ROUNDING, Tracker, unless_flat
 from ldr.solvers.manifolds import SparseStiefel
-from ldr.solvers.problem import Point
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import Point, RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 from ldr.solvers.trust_region import GradientsFirst
 from ldr.testing.objectives import PROBLEMS, FunctionProblem, rayleigh, symmetric

@@ -31,7 +31,7 @@ from ldr.objectives.families import pairwise
 from ldr.objectives.families.row_sum import InPieces
 from ldr.objectives.registry import named
 from ldr.solvers import LBFGS, SVRG, Stopping, Sum, minimise
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import RiemannianProblem
 from ldr.testing.objectives import rayleigh
 from tests.objectives.methods import bound
 

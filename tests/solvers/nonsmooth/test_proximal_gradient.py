@@ -25,7 +25,7 @@ from ldr.solvers.nonsmooth.proximal_gradient import (
     slack_at,
 )
 from ldr.solvers.nonsmooth.proximal_gradient import _on_support as on_support
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
 from ldr.testing.objectives import PROBLEMS, FunctionProblem, rayleigh
 
