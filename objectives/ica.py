@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from operator import add
@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.composite import Exchangeable
@@ -24,12 +23,13 @@ from ldr.objectives.families.projected import (
 )
 from ldr.objectives.families.row_sum import (
     SAMPLE_ROWS,
+    Frame,
+    InParts,
     InPieces,
+    Part,
     ProjectedTerm,
-    RowSum,
-    RowTerm,
-    WhitenedColumns,
     added,
+    some_rows,
 )
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
@@ -235,40 +235,216 @@ class ContrastPoint(ProjectedPoint):
 
 
 def heuristics_in_pieces(
-    samples: Samples, columns: WhitenedColumns, r: int, contrast: Contrast, cost: Cost
+    samples: Samples, term: ProjectedTerm, r: int, contrast: Contrast, cost: Cost
 ) -> dict[str, Callable[[], Array]]:
     """FOBI by a pass over the rows and another for the costs; deflation of a sample of rows."""
 
     def fobi() -> Array:
-        outer = samples.reduce(partial(_fourth_order, columns), add)
+        outer = samples.reduce(partial(_fourth_order, term.frame), add)
         M = symmetric_eigen(outer / samples.weight)[1]
-        term = columns.term(partial(ContrastPoint, contrast=contrast, n=samples.weight))
         means, _ = samples.reduce(partial(term.first, M), added)
         return _least(M, cost(means), r)
 
     def deflation() -> Array:
-        X, w = columns.sample(samples)
-        return heuristics(X, r, contrast, cost, w)["deflation"]()
+        some = some_rows(samples, SAMPLE_ROWS)
+        X = term.frame.white(some.dense())
+        return heuristics(X, r, contrast, cost, some.weights)["deflation"]()
 
     return {"fobi": fobi, "deflation": deflation}
 
 
-def sample_note(samples: Samples) -> str:
-    return (
+def _fourth_order(frame: Frame, piece: Samples) -> Array:
+    """The sum of |x|^2 x x' of white x."""
+    X = frame.white(piece.dense())
+    return (counted_rows(X, piece.weights) * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
+
+
+def _costs(means: Array, gaussian: float | None) -> Array:
+    """Of directions: -(E G(m'x) - E G(nu))^2, or E G(m'x) of experts."""
+    return means if gaussian is None else -((means - gaussian) ** 2)
+
+
+class LogVolume(Point):
+    """-1/2 log|S|, S = M'M: what keeps the experts, M'x of white x, from becoming the same.
+
+    Gradient -M S^{-1}; along V it changes by -(V - M S^{-1} dS) S^{-1}, dS = V'M + M'V.
+    """
+
+    def __init__(self, M: Array) -> None:
+        self.M = M
+        self._S = M.T @ M
+
+    @property
+    def value(self) -> float:
+        return -0.5 * float(np.linalg.slogdet(self._S)[1])
+
+    @cached_property
+    def gradient(self) -> Array:
+        return -self._over_S(self.M)
+
+    def hessian_vector(self, V: Array) -> Array:
+        dS = V.T @ self.M + self.M.T @ V
+        return -self._over_S(V + self.gradient @ dS)
+
+    def _over_S(self, A: Array) -> Array:
+        """A S^{-1}."""
+        return np.asarray(np.linalg.solve(self._S, A.T).T)
+
+
+class SourcesPoint(Point):
+    """f = sum_k F(c_k) + share LogVolume(M) of the means c_k = E G(m_k'x), from their point.
+
+    F(c) is -(c - E G(nu))^2, with no volume, or c of experts. With h_k the gradient of the mean k
+    the gradient is F'(c_k) h_k, and its change along V is F'(c_k) dh_k + F''(c_k) (h_k'v_k) h_k.
+
+    - share: of the weight of all rows
+    """
+
+    def __init__(self, means: Point, gaussian: float | None, share: float = 1.0) -> None:
+        self.M, self._means = means.M, means
+        self._gaussian, self._share = gaussian, share
+
+    @cached_property
+    def _volume(self) -> Point | None:
+        return LogVolume(self.M) if self._gaussian is None else None
+
+    @cached_property
+    def _pull(self) -> Array | float:
+        """F'(c)."""
+        return 1.0 if self._gaussian is None else -2.0 * (self._means.value - self._gaussian)
+
+    @cached_property
+    def value(self) -> float:
+        found = float(np.sum(_costs(np.asarray(self._means.value), self._gaussian)))
+        return found if self._volume is None else found + self._share * self._volume.value
+
+    @cached_property
+    def gradient(self) -> Array:
+        found = self._pull * self._means.gradient
+        return found if self._volume is None else found + self._share * self._volume.gradient
+
+    def hessian_vector(self, V: Array) -> Array:
+        found = self._change(self._means.gradient, V, self._means.hessian_vector(V))
+        if self._volume is None:
+            return found
+        return found + self._share * self._volume.hessian_vector(V)
+
+    def _change(self, h: Array, V: Array, dh: Array) -> Array:
+        """Of F'(c) h, in M or in Y, along V."""
+        if self._gaussian is None:
+            return dh
+        return self._pull * dh - 2.0 * np.sum(h * V, axis=0) * h
+
+    @property
+    def slope(self) -> Array:
+        """In Y, of rows in memory; without the volume."""
+        assert isinstance(self._means, ContrastPoint)
+        return self._pull * self._means.slope
+
+    def curvature(self, dY: Array) -> Array:
+        assert isinstance(self._means, ContrastPoint)
+        return self._change(self._means.slope, dY, self._means.curvature(dY))
+
+
+class Sources(Exchangeable):
+    """Directions in the order of what each alone, without regard to the angles, adds to -f.
+
+    - gaussian: E G(nu); None of experts, whose M is any matrix
+    """
+
+    gaussian: float | None
+
+    @abstractmethod
+    def means(self, M: Array) -> Point:
+        """The point of E G(m_k'x)."""
+
+    def at(self, M: Array) -> SourcesPoint:
+        return SourcesPoint(self.means(M), self.gaussian)
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        """Sources of variance one."""
+        k, r = self.manifold.shape
+        return Stiefel(k, r).random_point(rng)
+
+    def contributions(self, M: Array) -> Array:
+        costs = _costs(np.asarray(self.means(M).value), self.gaussian)
+        return np.log(np.linalg.norm(M, axis=0)) - costs
+
+
+def _manifold(k: int, r: int, gaussian: float | None) -> Manifold:
+    return Euclidean(k, r) if gaussian is None else Stiefel(k, r)
+
+
+@dataclass(frozen=True)
+class SourcesInMemory(Sources, WhiteProjected):
+    """Of white rows in memory."""
+
+    preconditioner_cost = 4
+
+    contrast: Contrast = field(kw_only=True)
+    gaussian: float | None = field(kw_only=True)
+
+    @cached_property
+    def manifold(self) -> Manifold:  # type: ignore[override]
+        return _manifold(self.X.shape[1], self.r, self.gaussian)
+
+    def means(self, M: Array) -> ContrastPoint:
+        return ContrastPoint(self.X, M, self.contrast, w=self.w)
+
+
+@dataclass(frozen=True)
+class SourcesInPieces(Sources, InPieces):
+    """Of rows that are read at every step."""
+
+    gaussian: float | None = field(kw_only=True)
+
+    def means(self, M: Array) -> Point:
+        return InPieces.at(self, M)
+
+
+def bind(
+    objective: ICA | UndercompleteICA,
+    data: Data,
+    r: int,
+    contrast: Contrast,
+    gaussian: float | None,
+    kinds: tuple[type[SourcesInMemory], type[SourcesInPieces]],
+) -> Sources:
+    """The problem of the kind for rows in memory, or of that for rows that are read."""
+    in_memory, in_pieces = kinds
+    samples, cost = data.samples, partial(_costs, gaussian=gaussian)
+    if not samples.in_pieces:
+        rows = DenseRows.whitened(data, objective)
+        starts = heuristics(rows.X, r, contrast, cost, rows.weights)
+        return in_memory(
+            objective,
+            (rows.view,),
+            rows.X,
+            r,
+            w=rows.weights,
+            contrast=contrast,
+            gaussian=gaussian,
+            heuristics=starts,
+        )
+    frame, view = Frame.whitening(samples, r)
+    assert frame.W is not None
+    term = ProjectedTerm(frame, partial(ContrastPoint, contrast=contrast, n=samples.weight))
+    note = (
         "the rows are read at every evaluation; other starts than FOBI are those of a random "
         f"sample of {min(SAMPLE_ROWS, samples.n)} rows"
     )
+    return in_pieces(
+        objective,
+        (view.noting(note),),
+        _manifold(frame.W.shape[1], r, gaussian),
+        samples,
+        term,
+        gaussian=gaussian,
+        heuristics=heuristics_in_pieces(samples, term, r, contrast, cost),
+    )
 
 
-def _fourth_order(columns: WhitenedColumns, piece: Samples) -> Array:
-    """The sum of |x|^2 x x' of white x."""
-    total = np.zeros((columns.W.shape[1], columns.W.shape[1]))
-    for X, w in columns.blocks(piece):
-        total += (counted_rows(X, w) * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
-    return total
-
-
-# Of the preconditioner, relative to the largest.
+# Of a preconditioner: the least curvature, relative to the largest of ica, and to 1 of uica.
 _LEAST_CURVATURE = 1e-2
 
 
@@ -312,111 +488,12 @@ class ICA(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         contrast = CONTRASTS[self.contrast]
-        gaussian = contrast.of_gaussian()
-
-        def cost(means: Array) -> Array:
-            return -((means - gaussian) ** 2)
-
-        if data.samples.in_pieces:
-            return _pursuit_in_pieces(self, data.samples, r, contrast, cost)
-        rows = DenseRows.whitened(data, self)
-        X, w = rows.X, rows.weights
-        return Pursuit(
-            self,
-            (rows.view,),
-            X,
-            r,
-            w=w,
-            contrast=contrast,
-            gaussian=gaussian,
-            heuristics=heuristics(X, r, contrast, cost, w),
-        )
+        kinds = Pursuit, SourcesInPieces
+        return bind(self, data, r, contrast, contrast.of_gaussian(), kinds)
 
 
-def _pursuit_in_pieces(
-    objective: ICA, samples: Samples, r: int, contrast: Contrast, cost: Cost
-) -> PursuitInPieces:
-    columns = WhitenedColumns.of(samples, r)
-    gaussian = contrast.of_gaussian()
-    return PursuitInPieces(
-        objective,
-        (columns.view.noting(sample_note(samples)),),
-        Stiefel(columns.W.shape[1], r),
-        samples,
-        columns.term(partial(ContrastPoint, contrast=contrast, n=samples.weight)),
-        gaussian=gaussian,
-        heuristics=heuristics_in_pieces(samples, columns, r, contrast, cost),
-    )
-
-
-class PursuitPoint(Point):
-    """-sum_k c_k^2, c_k = E G(m_k'x) - E G(nu), from the point of the means.
-
-    With h_k the gradient of the mean k, the gradient is -2 c_k h_k, and its change along V is
-    -2 (c_k dh_k + (h_k'v_k) h_k).
-    """
-
-    def __init__(self, means: Point, gaussian: float) -> None:
-        self.M = means.M
-        self._means = means
-        self._gaussian = gaussian
-
-    @cached_property
-    def _c(self) -> Array:
-        return np.asarray(self._means.value - self._gaussian)
-
-    @property
-    def value(self) -> float:
-        return -float(self._c @ self._c)
-
-    @property
-    def contributions(self) -> Array:
-        """Of each column to -f."""
-        return self._c**2
-
-    @cached_property
-    def gradient(self) -> Array:
-        return -2.0 * self._c * self._means.gradient
-
-    def hessian_vector(self, V: Array) -> Array:
-        return self._change(self._means.gradient, V, self._means.hessian_vector(V))
-
-    def _change(self, h: Array, V: Array, dh: Array) -> Array:
-        """Of h, in M or in Y, along V."""
-        return -2.0 * (self._c * dh + np.sum(h * V, axis=0) * h)
-
-    @property
-    def slope(self) -> Array:
-        """In Y, of rows in memory."""
-        assert isinstance(self._means, ContrastPoint)
-        return -2.0 * self._c * self._means.slope
-
-    def curvature(self, dY: Array) -> Array:
-        assert isinstance(self._means, ContrastPoint)
-        return self._change(self._means.slope, dY, self._means.curvature(dY))
-
-
-@dataclass(frozen=True)
-class Pursuit(Exchangeable, WhiteProjected):
-    """Projection pursuit on the Stiefel manifold.
-
-    - gaussian: E G(nu)
-    """
-
-    preconditioner_cost = 4
-
-    contrast: Contrast = field(kw_only=True)
-    gaussian: float = field(kw_only=True)
-
-    @cached_property
-    def manifold(self) -> Manifold:  # type: ignore[override]
-        return Stiefel(self.X.shape[1], self.r)
-
-    def at(self, M: Array) -> PursuitPoint:
-        return PursuitPoint(self._means(M), self.gaussian)
-
-    def _means(self, M: Array) -> ContrastPoint:
-        return ContrastPoint(self.X, M, self.contrast, w=self.w)
+class Pursuit(SourcesInMemory):
+    """Projection pursuit on the Stiefel manifold."""
 
     def preconditioner(self, M: Array) -> Preconditioner:
         """The inverse of the Hessian where y_k is independent of what is across m_k.
@@ -426,7 +503,7 @@ class Pursuit(Exchangeable, WhiteProjected):
 
         Source: Ablin, Cardoso and Gramfort 2018 (Picard-O), of another function of the means.
         """
-        means = self._means(M)
+        means = self.means(M)
         moments = np.sum(M * means.gradient, axis=0) - means.second.sum(axis=0)
         a = 2.0 * (means.value - self.gaussian) * moments
         least = _LEAST_CURVATURE * float(np.abs(a).max()) or 1.0
@@ -439,29 +516,8 @@ class Pursuit(Exchangeable, WhiteProjected):
 
         return apply
 
-    def contributions(self, M: Array) -> Array:
-        return self.at(M).contributions
-
-
-@dataclass(frozen=True)
-class PursuitInPieces(Exchangeable, InPieces):
-    """Projection pursuit of rows that are read at every step.
-
-    - gaussian: E G(nu)
-    """
-
-    gaussian: float = field(kw_only=True)
-
-    def at(self, M: Array) -> PursuitPoint:
-        return PursuitPoint(super().at(M), self.gaussian)
-
-    def contributions(self, M: Array) -> Array:
-        return self.at(M).contributions
-
 
 EXPERTS = ("log cosh", "student-t")
-# Of the preconditioner.
-_LEAST_SOURCE_CURVATURE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -507,138 +563,15 @@ class UndercompleteICA(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
-        if data.samples.in_pieces:
-            return _sum_of_experts(self, data.samples, r, expert)
-        rows = DenseRows.whitened(data, self)
-        return ProductOfExperts(
-            self,
-            (rows.view,),
-            rows.X,
-            r,
-            w=rows.weights,
-            expert=expert,
-            heuristics=heuristics(rows.X, r, expert, _own, rows.weights),
-        )
+        return bind(self, data, r, expert, None, (ProductOfExperts, ExpertsInPieces))
 
 
-def _own(means: Array) -> Array:
-    """The cost of a direction, its E G(m'x)."""
-    return means
-
-
-def _sum_of_experts(
-    objective: UndercompleteICA, samples: Samples, r: int, expert: Contrast
-) -> SumOfExperts:
-    columns = WhitenedColumns.of(samples, r)
-    contrasts = columns.term(partial(ContrastPoint, contrast=expert, n=samples.weight))
-    return SumOfExperts(
-        objective,
-        (columns.view.noting(sample_note(samples)),),
-        Euclidean(columns.W.shape[1], r),
-        samples,
-        ExpertsTerm(contrasts, samples.weight),
-        heuristics=heuristics_in_pieces(samples, columns, r, expert, _own),
-    )
-
-
-class LogVolume(Point):
-    """-1/2 log|S|, S = M'M: what keeps the experts, M'x of white x, from becoming the same.
-
-    Gradient -M S^{-1}; along V it changes by -(V - M S^{-1} dS) S^{-1}, dS = V'M + M'V.
-    """
-
-    def __init__(self, M: Array) -> None:
-        self.M = M
-        self._S = M.T @ M
-
-    @property
-    def value(self) -> float:
-        return -0.5 * float(np.linalg.slogdet(self._S)[1])
-
-    @cached_property
-    def gradient(self) -> Array:
-        return -self._over_S(self.M)
-
-    def hessian_vector(self, V: Array) -> Array:
-        dS = V.T @ self.M + self.M.T @ V
-        return -self._over_S(V + self.gradient @ dS)
-
-    def _over_S(self, A: Array) -> Array:
-        """A S^{-1}."""
-        return np.asarray(np.linalg.solve(self._S, A.T).T)
-
-
-class ExpertsPoint(Point):
-    """The experts' sum E sum_k G(y_k), G = -log p, and the volume."""
-
-    def __init__(self, experts: ContrastPoint) -> None:
-        self.M = M = experts.M
-        self._experts = experts
-        self._volume = LogVolume(M)
-
-    @cached_property
-    def value(self) -> float:
-        return float(self._experts.value.sum()) + self._volume.value
-
-    @cached_property
-    def gradient(self) -> Array:
-        return self._experts.gradient + self._volume.gradient
-
-    def hessian_vector(self, V: Array) -> Array:
-        return self._experts.hessian_vector(V) + self._volume.hessian_vector(V)
-
-    @property
-    def slope(self) -> Array:
-        """Of the experts."""
-        return self._experts.slope
-
-    def curvature(self, dY: Array) -> Array:
-        return self._experts.curvature(dY)
-
-
-class ByExpert(Exchangeable):
-    """Sources in the order of what each alone, without regard to the angles, adds to -f."""
-
-    @abstractmethod
-    def costs(self, M: Array) -> Array:
-        """E G(m_k'x) of each source."""
-
-    def random_point(self, rng: np.random.Generator) -> Array:
-        """Sources of variance one."""
-        k, r = self.manifold.shape
-        return Stiefel(k, r).random_point(rng)
-
-    def contributions(self, M: Array) -> Array:
-        return np.log(np.linalg.norm(M, axis=0)) - self.costs(M)
-
-
-@dataclass(frozen=True)
-class ProductOfExperts(ByExpert, WhiteProjected):
-    """Undercomplete ica on the Euclidean space of k x r matrices.
-
-    Parameters
-    ----------
-    expert : Contrast
-        -log p.
-    """
-
-    preconditioner_cost = 4
-
-    expert: Contrast = field(kw_only=True)
-
-    @cached_property
-    def manifold(self) -> Manifold:  # type: ignore[override]
-        return Euclidean(self.X.shape[1], self.r)
+class ProductOfExperts(SourcesInMemory):
+    """Undercomplete ica on the Euclidean space of k x r matrices."""
 
     def starts(self) -> dict[str, Array]:
         drawn = random_points(self, self.X, few_or_more(self.X.shape[1], 100), self.w)
         return super().starts() | {f"random direction {k + 1}": M for k, M in enumerate(drawn)}
-
-    def at(self, M: Array) -> ExpertsPoint:
-        return ExpertsPoint(self._experts(M))
-
-    def _experts(self, M: Array) -> ContrastPoint:
-        return ContrastPoint(self.X, M, self.expert, w=self.w)
 
     def preconditioner(self, M: Array) -> Preconditioner:
         """The inverse of the Hessian where the y_k are independent, and of what is across M.
@@ -648,12 +581,12 @@ class ProductOfExperts(ByExpert, WhiteProjected):
 
         Source: Ablin, Cardoso and Gramfort 2018 (Picard).
         """
-        experts = self._experts(M)
+        experts = self.means(M)
         sizes, slopes = np.sum(M * M, axis=0), experts.second.sum(axis=0)
         own = np.einsum("ij,ij,ij->j", experts.second, experts.Y, experts.Y)
-        within = inverse_in_pairs(slopes * sizes[:, None], _LEAST_SOURCE_CURVATURE)
-        along = np.maximum(own + 1.0, _LEAST_SOURCE_CURVATURE)
-        across = np.maximum(slopes - 1.0 / sizes, _LEAST_SOURCE_CURVATURE / sizes)
+        within = inverse_in_pairs(slopes * sizes[:, None], _LEAST_CURVATURE)
+        along = np.maximum(own + 1.0, _LEAST_CURVATURE)
+        across = np.maximum(slopes - 1.0 / sizes, _LEAST_CURVATURE / sizes)
 
         def apply(N: Array, U: Array) -> Array:
             T = N.T @ U
@@ -662,33 +595,21 @@ class ProductOfExperts(ByExpert, WhiteProjected):
 
         return apply
 
-    def costs(self, M: Array) -> Array:
-        return np.asarray(self._experts(M).value)
-
 
 @dataclass(frozen=True)
-class ExpertsTerm(RowTerm):
-    """The experts' sum over rows, and their share of the weight n of the volume, which adds up."""
+class PartOfExperts(Part):
+    """The experts' sum over some rows, and their share of the volume."""
 
-    contrasts: ProjectedTerm
-    n: float
+    share: float = field(kw_only=True)
 
-    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
-        means, gradient = self.contrasts.first(M, rows)
-        share, volume = rows.weight / self.n, LogVolume(M)
-        return float(means.sum()) + share * volume.value, gradient + share * volume.gradient
-
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
-        share = rows.weight / self.n
-        return self.contrasts.second(M, V, rows) + share * LogVolume(M).hessian_vector(V)
+    def at(self, M: Array) -> SourcesPoint:  # type: ignore[override]
+        return SourcesPoint(super().at(M), None, self.share)
 
 
-@dataclass(frozen=True)
-class SumOfExperts(ByExpert, RowSum):
-    """Undercomplete ica of rows that are read at every step."""
+class ExpertsInPieces(SourcesInPieces, InParts):
+    """A sum over rows, for stochastic solvers."""
 
-    term: ExpertsTerm
-
-    def costs(self, M: Array) -> Array:
-        of_experts = partial(self.term.contrasts.first, M)
-        return np.asarray(self.samples.reduce(of_experts, added)[0])
+    def each_part(self, order: np.random.Generator) -> Iterator[PartOfExperts]:
+        for part in super().each_part(order):
+            share = part.samples.weight / self.samples.weight
+            yield PartOfExperts(self.manifold, part.samples, self.term, share=share)

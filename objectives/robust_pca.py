@@ -8,11 +8,11 @@ of samples at that point (Vardi and Zhang 2000).
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from operator import add
+from operator import add, itemgetter
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -47,18 +47,15 @@ _EPS = float(np.finfo(float).eps)
 # A row nearer than this to the candidate is there; in units of the frame.
 _NO_DISTANCE = 1e-14
 _MEDIAN_PASSES = 200
-# Of the sum of distances, relative; of a unit vector and its place in a sum, in units of eps.
-_ROUNDING, _UNIT_ROUNDING = 1e-13, 4.0
 
 
-@dataclass(frozen=True)
-class Distances:
+class Distances(NamedTuple):
     """Sums over rows u in a frame, seen from its centre, the candidate.
 
     - n, value: the number of rows, or their weight, and the sum of |u|
     - held: the number of rows at the candidate, which the sums below leave out
     - pull, weight, bend (d,): the sums of u/|u|, of 1/|u| and of uu'/|u|^3
-    - inverse, nearest (d,): 1/|u| of the nearest row, and that row as the data have it
+    - nearest: 1/|u| of the nearest row, and that row as the data have it
     """
 
     n: float
@@ -67,54 +64,38 @@ class Distances:
     pull: Array
     weight: float
     bend: Array
-    inverse: float
-    nearest: Array
+    nearest: tuple[float, Array]
 
     @classmethod
     def of(cls, piece: Samples, frame: Frame) -> Distances:
-        d = piece.d
-        total = cls(0.0, 0.0, 0.0, np.zeros(d), 0.0, np.zeros((d, d)), 0.0, frame.centre)
-        for where, rows in piece.blocks():
-            U, w = frame.of(rows), np.ones(len(rows))
-            if piece.weights is not None:
-                w = piece.weights[where]
-            length = np.linalg.norm(U, axis=1)
-            away = (length > _NO_DISTANCE) & (w > 0)
-            inverse = np.divide(1.0, length, where=away, out=np.zeros_like(length))
-            first = int(np.argmax(inverse))
-            total += cls(
-                float(w.sum()),
-                float(w @ length),
-                float(w[~away].sum()),
-                (w * inverse) @ U,
-                float(w @ inverse),
-                (U.T * (w * inverse**3)) @ U,
-                float(inverse[first]),
-                rows[first].copy(),
-            )
-        return total
-
-    def __add__(self, other: Distances) -> Distances:
-        nearer = self if self.inverse >= other.inverse else other
-        return Distances(
-            self.n + other.n,
-            self.value + other.value,
-            self.held + other.held,
-            self.pull + other.pull,
-            self.weight + other.weight,
-            self.bend + other.bend,
-            nearer.inverse,
-            nearer.nearest,
+        rows = piece.dense()
+        U, w = frame.of(rows), np.ones(len(rows)) if piece.weights is None else piece.weights
+        length = np.linalg.norm(U, axis=1)
+        away = (length > _NO_DISTANCE) & (w > 0)
+        inverse = np.divide(1.0, length, where=away, out=np.zeros_like(length))
+        first = int(np.argmax(inverse))
+        return cls(
+            float(w.sum()),
+            float(w @ length),
+            float(w[~away].sum()),
+            (w * inverse) @ U,
+            float(w @ inverse),
+            (U.T * (w * inverse**3)) @ U,
+            (float(inverse[first]), rows[first].copy()),
         )
+
+    def merge(self, other: Distances) -> Distances:
+        sums = map(add, self[:-1], other[:-1])
+        return Distances._make([*sums, max(self.nearest, other.nearest, key=itemgetter(0))])
 
     def gradient(self) -> float:
         """The length of the shortest subgradient."""
         return max(0.0, float(np.linalg.norm(self.pull)) - self.held)
 
     def rounding(self, frame: Frame) -> float:
-        """Of the gradient: of its sum, and of the candidate itself."""
+        """Of the gradient: of unit vectors and their sum, and of the candidate itself."""
         place = float(np.linalg.norm(frame.centre / frame.length))
-        return _EPS * (_UNIT_ROUNDING * self.n + self.weight * place)
+        return _EPS * (4.0 * self.n + self.weight * place)
 
     def candidates(self, frame: Frame) -> Iterator[Array]:
         """Where the sum may be lower; at the last it is, unless the candidate is the median.
@@ -124,11 +105,10 @@ class Distances:
         """
         if not self.held:
             hessian = self.weight * np.eye(len(self.pull)) - self.bend
-            step = np.asarray(np.linalg.lstsq(hessian, self.pull, rcond=None)[0], dtype=np.float64)
-            yield frame.moved(step).centre
-            yield self.nearest
+            yield frame.centre + frame.length * np.linalg.lstsq(hessian, self.pull, rcond=None)[0]
+            yield self.nearest[1]
         share = self.gradient() / float(np.linalg.norm(self.pull))
-        yield frame.moved(share / self.weight * self.pull).centre
+        yield frame.centre + frame.length * (share / self.weight * self.pull)
 
 
 def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
@@ -146,12 +126,12 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
 
     def seen(centre: Array) -> tuple[Frame, Distances]:
         moved = Frame(centre, frame.length)
-        return moved, samples.reduce(partial(Distances.of, frame=moved), Distances.__add__)
+        return moved, samples.reduce(partial(Distances.of, frame=moved), Distances.merge)
 
     here, sums = seen(start)
     passes = 1
     while sums.gradient() > sums.rounding(here) and passes < _MEDIAN_PASSES:
-        most = sums.value * (1 + _ROUNDING)
+        most = sums.value * (1 + 1e-13)  # its rounding
         for candidate in sums.candidates(here):
             there, found = seen(candidate)
             passes += 1
@@ -166,19 +146,13 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     ]
 
 
-class Loss(ABC):
-    """rho as a function g(q) of the squared distance q = t^2.
-
-    It is concave, so that pca weighted with g' never raises the sum.
-    """
-
-    @abstractmethod
-    def __call__(self, q: Array) -> tuple[Array, Array, Array]:
-        """g and its first two derivatives in q."""
+# rho as a function g(q) of the squared distance q = t^2, with its first two derivatives in q. It is
+# concave, so that pca weighted with g' never raises the sum.
+Loss: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 
 
 @dataclass(frozen=True)
-class RoundedDistance(Loss):
+class RoundedDistance:
     """sqrt(q + e^2) - e, written without cancellation."""
 
     rounding: float
@@ -189,7 +163,7 @@ class RoundedDistance(Loss):
 
 
 @dataclass(frozen=True)
-class Huber(Loss):
+class Huber:
     """q/2 up to the square of the threshold c, c sqrt(q) - c^2/2 beyond."""
 
     threshold: float
@@ -286,7 +260,7 @@ class RobustPCA(Objective):
             (rows.view,),
             Grassmann(rows.samples.d, r),
             rows.samples,
-            ProjectedTerm(rows.frame, None, partial(ReconstructionPoint, loss=loss)),
+            ProjectedTerm(rows.frame, partial(ReconstructionPoint, loss=loss)),
             heuristics=starts,
             unit=unit,
         )
@@ -300,7 +274,7 @@ class RobustPCA(Objective):
             return RoundedDistance(rounding)
         threshold = (self.threshold or 0.0) / rows.length
         if not threshold:
-            threshold = median(rows.distances(_directions(rows.scatters()[1], r)), w)
+            threshold = median(rows.distances(top_eigenvectors(rows.scatters()[1], r)[1]), w)
         return Huber(max(threshold, rounding))
 
 
@@ -364,37 +338,29 @@ class MedianRows:
 
 
 def _distances(piece: Samples, frame: Frame, M: Array | None) -> list[Array]:
-    return [np.sqrt(_squares(Z, M)) for Z, _ in frame.blocks(piece)]
+    return [np.sqrt(_squares(frame.of(piece.dense()), M))]
 
 
 def _scatters(piece: Samples, frame: Frame) -> tuple[Array, Array]:
-    plain, spherical = np.zeros((2, piece.d, piece.d))
-    for Z, w in frame.blocks(piece):
-        q, WZ = _squares(Z, None), counted_rows(Z, w)
-        plain += WZ.T @ Z
-        spherical += (WZ.T * np.divide(1.0, q, where=q > 0, out=np.zeros_like(q))) @ Z
-    return plain, spherical
+    Z = frame.of(piece.dense())
+    q, WZ = _squares(Z, None), counted_rows(Z, piece.weights)
+    spherical = (WZ.T * np.divide(1.0, q, where=q > 0, out=np.zeros_like(q))) @ Z
+    return WZ.T @ Z, spherical
 
 
 def _reweighted(piece: Samples, frame: Frame, loss: Loss, M: Array) -> tuple[float, Array]:
-    value, scatter = 0.0, np.zeros((piece.d, piece.d))
-    for Z, w in frame.blocks(piece):
-        q = _squares(Z, M)
-        losses, slopes, _ = loss(q)
-        value += float(counted(losses, w).sum())
-        scatter += (Z.T * counted(slopes, w)) @ Z
-    return value, scatter
+    Z, w = frame.of(piece.dense()), piece.weights
+    losses, slopes, _ = loss(_squares(Z, M))
+    return float(counted(losses, w).sum()), (Z.T * counted(slopes, w)) @ Z
 
 
-def _squares(Z: Array, M: Array | None) -> Array:
-    """Of the rows' distances from zero, or from the subspace of M."""
-    return np.einsum("ij,ij->i", Z, Z) if M is None else _residual_squares(Z, Z @ M, M)
-
-
-def _residual_squares(Z: Array, Y: Array, M: Array) -> Array:
+def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
+    """Of the rows' distances from zero, or from the subspace of M, where they are MY."""
+    if M is None:
+        return np.einsum("ij,ij->i", Z, Z)
     if M.shape[0] == M.shape[1]:  # what rounding leaves of nothing is no residual
         return np.zeros(len(Z))
-    residual = Z - Y @ M.T  # the difference of squares would lose small ones
+    residual = Z - (Z @ M if Y is None else Y) @ M.T  # differences of squares would lose small ones
     return np.einsum("ij,ij->i", residual, residual)
 
 
@@ -410,13 +376,10 @@ class ReconstructionPoint(ProjectedPoint):
         self._w = w
 
     @cached_property
-    def q(self) -> Array:
-        return _residual_squares(self.X, self.Y, self.M)
-
-    @cached_property
     def _losses(self) -> tuple[Array, Array, Array]:
         """w_i times g(q_i), g'(q_i) and g''(q_i)."""
-        value, slope, curvature = (counted(each, self._w) for each in self._loss(self.q))
+        q = _squares(self.X, self.M, self.Y)
+        value, slope, curvature = (counted(each, self._w) for each in self._loss(q))
         return value, slope, curvature
 
     @property
@@ -456,12 +419,9 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
 
     scatters = cache(rows.scatters)
 
-    def pca() -> Array:
-        return _directions(scatters()[0], r)
-
     @cache
     def spherical() -> Array:
-        return _directions(scatters()[1], r)
+        return top_eigenvectors(scatters()[1], r)[1]
 
     def reweighted() -> Array:
         M, least = spherical(), math.inf
@@ -472,11 +432,11 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
                 best = M
             if least - value <= _SETTLED * value:
                 break
-            least, M = value, _directions(scatter, r)
+            least, M = value, top_eigenvectors(scatter, r)[1]
         return best
 
-    return {"reweighted pca": reweighted, "pca": pca, "spherical pca": spherical}
-
-
-def _directions(scatter: Array, r: int) -> Array:
-    return top_eigenvectors(scatter, r)[1]
+    return {
+        "reweighted pca": reweighted,
+        "pca": lambda: top_eigenvectors(scatters()[0], r)[1],
+        "spherical pca": spherical,
+    }

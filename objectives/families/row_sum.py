@@ -2,19 +2,18 @@
 
 f(M) = sum over pieces of phi(M; piece). Value and gradient come together from one pass over the
 rows, each Hessian product from another; only numbers of M's shape come back from a piece. A term
-centres and whitens its rows itself, a block at a time, so that there is no copy of the data.
+centres and whitens its rows itself, so that there is no copy of the data.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import add
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,10 +32,6 @@ SAMPLE_ROWS = 20_000
 # Rows are cut into this many parts for stochastic solvers, with at least this many rows a column.
 _PARTS = 32
 _PART_ROWS = 10
-
-
-# Points that are kept: more than a line search tries, mostly.
-_REMEMBERED = 10
 
 Kept = TypeVar("Kept", bound=Point)
 
@@ -68,12 +63,13 @@ class TermOfPoints(RowTerm):
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
         """Those of all rows of a piece."""
 
-    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
-        value, gradient = 0.0, np.zeros_like(M)
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
+        value: Total = 0.0
+        gradient = np.zeros_like(M)
         for point in self.points(M, rows, *beside):
-            value += point.value
-            if math.isinf(value):  # a wall: there is no gradient
-                return value, gradient
+            value = value + point.value
+            if np.isinf(value).any():  # a wall: there is no gradient
+                break
             gradient += point.gradient
         return value, gradient
 
@@ -89,23 +85,18 @@ def added(earlier: tuple[Total, Array], later: tuple[Total, Array]) -> tuple[Tot
     return earlier[0] + later[0], earlier[1] + later[1]
 
 
-class Summed(Protocol):
-    """A problem of sums over rows."""
+class OfRows:
+    """A function that a term of rows adds up to, with what stands beside the rows."""
 
-    @property
-    def samples(self) -> Samples: ...
-
-    @property
-    def term(self) -> RowTerm: ...
-
-    @property
-    def beside(self) -> tuple[Beside, ...]: ...
+    samples: Samples
+    term: RowTerm
+    beside: tuple[Beside, ...]
 
 
 class SumPoint(Point):
     """A sum over rows at M: value and gradient by one pass, which neither repeats."""
 
-    def __init__(self, problem: Summed, M: Array) -> None:
+    def __init__(self, problem: OfRows, M: Array) -> None:
         self.M = M
         self._problem = problem
 
@@ -128,13 +119,9 @@ class SumPoint(Point):
 
 
 class Remembered(Generic[Kept]):
-    """The first point, the heuristic's in a solve, and the last few: asked again they take no pass.
+    """The last points: asked for again, as a result is at its end, they take no pass."""
 
-    What is told of a result at its end is thus known when the run ends.
-    """
-
-    def __init__(self, last: int = _REMEMBERED) -> None:
-        self._first: Kept | None = None
+    def __init__(self, last: int = 32) -> None:
         self._last: deque[Kept] = deque(maxlen=last)
 
     def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
@@ -142,25 +129,18 @@ class Remembered(Generic[Kept]):
         for point in tuple(self._last):  # threads that solve from other starts add to it
             if np.array_equal(point.M, M):
                 return point
-        if self._first is not None and np.array_equal(self._first.M, M):
-            return self._first
         point = make(M)
-        self._first = self._first or point
         self._last.append(point)
         return point
 
 
-class InParts:
+class InParts(OfRows):
     """Makes of a sum over rows a `Sum` of parts, for stochastic solvers."""
 
     if TYPE_CHECKING:
 
         @property
         def manifold(self) -> Manifold: ...
-
-    samples: Samples
-    term: RowTerm
-    beside: tuple[Beside, ...]
 
     @property
     def parts(self) -> int:
@@ -175,7 +155,7 @@ class InParts:
 
 
 @dataclass(frozen=True)
-class InPieces(Started):
+class InPieces(OfRows, Started):
     """An objective of sums over rows that are read at every evaluation.
 
     - beside: what stands beside the rows: labels, a response
@@ -203,7 +183,7 @@ class RowSum(InPieces, InParts):
 
 
 @dataclass(frozen=True)
-class Part(Problem):
+class Part(OfRows, Problem):
     """What some rows in memory add to a sum."""
 
     manifold: Manifold
@@ -221,109 +201,70 @@ class Part(Problem):
 
 @dataclass(frozen=True)
 class Frame:
-    """Rows seen from a centre and in a unit of length: z = (x - centre)/length."""
+    """Rows seen from a centre and in a unit of length: z = (x - centre)/length.
+
+    - W (d, k): to the coordinates of the solver; the identity where None
+    """
 
     centre: Array
     length: float = 1.0
+    W: Array | None = None
 
     def of(self, rows: Array) -> Array:
         Z = rows - self.centre
         return Z if self.length == 1.0 else Z / self.length
 
-    def blocks(self, piece: Samples) -> Iterator[tuple[Array, Array | None]]:
-        """Block by block, with the weights of the rows."""
-        w = piece.weights
-        for where, block in piece.blocks():
-            yield self.of(block), None if w is None else w[where]
-
-    def moved(self, z: Array) -> Frame:
-        """With its centre at z of this frame."""
-        return Frame(self.centre + self.length * z, self.length)
-
-
-@dataclass(frozen=True)
-class ProjectedTerm(RowTerm):
-    """phi(Y) of the projected rows Y = ZWM, Z the rows in a frame, a block at a time.
-
-    - W (d, k): to the coordinates of the solver, the identity where None; the rows are multiplied
-      by WM, never by W
-    - formula: of rows, a matrix and ``w``, weights of the rows: the `ProjectedPoint`, as in memory
-    """
-
-    frame: Frame
-    W: Array | None
-    formula: Callable[..., ProjectedPoint]
-
-    def _points(self, M: Array, rows: Samples) -> Iterator[ProjectedPoint]:
-        N = self._to_columns(M)
-        return (self.formula(Z, N, w=w) for Z, w in self.frame.blocks(rows))
-
-    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
-        value: Total = 0.0
-        gradient = np.zeros((rows.d, M.shape[1]))
-        for point in self._points(M, rows):
-            value = value + point.value
-            gradient += point.gradient
-        return value, self._from_columns(gradient)
-
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
-        dN = self._to_columns(V)
-        product = np.zeros_like(dN)
-        for point in self._points(M, rows):
-            product += point.hessian_vector(dN)
-        return self._from_columns(product)
-
-    def _to_columns(self, M: Array) -> Array:
+    def lifted(self, M: Array) -> Array:
+        """WM: rows are multiplied by it, never by W."""
         return M if self.W is None else self.W @ M
 
-    def _from_columns(self, N: Array) -> Array:
+    def lowered(self, N: Array) -> Array:
+        """W'N."""
         return N if self.W is None else self.W.T @ N
 
-
-def part_rows(n: int, d: int) -> int:
-    """Of n rows of d columns, those of a part for stochastic solvers; the last may have fewer."""
-    return max(-(-n // _PARTS), _PART_ROWS * d)
-
-
-@dataclass(frozen=True)
-class WhitenedColumns:
-    """Whitening from the sums of a pass over the rows: (X - mean) W has the covariance I.
-
-    - W (d, k)
-    - view: P = M'C^{-1/2}
-    """
-
-    W: Array
-    view: View
-
-    @property
-    def frame(self) -> Frame:
-        return Frame(self.view.mean)
-
-    def blocks(self, piece: Samples) -> Iterator[tuple[Array, Array | None]]:
-        """The white rows, block by block, with their weights."""
-        return ((Z @ self.W, w) for Z, w in self.frame.blocks(piece))
-
-    def sample(self, samples: Samples) -> tuple[Array, Array | None]:
-        """White rows of a sample in memory, and their weights."""
-        some = some_rows(samples, SAMPLE_ROWS)
-        return np.vstack([X for X, _ in self.blocks(some)]), some.weights
-
-    def term(self, formula: Callable[..., ProjectedPoint]) -> ProjectedTerm:
-        """What a formula of white rows adds up to."""
-        return ProjectedTerm(self.frame, self.W, formula)
+    def white(self, rows: Array) -> Array:
+        """zW."""
+        return self.of(rows) if self.W is None else self.of(rows) @ self.W
 
     @classmethod
-    def of(cls, samples: Samples, r: int) -> WhitenedColumns:
+    def whitening(cls, samples: Samples, r: int) -> tuple[Frame, View]:
+        """From the sums of a pass: white rows have the covariance I, and P = M'C^{-1/2}."""
         from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 
         columns = Compact.of_columns(samples)
         whitened = whiten_rows(samples, Unwhitened.of(columns, "the covariance"))
         W = whitened.W if whitened.change.T is None else whitened.change.T @ whitened.W
         check_dimension(r, W.shape[1])
-        return cls(
-            np.ascontiguousarray(W), columns.view(whitened.mean, whitened.scatter).within(whitened)
-        )
+        view = columns.view(whitened.mean, whitened.scatter).within(whitened)
+        return cls(view.mean, W=np.ascontiguousarray(W)), view
+
+
+@dataclass(frozen=True)
+class ProjectedTerm(TermOfPoints):
+    """phi(Y) of the projected rows Y = ZWM, Z the rows in a frame, a block at a time.
+
+    - formula: of rows, a matrix and ``w``, weights of the rows: the `ProjectedPoint`, as in memory
+    """
+
+    frame: Frame
+    formula: Callable[..., ProjectedPoint]
+
+    def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[ProjectedPoint]:
+        for where, block in rows.blocks():
+            w = None if rows.weights is None else rows.weights[where]
+            yield self.formula(self.frame.of(block), M, w=w)
+
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
+        value, gradient = super().first(self.frame.lifted(M), rows)
+        return value, self.frame.lowered(gradient)
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
+        return self.frame.lowered(super().second(self.frame.lifted(M), self.frame.lifted(V), rows))
+
+
+def part_rows(n: int, d: int) -> int:
+    """Of n rows of d columns, those of a part for stochastic solvers; the last may have fewer."""
+    return max(-(-n // _PARTS), _PART_ROWS * d)
 
 
 def some_rows(samples: Samples, count: int) -> Samples:
