@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.statistics.products import Between
-from ldr.solvers.linalg.eigen import stacked_eigen, stacked_roots, stacked_trace_ratio
+from ldr.solvers.linalg.eigen import stacked_roots, stacked_trace_ratio
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class TraceMatrices(Solvable):
     decoder: Array | None = field(default=None, kw_only=True)
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
-        values, vectors = stacked_eigen(self.A)
+        values, vectors = (each[..., ::-1] for each in np.linalg.eigh(self.A))
         sound = self._sound(values[:, -1])
         if self.scale < 0:
             values, vectors = values[:, ::-1], vectors[:, :, ::-1]

@@ -34,7 +34,6 @@ from ldr.solvers.linalg.eigen import (
     dependences,
     has_full_rank,
     length,
-    length_of_sizes,
     orthogonal_to,
     rank_tolerance,
     unit_diagonal,
@@ -232,7 +231,7 @@ class Whitened:
         with rows of length 1 at most, W'AW moves by W'ASC, its transpose and C'S'ASC.
         """
         W, moved = np.abs(self.W), A @ self.astray
-        of_sums = SUMS_ROUNDING * length_of_sizes(W, np.abs(A))
+        of_sums = SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
         of_directions = 2.0 * sum(map(length, self.rows(moved).T))
         of_directions += float(np.abs(self.astray.T @ moved).sum())
         return math.sqrt(r) * (of_sums + of_directions)

@@ -14,9 +14,6 @@ from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym, thin_svd
 
-# Order from which products of sizes are made in single precision.
-_LARGE = 200
-
 
 def length(A: Array) -> float:
     """The Frobenius norm, also where squares of entries are no numbers (NumPy's sums them)."""
@@ -26,17 +23,6 @@ def length(A: Array) -> float:
 def power_of_two(A: Array) -> float:
     """The power of two next above the largest entry; 1 of a matrix of zeros."""
     return math.ldexp(1.0, math.frexp(float(np.abs(A).max()))[1])
-
-
-def length_of_sizes(W: Array, A: Array) -> float:
-    """||W'AW|| of entries that are not negative: nothing cancels, and single precision will do."""
-    if len(A) < _LARGE:
-        return length(W.T @ A @ W)
-    largest = W.max(axis=1)
-    sizes = A * largest * largest[:, None]
-    unit = power_of_two(sizes)
-    w = (W / np.where(largest > 0, largest, 1.0)[:, None]).astype(np.float32)
-    return (1.0 + 1e-3) * unit * length(w.T @ (sizes / unit).astype(np.float32) @ w)
 
 
 # Pivots of a matrix with a unit diagonal below its order times this are rounding.
@@ -86,12 +72,6 @@ def defect_of(W: Array, B: Array) -> float:
 _EPS = float(np.finfo(float).eps)
 # Newton steps on rho; it converges quadratically and from one side, so that few are ever taken.
 _MOST_STEPS = 60
-
-
-def stacked_eigen(A: Array) -> tuple[Array, Array]:
-    """The eigenvalues (B, k) of each symmetric A, descending, and their eigenvectors."""
-    values, vectors = np.linalg.eigh(A)
-    return values[..., ::-1], vectors[..., ::-1]
 
 
 def stacked_roots(S: Array) -> tuple[Array, Array]:
@@ -188,45 +168,33 @@ _PARTIAL_SHARE = 0.15
 _MANY, _MANY_PER_VECTOR = 1000, 150
 # Rows whose largest entries are within this factor count as alike.
 _ALIKE = 1e4
-# From this order on squares find few singular values, a fifth of the work: those above this share
-# of the largest, squared.
-_SQUARED, _OF_ONE_SIZE = 200, 1e-1
 # Eigenvalues of a graded matrix below this share of the largest are found again without it.
 _SMALL = 1e-3
 
 
 def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
-    """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors."""
-    return _top(A, r, is_graded(A))
+    """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors.
 
-
-def _top(A: Array, r: int, graded: bool) -> tuple[Array, Array]:
-    """The same; of a graded A the small ones apart from the large ones, as in `_deflated_eigen`."""
-    found = _few(A, r) if r < _PARTIAL_SHARE * len(A) else None
-    if found is not None:
-        values, vectors = found
-        enough = _SMALL * length(A) if graded else 0.0
-        if not graded or np.abs(values).min() >= enough:
-            return found
-        if large := int(np.sum(values >= enough)):
-            basis = orthogonal_to(vectors[:, :large])
-            rest, within = _top(sym(basis.T @ (A @ basis)), r - large, graded)
-            return np.append(values[:large], rest), np.hstack([vectors[:, :large], basis @ within])
+    Of a graded A the small ones apart from the large ones, as in `symmetric_eigen`.
+    """
+    graded, d = is_graded(A), len(A)
+    if r < _PARTIAL_SHARE * d:
+        # LAPACK's own, as the checks of scipy.linalg.eigh cost as much as a small problem; A' is in
+        # its order. It can miss some of exactly tied eigenvalues, and says so by their number.
+        with decomposing(d):
+            values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
+        if not failed and found == r:
+            values, vectors = values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
+            enough = _SMALL * length(A) if graded else 0.0
+            if not graded or np.abs(values).min() >= enough:
+                return values, vectors
+            if large := int(np.sum(values >= enough)):
+                first = vectors[:, :large]
+                basis = orthogonal_to(first)
+                rest, within = top_eigenvectors(sym(basis.T @ (A @ basis)), r - large)
+                return np.append(values[:large], rest), np.hstack([first, basis @ within])
     values, vectors = _all(A, graded)
     return values[:r], np.ascontiguousarray(vectors[:, :r])
-
-
-def _few(A: Array, r: int) -> tuple[Array, Array] | None:
-    """LAPACK's own r largest: the checks of scipy.linalg.eigh cost as much as a small problem.
-
-    None of exactly tied eigenvalues, of which it can miss some and says so by their number.
-    """
-    d = len(A)
-    with decomposing(d):  # A' is in LAPACK's order
-        values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
-    if failed or found != r:
-        return None
-    return values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
 
 
 def few_of_many(A: Array, r: int) -> bool:
@@ -280,14 +248,14 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
 def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:
     """U, s, Vt of the r largest singular values; more of them where they are found together.
 
-    Few of many are those of the square of the shorter side, which keeps their digits where they are
-    of one size, and then of A within the space that it says.
+    Few of many are those of the square of the shorter side, a fifth of the work from order 200 on,
+    which keeps their digits where they are of one size, and then of A within that space.
     """
     wide = A if len(A) <= len(A.T) else A.T
-    if len(wide) >= _SQUARED and r < _PARTIAL_SHARE * len(wide):
+    if len(wide) >= 200 and r < _PARTIAL_SHARE * len(wide):
         scaled = wide / power_of_two(wide)
         values, within = top_eigenvectors(scaled @ scaled.T, r)
-        if values[-1] > _OF_ONE_SIZE * values[0]:
+        if values[-1] > 0.1 * values[0]:
             Q, s, Ut = thin_svd(wide.T @ within)
             U = within @ Ut.T
             return (U, s, Q.T) if wide is A else (Q, s, U.T)
@@ -406,27 +374,14 @@ def orthogonal_to(A: Array) -> Array:
 def dependences(V: Array, scale: Array, tolerance: float) -> Array:
     """Directions of length 1 that span what those of V do, which are of columns in units `scale`.
 
-    Coefficients are zero where they are rounding in these units: that of large columns is as much
-    as all of a small one.
+    Each has a 1 where the others are zero. Coefficients are zero where they are rounding in these
+    units: that of large columns is as much as all of a small one.
     """
-    N = _reduced(V)
+    rows = scipy.linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
+    N = np.linalg.solve(V[rows].T, V.T).T
     N[np.abs(N) <= tolerance] = 0.0
     N /= np.where(scale > 0, scale, 1.0)[:, None]
     return np.asarray(N / np.linalg.norm(N, axis=0))
-
-
-def _reduced(V: Array) -> Array:
-    """Columns that span what V's do, each with a 1 where the others are zero (Gauss and Jordan)."""
-    V, free = V.copy(), np.ones(len(V), dtype=bool)
-    for k in range(V.shape[1]):
-        sizes = np.abs(V[:, k:]) * free[:, None]
-        row, column = divmod(int(np.argmax(sizes)), sizes.shape[1])
-        V[:, [k, k + column]] = V[:, [k + column, k]]
-        pivot = V[:, k] / V[row, k]
-        V -= np.outer(pivot, V[row])
-        V[:, k], V[row], free[row] = pivot, 0.0, False
-        V[row, k] = 1.0
-    return V
 
 
 def unit_diagonal(S: Array) -> tuple[Array, Array]:

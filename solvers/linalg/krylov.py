@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,8 +15,6 @@ _OVERSAMPLING = 6
 # The basis is cut back to twice the block once it is this many blocks wide, or has so many numbers.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
-# Rows of a basis that are combined at a time.
-_ROWS = 4096
 # Columns whose Gram matrix has no diagonal of its Cholesky factor below this share are orthonormal
 # to half of the digits with it; below the other they are rounding.
 _INDEPENDENT, _EMPTY = 1e-4, 1e-10
@@ -87,68 +84,34 @@ def block_krylov(
     """
     k = A.shape[0]
     b = min(k, r + max(_OVERSAMPLING, r // 2))
+    most = b * min(_BLOCKS, max(_FEWEST_BLOCKS, _ROOM_NUMBERS // (2 * k * b)))
     block = np.random.default_rng(seed).standard_normal((k, b))
     if near is not None:
         block[:, : near.shape[1]] = near[:, :b]
-    del near  # of very many columns it is as large as all else that is held of a block
     block = np.linalg.qr(block)[0]
-    blocks = min(_BLOCKS, max(_FEWEST_BLOCKS, _ROOM_NUMBERS // (2 * k * b)))
-    room, H = np.empty((2, k, min(blocks * b, k))), np.empty((0, 0))  # V and AV; V'AV
-    m = products = 0
+    V = AV = np.empty((k, 0))
+    H = np.empty((0, 0))
+    products = 0
     while True:
-        there = slice(m, m + block.shape[1])
-        room[0, :, there], room[1, :, there] = block, A @ block
-        m, products = there.stop, products + block.shape[1]
-        del block
-        V, AV = room[..., :m]
-        H = bordered(H, V.T @ AV[:, there])
+        m, products = V.shape[1], products + block.shape[1]
+        V, AV = np.hstack([V, block]), np.hstack([AV, A @ block])
+        last = V.T @ AV[:, m:]
+        H = np.block([[H, last[:m]], [last[:m].T, sym(last[m:])]])
         theta, U = np.linalg.eigh(H)
         theta, U = theta[::-1], U[:, ::-1]
-        R = _residuals(room[..., :m], U[:, :b], theta[:b])
+        vectors = V @ U[:, :b]
+        R = AV @ U[:, :b] - vectors * theta[:b]
         residual = float(np.linalg.norm(R[:, :r], axis=0).max())
-        converged = residual <= tolerance * float(np.abs(theta).max()) or m == k
-        if converged or products >= most_products:
-            vectors = V @ U[:, :b]
-            return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
-        if m + b > room.shape[2]:
-            kept = U[:, : min(2 * b, m)]
-            turn(room, m, kept)
-            m = kept.shape[1]
-            H, U = np.diag(theta[:m]), np.eye(m)
-        block = complement(room[0, :, :m], R)[:, : room.shape[2] - m]
-        del R
-        if not block.shape[1]:
-            vectors = room[0, :, :m] @ U[:, :b]
-            return Ritz(theta[:r], vectors[:, :r], residual, products, True, vectors)
-
-
-def _residuals(room: Array, U: Array, theta: Array) -> Array:
-    """Av - theta v of the vectors VU, from V and AV."""
-    R = np.empty((room.shape[1], U.shape[1]))
-    for rows in few_rows(room):
-        V, AV = room[:, rows]
-        R[rows] = AV @ U - (V @ U) * theta
-    return R
-
-
-def bordered(H: Array, last: Array) -> Array:
-    """V'AV from its first rows and columns and its last columns."""
-    first = H.shape[0]
-    found = np.empty((len(last), len(last)))
-    found[:first, :first], found[:, first:], found[first:, :first] = H, last, last[:first].T
-    found[first:, first:] = sym(last[first:])
-    return found
-
-
-def turn(room: Array, k: int, Q: Array) -> None:
-    """The first k columns of each matrix, combined by Q; in their place."""
-    for rows in few_rows(room):
-        room[:, rows, : Q.shape[1]] = room[:, rows, :k] @ Q
-
-
-def few_rows(room: Array) -> Iterator[slice]:
-    """Slices of the rows of each matrix that are combined at a time."""
-    return (slice(k, k + _ROWS) for k in range(0, room.shape[1], _ROWS))
+        converged = residual <= tolerance * float(np.abs(theta).max()) or V.shape[1] == k
+        if not converged and products < most_products:
+            if V.shape[1] + b > min(most, k):
+                kept = U[:, : 2 * b]
+                V, AV, H = V @ kept, AV @ kept, np.diag(theta[: 2 * b])
+            block = complement(V, R)[:, : min(most, k) - V.shape[1]]
+            if block.shape[1]:
+                continue
+            converged = True  # the residuals have nothing to add
+        return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
 
 
 def complement(V: Array, R: Array) -> Array:
@@ -158,11 +121,9 @@ def complement(V: Array, R: Array) -> Array:
     dropped.
     """
     lengths = np.linalg.norm(R, axis=0)
-    Q = R[:, lengths > 0]
-    Q /= lengths[lengths > 0]
+    Q = R[:, lengths > 0] / lengths[lengths > 0]
     for _ in range(2):
-        Q -= V @ (V.T @ Q)
-        Q = _orthonormal(Q)
+        Q = _orthonormal(Q - V @ (V.T @ Q))
     return Q[:, : V.shape[0] - V.shape[1]]
 
 
