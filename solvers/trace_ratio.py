@@ -169,14 +169,6 @@ def columns_of(width: int, V: Array) -> Array:
     return np.hstack([V[:, :width], more])
 
 
-# Occupations below this count as none.
-_EMPTY = 1e-14
-# Eigenvalues nearer than this, in temperatures, have the derivative as divided difference.
-_TIED = 1e-6
-_NEWTON_STEPS = 50
-# What Newton's last step leaves, by its square over the temperature.
-_NEWTON_ERROR = 1e-15
-_BISECTIONS = 100
 
 
 class SmoothedRatio:
@@ -197,7 +189,7 @@ class SmoothedRatio:
     def __init__(self, Q: Array, C: Array, r: int, temperature: float, near: float) -> None:
         mu = temperature * abs(near) * float(np.trace(C)) / len(C)
         t = near
-        for _ in range(_NEWTON_STEPS):
+        for _ in range(50):
             theta, V = symmetric_eigen(Q - t * C)
             f = _occupations(theta, r, mu)
             entropy = -float(
@@ -206,13 +198,13 @@ class SmoothedRatio:
             size = float(f @ np.einsum("ij,ij->j", V, C @ V))
             step = (float(f @ theta) + mu * entropy) / size
             t += step
-            if not step * step > _NEWTON_ERROR * temperature * t * t:
+            if not step * step > 1e-15 * temperature * t * t:  # the error that the step leaves
                 break
         self.top = np.ascontiguousarray(V[:, :r])
         self.value, self.slack = t, mu * entropy / size
         self._C, self._mu, self._size = C, mu, size
         self._theta, self._V, self._f = theta, V, f
-        self._occupied = V[:, : np.count_nonzero(f > _EMPTY)]
+        self._occupied = V[:, : np.count_nonzero(f > 1e-14)]
         self.gradient = (self._occupied * (f[: self._occupied.shape[1]] / size)) @ self._occupied.T
 
     @cached_property
@@ -221,7 +213,7 @@ class SmoothedRatio:
         theta, f = self._theta, self._f
         occupied = slice(self._occupied.shape[1])
         apart = theta[occupied, None] - theta
-        tied = np.abs(apart) < _TIED * self._mu
+        tied = np.abs(apart) < 1e-6 * self._mu  # there the derivative, not the difference
         slopes = 0.5 * (self._slopes[occupied, None] + self._slopes)
         return np.where(tied, slopes, (f[occupied, None] - f) / np.where(tied, 1.0, apart))
 
@@ -248,18 +240,14 @@ class SmoothedRatio:
 
 def _occupations(theta: Array, r: int, mu: float) -> Array:
     """expit((theta - nu)/mu) that add up to r; theta descending."""
-    low, high = theta[-1] - 50.0 * mu, theta[0] + 50.0 * mu
-    nu = 0.5 * (theta[r - 1] + theta[min(r, len(theta) - 1)])
-    for _ in range(_BISECTIONS):
-        f = scipy.special.expit((theta - nu) / mu)
-        excess = float(f.sum()) - r
-        if abs(excess) <= 1e-13 * r:
-            break
-        low, high = (nu, high) if excess > 0 else (low, nu)
-        slope = float(np.sum(f * (1.0 - f))) / mu
-        newton = nu + excess / slope if slope > 0 else low
-        nu = newton if low < newton < high else 0.5 * (low + high)
-    return f
+    nu = scipy.optimize.brentq(
+        lambda nu: float(scipy.special.expit((theta - nu) / mu).sum()) - r,
+        theta[-1] - 50.0 * mu,
+        theta[0] + 50.0 * mu,
+        xtol=1e-15 * mu,
+        rtol=4 * _EPS,
+    )
+    return np.asarray(scipy.special.expit((theta - nu) / mu))
 
 
 # A point this flat, relative to the value, may be a saddle.
@@ -303,7 +291,8 @@ class SelfConsistentField(Solver[State]):
     patience = 3
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> State:
-        if not all(hasattr(problem.problem, name) for name in ("A", "B", "weights")):
+        ratio = problem.problem
+        if not (hasattr(ratio, "A") and hasattr(ratio, "B") and hasattr(ratio, "weights")):
             raise ArgumentError(
                 f"solver={self.name!r} solves trace ratios (lda, maf) only; "
                 "for other objectives use solver='trust-region'"
