@@ -372,7 +372,7 @@ def solve(
         said = " ".join((run.status.advice, *notes))
         warn(f"{objective.name}: {said}", ConvergenceWarning)
     if all(view.n_known for view in data.views):
-        d = max(len(M) for M in as_tuple(result.M))
+        d = max(map(len, as_tuple(result.M)))
         notes += tuple(result.objective.of_features().cautions(result.value, data, d, result.r))
     names = data.view_names
     return replace(
@@ -402,7 +402,7 @@ def as_result(
     def matrices_and_maps(M: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         lifted = problem.lift(M)
         own = objective.transposed
-        return lifted, tuple(np.array(N.T) for N in lifted) if own else problem.maps(M)
+        return lifted, tuple([np.array(N.T) for N in lifted]) if own else problem.maps(M)
 
     lifted, maps = matrices_and_maps(run.M)
     baseline_value = baseline_M = baseline_P = improvement = None
@@ -410,7 +410,7 @@ def as_result(
         same = heuristic.M is run.M
         found = (lifted, maps) if same else matrices_and_maps(heuristic.M)
         baseline_value = problem.reported(heuristic.value)
-        baseline_M, baseline_P = (single(tuple(A.copy() for A in both)) for both in found)
+        baseline_M, baseline_P = [single(tuple([A.copy() for A in both])) for both in found]
         # Cunningham and Ghahramani's Eq. 28, -(f(M) - f(M_baseline)) / |f(M_baseline)|
         improvement = heuristic.value - run.value
         if improvement != 0 and objective.relative_improvement:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldr.solvers.deadline import check, pass_on, until_told, within
+from ldr.solvers.deadline import pass_on, until_told, within
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
@@ -103,7 +103,6 @@ def minimise(
                 for state in solver.states(tracker.problem, start, stopping):
                     if tracker.ends_at(state):
                         break
-                    check()
             run = tracker.run(told.status)
     finally:
         _budget.reset(token)

@@ -110,7 +110,8 @@ class RiemannianPoint:
 
     def __init__(self, problem: RiemannianProblem, M: Array, point: Point | None = None) -> None:
         self._problem = problem
-        self.M = read_only(M)
+        self.M = M.view()
+        self.M.flags.writeable = False
         if point is not None:
             self.point = point
 
