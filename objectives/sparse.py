@@ -11,7 +11,7 @@ import numpy as np
 
 from ldr.objectives.cca import CCA, CorrelationMethod
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.composite import Penalised, weighted_sum
+from ldr.objectives.families.composite import WeightedSum, weighted_sum
 from ldr.objectives.l1 import L1
 from ldr.objectives.lda import LDA
 from ldr.objectives.objective import Objective
@@ -25,7 +25,7 @@ from ldr.solvers.manifolds import Array, nearest_with_zeros
 class SparseMethod(Objective):
     """Base of the methods that are a smooth one and a penalty ||M||_1, with M orthonormal."""
 
-    kind: ClassVar[type[Penalised]] = Penalised
+    kind: ClassVar[type[WeightedSum]] = WeightedSum
 
     weighted = True
     domain = "St"
@@ -141,18 +141,19 @@ _STILL = 1e-12
 
 
 @dataclass(frozen=True)
-class PenalisedLoadings(Penalised):
+class PenalisedLoadings(WeightedSum):
     """The reconstruction error of pca with a penalty on the loadings."""
 
     @cached_property
     def _thresholded(self) -> Array:
-        (term,) = self.smooth.terms
+        (term,) = self.terms
         loadings = term.bound.closed_form()
         assert loadings is not None
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
         # -2 X'XV is the gradient, and soft(2A, 2t) = 2 soft(A, t): the factor does not matter.
         covariances = -self.at(V).gradient
         covariances = np.where(covariances.any(axis=0), covariances, V)  # where nothing varies
+        assert self.penalty is not None
         M = self.penalty.prox(covariances, 1.0)
         largest = np.abs(covariances).argmax(axis=0)
         empty = np.flatnonzero(~M.any(axis=0))

@@ -28,7 +28,7 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.factor_model import Observed as ObservedRows
 from ldr.objectives.factor_model import Posterior
-from ldr.objectives.families.composite import Multiple, TraceSum, WeightedSum
+from ldr.objectives.families.composite import TraceSum, WeightedSum
 from ldr.objectives.families.factors import FactorLikelihood, inner
 from ldr.objectives.families.pairwise import LabelledPairs
 from ldr.objectives.families.projected import (
@@ -213,7 +213,9 @@ class SumOfRows(Known):
         problem, M = optimum.problem, optimum.M
         if not isinstance(objective, Sum) or not isinstance(problem, (WeightedSum, TraceSum)):
             return None
-        if isinstance(problem, Multiple) or len(problem.views) > 1 or not objective.transposed:
+        if isinstance(problem, WeightedSum) and (problem.only or problem.penalty):
+            return None
+        if len(problem.views) > 1 or not objective.transposed:
             return None
         parts, alone = [], Axes.given(M.shape[1])
         for term, (_, own) in zip(problem.terms, objective.terms, strict=True):
