@@ -17,7 +17,6 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import dense
 from ldr.solvers.checks import Pickled
-from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 Indices = npt.NDArray[np.intp]
@@ -54,7 +53,9 @@ class Observed:
         missing = np.isnan(X)
         patterns, which = np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp)
         if missing.any():
-            firsts, which = _distinct(missing)
+            bits = np.packbits(missing, axis=1)
+            kinds = bits.view(f"V{bits.shape[1]}").ravel()  # which sort fast
+            _, firsts, which = np.unique(kinds, return_index=True, return_inverse=True)
             patterns = (~missing[firsts]).astype(np.float64)
             X = np.where(missing, 0.0, X)
         rows = np.bincount(which, weights, minlength=len(patterns)).astype(np.float64)
@@ -106,21 +107,6 @@ class Observed:
     def counts(self) -> Array:
         """Number of observed entries of each column, (d,)."""
         return self.rows @ self.patterns
-
-
-def _distinct(mask: npt.NDArray[np.bool_]) -> tuple[Indices, Indices]:
-    """A row of each kind, and the kind of each row: 64 columns a number, which sort fast."""
-    words = np.zeros((len(mask), -(-mask.shape[1] // 64) * 8), dtype=np.uint8)
-    bits = np.packbits(mask, axis=1)
-    words[:, : bits.shape[1]] = bits
-    numbers = words.view(np.uint64)
-    found = np.unique(
-        numbers.ravel() if numbers.shape[1] == 1 else numbers,
-        axis=0,
-        return_index=True,
-        return_inverse=True,
-    )
-    return found[1], found[2].ravel()
 
 
 # Of a block of patterns, r a column.
@@ -412,11 +398,3 @@ class FactorModel(Pickled):
         samples.expect_columns(len(self.mean))
         for _, block in samples.blocks():
             yield Posterior(Observed.of(dense(block)), self.mean, self._uncorrelated, self.noise)
-
-
-def empty_line(name: str, what: str, count: int, first: int) -> DataError:
-    """The error of rows or columns without any entry."""
-    return DataError(
-        f"{name} has {count} {what}(s) with nothing observed (all NaN), the "
-        f"first is {what} {first}; drop them"
-    )

@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import scipy
-from scipy.linalg.lapack import dormqr
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.factor_model import FactorModel
@@ -22,7 +20,8 @@ from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
 
-# Traces that are a difference and below this share of its terms are sums of squares instead.
+# tr(S^{-1}C) is added up from squares where the difference leaves less than this share of its
+# larger term: three of sixteen digits are lost to it at most.
 _CANCELLED = 1e-3
 
 
@@ -32,11 +31,13 @@ class Noise:
 
     - k: columns of the solver
     - floor: lower bound of psi. With it, psi = floor is t = -infinity and t needs no constraint.
+    - further: directions beside the solver's columns, without variance but this noise; where tied
     """
 
     k: int
     tied: bool
     floor: float = 0.0
+    further: int = 0
 
     @property
     def size(self) -> int:
@@ -62,138 +63,222 @@ class Noise:
         return np.log(np.maximum(psi - self.floor, least))
 
 
-class FactorPoint(Point):
-    """The negative log-likelihood at (M, t), by Woodbury: nothing larger than r x r is inverted.
+class Modelled(Protocol):
+    """What a point needs to know of its problem."""
 
-    K = I + M'B with B = psi^{-1}M, E = K^{-1}, G = S^{-1}M = BE, Phi = B'CB. Then log|S| =
-    log|psi| + log|K| and tr(S^{-1}C) = sum_j C_jj/psi_j - tr(E Phi), or where that cancels a sum
-    of squares. Both are taken in the axes of K, the right singular vectors of psi^{-1/2}M: in
-    others digits go by the condition of K. The gradient in M is
-    n (G - U), U = S^{-1}CG = psi^{-1}CBE - G Phi E; in psi_j it is n/2 times
-    h_j = (S^{-1} - S^{-1}CS^{-1})_jj, the diagonal of
-    psi^{-1} - GB' - psi^{-1}C psi^{-1} + 2 psi^{-1}CBG' - G Phi G'. One product CB, in O(d^2 r).
+    @property
+    def noise(self) -> Noise: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def manifold(self) -> Product: ...
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """Each column's regression on z = (y, 1), or on the factors y alone: sums over its rows.
+
+    - moments (d or 1, k, k): of E[zz'], the same for all columns or each its own
+    - targets (d, k): of x_j E[z]
+    - squares, counts (d,): of x_j^2 and of 1
     """
 
-    def __init__(self, problem: Factors, M: Array) -> None:
+    moments: Array
+    targets: Array
+    squares: Array
+    counts: Array
+
+    def __add__(self, other: Regressions) -> Regressions:
+        return Regressions(
+            self.moments + other.moments,
+            self.targets + other.targets,
+            self.squares + other.squares,
+            self.counts + other.counts,
+        )
+
+    def improved(self, problem: Modelled) -> Array:
+        """The step of EM: M (and the mean) by least squares, and psi from what they leave.
+
+        psi is averaged over the entries of the column, or over all where tied.
+        """
+        noise = problem.noise
+        solved = np.linalg.solve(self.moments, self.targets[:, :, None])
+        both = np.asarray(solved[:, :, 0], dtype=np.float64)
+        entries = noise.gather(self.counts) + self.counts[0] * noise.further
+        psi = noise.gather(self.squares - inner(both, self.targets)) / entries
+        return joined(problem, both, noise.coordinate(psi))
+
+
+def joined(problem: Modelled, both: Array, t: Array) -> Array:
+    """The point of the columns' coefficients, (M, mean) or M alone, and of t."""
+    M, mean = both[:, : problem.r], both[:, problem.r :]
+    return problem.manifold.join([M, t, mean] if mean.size else [M, t])
+
+
+class LikelihoodPoint(Point):
+    """The negative log-likelihood at (M, t) or (M, t, mean), and its derivatives.
+
+    By Fisher's identity its gradient is the expectation, given what was observed, of that with the
+    factors known, a regression of each column on z = (y, 1) with the coefficients b_j = (M_j,
+    mean_j). With pull_j = sum E[z (x_j - z'b_j)], left_j = sum E[(x_j - z'b_j)^2] and n_j over the
+    rows that have the column, the gradient is -pull_j/psi_j in b_j, and (n_j - left_j/psi_j)/(2
+    psi_j) in psi_j.
+    """
+
+    def __init__(self, problem: Modelled, M: Array) -> None:
         self.M = M
         self._problem = problem
-        self._loadings, self._t = problem.manifold.split(M)
-        self._slope = problem.noise.slope(self._t)
-        self._psi = problem.noise.floor + self._slope
+        self._noise = problem.noise
+        self._loadings, self._t, *_ = problem.manifold.split(M)
+        self._slope = self._noise.slope(self._t)
+        self._psi = self._noise.floor + self._slope
+
+    @property
+    @abstractmethod
+    def _counts(self) -> Array:
+        """n_j, (d,)."""
+
+    @property
+    @abstractmethod
+    def _pull(self) -> Array:
+        """(d, r), or (d, r + 1) with the mean."""
+
+    @property
+    @abstractmethod
+    def _left(self) -> Array:
+        """(d,)."""
+
+    @abstractmethod
+    def _changes(self, V: Array, relative: Array) -> tuple[Array, Array]:
+        """The derivatives of pull and left along V, which changes psi by psi * relative."""
+
+    @abstractmethod
+    def regressions(self) -> Regressions:
+        """What a step of EM needs."""
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether psi is finite and not zero."""
+        return bool(np.isfinite(self._psi).all() and self._psi.min() > np.finfo(float).tiny)
+
+    @cached_property
+    def _in_psi(self) -> Array:
+        return 0.5 * (self._counts - self._left / self._psi) / self._psi
+
+    @cached_property
+    def gradient(self) -> Array:
+        noise = self._noise
+        in_t = noise.gather(self._slope * self._in_psi) + 0.5 * self._counts[0] * noise.further
+        return joined(self._problem, -self._pull / self._psi[:, None], in_t)
+
+    def hessian_vector(self, V: Array) -> Array:
+        psi = self._psi
+        dslope = self._slope * self._problem.manifold.split(V)[1][:, 0]
+        relative = dslope / psi
+        dpull, dleft = self._changes(V, relative)
+        in_both = (self._pull * relative[:, None] - dpull) / psi[:, None]
+        weighed = (2.0 * self._left / psi - self._counts) * relative
+        din_psi = 0.5 * (weighed - dleft / psi) / psi
+        in_t = self._noise.gather(self._slope * din_psi + dslope * self._in_psi)
+        return joined(self._problem, in_both, in_t)
+
+    def improved(self) -> Array:
+        """One step of EM."""
+        return self.regressions().improved(self._problem)
+
+
+class FactorPoint(LikelihoodPoint):
+    """The negative log-likelihood of complete rows, by Woodbury: no inverse larger than r x r.
+
+    K = I + M'B with B = psi^{-1}M, E = K^{-1}, Phi = B'CB. Then log|S| = log|psi| + log|K| and
+    tr(S^{-1}C) = sum_j C_jj/psi_j - tr(E Phi), or where that cancels a sum of squares; both in the
+    axes of K, the right singular vectors of psi^{-1/2}M: in others digits go by the condition of
+    K. The factors have the moments Cxy = CBE and Cyy = E + E Phi E. One product CB, in O(d^2 r).
+    """
+
+    _problem: Factors
 
     @cached_property
     def _B(self) -> Array:
         return self._loadings / self._psi[:, None]
 
     @cached_property
-    def _axes(self) -> tuple[Array, Array]:
-        """k - 1 and V with K = V diag(k) V'."""
+    def _axes(self) -> tuple[Array, Array, Array]:
+        """U, s and V of psi^{-1/2}M = U diag(s) V'."""
         scaled = self._loadings / np.sqrt(self._psi)[:, None]
-        _, s, Vt = np.linalg.svd(scaled, full_matrices=False)
-        return s * s, Vt.T
+        U, s, Vt = np.linalg.svd(scaled, full_matrices=False)
+        return U, s, Vt.T
 
     @cached_property
     def _E(self) -> Array:
-        theta, V = self._axes
-        return np.asarray((V / (1.0 + theta)) @ V.T)
+        _, s, V = self._axes
+        return np.asarray((V / (1.0 + s * s)) @ V.T)
 
     @cached_property
     def _CB(self) -> Array:
         return np.asarray(self._problem.C @ self._B)
 
     @cached_property
+    def _Cxy(self) -> Array:
+        return self._CB @ self._E
+
+    @cached_property
     def _Phi(self) -> Array:
         return self._B.T @ self._CB
 
     @cached_property
-    def _G(self) -> Array:
-        return self._B @ self._E
+    def _Cyy(self) -> Array:
+        return self._E + self._E @ self._Phi @ self._E
 
     @cached_property
     def value(self) -> float:
         problem = self._problem
-        if not (np.isfinite(self._psi).all() and self._psi.min() > np.finfo(float).tiny):
+        if not self._bounded:
             return math.inf
-        logs = float(np.log(self._psi).sum()) + problem.further * float(self._t[0, 0])
-        theta, V = self._axes
-        logdet = logs + float(np.log1p(theta).sum())
+        logs = float(np.log(self._psi).sum()) + self._noise.further * float(self._t[0, 0])
+        U, s, V = self._axes
+        theta = s * s
         alone = float((problem.variances / self._psi).sum())
         fit = alone - float((inner((self._B @ V).T, (self._CB @ V).T) / (1.0 + theta)).sum())
         if fit <= _CANCELLED * alone and problem.root is not None:
-            fit = self._squares(problem.root)
+            F = problem.root / np.sqrt(self._psi)
+            Y = (F @ U) * (s / (1.0 + theta))
+            fit = float(np.sum((F - (Y * s) @ U.T) ** 2) + np.sum(Y**2))
+        logdet = logs + float(np.log1p(theta).sum())
         return 0.5 * problem.n * float(problem.constant + logdet + fit)
 
-    def _squares(self, root: Array) -> float:
-        """tr(S^{-1}C), the sum of squares ||(I + TT')^{-1/2} Z'||^2.
-
-        T is M, and Z the rows F with F'F = C, in units of the noise. By reflections that turn T to
-        [R; 0], its columns pivoted and its large rows first: so rows of very different size keep
-        their own digits (Cox and Higham 1998).
-        """
-        unit = np.sqrt(self._psi)
-        T = self._loadings / unit[:, None]
-        order = np.argsort(-np.abs(T).max(axis=1), kind="stable")
-        (reflections, tau), R, _ = scipy.linalg.qr(T[order], mode="raw", pivoting=True)
-        Z, _, _ = dormqr("L", "T", reflections, tau, (root / unit).T[order], 64 * len(root))
-        k = len(tau)
-        y = scipy.linalg.solve_triangular(
-            scipy.linalg.cholesky(np.eye(k) + R[:k] @ R[:k].T, lower=True), Z[:k], lower=True
-        )
-        return float(np.vdot(Z[k:], Z[k:])) + float(np.vdot(y, y))
-
     @property
-    def _U(self) -> Array:
-        return (self._CB @ self._E) / self._psi[:, None] - self._G @ (self._Phi @ self._E)
+    def _counts(self) -> Array:
+        return np.full(self._noise.k, float(self._problem.n))
 
     @cached_property
-    def _h(self) -> Array:
-        psi, G = self._psi, self._G
-        fit = self._problem.variances / psi - 2.0 * inner(self._CB, G)
-        return (1.0 - fit) / psi - inner(G, self._B) - inner(G @ self._Phi, G)
+    def _pull(self) -> Array:
+        return self._problem.n * (self._Cxy - self._loadings @ self._Cyy)
 
     @cached_property
-    def gradient(self) -> Array:
-        problem = self._problem
-        in_t = 0.5 * (problem.noise.gather(self._slope * self._h) + problem.further)
-        return problem.n * problem.manifold.join([self._G - self._U, in_t])
+    def _left(self) -> Array:
+        M, problem = self._loadings, self._problem
+        fit = problem.variances - 2.0 * inner(M, self._Cxy) + inner(M @ self._Cyy, M)
+        return problem.n * fit
 
-    def hessian_vector(self, V: Array) -> Array:
-        """The derivative of the gradient, term by term; dK = dM'B + M'dB, dE = -E dK E."""
-        problem, psi, noise = self._problem, self._psi, self._problem.noise
-        B, E, G, CB, Phi = self._B, self._E, self._G, self._CB, self._Phi
-        dM, dt = problem.manifold.split(V)
-        dslope = self._slope * dt[:, 0]
-        relative = dslope / psi
-        dB = dM / psi[:, None] - B * relative[:, None]
-        dE = -E @ (dM.T @ B + self._loadings.T @ dB) @ E
-        dG = dB @ E + B @ dE
-        dCB = np.asarray(problem.C @ dB)
-        cross = dB.T @ CB
-        dPhi = cross + cross.T
-        dU = (dCB @ E + CB @ dE - relative[:, None] * (CB @ E)) / psi[:, None]
-        dU -= dG @ (Phi @ E) + G @ (dPhi @ E + Phi @ dE)
-        fit = problem.variances / psi - inner(CB, G)
-        dh = (
-            (relative * (2.0 * fit - 1.0) + 2.0 * (inner(dCB, G) + inner(CB, dG))) / psi
-            - inner(dG, B)
-            - inner(G, dB)
+    def _changes(self, V: Array, relative: Array) -> tuple[Array, Array]:
+        """With dK = dM'B + M'dB and dE = -E dK E."""
+        M, B, E, n = self._loadings, self._B, self._E, self._problem.n
+        dM = self._problem.manifold.split(V)[0]
+        dB = dM / self._psi[:, None] - B * relative[:, None]
+        dE = -E @ (dM.T @ B + M.T @ dB) @ E
+        cross, beside = dB.T @ self._CB, dE @ self._Phi @ E
+        dCxy = (self._problem.C @ dB) @ E + self._CB @ dE
+        dCyy = dE + beside + beside.T + E @ (cross + cross.T) @ E
+        dpull = n * (dCxy - dM @ self._Cyy - M @ dCyy)
+        dleft = n * (inner(M @ dCyy, M) - 2.0 * inner(M, dCxy)) - 2.0 * inner(dM, self._pull)
+        return dpull, dleft
+
+    def regressions(self) -> Regressions:
+        n = self._problem.n
+        return Regressions(
+            n * self._Cyy[None], n * self._Cxy, n * self._problem.variances, self._counts
         )
-        dh -= 2.0 * inner(dG @ Phi, G) + inner(G @ dPhi, G)
-        in_t = 0.5 * noise.gather(self._slope * dh + dslope * self._h)
-        return problem.n * problem.manifold.join([dG - dU, in_t])
-
-    def improved(self) -> Array:
-        """One step of EM. E: y = Px has the moments Cxy = CP', Cyy = E + PCP'. M: regress x on y.
-
-        M = Cxy Cyy^{-1}, and psi the diagonal of C - M Cxy', or its mean where tied.
-        """
-        problem, noise = self._problem, self._problem.noise
-        Cxy = self._CB @ self._E
-        Cyy = self._E + self._E @ self._Phi @ self._E
-        M = np.asarray(np.linalg.solve(Cyy, Cxy.T).T, dtype=np.float64)
-        left = noise.gather(problem.variances - inner(M, Cxy))
-        psi = left / problem.d if noise.tied else left
-        return problem.manifold.join([M, noise.coordinate(psi)])
 
 
 def inner(A: Array, B: Array) -> Array:
@@ -291,11 +376,6 @@ class Factors(FactorLikelihood):
     C: HasProducts
     variances: Array
 
-    @property
-    def further(self) -> int:
-        """Directions without variance."""
-        return self.d - self.noise.k
-
     @cached_property
     def constant(self) -> float:
         return self.d * math.log(2 * math.pi) + 2.0 * float(np.log(self.scale).sum())
@@ -317,7 +397,7 @@ class Factors(FactorLikelihood):
     @property
     def is_dense(self) -> bool:
         """Whether C is an array of all columns."""
-        return isinstance(self.C, (np.ndarray, DenseCovariance)) and self.further == 0
+        return isinstance(self.C, (np.ndarray, DenseCovariance)) and self.noise.k == self.d
 
     @abstractmethod
     def of_covariance(self, C: Array) -> Factors:
