@@ -57,13 +57,8 @@ from ldr.solvers.variable_projection import VariableProjection
 # where the likelihood is flat.
 _LEAST_GUESS = 0.005
 
-# Sweeps of exchanges of the columns that stand for factors; two or three suffice.
-_EXCHANGES = 10
-# A step of imputation need not end where the complete problem does.
-_ROUGHLY = Stopping(max_iterations=10)
 # A noise variance within this factor of its lower bound counts as at the bound.
 _AT_THE_BOUND = 2.0
-
 
 Correlation: TypeAlias = DenseCovariance | RowCovariance | Correlations
 
@@ -227,7 +222,8 @@ class DiagonalFactors(Factors):
         return replace(self, C=DenseCovariance(C), variances=np.diag(C))
 
     def improved(self, M: Array) -> Array:
-        return run_through(self, M, VariableProjection(), _ROUGHLY).M
+        """Roughly: a step of imputation need not end where the complete problem does."""
+        return run_through(self, M, VariableProjection(), Stopping(max_iterations=10)).M
 
     def _at_noise(self, psi: Array) -> Array:
         return self.complete(ProfilePoint(self, self.noise.coordinate(psi[:, None]))).M
@@ -290,12 +286,11 @@ def _left_by_columns(C: Array, r: int) -> Array:
     They are chosen one by one, and then exchanged one by one while that raises the likelihood.
     """
     columns: list[int] = []
-    for _ in range(r):
-        columns.append(_best_column(C, columns))
-    for _ in range(_EXCHANGES):
+    for _ in range(10):  # two or three sweeps suffice
         before = set(columns)
         for _ in range(r):
-            columns = [*columns[1:], _best_column(C, columns[1:])]
+            others = columns[1:] if len(columns) == r else columns
+            columns = [*others, _best_column(C, others)]
         if set(columns) == before:
             break
     rest, left = _left_by(C, columns)
@@ -305,10 +300,9 @@ def _left_by_columns(C: Array, r: int) -> Array:
 
 
 def _best_column(C: Array, columns: list[int]) -> int:
-    """The column to add to others.
+    """The column to add to others, for the likelihood.
 
-    It has the least log variance of its own and of what it leaves of the rest, together, which is
-    minus twice the likelihood of those given the others.
+    It has the least log variance of its own and of what it leaves of the rest, together.
     """
     rest, left = _left_by(C, columns)
     own = np.diag(left)
@@ -344,49 +338,45 @@ class ProfilePoint(Point):
 
     @cached_property
     def _top(self) -> tuple[Array, Array]:
-        """Of psi^{-1/2} C psi^{-1/2}."""
-        problem = self._problem
-        return problem.C.top_weighted(1.0 / np.sqrt(self._psi), problem.r)
+        """The L > 1 among the top r of psi^{-1/2} C psi^{-1/2}, and their eigenvectors."""
+        values, vectors = self._problem.C.top_weighted(1.0 / np.sqrt(self._psi), self._problem.r)
+        return values[values > 1.0], vectors[:, values > 1.0]
 
     @cached_property
     def _left(self) -> Array:
-        """The diagonal of psi^{-1/2} C psi^{-1/2} less its parts of L > 1 among the top r.
+        """The diagonal of psi^{-1/2} C psi^{-1/2} less its parts of these L.
 
         From a root of C, whose sums of squares do not cancel where a column's noise is small.
         """
-        problem, (values, vectors) = self._problem, self._top
-        V = vectors[:, values > 1.0]
+        problem, (values, V) = self._problem, self._top
         if problem.root is None:
-            return problem.variances / self._psi - inner(V * values[values > 1.0], V)
+            return problem.variances / self._psi - inner(V * values, V)
         F = problem.root / np.sqrt(self._psi)
         F = F - (F @ V) @ V.T
         return inner(F.T, F.T)
 
     @property
-    def _excess(self) -> Array:
-        """(MM' + psi - C)_jj / psi_j."""
-        values, vectors = self._top
-        V = vectors[:, values > 1.0]
-        return 1.0 - inner(V, V) - self._left
-
-    @property
     def loadings(self) -> Array:
-        values, vectors = self._top
-        return np.sqrt(self._psi)[:, None] * vectors * np.sqrt(np.maximum(values - 1.0, 0.0))
+        """(k, r), zero in the factors that explain nothing."""
+        values, V = self._top
+        M = np.zeros((len(V), self._problem.r))
+        M[:, : len(values)] = np.sqrt(self._psi)[:, None] * V * np.sqrt(values - 1.0)
+        return M
 
     @cached_property
     def value(self) -> float:
         if not np.isfinite(self._psi).all():
             return math.inf
         problem, top = self._problem, self._top[0]
-        top = top[top > 1.0]
         parts = float(np.log(self._psi).sum() + np.log(top).sum() + self._left.sum()) + len(top)
         return 0.5 * problem.n * (problem.constant + parts)
 
     @cached_property
     def gradient(self) -> Array:
-        problem = self._problem
-        return 0.5 * problem.n * problem.noise.gather(self._slope / self._psi * self._excess)
+        """By (MM' + psi - C)_jj / psi_j."""
+        problem, V = self._problem, self._top[1]
+        excess = 1.0 - inner(V, V) - self._left
+        return 0.5 * problem.n * problem.noise.gather(self._slope / self._psi * excess)
 
 
 class Completed(FactorPoint):
@@ -562,15 +552,14 @@ class IsotropicFactors(Factors):
         return noise
 
     def closed_form(self) -> Array:
-        """M = U_r (L_r - s2 I)^{1/2}; s2 averages the d - r others, the d - k zeros included."""
         return self._best
 
     @cached_property
     def _best(self) -> Array:
-        noise = self._noise
+        """M = U_r (L_r - s2 I)^{1/2}; s2 averages the d - r others, the d - k zeros included."""
         L, U = self._eigen[0][: self.r], self._eigen[1][:, : self.r]
-        M = U * np.sqrt(np.maximum(L - noise, 0.0))
-        return self.point([M, np.array([[math.log(noise)]])])
+        M = U * np.sqrt(np.maximum(L - self._noise, 0.0))
+        return self.point([M, np.array([[math.log(self._noise)]])])
 
     def baseline(self) -> Array:
         return self.closed_form()
