@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,66 +26,48 @@ from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Product
 from ldr.solvers.problem import Point
 from ldr.solvers.run import Stopping
 
-# Random points of which short runs are made, and the end of these.
-_RANDOM, _SHORT = 5, Stopping(1e-6, 20)
 
+@dataclass(frozen=True)
+class Bernoulli:
+    """Entries 0 and 1, of the distribution exp(x theta - b(theta)) with b = log(1 + e^theta)."""
 
-class Family(ABC):
-    """A distribution exp(x theta - b(theta)) of entries."""
+    saturation: float
 
-    takes: str
-
-    def __init__(self, saturation: float) -> None:
-        self.saturation = saturation
-
-    @abstractmethod
-    def natural(self, X: Array) -> Array:
-        """The natural parameter that fits an entry best, as far as it is finite."""
-
-    @abstractmethod
-    def fits(self, X: Array) -> npt.NDArray[np.bool_]:
-        """Which entries can be."""
-
-    @abstractmethod
-    def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
-        """b, b' (the mean) and b'' (the variance)."""
-
-    @abstractmethod
-    def best(self, X: Array) -> Array:
-        """The largest x theta - b(theta)."""
-
-    @abstractmethod
-    def intercept(self, mean: Array) -> Array:
-        """The natural parameter of a mean, within the saturation."""
-
-
-class Bernoulli(Family):
     takes = "0 and 1"
 
     def natural(self, X: Array) -> Array:
+        """The natural parameter that fits an entry best, as far as it is finite."""
         return self.saturation * (2.0 * X - 1.0)
 
     def fits(self, X: Array) -> npt.NDArray[np.bool_]:
+        """Which entries can be."""
         return (X == 0) | (X == 1)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
+        """b, b' (the mean) and b'' (the variance)."""
         mean = scipy.special.expit(theta)
         return np.logaddexp(0.0, theta), mean, mean * (1.0 - mean)
 
     def best(self, X: Array) -> Array:
+        """The largest x theta - b(theta)."""
         return np.zeros_like(X)
 
     def intercept(self, mean: Array) -> Array:
-        within = scipy.special.expit(np.array([-self.saturation, self.saturation]))
-        share = np.clip(mean, *within)
+        """The natural parameter of a mean, within the saturation."""
+        share = np.clip(mean, *scipy.special.expit([-self.saturation, self.saturation]))
         return np.log(share) - np.log1p(-share)
 
 
-class Poisson(Family):
+class Poisson(Bernoulli):
+    """Counts: b = e^theta."""
+
     takes = "numbers >= 0"
 
     def natural(self, X: Array) -> Array:
         return LogCounts(self.saturation).of(X)
+
+    def intercept(self, mean: Array) -> Array:
+        return self.natural(mean)
 
     def fits(self, X: Array) -> npt.NDArray[np.bool_]:
         return X >= 0
@@ -99,11 +80,8 @@ class Poisson(Family):
     def best(self, X: Array) -> Array:
         return scipy.special.xlogy(X, X) - X
 
-    def intercept(self, mean: Array) -> Array:
-        return LogCounts(self.saturation).of(mean)
 
-
-_FAMILIES: Mapping[str, type[Family]] = {"bernoulli": Bernoulli, "poisson": Poisson}
+_FAMILIES: Mapping[str, type[Bernoulli]] = {"bernoulli": Bernoulli, "poisson": Poisson}
 
 
 @dataclass(frozen=True)
@@ -161,18 +139,15 @@ class ExponentialFamilyPCA(Objective):
         there, family = ~np.isnan(X), _FAMILIES[self.family](self.saturation)
         _check_entries(X, there, family, samples.name)
         complete, constant = bool(there.all()), np.nanmin(X, axis=0) == np.nanmax(X, axis=0)
+        if constant.all():
+            raise DataError(f"{samples.name} has no column that varies")
         X = np.where(there, X, 0.0)
         w = np.ones(len(X)) if samples.weights is None else samples.weights
         counted = there * w[:, None]
-        mean = np.sum(counted * X, axis=0) / np.sum(counted, axis=0)
-        there = there & ~constant
-        if constant.all():
-            raise DataError(f"{samples.name} has no column that varies")
         T = family.natural(X)
-        centre = np.sum(counted * T, axis=0) / np.sum(counted, axis=0)
-        counted = counted * ~constant
+        mean, centre = (np.sum(counted * Z, axis=0) / np.sum(counted, axis=0) for Z in (X, T))
         features = LogCounts(self.saturation) if self.family == "poisson" else None
-        seen = features(samples) if features is not None else samples
+        seen = samples if features is None else features(samples)
         view = View(mean, features=features, scatter=RowScatter(seen) if complete else None)
         notes = [f"{sum(constant)} columns are constant and do not count"] if any(constant) else []
         return NaturalParameters(
@@ -182,14 +157,14 @@ class ExponentialFamilyPCA(Objective):
             r,
             family,
             T,
-            there,
-            counted,
+            there & ~constant,
+            counted * ~constant,
             intercept=family.intercept(mean)[:, None],
             centre=centre[:, None],
         )
 
 
-def _check_entries(X: Array, there: npt.NDArray[np.bool_], family: Family, name: str) -> None:
+def _check_entries(X: Array, there: npt.NDArray[np.bool_], family: Bernoulli, name: str) -> None:
     wrong = np.argwhere(there & ~family.fits(X))
     if len(wrong):
         i, j = wrong[0]
@@ -271,7 +246,7 @@ class NaturalParameters(BoundObjective):
 
     X: Array
     r: int
-    family: Family
+    family: Bernoulli
     T: Array
     there: npt.NDArray[np.bool_]
     counted: Array
@@ -318,8 +293,8 @@ class NaturalParameters(BoundObjective):
 
     def starts(self) -> dict[str, Array]:
         rng = np.random.default_rng(0)
-        points = (self.random_point(rng) for _ in range(_RANDOM))
-        ends = [run_through(self, M, LBFGS(), _SHORT) for M in points]
+        short = Stopping(1e-6, 20)
+        ends = [run_through(self, self.random_point(rng), LBFGS(), short) for _ in range(5)]
         return {"pca": self.baseline(), "screened": min(ends, key=lambda run: run.value).M}
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
