@@ -160,7 +160,7 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
                     break
                 kept.append(each)
                 follower(len(kept), total, what)
-        if told.status is not None and not kept:
+        if not kept and told.status is not None:
             check()
     if told.status is not None:
         warn(f"{_ENDED[told.status]} after {len(kept)} of {total} {what}", ConvergenceWarning)

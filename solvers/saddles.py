@@ -16,22 +16,9 @@ from ldr.solvers.solver import AnySolver
 
 # A curvature below minus this, relative to the largest, is descent and not rounding.
 _NEGATIVE = 1e-6
-
-# A Lanczos vector that is this small before it is normalised is rounding: the space is invariant.
-_INVARIANT = 1e-9
-
 # The space has decided once the residual of the smallest value found, after so many steps at least,
 # is this share of it: what is still to come changes neither its sign nor eight of its digits.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
-
-# Steps before the residuals are preconditioned.
-_PLAIN_STEPS = 2
-
-# Numbers in a basis and its images: 512 MiB.
-_ROOM_NUMBERS = 2**26
-
-# Saddles to leave in a row.
-_ESCAPES = 5
 
 
 @dataclass(frozen=True)
@@ -64,7 +51,8 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
     V = manifold.random_tangent(M, np.random.default_rng(seed))
-    most = min(steps, manifold.dimension, max(_LEAST_STEPS, _ROOM_NUMBERS // (2 * M.size)))
+    room = 2**25 // M.size  # of a basis and its images in 512 MiB
+    most = min(steps, manifold.dimension, max(_LEAST_STEPS, room))
     preconditioner = problem.preconditioner(M) if most > _LEAST_STEPS else None
     if most == 0:
         return Curvature(0.0, 0.0, V)
@@ -105,10 +93,10 @@ def _ritz(
         residual = np.tensordot(vectors[:, 0], np.array(images), axes=1) - ritz[0] * found
         length = manifold.norm(M, residual)
         decided = len(basis) >= _LEAST_STEPS and length <= _DECIDED * abs(ritz[0])
-        if decided or len(basis) == most or length <= _INVARIANT * np.abs(ritz).max():
+        if decided or len(basis) == most or length <= 1e-9 * np.abs(ritz).max():  # else: rounding
             return basis, ritz, vectors
         V = residual
-        if preconditioner is not None and len(basis) >= _PLAIN_STEPS:
+        if preconditioner is not None and len(basis) >= 2:
             V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis)
         length = manifold.norm(M, V)
@@ -143,7 +131,10 @@ def leave_saddles(
       known.
     - returns escapes: how many saddles were left.
     """
-    for escapes in range(_ESCAPES + 1):
+    stopping = stopping or Stopping()
+    limit = stopping.max_iterations
+    limit = solver.default_max_iterations if limit is None else limit
+    for escapes in range(6):
         with until_told() as told:
             smooth = problem.for_curvature()
             if problem.penalty is not None:
@@ -155,12 +146,9 @@ def leave_saddles(
             check()
         if told.status is not None:
             return run, None, escapes
-        if start is None or not run.status.converged or escapes == _ESCAPES:
+        if start is None or not run.status.converged or escapes == 5:
             break
-        limit = solver.default_max_iterations
-        if stopping is not None and stopping.max_iterations is not None:
-            limit = stopping.max_iterations
-        rest = replace(stopping or Stopping(), max_iterations=max(0, limit - run.iterations))
+        rest = replace(stopping, max_iterations=max(0, limit - run.iterations))
         with until_told() as told:
             run = run.followed_by(minimise(problem, start, solver, rest, observers))
         if told.status is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,10 +18,6 @@ from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 _EXACT = 400
 # A curvature below this share of the largest, or of the value, is none.
 FLAT, _NONE = 1e-10, 1e-12
-# Of the residual, relative to the right-hand side, in conjugate gradients.
-_RESIDUAL = 1e-13
-# Products for each degree of freedom before conjugate gradients are given up.
-_PATIENCE = 4
 
 
 def hessian_eigen(
@@ -44,24 +39,15 @@ def hessian_eigen(
     return values, basis @ vectors
 
 
-@dataclass(frozen=True)
-class Flatness:
-    """A direction along which the function has no curvature.
+class FlatError(ArithmeticError):
+    """The Hessian has no inverse: along a unit tangent vector there is no curvature.
 
-    - direction: unit tangent vector
+    - largest: the largest curvature
     """
 
-    direction: Array
-    curvature: float
-    largest: float
-
-
-class FlatError(ArithmeticError):
-    """The Hessian has no inverse."""
-
-    def __init__(self, flatness: Flatness) -> None:
+    def __init__(self, direction: Array, curvature: float, largest: float) -> None:
         super().__init__("the Hessian is singular")
-        self.flatness = flatness
+        self.direction, self.curvature, self.largest = direction, curvature, largest
 
 
 class HessianInverse:
@@ -105,7 +91,6 @@ class HessianInverse:
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
-        """Eigenvalues of the Hessian, and eigenvectors as columns of flat tangent vectors."""
         return hessian_eigen(self._problem.manifold, self._point, self._free)
 
     def _exactly(self, Z: Array) -> Array:
@@ -115,7 +100,7 @@ class HessianInverse:
         least, largest = int(np.argmin(np.abs(values))), float(np.abs(values).max())
         if not abs(values[least]) > max(FLAT * largest, _NONE * abs(self._point.value)):
             direction = vectors[:, least].reshape(Z.shape)
-            raise FlatError(Flatness(direction, float(values[least]), largest))
+            raise FlatError(direction, float(values[least]), largest)
         U = vectors @ ((vectors.T @ Z.reshape(-1)) / values)
         return U.reshape(Z.shape)
 
@@ -124,9 +109,9 @@ class HessianInverse:
         inner, M = self._problem.manifold.inner, self.M
         precondition = self._problem.problem.preconditioner(M)
         U, residual = np.zeros_like(Z), Z
-        target = _RESIDUAL * math.sqrt(inner(M, Z, Z))
+        target = 1e-13 * math.sqrt(inner(M, Z, Z))
         direction, previous, largest = np.zeros_like(Z), 0.0, 0.0
-        for _ in range(_PATIENCE * self._problem.manifold.dimension):
+        for _ in range(4 * self._problem.manifold.dimension):
             if math.sqrt(inner(M, residual, residual)) <= target:
                 break
             z = residual if precondition is None else self._across(precondition(M, residual))
@@ -137,7 +122,7 @@ class HessianInverse:
             curvature, size = inner(M, direction, HD), inner(M, direction, direction)
             largest = max(largest, abs(curvature) / size)
             if not curvature > FLAT * largest * size:
-                raise FlatError(Flatness(direction / math.sqrt(size), curvature / size, largest))
+                raise FlatError(direction / math.sqrt(size), curvature / size, largest)
             U = U + (rz / curvature) * direction
             residual = residual - (rz / curvature) * HD
         return U

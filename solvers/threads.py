@@ -12,7 +12,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -52,26 +52,21 @@ def one_thread() -> Iterator[None]:
                 _share(math.inf)
 
 
-def idle_cores(order: int) -> AbstractContextManager[None]:
-    """A context for one decomposition: if it is long, BLAS has a thread for each idle core."""
-    return nullcontext() if order < _LONG_ORDER else _lent_cores()
-
-
 @contextmanager
-def _lent_cores() -> Iterator[None]:
-    if not _lent.acquire(blocking=False):
-        yield
-        return
+def idle_cores(order: int) -> Iterator[None]:
+    """A context for one decomposition: if it is long, BLAS has a thread for each idle core."""
+    lent = order >= _LONG_ORDER and _lent.acquire(blocking=False)
+    with _lock:
+        if lent and _holders:
+            _share(_idle())
     try:
-        with _lock:
-            if _holders:
-                _share(_idle())
         yield
     finally:
-        with _lock:
-            if _holders:
-                _share(1)
-        _lent.release()
+        if lent:
+            with _lock:
+                if _holders:
+                    _share(1)
+            _lent.release()
 
 
 def _idle() -> int:

@@ -85,38 +85,30 @@ def truncated_cg(
     return Model(V, residual, math.sqrt(max(VV, 0.0)), radius, False, products)
 
 
-_FIRST_RADIUS = 4.0  # in Cauchy steps
-
-
 def _first_radius(
     manifold: Manifold, M: Array, preconditioner: Preconditioner | None, alpha: float, rz: float
 ) -> float:
-    """Some Cauchy steps of the first model; alpha is infinite for negative curvature."""
+    """Four Cauchy steps of the first model; alpha is infinite for negative curvature."""
     largest = math.inf if preconditioner else manifold.diameter
     if math.isfinite(alpha):
-        return min(largest, _FIRST_RADIUS * alpha * math.sqrt(rz))
+        return min(largest, 4.0 * alpha * math.sqrt(rz))
     if math.isfinite(largest):
         return largest
-    if preconditioner:
-        return _FIRST_RADIUS * math.sqrt(rz)
-    return max(1.0, float(np.linalg.norm(M)))
+    return 4.0 * math.sqrt(rz) if preconditioner else max(1.0, float(np.linalg.norm(M)))
 
 
-_ROUNDING = 1e4 * float(
-    np.finfo(float).eps
-)  # a relative change of f below this is judged by slopes
-_INNER_MARGIN = 0.1  # how far below the run's threshold an inner iteration may aim
+# A relative change of f below this is judged by slopes.
+_ROUNDING = 1e4 * float(np.finfo(float).eps)
+# How far below the run's threshold an inner iteration may aim.
+_INNER_MARGIN = 0.1
 # Ratios of actual to predicted decrease: below the first the radius is shortened, above the second
-# it may grow.
-# (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
+# it may grow (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# Of a point whose Hessian is made, where an inner iteration has taken as many products.
+# Numbers of a point whose Hessian is made, where an inner iteration has taken as many products.
 _FEW_NUMBERS = 1000
-_LEAST_CURVATURE = 1e-14  # that is told from rounding, relative to the largest
-_SHORT = 20  # Hessian products of a correction
-_CORRECTIONS = 3  # after a step that the function disagrees with
-_LEAST_CORRECTION = 0.1  # in predicted decreases: a correction that brings less is the last one
+# Corrections after a step that the function disagrees with, each of so many Hessian products.
+_CORRECTIONS, _SHORT = 3, 20
 
 
 class InverseHessian:
@@ -126,7 +118,7 @@ class InverseHessian:
         values, vectors = hessian_eigen(manifold, point)
         curvatures = np.abs(values)
         largest = curvatures.max()
-        rates = 1.0 / np.maximum(curvatures, _LEAST_CURVATURE * largest) - 1.0 / largest
+        rates = 1.0 / np.maximum(curvatures, 1e-14 * largest) - 1.0 / largest
         self._manifold = manifold
         self._inverse = (vectors * rates) @ vectors.T + np.eye(len(vectors)) / largest
 
@@ -202,7 +194,8 @@ class TrustRegion(Solver[TrustState]):
         manifold, point = problem.manifold, state.point
         target = self._target(problem, point)
         model = truncated_cg(manifold, point, state.radius, state.preconditioner, target)
-        V, radius = model.V, model.radius
+        V = model.V
+        radius: float | None = model.radius
         predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
         if not math.isfinite(predicted):  # a Hessian product was not
             return replace(state, halt=Status.NOT_FINITE)
@@ -211,28 +204,21 @@ class TrustRegion(Solver[TrustState]):
         if 0 < predicted and not ratio >= _POOR and _is_steeper(new, point):
             new, ratio = self._corrected(problem, new, ratio, predicted, manifold.norm(point.M, V))
         if not ratio >= _POOR:
-            radius = _SHORTER * min(radius, model.length)
+            radius = _SHORTER * min(model.radius, model.length)
         elif ratio > _GOOD and model.at_boundary:
             longest = math.inf if state.preconditioner else manifold.diameter
-            radius = min(_LONGER * radius, longest)
+            radius = min(_LONGER * model.radius, longest)
         if not ratio > self.acceptance:
             return replace(state, radius=radius)
-        made = self._preconditioner(problem, state, model.products, new)
-        if made is not None:
-            return TrustState(new, radius if state.preconditioner else None, made)
-        return TrustState(new, radius, state.preconditioner)
-
-    def _preconditioner(
-        self, problem: RiemannianProblem, state: TrustState, products: int, new: RiemannianPoint
-    ) -> Preconditioner | None:
-        """A new one, after an inner iteration of so many products."""
-        if products <= (problem.problem.preconditioner_cost if self.long is None else self.long):
-            return None
-        if products >= problem.manifold.dimension and new.M.size <= _FEW_NUMBERS:
-            return InverseHessian(problem.manifold, new)
-        if isinstance(state.preconditioner, InverseHessian):
-            return None
-        return problem.problem.preconditioner(new.M)
+        made, long = state.preconditioner, self.long
+        if model.products > (problem.problem.preconditioner_cost if long is None else long):
+            if model.products >= manifold.dimension and new.M.size <= _FEW_NUMBERS:
+                made = InverseHessian(manifold, new)
+            elif not isinstance(made, InverseHessian):
+                made = problem.problem.preconditioner(new.M) or made
+        if made is not state.preconditioner and state.preconditioner is None:
+            radius = None  # to be chosen in the metric of the first preconditioner
+        return TrustState(new, radius, made)
 
     def _corrected(
         self,
@@ -254,7 +240,7 @@ class TrustRegion(Solver[TrustState]):
             V = truncated_cg(problem.manifold, trial, length, None, target, _SHORT).V
             trial, decrease = _move(problem, trial, V)
             gain += decrease / predicted
-            if gain > _GOOD or not decrease > _LEAST_CORRECTION * predicted:
+            if gain > _GOOD or not decrease > 0.1 * predicted:
                 break
         return (trial, gain) if gain > max(ratio, self.acceptance) else (new, ratio)
 

@@ -241,11 +241,10 @@ def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array
     try:
         return inverse(Z)
     except FlatError as error:
-        found = error.flatness
-        relative = found.curvature / found.largest if found.largest else 0.0
+        relative = error.curvature / error.largest if error.largest else 0.0
         raise SingularError(
-            f"the optimum has no derivative: it is not alone. {_tied(problem, M, found.direction)}"
-            f"Along that direction the curvature is {found.curvature:.3g}, {relative:.1e} of the "
+            f"the optimum has no derivative: it is not alone. {_tied(problem, M, error.direction)}"
+            f"Along that direction the curvature is {error.curvature:.3g}, {relative:.1e} of the "
             "largest; another r, or a ridge, may tell the directions apart"
         ) from error
 
