@@ -24,12 +24,7 @@ SLOPE_TOLERANCE = 0.1
 SYMMETRY_TOLERANCE = 1e-8
 TANGENT_TOLERANCE = 1e-10
 
-_DIRECTIONS = 3
 _STEPS = np.logspace(-7, -0.5, 40)  # relative to |M|, six a decade
-_WINDOW = 7  # steps: one decade
-_FEWEST = 4
-_ABOVE_NOISE = 100.0
-_CONSTANT = 0.02  # root mean square of log10(error) around a line
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,7 +172,7 @@ def check(
     attach = objective.attach if isinstance(objective, CustomObjective) else objective.bind
     problem = attach(data, int(r))
     M = problem.random_point(rng)
-    slopes = [taylor_slopes(problem, M, rng) for _ in range(_DIRECTIONS)]
+    slopes = [taylor_slopes(problem, M, rng) for _ in range(3)]
     has_hessian = problem.has_hessian
     invariance, implied = _invariance(problem, M, rng)
     return Check(
@@ -249,21 +244,20 @@ def _order(errors: Array, noise: float) -> float:
     errors = np.abs(errors)
     if not np.isfinite(errors[: len(errors) // 2]).all():
         return math.nan
-    usable = np.flatnonzero(np.isfinite(errors) & (errors > _ABOVE_NOISE * noise) & (errors > 0))
-    if len(usable) < _FEWEST:
+    usable = np.flatnonzero(np.isfinite(errors) & (errors > 100.0 * noise) & (errors > 0))
+    if len(usable) < 4:
         return math.inf
-    length = min(_WINDOW, len(usable))
+    length = min(7, len(usable))  # steps of a decade
     x, y = np.log10(_STEPS[usable]), np.log10(errors[usable])
-    best, least = math.nan, math.inf
+    found = []
     for i in range(len(usable) - length + 1):
         window = slice(i, i + length)
         line = np.polyfit(x[window], y[window], 1)
         scatter = float(np.sqrt(np.mean((y[window] - np.polyval(line, x[window])) ** 2)))
-        if scatter < least:
-            best, least = float(line[0]), scatter
-        if scatter <= _CONSTANT:
-            break
-    return best
+        if scatter <= 0.02:
+            return float(line[0])
+        found.append((scatter, float(line[0])))
+    return min(found)[1]
 
 
 def symmetry_error(problem: Problem, M: Array, rng: np.random.Generator) -> float:
