@@ -45,12 +45,7 @@ import scipy
 
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.deadline import check
-from ldr.solvers.linalg.eigen import (
-    cholesky,
-    generalised_top_eigenvectors,
-    on_diagonal,
-    top_eigenvectors,
-)
+from ldr.solvers.linalg.eigen import cholesky, generalised_top_eigenvectors, top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
@@ -59,15 +54,10 @@ _U = 0.5 * float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
 # Rounding of norms and sums that enter the margins themselves is covered by this factor.
 _SAFETY = 1.01
-# Beyond k + 1 operations an entry: a BLAS may multiply by reciprocals where the proof divides.
-_MORE_OPERATIONS = 8
 # Of products that are summed: 16 eps.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
 _GROWTH = 64.0
-
-# N, s, D and the diagonal of NDN'.
-Ritz = tuple[Array, float, Array, Array]
 _TRIES_AT_M, _TRIES, _NEWTON_STEPS = 2, 60, 4
 
 
@@ -75,64 +65,69 @@ def _gamma(k: float) -> float:
     return k * _U / (1.0 - k * _U)
 
 
-def top_sum_bound(
-    K: Array,
-    M: Array,
-    delta: float,
-    squares: Array | None = None,
-    roundings: int = 0,
-    ritz: Ritz | None = None,
-) -> float:
-    """A number that the sum of the r largest eigenvalues of K is proved not to exceed.
+class Majorant:
+    """sI + NDN' + delta I >= K, of which the r largest eigenvalues are known.
 
-    - delta: shift by which K must lie below the model made of M
+    N spans M's columns, N'KN = sI + D with D >= 0.
+
     - squares (k,): c_i^2 with |K_ij| <= c_i c_j
-    - roundings: the proof covers every symmetric K + E with |E_ij| <= roundings u c_i c_j
-    - ritz: `_ritz` of K and M
-    - returns: infinite where the factorisation failed: nothing is proved, M is not good enough for
-      delta.
+    - roundings: proofs cover every symmetric K + E with |E_ij| <= roundings u c_i c_j
     """
-    k, r = M.shape
-    if squares is None:
-        squares = entry_squares(np.abs(K))
-    N, s, D, model = ritz or _ritz(K, M)
-    size = float(np.vdot(N, N)) * _SAFETY
-    defect = float(np.linalg.norm(N.T @ N - np.eye(r))) * _SAFETY + _gamma(k + 1) * size
-    total = float(D.sum()) * (1.0 + defect) * (1.0 + _gamma(r + 2))
 
-    errors, rounding, along = _errors(K, N, s, model, delta, squares, roundings)
-    H = (N * D) @ N.T
-    H -= K
-    diagonal = on_diagonal(H)
-    diagonal += s + delta
-    if r * along < rounding:
-        diagonal -= k * errors
-        rounding = 0.0
-    if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # in LAPACK's order
-        return math.inf
-    bound = r * (s + delta) + total + rounding
-    return bound + 8.0 * r * _U * (r * (abs(s) + delta) + total + rounding)
+    def __init__(self, K: Array, M: Array, squares: Array | None = None, roundings: int = 0):
+        mu, V = np.linalg.eigh(M.T @ K @ M)
+        self.K, self.N, self.s, self.D = K, M @ V, float(mu[0]), np.maximum(mu - mu[0], 0.0)
+        self.squares = entry_squares(np.abs(K)) if squares is None else squares
+        self.roundings = roundings
+        self._diagonal = np.einsum("ij,ij->i", self.N * self.D, self.N)
 
+    def _errors(self, delta: float) -> tuple[Array, float, float]:
+        """c_i^2 of the errors E, what they add to the sum, and the shift that makes room for them.
 
-def _ritz(K: Array, M: Array) -> Ritz:
-    """N with the span of M, s and D with N'KN = sI + D, D >= 0."""
-    mu, V = np.linalg.eigh(M.T @ K @ M)
-    N, s, D = M @ V, float(mu[0]), np.maximum(mu - mu[0], 0.0)
-    return N, s, D, np.einsum("ij,ij->i", N * D, N)
+        Beyond k + 1 operations an entry: a BLAS may multiply by reciprocals where the proof
+        divides.
+        """
+        (k, r), diagonal = self.N.shape, self._diagonal
+        gamma = _gamma(k + 8)
+        errors = gamma / (1.0 - gamma) * np.abs(diagonal - self.K.diagonal() + self.s + delta)
+        errors += k * _TINY + _gamma(r + 4) * diagonal + (3 + self.roundings) * _U * self.squares
+        errors = _SAFETY * (errors + 3.0 * _U * (abs(self.s) + delta))
+        # The largest x'diag(k c_i^2)x of unit vectors x in N's span.
+        along = k * float(np.linalg.eigvalsh(self.N.T @ (errors[:, None] * self.N))[-1])
+        return errors, math.sqrt(r) * float(errors.sum()), along
 
+    def top_sum(self, delta: float) -> float:
+        """A number that the sum of the r largest eigenvalues of K is proved not to exceed.
 
-def _errors(
-    K: Array, N: Array, s: float, model: Array, delta: float, squares: Array, roundings: int
-) -> tuple[Array, float, float]:
-    """c_i^2 of the errors E, what they add to the sum, and the shift that makes room for them."""
-    k, r = N.shape
-    gamma = _gamma(k + _MORE_OPERATIONS)
-    errors = gamma / (1.0 - gamma) * np.abs(model - K.diagonal() + s + delta) + k * _TINY
-    errors += _gamma(r + 4) * model + (3 + roundings) * _U * squares
-    errors = _SAFETY * (errors + 3.0 * _U * (abs(s) + delta))
-    # The largest x'diag(k c_i^2)x of unit vectors x in N's span.
-    along = k * float(np.linalg.eigvalsh(N.T @ (errors[:, None] * N))[-1])
-    return errors, math.sqrt(r) * float(errors.sum()), along
+        Infinite where the factorisation failed: nothing is proved, M is not good enough for delta.
+        """
+        N, (k, r) = self.N, self.N.shape
+        size = float(np.vdot(N, N)) * _SAFETY
+        defect = float(np.linalg.norm(N.T @ N - np.eye(r))) * _SAFETY + _gamma(k + 1) * size
+        total = float(self.D.sum()) * (1.0 + defect) * (1.0 + _gamma(r + 2))
+        errors, rounding, along = self._errors(delta)
+        H = (N * self.D) @ N.T
+        H -= self.K
+        diagonal = np.einsum("ii->i", H)
+        diagonal += self.s + delta
+        if r * along < rounding:
+            diagonal -= k * errors
+            rounding = 0.0
+        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # in LAPACK's order
+            return math.inf
+        bound = r * (self.s + delta) + total + rounding
+        return bound + 8.0 * r * _U * (r * (abs(self.s) + delta) + total + rounding)
+
+    def least_shift(self) -> tuple[float, float]:
+        """The least delta that is worth a try, what rounding usually needs; and what it adds
+        besides to the sum of the r largest.
+        """
+        k, r = self.N.shape
+        _, rounding, along = self._errors(0.0)
+        if r * along < rounding:
+            return 1.5 * along, 0.0
+        sizes = 16.0 * math.sqrt(k) * float(np.linalg.norm(self.K))
+        return _U * max(sizes, 2.0 * float(np.linalg.norm(self.squares))), rounding
 
 
 def entry_squares(sizes: Array) -> Array:
@@ -152,41 +147,30 @@ def entry_squares(sizes: Array) -> Array:
     return rows if larger else by_diagonal
 
 
-def weighted_sum_bound(
-    K: Array,
-    M: Array,
-    weights: Array | float,
-    delta: float,
-    squares: Array | None = None,
-    roundings: int = 0,
-    ritz: Ritz | None = None,
-) -> float:
-    """A number that sum_j v_j lambda_j is proved not to exceed, lambda_j K's eigenvalues from the
-    largest on and v_1 >= ... >= v_r > 0 the weights: it is sum_k (v_k - v_{k+1}) times the sum of
-    the k largest, v_{r+1} = 0. The other parameters are those of `top_sum_bound`.
+class WeightedMajorant:
+    """sum_j v_j lambda_j, lambda_j K's eigenvalues from the largest on and v_1 >= ... >= v_r > 0
+    the weights: it is sum_k (v_k - v_{k+1}) times the sum of the k largest, v_{r+1} = 0.
     """
-    r = M.shape[1]
-    v = [*(weights * np.ones(r)).tolist(), 0.0]
-    parts = [
-        (v[k - 1] - v[k])
-        * top_sum_bound(K, M[:, :k], delta, squares, roundings, ritz if k == r else None)
-        for k in range(1, len(v))
-        if v[k - 1] != v[k]
-    ]
-    return math.fsum(parts) + _SAFETY * _gamma(4) * math.fsum(map(abs, parts))
 
+    def __init__(
+        self,
+        K: Array,
+        M: Array,
+        weights: Array,
+        squares: Array | None = None,
+        roundings: int = 0,
+    ) -> None:
+        v = [*weights.tolist(), 0.0]
+        self.parts = [
+            (v[k - 1] - v[k], Majorant(K, M[:, :k], squares, roundings))
+            for k in range(1, len(v))
+            if v[k - 1] != v[k]
+        ]
 
-def rounding_shift(K: Array, squares: Array, roundings: int, ritz: Ritz) -> tuple[float, float]:
-    """The least delta that is worth a try, what rounding usually needs; and what it adds besides to
-    the sum of the r largest.
-    """
-    N, s, _, model = ritz
-    k, r = N.shape
-    _, rounding, along = _errors(K, N, s, model, 0.0, squares, roundings)
-    if r * along < rounding:
-        return 1.5 * along, 0.0
-    sizes = 16.0 * math.sqrt(k) * float(np.linalg.norm(K)), 2.0 * float(np.linalg.norm(squares))
-    return _U * max(sizes), rounding
+    def top_sum(self, delta: float) -> float:
+        """A number that the weighted sum is proved not to exceed."""
+        sums = [weight * part.top_sum(delta) for weight, part in self.parts]
+        return math.fsum(sums) + _SAFETY * _gamma(4) * math.fsum(map(abs, sums))
 
 
 def largest_sum_bound(
@@ -198,10 +182,10 @@ def largest_sum_bound(
     """
     squares = entry_squares(np.abs(K) if sizes is None else sizes)
     for N, tries in ((M, _TRIES_AT_M), (eigenvectors, _TRIES)):
-        ritz = _ritz(K, N)
-        delta, _ = rounding_shift(K, squares, roundings, ritz)
+        above = Majorant(K, N, squares, roundings)
+        delta, _ = above.least_shift()
         for _ in range(tries):
-            bound = top_sum_bound(K, N, delta, squares, roundings, ritz)
+            bound = above.top_sum(delta)
             if math.isfinite(bound):
                 return bound
             delta *= _GROWTH
@@ -246,6 +230,7 @@ def trace_ratio_bound(
     - sums (k,): a_i and b_i: the proof covers all A + E and B + F with |E_ij| <= 16 eps sqrt(a_i
       a_j), which is what sums of products round, and F likewise
     """
+    weights = weights * np.ones(M.shape[1])
     rho = _ratio(A, B, M, weights)
     for _ in range(_TRIES):
         bound = _bound_at(A, B, M, weights, sums, rho, _TRIES_AT_M)
@@ -263,7 +248,7 @@ def _bound_at(
     A: Array,
     B: Array,
     M: Array,
-    weights: Array | float,
+    weights: Array,
     sums: tuple[Array, Array] | None,
     rho: float,
     tries: int,
@@ -276,34 +261,34 @@ def _bound_at(
     b = float(np.vdot(M * weights, B @ M))
     if not b > 0:
         return math.inf
-    roundings = 2 if sums is None else 2 + OF_SUMS
 
-    def at(t: float) -> tuple[Array, Array, Ritz]:
-        K, squares = A - t * B, entry_squares(np.abs(A) + abs(t) * np.abs(B))
+    def at(t: float) -> WeightedMajorant:
+        squares = entry_squares(np.abs(A) + abs(t) * np.abs(B))
         if sums is not None:
             squares = np.maximum(squares, sums[0] + abs(t) * sums[1])
-        return K, squares, _ritz(K, M)
+        roundings = 2 if sums is None else 2 + OF_SUMS
+        return WeightedMajorant(A - t * B, M, weights, squares, roundings)
 
-    K, squares, ritz = at(rho)
-    delta, rounding = rounding_shift(K, squares, roundings, ritz)
-    v = weights * np.ones(M.shape[1])
-    bound = float(np.vdot(M * v, K @ M) + delta * v.sum() + rounding * v[-1])
+    last = at(rho).parts[-1][1]
+    delta, rounding = last.least_shift()
+    value = float(np.vdot(M * weights, last.K @ M))
+    bound = float(value + delta * weights.sum() + rounding * weights[-1])
     eta = 1.1 * max(bound, 0.0) / b
-    K, squares, ritz = at(rho + eta)
+    above = at(rho + eta)
     for _ in range(tries):
         for _ in range(_NEWTON_STEPS):
-            bound = weighted_sum_bound(K, M, weights, delta, squares, roundings, ritz)
+            bound = above.top_sum(delta)
             if bound <= 0:
                 return rho + eta
             if not math.isfinite(bound):
                 break
             eta = max(eta + 1.1 * bound / b, 1.1 * eta)  # more than the rounding of rho + eta
-            K, squares, ritz = at(rho + eta)
+            above = at(rho + eta)
         delta *= _GROWTH
     return math.inf
 
 
-def _ratio(A: Array, B: Array, M: Array, weights: Array | float) -> float:
+def _ratio(A: Array, B: Array, M: Array, weights: Array) -> float:
     N = M * weights
     return float(np.vdot(N, A @ M)) / float(np.vdot(N, B @ M))
 

@@ -29,11 +29,6 @@ def power_of_two(A: Array) -> float:
 _ROUNDING = 1e-16
 
 
-def on_diagonal(H: Array) -> Array:
-    """The diagonal of H to write to."""
-    return np.einsum("ii->i", H)
-
-
 def cholesky(H: Array) -> Array | None:
     """Cholesky's factor of H, in H's place, below and on the diagonal; None if H is not positive
     definite. H is in LAPACK's order.
@@ -342,7 +337,7 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     the tolerance: the eigenvalues have to decide.
     """
     H = np.array(S.T, order="F")
-    diagonal = on_diagonal(H)
+    diagonal = np.einsum("ii->i", H)  # a view
     diagonal -= 2.0 * tolerance * len(S)
     return cholesky(H) is not None
 
