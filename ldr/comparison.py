@@ -21,6 +21,7 @@ from ldr.cross_validation import (
     HeldOut,
     Part,
     criteria,
+    gap_of,
 )
 from ldr.dimension_rule import as_dimension, is_open
 from ldr.inputs import as_data, as_generator, check_weighted, of_list
@@ -31,7 +32,6 @@ from ldr.objectives.kernel import is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import named
-from ldr.paths import gap_of
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scaling import Units
@@ -463,9 +463,8 @@ def compare(
     X, y, weights, groups = by_index(first, X, y, sample_weight=sample_weight, groups=groups)
     like = _like([o for o, _ in chosen.values()], y, ordered, weights is not None)
     rows = Sampled.of(like, X, y, "folds", weights, groups)
-    seed = rng if isinstance(random_state, np.random.Generator) else random_state
     gap = max(gap_of(objective) for objective, _ in chosen.values())
-    parts = Folds.of(rows, folds, seed, groups, weights, lag=gap)
+    parts = Folds.of(rows, folds, random_state, groups is not None, gap)
     dimension, notes = _dimension(r, first, rows, gaps, standardise)
     notes = (*notes, *parts.notes)
     options: dict[str, Argument] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from operator import add
 
@@ -14,16 +14,16 @@ import scipy
 
 from ldr.inputs import as_data
 from ldr.objectives.data.data import as_tuple, single
-from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, distinct
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.stored import brought
 from ldr.objectives.kernel import as_response, is_categorical
+from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.sums import dense
+from ldr.power import mean_power
 from ldr.projecting import predicted, views_of
 from ldr.resampling import Indices, Sampled, runs_of
 from ldr.result import Result
@@ -37,10 +37,6 @@ from ldr.validation import in_words
 
 # Neighbours that predict a sample in `ldr.compare`, as in KNeighborsClassifier of scikit-learn.
 NEIGHBOURS = 5
-# Share of the observed entries that are hidden to score imputation: few, so that models are good.
-_HIDDEN = 0.1
-# Least 1 - h_j of a predicted element; below it rounding (1e-16 / 1e-8) dominates.
-_FREE = 1e-8
 # Kinds of scores.
 ERROR = "squared error"
 ELEMENTS = "element-wise squared error"
@@ -105,16 +101,14 @@ class HeldOut:
     @property
     def numbers(self) -> dict[str, float]:
         """Numbers pooled over the samples, such as "rmsecv", "q2" or "accuracy"."""
+        w = self.weights
         if self.classes is not None:
-            right, w = self.values[:, 0], self.weights
             codes = np.unique(self.classes, return_inverse=True)[1]
-            sizes = np.bincount(codes, w)
+            right, sizes = np.bincount(codes, w * self.values[:, 0]), np.bincount(codes, w)
             counted = sizes > 0
             found = {
                 "accuracy": self.score,
-                "balanced_accuracy": float(
-                    np.mean(np.bincount(codes, w * right)[counted] / sizes[counted])
-                ),
+                "balanced_accuracy": float(np.mean(right[counted] / sizes[counted])),
                 "majority": float(sizes.max() / sizes.sum()),
             }
             if self.log_loss is not None:
@@ -122,20 +116,18 @@ class HeldOut:
             return found
         if self.reference is None or self.kind in (LIKELIHOOD, PRODUCT):
             return {}
-        left, total = (self.weights @ -each for each in (self.values, self.reference))
-        found = {"q2": _share(left.sum(), total.sum())}
-        if self.kind != NORM:
-            count = self.weights.sum()
-            found["rmsecv"] = float(np.sqrt(left.mean() / count))
-            if self.kind == ERROR and len(left) > 1:
-                for k in range(len(left)):
-                    found[f"rmsecv_{k}"] = float(np.sqrt(left[k] / count))
-                    found[f"q2_{k}"] = _share(left[k], total[k])
+        left, total = (w @ -each for each in (self.values, self.reference))
+        columns = {"": (left.mean(), left.sum(), total.sum())}
+        if self.kind == ERROR and len(left) > 1:
+            columns |= {
+                f"_{k}": (e, e, t) for k, (e, t) in enumerate(zip(left, total, strict=True))
+            }
+        found = {}
+        for end, (mean, errors, of_mean) in columns.items():
+            found[f"q2{end}"] = float(1.0 - errors / of_mean) if of_mean > 0 else float("nan")
+            if self.kind != NORM:
+                found[f"rmsecv{end}"] = float(np.sqrt(mean / w.sum()))
         return found
-
-
-def _share(left: float, total: float) -> float:
-    return float(1.0 - left / total) if total > 0 else float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +168,12 @@ class Part:
 
     @property
     def response(self) -> Array:
-        return as_response(self.y, len(self.Y[0]))
+        return as_response(self.y, self.views[0].n)
+
+    def featured(self) -> Samples:
+        """Return the features of the samples of one view, by the maps that were fitted."""
+        features, samples = self.result.features, self.views[0]
+        return samples if features is None else features(samples)
 
 
 # A function that scores held-out samples (first) with the help of the training samples (second).
@@ -190,16 +187,16 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
       need the training samples again.
     - elements: score methods that reconstruct X element-wise, to choose r
     """
-    result = new.result
-    name, objective = result.objective.of_features().name, result.objective
+    result, objective = new.result, new.result.objective
+    name, timed = objective.of_features().name, Need.TIME_ORDER in objective.needs
     if result.model is not None:
         return _likelihood(new, old)
-    if old is not None and Need.TIME_ORDER in objective.needs and OF_Y & set(objective.needs):
+    if old is not None and timed and OF_Y & set(objective.needs):
         return of_trials(new, old)
     if result.predictors and objective.predicts == "classes":
         return _classes(new)
     if result.predictors and objective.predicts == "response":
-        return _errors(new, as_response(new.y, new.views[0].n))
+        return _errors(new, new.response)
     if name == "reduced-rank-regression":
         return _errors(new, new.rows)
     if len(new.views) > 1:
@@ -207,15 +204,14 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
     if name in VARIANCE:
         return _reconstruction(new, name, elements)
     value = np.full((new.views[0].n, 1), _objective_value(new))
-    timed = Need.TIME_ORDER in objective.needs
     return HeldOut(OBJECTIVE if timed else DESCRIPTION, value, new.weights)
 
 
 def _classes(new: Part) -> HeldOut:
+    """Score the classes of `predict`."""
     predictor = new.result.predictors[0]
     assert isinstance(predictor, ClassPredictor)
-    decision = predicted(new.result, new.views[0], 0, "decision")
-    found = _classified(new, predictor, decision)
+    found = _classified(new, predictor, predicted(new.result, new.views[0], 0, "decision"))
     skipped = getattr(new.result.objective, "unlabelled", None)
     if skipped is None:
         return found
@@ -223,28 +219,25 @@ def _classes(new: Part) -> HeldOut:
 
 
 def _classified(new: Part, predictor: ClassPredictor, decision: Array) -> HeldOut:
+    """Score classes by their logarithmic odds."""
     truth, classes = as_array(new.y), predictor.classes
     logs = decision - scipy.special.logsumexp(decision, axis=1, keepdims=True)
-    right = truth[:, None] == classes
-    loss = -np.max(np.where(right, logs, -np.inf), axis=1)
-    correct = truth == classes[np.argmax(decision, axis=1)]
-    usual = truth == classes[np.argmax(predictor.priors)]
-    columns = (np.asarray(each, dtype=float)[:, None] for each in (correct, usual))
-    values, reference = columns
-    return HeldOut(ACCURACY, values, new.weights, reference, truth, loss)
+    loss = -np.max(np.where(truth[:, None] == classes, logs, -np.inf), axis=1)
+    guesses = classes[np.argmax(decision, axis=1)], classes[np.argmax(predictor.priors)]
+    right, usual = (np.asarray(truth == each, dtype=float)[:, None] for each in guesses)
+    return HeldOut(ACCURACY, right, new.weights, usual, truth, loss)
 
 
 def _errors(new: Part, truth: Array) -> HeldOut:
-    """Return the squared errors of `predict`, beside those of the training mean."""
-    found = np.asarray(predicted(new.result, new.views[0], 0, "predict"))
-    predictor = new.result.predictors[0]
+    """Score the responses of `predict`, beside the training mean."""
+    found, predictor = predicted(new.result, new.views[0], 0, "predict"), new.result.predictors[0]
     assert isinstance(predictor, LinearPredictor)
     if found.size != truth.size:
         expected = found.size // len(truth)
         raise DataError(
             f"y has {truth.shape[1]} columns, expected {expected}: the responses of the fit"
         )
-    return _squared(truth, found.reshape(truth.shape), predictor.mean, new.weights)
+    return _squared(truth, np.reshape(found, truth.shape), predictor.mean, new.weights)
 
 
 def _squared(truth: Array, found: Array, mean: Array, weights: Array) -> HeldOut:
@@ -252,30 +245,26 @@ def _squared(truth: Array, found: Array, mean: Array, weights: Array) -> HeldOut
 
 
 def _likelihood(new: Part, old: Part | None) -> HeldOut:
-    result = new.result
-    X, *training = (
-        part.views[0] if result.features is None else result.features(part.views[0])
-        for part in (new, old)
-        if part is not None
-    )
+    """Score by the log-likelihood; r = 0 is a normal distribution of each column."""
+    result, X = new.result, new.featured()
     assert result.model is not None
     values = result.model.score_samples(X)[:, None]
-    if not training or old is None:
+    if old is None:
         return HeldOut(LIKELIHOOD, values, new.weights)
-    Z = np.asarray(training[0].dense())
+    Z = np.asarray(old.featured().dense())
     w = old.weights[:, None] * ~np.isnan(Z)
-    mean = np.nansum(w * Z, axis=0) / w.sum(axis=0)
-    unit = 1.0 if result.scale is None else result.scale
+    counts, unit = w.sum(axis=0), 1.0 if result.scale is None else result.scale
+    mean = np.nansum(w * Z, axis=0) / counts
     squares = np.nansum(w * ((Z - mean) / unit) ** 2, axis=0)
-    alike = result.objective.of_features().name == "ppca"  # one noise variance
-    counts = w.sum(axis=0)
-    variance = (squares.sum() / counts.sum() if alike else squares / counts) * unit**2
+    if result.objective.of_features().name == "ppca":  # one noise variance
+        squares, counts = squares.sum(), counts.sum()
+    variance = squares / counts * unit**2
     terms = np.log(2 * np.pi * variance) + (np.asarray(X.dense()) - mean) ** 2 / variance
     return HeldOut(LIKELIHOOD, values, new.weights, -0.5 * np.nansum(terms, axis=1)[:, None])
 
 
-def _products(new: Part, mean: bool = False) -> HeldOut:
-    """Return sums, or means, over components of products of the views' standardised scores."""
+def _products(new: Part, _: Part | None = None, *, mean: bool = False) -> HeldOut:
+    """Score sums, or means, over components of products of the views' standardised scores."""
     seen = [one for one in new.result.directions.variations if one is not None]
     if len(seen) < len(new.Y):
         raise ArgumentError("the result does not have the variances of its training samples")
@@ -283,16 +272,14 @@ def _products(new: Part, mean: bool = False) -> HeldOut:
         Y / np.sqrt(np.where(one.variances > 0, one.variances, np.inf))
         for Y, one in zip(new.Y, seen, strict=True)
     ]
-    pairs = [a * b for a, b in combinations(Z, 2)]
-    products = np.sum(pairs, axis=0) / len(pairs)
+    products = np.mean([a * b for a, b in combinations(Z, 2)], axis=0)
     values = products.mean(axis=1) if mean else products.sum(axis=1)
     return HeldOut(PRODUCT, values[:, None], new.weights, np.zeros((len(values), 1)))
 
 
 def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
-    """Return errors of reconstruction about the training mean, of whole samples or by elements."""
-    result, samples = new.result, new.views[0]
-    samples = samples if result.features is None else result.features(samples)
+    """Score reconstructions about the training mean, of whole samples or by elements."""
+    result, samples = new.result, new.featured()
     samples.expect_columns(len(result.mean))
     unit = np.ones(len(result.mean))
     if result.scale is not None and result.features is None:
@@ -300,24 +287,22 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
     U, sizes, _ = np.linalg.svd((result.P * unit).T, full_matrices=False)
     Q = U[:, sizes > sizes[0] * np.finfo(float).eps * len(U)]
     free = 1.0 - np.sum(Q**2, axis=1)
+    whole_samples = not elements or name == "robust-pca"
 
-    def errors(piece: Samples) -> list[tuple[Array, Array]]:
+    def errors(piece: Samples) -> list[Array]:
         found = []
         for _, block in piece.blocks():
             Z = (dense(block) - result.mean) / unit
             E = Z - (Z @ Q) @ Q.T
-            if elements:
-                E = np.divide(E, free, out=np.full(E.shape, np.inf), where=free >= _FREE)
-            both = [E**2, Z**2]
-            if elements and name == "robust-pca":
-                both = [np.sqrt(each.sum(axis=1, keepdims=True)) for each in both]
-            elif not elements:
-                both = [each.sum(axis=1, keepdims=True) for each in both]
-            found.append((-both[0], -both[1]))
+            if elements:  # below 1e-8 rounding (1e-16 / 1e-8) dominates
+                E = np.divide(E, free, out=np.full(E.shape, np.inf), where=free >= 1e-8)
+            both = np.stack([E, Z]) ** 2
+            found.append(both.sum(axis=2, keepdims=True) if whole_samples else both)
         return found
 
-    values, reference = map(np.concatenate, zip(*samples.reduce(errors, add), strict=True))
-    kind = RECONSTRUCTION if not elements else NORM if name == "robust-pca" else ELEMENTS
+    both = np.concatenate(samples.reduce(errors, add), axis=1)
+    kind = RECONSTRUCTION if not elements else NORM if whole_samples else ELEMENTS
+    values, reference = -np.sqrt(both) if kind == NORM else -both
     return HeldOut(kind, values, new.weights, reference)
 
 
@@ -326,7 +311,7 @@ def of_trials(new: Part, old: Part) -> HeldOut:
     (F, y, _), (G, z, w) = (_features_of_trials(part) for part in (old, new))
     if Need.RESPONSE in new.result.objective.needs:
         known, truth = as_response(y, len(y)), as_response(z, len(z))
-        return _least_squares(F, known, np.ones(len(F)), G, truth, w)
+        return _least_squares((F, known, np.ones(len(F))), (G, truth, w))
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     if len(F) <= len(np.unique(y)):
@@ -337,22 +322,20 @@ def of_trials(new: Part, old: Part) -> HeldOut:
     many = new.result.objective.name == "xdawn"
     options = {"solver": "lsqr", "shrinkage": "auto"} if many else {}
     model = LinearDiscriminantAnalysis(**options).fit(F, y)
-    scores = model.predict_log_proba(G)
     predictor = ClassPredictor(G, model.classes_, model.priors_, G, G)
-    return _classified(replace(new, X=Samples(G, marks=Marks(w)), y=z), predictor, scores)
+    trials = replace(new, X=Samples(G, marks=Marks(w)), y=z)
+    return _classified(trials, predictor, model.predict_log_proba(G))
 
 
 def _features_of_trials(part: Part) -> tuple[Array, np.ndarray, Array]:
     """Return the features, the class or quantity, and the weight of each trial."""
-    Y, marks = part.Y[0], as_tuple(part.X)[0].marks
+    Y, marks = part.Y[0], part.views[0].marks
     codes = None if marks is None else marks.codes
     starts = np.arange(len(Y)) if codes is None else np.flatnonzero(np.diff(codes, prepend=-1))
     if part.result.objective.name == "xdawn":
         F = Y.reshape(len(starts), -1)
     else:
-        lengths = np.diff(starts, append=len(Y))
-        power = np.add.reduceat(Y**2, starts) / lengths[:, None]
-        F = np.log(np.maximum(power, np.finfo(float).tiny))
+        F = np.log(np.maximum(mean_power(Y, starts), np.finfo(float).tiny))
     return F, as_array(part.y)[starts], part.weights[starts]
 
 
@@ -365,9 +348,13 @@ def _objective_value(new: Part) -> float:
     """
     result, X, y = new.result, new.X, new.y
     objective, maps = result.objective, as_tuple(result.P)
-    mapped = any(as_tuple(result.features))
-    if mapped:
-        X, objective = _features(result, X), objective.of_features()
+    views, features = as_tuple(X), as_tuple(result.features)
+    mapped = any(features)
+    if mapped:  # samples and background may share a map
+        maps_of = features if len(features) == len(views) else features * len(views)
+        parts = zip(maps_of, views, strict=True)
+        X = single([view if each is None else each(view) for each, view in parts])
+        objective = objective.of_features()
     for view, P in zip(as_tuple(X), maps, strict=False):  # a background has no map
         if view.d != P.shape[1]:
             raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")
@@ -417,16 +404,6 @@ def _carried(problem: BoundObjective, matrices: tuple[Array, ...], maps: PerView
         blocks.append(polar_factor(Z / power_of_two(Z)) if span else Z)
     point = problem.point(blocks)
     return problem.manifold.nearest(point) if together else point
-
-
-def _features(result: Result, X: Rows) -> Rows:
-    """Compute the features of new samples by the maps that were fitted with the result."""
-    if not isinstance(X, (tuple, list)):
-        return result.features(as_samples(X))
-    several = isinstance(result.features, tuple)  # else samples and background share one map
-    maps = result.features if several else (result.features,) * len(X)
-    views = [as_samples(view, f"X[{i}]") for i, view in enumerate(X)]
-    return tuple(v if f is None else f(v) for f, v in zip(maps, views, strict=True))
 
 
 @in_words
@@ -488,22 +465,21 @@ def score(
 
 def criteria(X: Rows, y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, Criterion]:
     """Return the scores that `ldr.compare` has for all methods; its conclusions use the first."""
-    if y is not None and is_categorical(y):
-        if ordered:
-            return {"accuracy": of_trials}
-        return {"accuracy": class_scores, f"accuracy, {NEIGHBOURS} nearest": _nearest_classes}
+    labels = y is not None and is_categorical(y)
     if y is not None:
+        name, scores = ("accuracy", class_scores) if labels else ("Q2", response_scores)
         if ordered:
-            return {"Q2": of_trials}
-        return {"Q2": response_scores, f"Q2, {NEIGHBOURS} nearest": _nearest_responses}
+            return {name: of_trials}
+        return {name: scores, f"{name}, {NEIGHBOURS} nearest": partial(_nearest, labels=labels)}
     if views > 1:
-        return {
-            "Q2 of the second view": _second_view,
-            "product of scores": lambda new, _: _products(new, mean=True),
-        }
+        products = partial(_products, mean=True)
+        second = partial(response_scores, what="view")
+        return {"Q2 of the second view": second, "product of scores": products}
     if ordered:
         return {"Q2 of the next step": _next_step}
-    return {"Q2 of hidden entries": _hidden_entries} if gaps else {"Q2 of X": _rows_of}
+    if gaps:
+        return {"Q2 of hidden entries": _hidden_entries}
+    return {"Q2 of X": partial(response_scores, what="rows")}
 
 
 def class_scores(new: Part, old: Part) -> HeldOut:
@@ -519,51 +495,33 @@ def class_scores(new: Part, old: Part) -> HeldOut:
     return _classified(new, predictor, predictor.decision(new.Y[0] - centre))
 
 
-def response_scores(new: Part, old: Part) -> HeldOut:
-    """Score a response by `predict`, or else by least squares on the coordinates."""
-    return _regressed(new, old, "response", old.response, new.response)
+def response_scores(new: Part, old: Part, what: str = "response") -> HeldOut:
+    """Score a response by `predict`, or else by least squares on the coordinates.
 
-
-def _second_view(new: Part, old: Part) -> HeldOut:
-    return _regressed(new, old, "view", old.rows, new.rows)
-
-
-def _regressed(new: Part, old: Part, kind: str, known: Array, truth: Array) -> HeldOut:
-    if new.result.predictors and new.result.objective.predicts == kind:
+    - what: "response"; "view", the second one; "rows", X itself in standardised columns
+    """
+    known, truth = (part.response if what == "response" else part.rows for part in (old, new))
+    if new.result.predictors and new.result.objective.predicts == what:
         return _errors(new, truth)
-    return _least_squares(old.Y[0], known, old.weights, new.Y[0], truth, new.weights)
+    training, held = (old.Y[0], known, old.weights), (new.Y[0], truth, new.weights)
+    return _least_squares(training, held, standardise=what == "rows")
 
 
-def _rows_of(new: Part, old: Part) -> HeldOut:
-    """Score the least squares prediction of X from its coordinates, in standardised columns."""
-    return _least_squares(
-        old.Y[0], old.rows, old.weights, new.Y[0], new.rows, new.weights, standardise=True
-    )
-
-
-def _nearest(new: Part, old: Part) -> tuple[Indices, Array]:
-    """Return the nearest training samples of each new one, and their weights."""
+def _nearest(new: Part, old: Part, labels: bool) -> HeldOut:
+    """Score the class of the majority, or the mean response, of the nearest training samples."""
     from sklearn.neighbors import NearestNeighbors
 
     counted = np.flatnonzero(old.weights)
-    asked = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(counted))).fit(old.Y[0][counted])
-    found = counted[asked.kneighbors(new.Y[0], return_distance=False)]
-    return found, old.weights[found]
-
-
-def _nearest_classes(new: Part, old: Part) -> HeldOut:
-    """Score the class of the majority of the nearest training samples."""
-    nearest, votes = _nearest(new, old)
-    codes, classes = as_labels(old.y, len(old.Y[0]))
-    counted = np.einsum("ik,ikc->ic", votes, np.eye(len(classes))[codes[nearest]])
-    right = classes[counted.argmax(axis=1)] == as_array(new.y)
-    return HeldOut(ACCURACY, np.asarray(right, dtype=float)[:, None], new.weights)
-
-
-def _nearest_responses(new: Part, old: Part) -> HeldOut:
-    """Score the mean response of the nearest training samples."""
-    (nearest, counts), y = _nearest(new, old), old.response
-    found = np.einsum("ik,ikq->iq", counts, y[nearest]) / counts.sum(axis=1)[:, None]
+    search = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(counted))).fit(old.Y[0][counted])
+    nearest = counted[search.kneighbors(new.Y[0], return_distance=False)]
+    votes = old.weights[nearest]
+    if labels:
+        codes, classes = as_labels(old.y, len(old.Y[0]))
+        counts = np.einsum("ik,ikc->ic", votes, np.eye(len(classes))[codes[nearest]])
+        right = classes[counts.argmax(axis=1)] == as_array(new.y)
+        return HeldOut(ACCURACY, np.asarray(right, dtype=float)[:, None], new.weights)
+    y = old.response
+    found = np.einsum("ik,ikq->iq", votes, y[nearest]) / votes.sum(axis=1)[:, None]
     return _squared(new.response, found, _mean(y, old.weights), new.weights)
 
 
@@ -572,15 +530,13 @@ def _mean(Z: Array, w: Array) -> Array:
 
 
 def _least_squares(
-    A: Array,
-    B: Array,
-    w: Array,
-    new_A: Array,
-    new_B: Array,
-    new_w: Array,
-    standardise: bool = False,
+    old: tuple[Array, Array, Array], new: tuple[Array, Array, Array], standardise: bool = False
 ) -> HeldOut:
-    """Score the prediction of B from A by least squares on the training samples."""
+    """Score the prediction of B from A by least squares on the training samples.
+
+    - old, new: A, B and the weights of training and of held-out samples
+    """
+    (A, B, w), (new_A, new_B, new_w) = old, new
     if standardise:
         unit = np.sqrt(_mean((B - _mean(B, w)) ** 2, w))
         unit = np.where(unit > 0, unit, 1.0)
@@ -592,7 +548,7 @@ def _least_squares(
 
 def _next_step(new: Part, old: Part) -> HeldOut:
     """Score the least squares prediction of the next sample's coordinates from this one's."""
-    return _least_squares(*_steps(old), *_steps(new), standardise=True)
+    return _least_squares(_steps(old), _steps(new), standardise=True)
 
 
 def _steps(part: Part) -> tuple[Array, Array, Array]:
@@ -604,12 +560,12 @@ def _steps(part: Part) -> tuple[Array, Array, Array]:
 
 
 def _hidden_entries(new: Part, old: Part) -> HeldOut:
-    """Score the imputation of entries hidden at random, in standardised columns."""
+    """Score the imputation of a tenth of the entries, hidden at random, in standardised columns."""
     if new.result.model is None or new.result.features is not None:
         raise ArgumentError("it does not impute missing values")
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
-    hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < _HIDDEN)
+    hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)
     hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # an entry of each row must remain
     filled = new.result.model.impute(np.where(hidden, np.nan, rows))
     truth, guess = ((Z - mean) / np.where(unit > 0, unit, 1.0) for Z in (rows, filled))
@@ -617,7 +573,11 @@ def _hidden_entries(new: Part, old: Part) -> HeldOut:
     return _squared(truth[hidden][:, None], guess[hidden][:, None], np.zeros(1), w)
 
 
-# Folds.
+def gap_of(objective: Objective) -> int:
+    """Return the number of samples left out beside a held-out block: the objective's lag."""
+    own = getattr(objective, "lag", None) or getattr(objective, "segment", None)
+    window = getattr(objective, "window", None)
+    return int(own or (2 * window - 1 if window else 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -638,56 +598,48 @@ class Folds:
         sampled: Sampled,
         folds: Argument,
         random_state: int | np.random.Generator | None,
-        groups: PerRow = None,
-        weights: PerRow = None,
-        lag: int = 0,
+        grouped: bool = False,
+        gap: int | None = None,
     ) -> Folds:
         """Split samples into folds, or whole trials for methods of time series.
 
         A number of folds is `GroupKFold`, `StratifiedGroupKFold` for labels, where there are
-        groups; blocks in time order with a gap of `lag` samples; else shuffled `KFold`, or
+        groups; blocks in time order with a gap beside each; else shuffled `KFold`, or
         `StratifiedKFold` for labels.
+
+        - grouped: samples of a group are held out together
+        - gap: by default the objective's lag
         """
         from sklearn import model_selection
 
-        objective, n = sampled.objective, sampled.n
+        objective, trials = sampled.objective, sampled.trials
         timed, labels = sampled.ordered, Need.LABELS in objective.needs
-        trials = sampled.trials
-        first = np.arange(n)
+        first = np.arange(sampled.n)
         if trials is not None:
             first = np.searchsorted(trials, np.arange(trials[-1] + 1))
         y = None if sampled.data.y is None else as_array(sampled.data.y)[first]
-        if groups is not None:
-            groups = as_array(brought(groups))
-            if n < len(groups) and weights is not None:  # samples of no weight are gone
-                groups = groups[as_array(brought(weights)) > 0]
-            if len(groups) != n:
-                raise DataError(f"groups has {len(groups)} entries for {n} samples")
-            groups = groups[first]
+        groups = sampled.groups[first] if grouped and sampled.groups is not None else None
         blocks = timed and trials is None and not OF_Y & set(objective.needs)
-        gap = 0
-        if not hasattr(folds, "split"):
-            folds = whole("folds", folds, 2)
+        numbered = not hasattr(folds, "split")
+        if numbered:
             units, what = len(first), "samples" if trials is None else "trials"
-            grouped = groups is not None and not timed
-            if grouped:
+            if groups is not None and not timed:
                 units, what = len(np.unique(groups)), "groups"
             elif labels and y is not None and y.size:
-                units, what = (
-                    int(distinct(y, "y")[2].min()),
-                    (f"{what} of the smallest class"),
-                )
-            if folds > units:
+                units, what = int(distinct(y, "y")[2].min()), f"{what} of the smallest class"
+            if whole("folds", folds, 2) > units:
                 raise ArgumentError(
                     f"folds = {folds} is too large: expected at most {units}, the number of {what}"
                 )
-            kind = f"{'Stratified' if labels else ''}{'Group' if grouped else ''}KFold"
-            seed = random_state
-            if isinstance(seed, np.random.Generator):
-                seed = int(seed.integers(2**31))
-            shuffled = {} if blocks or grouped else {"shuffle": True, "random_state": seed}
-            folds = getattr(model_selection, "KFold" if blocks else kind)(folds, **shuffled)
-            gap = lag if blocks else 0
+            kind, options = "KFold", {}
+            if not blocks:
+                kind = f"{'Stratified' if labels else ''}{'Group' if what == 'groups' else ''}KFold"
+            if not blocks and what != "groups":
+                seed = random_state
+                if isinstance(seed, np.random.Generator):
+                    seed = int(seed.integers(2**31))
+                options = {"shuffle": True, "random_state": seed}
+            folds = getattr(model_selection, kind)(folds, **options)
         try:
             with warnings.catch_warnings():  # a note says where groups are not used
                 warnings.simplefilter("ignore", UserWarning)
@@ -702,8 +654,9 @@ class Folds:
                 f"groups= are not used: folds={folds!r} has samples of one group both among the "
                 "training and the held-out samples"
             )
-        if gap:
-            parts = [(a[(a < b[0] - gap) | (a > b[-1] + gap)], b) for a, b in parts]
+        if numbered and blocks:
+            lag = gap_of(objective) if gap is None else gap
+            parts = [(a[(a < b[0] - lag) | (a > b[-1] + lag)], b) for a, b in parts]
         if trials is not None:
             rows = [[np.flatnonzero(np.isin(trials, each)) for each in both] for both in parts]
             parts = [(training, held) for training, held in rows]
@@ -735,10 +688,9 @@ class Folds:
                     failed.setdefault(str(error), []).append((number, r))
             yield found
         for message, where in failed.items():
-            folds, dimensions = (sorted(set(each)) for each in zip(*where, strict=True))
-            many = f"folds {', '.join(map(str, folds))}" if len(folds) > 1 else f"fold {folds[0]}"
-            at = ", ".join(map(str, dimensions))
-            self.notes.append(f"{many} could not run at r = {at}: {message}")
+            numbers, at = (", ".join(map(str, sorted(set(k)))) for k in zip(*where, strict=True))
+            folds = f"fold{'s' if ',' in numbers else ''} {numbers}"
+            self.notes.append(f"{folds} could not run at r = {at}: {message}")
         if unconverged:
             count = len(self.parts) * len(order)
             self.notes.append(f"{unconverged} of {count} solutions of the folds did not converge")

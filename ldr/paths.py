@@ -297,8 +297,7 @@ def path(
     results = complete(along, len(solved), "dimensions")
     if len(results) < len(solved):
         return Path(tuple(results))
-    seed = rng if isinstance(random_state, np.random.Generator) else random_state
-    parts = Folds.of(sampled, folds, seed, groups, sample_weight, lag=gap_of(objective))
+    parts = Folds.of(sampled, folds, random_state, groups is not None)
 
     def fit(X: Rows, y: PerRow, r: int) -> Result:
         return solve(objective, X, r, y=y, certify=False, **options)
@@ -308,13 +307,6 @@ def path(
     if len(found) == 1:
         return Path(tuple(results))
     return _scored(results, order, found, rule, parts.notes)
-
-
-def gap_of(objective: Objective) -> int:
-    """Return the number of samples left out beside a held-out block: the objective's lag."""
-    own = getattr(objective, "lag", None) or getattr(objective, "segment", None)
-    window = getattr(objective, "window", None)
-    return int(own or (2 * window - 1 if window else 1))
 
 
 def _scored(

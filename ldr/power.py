@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.inputs import of_list
 from ldr.objectives.data.sample_metadata import as_array, as_trials
@@ -11,6 +12,12 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerRow, Rows
 from ldr.validation import in_words
+
+
+def mean_power(Y: Array, starts: npt.NDArray[np.intp]) -> Array:
+    """Return the mean square of each coordinate in each trial, which begin at some samples."""
+    lengths = np.diff(starts, append=len(Y))
+    return np.asarray(np.add.reduceat(Y**2, starts) / lengths[:, None])
 
 
 @in_words
@@ -56,9 +63,7 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
         )
     Y = np.asarray(result.transform(rows))
     ids = as_trials(as_array(trials), len(Y))
-    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
-    lengths = np.diff(starts, append=len(ids))
-    power = np.add.reduceat(Y**2, starts) / lengths[:, None]
+    power = mean_power(Y, np.flatnonzero(np.append(True, ids[1:] != ids[:-1])))
     if not power.all():
         raise DataError("X has a trial in which a coordinate is zero throughout: no logarithm")
     return np.log(power)

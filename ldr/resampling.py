@@ -46,12 +46,6 @@ class Resampling:
     def _starts(self) -> Indices:
         return np.cumsum(self.sizes) - self.sizes
 
-    def samples_of(self, groups: Indices) -> Indices:
-        """Return the samples of some groups, group after group."""
-        sizes = self.sizes[groups]
-        at = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return np.asarray(self._places[np.repeat(self._starts[groups], sizes) + at])
-
     def of_groups(self, y: np.ndarray) -> np.ndarray | None:
         """Return the y of each group, or None where y varies within a group."""
         firsts = y[self._places[self._starts]]
@@ -68,7 +62,10 @@ class Resampling:
         """Draw groups with replacement within classes: their samples, and the draw of each."""
         parts = [k[rng.integers(len(k), size=len(k))] for k in self._strata(classes)]
         groups = np.concatenate(parts)
-        return self.samples_of(groups), np.repeat(np.arange(len(groups)), self.sizes[groups])
+        sizes = self.sizes[groups]
+        at = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        samples = self._places[np.repeat(self._starts[groups], sizes) + at]
+        return samples, np.repeat(np.arange(len(groups)), sizes)
 
     def left_out(self, classes: Indices) -> Iterator[Indices]:
         """Yield the samples without one part of the groups, for each of at most 100 parts."""
@@ -87,10 +84,8 @@ class Resampling:
         - alike: permute groups among those of equal size only. Among others a longer group repeats
           the last sample of a shorter one: for what is constant in groups.
         """
-        if null == "rows":
-            return _shuffled(np.zeros_like(self.groups), count, rng)
-        if null == "within":
-            return _shuffled(self.groups, count, rng)
+        if null in ("rows", "within"):
+            return _shuffled(self.groups * (null == "within"), count, rng)
         at = np.arange(len(self.groups)) - np.repeat(self._starts, self.sizes)
         starts, group = self._starts, self.groups[self._places]
         if null == "shift":
@@ -113,12 +108,11 @@ class Resampling:
         if null == "groups":
             classes = self.sizes if y is None else np.zeros_like(self.sizes)
             moved = None if y is None else y[self._places[self._starts]]
-        of_classes = np.unique(classes, return_counts=True)[1]
         codes = np.arange(len(classes)) if moved is None else _codes(moved)
+        of_classes = np.bincount(classes)
         alike = np.unique(np.stack([classes, codes]), axis=1, return_counts=True)[1]
-        logarithm = sum(scipy.special.gammaln(of_classes + 1)) - sum(
-            scipy.special.gammaln(alike + 1)
-        )
+        of_all, of_equal = (np.sum(scipy.special.gammaln(k + 1)) for k in (of_classes, alike))
+        logarithm = of_all - of_equal
         return float(np.rint(np.exp(logarithm)) if logarithm < 30 else np.inf)
 
 
@@ -130,18 +124,6 @@ def _shuffled(classes: Indices, count: int, rng: np.random.Generator) -> Indices
         rng.random((count, len(classes))) + classes, axis=1
     )
     return orders
-
-
-def moving_blocks(n: int, length: int, rng: np.random.Generator) -> Indices:
-    """Draw n samples in blocks of successive ones (the moving block bootstrap)."""
-    starts = rng.integers(n - length + 1, size=-(-n // length))
-    return (starts[:, None] + np.arange(length)).ravel()[:n]
-
-
-def without_blocks(n: int, length: int) -> Iterator[Indices]:
-    """Yield the samples without one block of successive ones, for each block."""
-    for block in np.array_split(np.arange(n), max(2, n // length)):
-        yield np.setdiff1d(np.arange(n), block)
 
 
 def _codes(values: np.ndarray) -> Indices:
@@ -177,10 +159,22 @@ class Sampled:
             objective, X, y, sample_weight=sample_weight, groups=groups
         )
         data = data_in_order(objective, X, y, sample_weight, groups)
-        n = data.samples.n
+        n, marks = data.samples.n, data.samples.marks
         if data.y is not None and len(as_array(data.y)) != n:
             raise DataError(f"y has {len(as_array(data.y))} entries for {n} rows of X")
-        return cls(objective, data, _groups(X, y, groups, sample_weight, data))
+        if marks is not None and marks.trials is not None:
+            return cls(objective, data, marks.codes)
+        if groups is None:  # of an array of trials
+            codes = trials_of(X, y)
+            if codes is not None and (len(codes) != n or not codes.any()):
+                codes = None
+            return cls(objective, data, codes)
+        given = as_array(brought(groups), "groups")
+        if len(given) != n and sample_weight is not None:  # samples of weight 0 are left out
+            given = given[as_array(brought(sample_weight)) > 0]
+        if given.shape != (n,):
+            raise DataError(f"groups has shape {given.shape}, expected ({n},), one group a row")
+        return cls(objective, data, _codes(given))
 
     @property
     def n(self) -> int:
@@ -224,12 +218,17 @@ class Sampled:
         return Resampling(np.arange(self.n) if self.groups is None else self.groups), classes
 
     def drawn(self, rng: np.random.Generator, block: int | None) -> XandY:
-        """Return (X, y) of samples drawn with replacement; a trial drawn twice is two trials."""
+        """Return (X, y) of samples drawn with replacement; a trial drawn twice is two trials.
+
+        - block: draw blocks of so many successive samples (the moving block bootstrap)
+        """
         background = None
         if self.data.background is not None:
             background = rng.integers(self.data.background.n, size=self.data.background.n)
         if block is not None:
-            return self.take(moving_blocks(self.n, block, rng), background)
+            starts = rng.integers(self.n - block + 1, size=-(-self.n // block))
+            rows = (starts[:, None] + np.arange(block)).ravel()[: self.n]
+            return self.take(rows, background)
         units, classes = self._units
         rows, draw = units.drawn(classes, rng)
         X, y = self.take(rows, background)
@@ -237,10 +236,12 @@ class Sampled:
 
     def left_out(self, block: int | None) -> Iterator[Indices]:
         """Yield the samples without one part of them, for each part of a jackknife."""
-        if block is not None:
-            return without_blocks(self.n, block)
-        units, classes = self._units
-        return units.left_out(classes)
+        if block is None:
+            units, classes = self._units
+            return units.left_out(classes)
+        every = np.arange(self.n)
+        blocks = np.array_split(every, max(2, self.n // block))
+        return (np.setdiff1d(every, part) for part in blocks)
 
 
 def runs_of(rows: Indices, trials: Indices | None = None) -> Indices:
@@ -249,19 +250,3 @@ def runs_of(rows: Indices, trials: Indices | None = None) -> Indices:
     if trials is not None:
         ends |= np.diff(trials[rows]) != 0
     return np.cumsum(np.append(False, ends))
-
-
-def _groups(X: Rows, y: PerRow, groups: PerRow, weights: PerRow, data: Data) -> Indices | None:
-    """Return the group of each sample, or its trial where X holds trials; None for neither."""
-    n, marks = data.samples.n, data.samples.marks
-    if marks is not None and marks.trials is not None:
-        return marks.codes
-    if groups is None:
-        given = trials_of(X, y)
-        return None if given is None or len(given) != n or not given.any() else given
-    given = as_array(brought(groups), "groups")
-    if len(given) != n and weights is not None:  # samples of weight 0 are left out
-        given = given[as_array(brought(weights)) > 0]
-    if given.shape != (n,):
-        raise DataError(f"groups has shape {given.shape}, expected ({n},), one group a row")
-    return _codes(given)

@@ -17,7 +17,6 @@ from ldr.inputs import as_objective, in_order
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.kernel import is_categorical
 from ldr.objectives.objective import Objective
-from ldr.paths import gap_of
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scaling import in_units, undone
@@ -260,7 +259,7 @@ def tune(
         raise ArgumentError(f"{objective.name} is of several views, expected a method of one")
     X, y, groups = in_order(objective, X, y, groups=groups)
     sampled = Sampled.of(objective, X, y, "held-out loss", groups=groups)
-    splits = Folds.of(sampled, folds, random_state, groups, lag=gap_of(objective)).parts
+    splits = Folds.of(sampled, folds, random_state, groups is not None).parts
     parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]
     held_out = _HeldOut(objective, parts, r, _loss(loss, y), at_first, evaluations)
     start = np.zeros(sum(value.size for value in at_first.values()))

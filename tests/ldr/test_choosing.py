@@ -10,7 +10,7 @@ import ldr
 from ldr.cross_validation import Folds
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import named
-from ldr.paths import Path, gap_of
+from ldr.paths import Path
 from ldr.resampling import Sampled
 from tests import real_data
 from tests.ldr.plots.test_plots import draws
@@ -22,7 +22,7 @@ X, labels = real_data.wine()
 def folds_of(name, data, y, count):
     objective = named(name)
     sampled = Sampled.of(objective, data, y, "folds")
-    return Folds.of(sampled, count, 0, lag=gap_of(objective)).parts
+    return Folds.of(sampled, count, 0).parts
 
 
 @pytest.mark.parametrize("name", ["pca", "lda", "cca", "maf", "signal-noise", "sdr"])

@@ -17,7 +17,6 @@ from ldr.cross_validation import Folds
 from ldr.errors import ArgumentError, DataError
 from ldr.method_selection import suited
 from ldr.objectives import named
-from ldr.paths import gap_of
 from ldr.resampling import Sampled
 from tests import real_data
 
@@ -47,7 +46,7 @@ def test_that_a_heuristic_classifies_better_is_said_plainly(wine):
 def folds_of(method, Z, y, count, seed=0):
     objective = named(method)
     sampled = Sampled.of(objective, Z, y, "folds")
-    return Folds.of(sampled, count, seed, lag=gap_of(objective)).parts
+    return Folds.of(sampled, count, seed).parts
 
 
 def test_everything_is_fitted_inside_the_folds(wine):
