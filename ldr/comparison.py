@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from textwrap import wrap
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import scipy
 
-from ldr.cross_validation import (
-    FAILURES,
-    Criterion,
-    Folds,
-    HeldOut,
-    Part,
-    criteria,
-    gap_of,
-)
+from ldr.cross_validation import FAILURES, Criterion, Folds, HeldOut, Part, criteria, gap_of
 from ldr.dimension_rule import as_dimension, is_open
 from ldr.inputs import as_data, as_generator, check_weighted, of_list
 from ldr.io.chunks import by_index
@@ -46,12 +38,11 @@ from ldr.validation import in_words
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Relative improvement below which heuristic and optimum are the same: solvers stop at 1e-10.
-_SAME = 1e-9
-# Two-sided, of the t distribution: a difference beyond its quantile is claimed.
-_LEVEL = 0.05
 # A row of the table.
-Record: TypeAlias = Mapping[str, str | float | None]
+Record: TypeAlias = dict[str, str | float | None]
+_NUMBERS = ("value", "improvement", "certificate")
+# Columns that are left out first where a printed line is longer than 100 characters.
+_LEFT_TO_THE_TABLE = ("seconds", "certificate", "improvement")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,30 +117,21 @@ class Comparison(Pickled):
         Each score is that of all held-out samples, with its standard error over folds; a response
         has also "rmsecv", in its units.
         """
-        return [row for method in self.methods for row in self._rows(method)]
-
-    def _rows(self, method: Compared) -> Iterator[Record]:
-        result = method.result
-        kind = None if result.certificate is None else result.certificate.kind
-        yield {
-            "method": method.name,
-            "projection": "optimum",
-            "value": result.value,
-            "improvement": result.improvement,
-            "certificate": kind,
-            **_means(method.scores, method.numbers),
-            "seconds": result.seconds,
-        }
-        if method.heuristic_scores is not None:
-            yield {
-                "method": method.name,
-                "projection": "heuristic",
-                "value": result.baseline,
-                "improvement": None,
-                "certificate": None,
-                **_means(method.heuristic_scores, method.heuristic_numbers),
-                "seconds": None,
+        found: list[Record] = []
+        for m in self.methods:
+            heuristic = {"value": m.result.baseline, "improvement": None, "certificate": None}
+            optimum = {
+                "value": m.result.value,
+                "improvement": m.result.improvement,
+                "certificate": None if m.result.certificate is None else m.result.certificate.kind,
             }
+            means, seconds = _means(m.scores, m.numbers), {"seconds": m.result.seconds}
+            found.append({"method": m.name, "projection": "optimum", **optimum, **means, **seconds})
+            if m.heuristic_scores is not None:
+                means = _means(m.heuristic_scores, m.heuristic_numbers)
+                row = {"method": m.name, "projection": "heuristic", **heuristic}
+                found.append({**row, **means, "seconds": None})
+        return found
 
     @property
     def table(self) -> Frame:
@@ -162,16 +144,12 @@ class Comparison(Pickled):
 
         A pandas.DataFrame, or the records where pandas is not installed.
         """
-        numbers = [(m.name, m.result.directions.columns()) for m in self.methods]
-        records: list[Record] = [
-            {
-                "method": name,
-                "direction": k + 1,
-                **{what: float(column[k]) for what, column in columns.items()},
-            }
-            for name, columns in numbers
-            for k in range(len(next(iter(columns.values()), ())))
-        ]
+        records: list[Record] = []
+        for m in self.methods:
+            columns = m.result.directions.columns()
+            for k, row in enumerate(zip(*columns.values(), strict=True), start=1):
+                numbers = dict(zip(columns, map(float, row), strict=True))
+                records.append({"method": m.name, "direction": k, **numbers})
         return _framed(records)
 
     @property
@@ -185,7 +163,7 @@ class Comparison(Pickled):
 
     @property
     def _columns(self) -> list[str]:
-        errors = [_RMSECV] if _RMSECV in self.methods[0].numbers else []
+        errors = ["rmsecv"] if "rmsecv" in self.methods[0].numbers else []
         return ["method", "projection", *_NUMBERS, *errors, *self.judged_by]
 
     @property
@@ -196,19 +174,13 @@ class Comparison(Pickled):
         (two-sided, 5 %) times its standard error over folds.
         """
         judged = self.judged_by[0]
-        scored = [
-            (float(np.mean(scores[judged])), name)
-            for m in self.methods
-            for name, scores in (
-                (m.name, m.scores),
-                (f"the heuristic of {m.name}", m.heuristic_scores),
-            )
-            if scores is not None and np.isfinite(np.mean(scores[judged]))
-        ]
+        means = {m.name: float(np.mean(m.scores[judged])) for m in self.methods}
+        rivals = [(m, m.heuristic_scores) for m in self.methods if m.heuristic_scores is not None]
+        means |= {f"the heuristic of {m.name}": float(np.mean(s[judged])) for m, s in rivals}
         found = []
-        if scored:
-            best = max(value for value, _ in scored)
-            names = " and ".join(name for value, name in scored if value == best)
+        if finite := [mean for mean in means.values() if np.isfinite(mean)]:
+            best = max(finite)
+            names = " and ".join(name for name, mean in means.items() if mean == best)
             majority = self.methods[0].numbers.get("majority")
             nothing = ""
             if majority is not None:
@@ -216,11 +188,9 @@ class Comparison(Pickled):
             elif best < 0 and "Q2" in judged:
                 nothing = "; the training mean predicts better than all"
             found.append(f"best {judged}: {names}, {best:.3f}{nothing}")
-        beyond = float(scipy.stats.t.ppf(1.0 - _LEVEL / 2.0, self.folds - 1))
-        for m in self.methods:
-            if m.heuristic_scores is None:
-                continue
-            ours, theirs = m.scores[judged], m.heuristic_scores[judged]
+        beyond = float(scipy.stats.t.ppf(0.975, self.folds - 1))
+        for m, scores in rivals:
+            ours, theirs = m.scores[judged], scores[judged]
             apart, error = float(np.mean(theirs - ours)), _error(theirs - ours)
             if apart >= 0.0005:  # in the digits that are shown
                 noise = ", within the noise of the folds" if apart <= beyond * error else ""
@@ -260,51 +230,36 @@ class Comparison(Pickled):
         write_comparison(path, self)
 
     def __repr__(self) -> str:
-        methods = (
-            "  its heuristic" if r["projection"] == "heuristic" else _shown(r, "method")
-            for r in self.records
-        )
-        columns = {"method": ["", "method", *methods]}
-        for name in (*self._columns[2:], "seconds"):
-            columns[name] = [*_title(name), *(_shown(record, name) for record in self.records)]
+        records = self.records
+        columns = {"method": ["", "method", *(_shown(record, "method") for record in records)]}
+        for k, record in enumerate(records, start=2):
+            if record["projection"] == "heuristic":
+                columns["method"][k] = "  its heuristic"
+        for name in (*self._columns[2:], "seconds"):  # titles in two lines
+            above, comma, title = {"seconds": "time"}.get(name, name).rpartition(", ")
+            cells = (_shown(record, name) for record in records)
+            columns[name] = [above + comma.strip(), title, *cells]
         lines = _beside(columns)
-        absent: list[str] = []
+        absent = []
         for name in _LEFT_TO_THE_TABLE:
-            if max(map(len, lines)) > _WIDTH and name in columns:
+            if max(map(len, lines)) > 100:
                 absent.append(columns.pop(name)[1])
                 lines = _beside(columns)
         lines.append(f"scores: mean +- standard error of {self.folds} held-out folds")
         text = [*self.notes, *self.findings]
         text += [f"left out: {name} ({why})" for name, why in self.left_out.items()]
         text += [f"the table has more: {', '.join(absent)}"] if absent else []
-        for said in text:
-            lines += wrap(
-                said,
-                _WIDTH,
-                initial_indent="  ",
-                subsequent_indent="    ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        return "\n".join(lines)
-
-
-def _title(name: str) -> tuple[str, str]:
-    """Split the title of a column into two lines."""
-    above, comma, title = {"seconds": "time"}.get(name, name).rpartition(", ")
-    return above + comma.strip(), title
+        wrapper = TextWrapper(100, "  ", "    ", break_long_words=False, break_on_hyphens=False)
+        return "\n".join([*lines, *(line for said in text for line in wrapper.wrap(said))])
 
 
 def _beside(columns: Mapping[str, list[str]]) -> list[str]:
     """Join columns into lines: text to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in columns.values()]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if k else cell.ljust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in zip(*columns.values(), strict=True)
-    ]
+    lines = []
+    for first, *others in zip(*columns.values(), strict=True):
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
     return lines if lines[0] else lines[1:]
 
 
@@ -316,20 +271,11 @@ def _framed(records: list[Record]) -> Frame:
     return pandas.DataFrame(records)
 
 
-_NUMBERS = ("value", "improvement", "certificate")
-_RMSECV = "rmsecv"
-# Characters of a printed line, and the columns that are left out first where it is longer.
-_WIDTH = 100
-_LEFT_TO_THE_TABLE = ("seconds", "certificate", "improvement")
-
-
 def _shown(record: Record, column: str) -> str:
     """Format a cell of the table."""
     value = record[column]
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
+    if value is None or isinstance(value, str):
+        return value or ""
     if f"{column} (error)" in record:
         text = f"{value:.3f} +- {record[f'{column} (error)']:.3f}"
         return "-" if math.isnan(value) else text
@@ -339,9 +285,9 @@ def _shown(record: Record, column: str) -> str:
 
 
 def _means(scores: Mapping[str, Array], numbers: Mapping[str, float]) -> dict[str, float]:
-    found = {_RMSECV: numbers[_RMSECV]} if _RMSECV in numbers else {}
+    found = {name: value for name, value in numbers.items() if name == "rmsecv"}
     for name, each in scores.items():
-        found[name], found[f"{name} (error)"] = float(np.mean(each)), _error(each)
+        found |= {name: float(np.mean(each)), f"{name} (error)": _error(each)}
     return found
 
 
@@ -355,7 +301,8 @@ def at_heuristic(result: Result) -> Result | None:
 
     None where there is none, or it is the optimum, or the start of a model that is fitted.
     """
-    same = result.improvement is None or abs(result.improvement) <= _SAME
+    # solvers stop at a relative decrease of 1e-10
+    same = result.improvement is None or abs(result.improvement) <= 1e-9
     if same or result.baseline_P is None or result.model is not None:
         return None
     return replace(result, M=result.baseline_M, P=result.baseline_P, predictors=())
@@ -456,17 +403,17 @@ def compare(
     X, y, sample_weight, groups = with_columns(X, y=y, sample_weight=sample_weight, groups=groups)
     rng = as_generator(random_state)
     chosen = asked_for(methods) if methods is not None else suited(X, y, time_order)
-    first = _of_one_kind([objective for objective, _ in chosen.values()])
+    objectives = [objective for objective, _ in chosen.values()]
+    first = _of_one_kind(objectives)
     gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
-    ordered = time_order or any(Need.TIME_ORDER in o.needs for o, _ in chosen.values())
+    ordered = time_order or any(Need.TIME_ORDER in o.needs for o in objectives)
     by = criteria(X, y, views=first.views, ordered=ordered, gaps=gaps)
     X, y, weights, groups = by_index(first, X, y, sample_weight=sample_weight, groups=groups)
-    like = _like([o for o, _ in chosen.values()], y, ordered, weights is not None)
+    like = _like(objectives, y, ordered, weights is not None)
     rows = Sampled.of(like, X, y, "folds", weights, groups)
-    gap = max(gap_of(objective) for objective, _ in chosen.values())
+    gap = max(map(gap_of, objectives))
     parts = Folds.of(rows, folds, random_state, groups is not None, gap)
     dimension, notes = _dimension(r, first, rows, gaps, standardise)
-    notes = (*notes, *parts.notes)
     options: dict[str, Argument] = {
         "standardise": standardise,
         "starts": starts,
@@ -482,7 +429,9 @@ def compare(
             try:
                 if weights is not None:
                     check_weighted(objective)
-                yield _compared(name, objective, why, rows, dimension, by, parts, options)
+                sampled = Sampled.of(objective, rows.data.X, rows.data.y, "folds")
+                own = replace(parts, sampled=sampled, notes=[])
+                yield _compared(name, why, own, dimension, by, options)
             except FAILURES as error:
                 left_out[name] = str(error)
 
@@ -490,17 +439,16 @@ def compare(
     if not found:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise ArgumentError(f"no method fits the data: {reasons}")
+    notes = (*notes, *parts.notes)
     return Comparison(tuple(found), len(parts.parts), X, y, left_out, notes)
 
 
 def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
     """Return the first objective; refuse objectives of different kinds of data."""
-    first, *others = objectives
-    for other in others:
-        if (other.views, Need.BACKGROUND in other.needs) != (
-            first.views,
-            Need.BACKGROUND in first.needs,
-        ):
+    first = objectives[0]
+    kind = first.views, Need.BACKGROUND in first.needs
+    for other in objectives:
+        if (other.views, Need.BACKGROUND in other.needs) != kind:
             raise ArgumentError(
                 f"methods has {first.name!r} and {other.name!r}, which take other data: expected "
                 "methods of rows alone, of two views, or of rows and a background"
@@ -510,11 +458,9 @@ def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
 
 def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: bool) -> Objective:
     """Return the objective by whose needs samples are read and split, for all methods alike."""
-    first, need = objectives[0], None
-    if ordered:
-        need = Need.TIME_ORDER
-    elif first.views == 1 and not first.missing and y is not None and is_categorical(y):
-        need = Need.LABELS
+    first, need = objectives[0], Need.TIME_ORDER if ordered else None
+    if not ordered and first.views == 1 and not first.missing and y is not None:
+        need = Need.LABELS if is_categorical(y) else None
     fitting = [o for o in objectives if (need in o.needs if need else Need.LABELS not in o.needs)]
     if need is not None:
         fitting.append(named("maf" if ordered else "lda"))
@@ -530,61 +476,53 @@ def _dimension(
         return r, ()
     if first.views > 1 or Need.BACKGROUND in first.needs:
         raise ArgumentError(f"r = {r!r} is told by the columns of one X: expected a whole number")
-    asked = named("ppca" if gaps else "pca")
-    data = as_data(asked, rows.data.X, None)
+    rule = named("ppca" if gaps else "pca")
+    data = as_data(rule, rows.data.X, None)
     if standardise:
-        data = Units.of(asked, data).divided(data)
-    found, notes = as_dimension(r, asked, data)
-    return found, tuple(f"{note} ({asked.name} of all rows)" for note in notes)
+        data = Units.of(rule, data).divided(data)
+    found, notes = as_dimension(r, rule, data)
+    return found, tuple(f"{note} ({rule.name} of all rows)" for note in notes)
 
 
 def _compared(
     name: str,
-    objective: Objective,
     why: str,
-    rows: Sampled,
+    folds: Folds,
     r: Dimension,
     by: Mapping[str, Criterion],
-    folds: Folds,
     options: dict[str, Argument],
 ) -> Compared:
     """Solve a method on all samples, and score it fold by fold."""
-    sampled = Sampled.of(objective, rows.data.X, rows.data.y, "folds")
+    sampled = folds.sampled
+
+    def fit(X: Rows, y: PerRow, r: Dimension, certify: bool = False) -> Result:
+        return solve(sampled.objective, X, r, y=y, certify=certify, **options)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        result = solve(objective, sampled.data.X, r, y=sampled.data.y, **options)
-    projections = {"": lambda part: part}
+        result = fit(sampled.data.X, sampled.data.y, r, certify=True)
+    every = dict(by)
     if at_heuristic(result) is not None:
-        projections["heuristic "] = _at_heuristic
-    every = {
-        which + judged: partial(_by, criterion, at)
-        for which, at in projections.items()
-        for judged, criterion in by.items()
-    }
-
-    def fit(X: Rows, y: PerRow, r: int) -> Result:
-        return solve(objective, X, r, y=y, certify=False, **options)
-
-    own = replace(folds, sampled=sampled, notes=[])
-    scored = list(own.scored(fit, [result.r], every))
+        every |= {
+            f"heuristic {judged}": partial(_of_heuristic, each) for judged, each in by.items()
+        }
+    scored = list(folds.scored(fit, [result.r], every))
     if any(len(fold) < len(every) for fold in scored):
-        raise ArgumentError("; ".join(own.notes))
-    scores, numbers = [], []
-    for which in projections:
-        columns = {judged: [fold[which + judged, result.r] for fold in scored] for judged in by}
-        scores.append({judged: _contributions(each) for judged, each in columns.items()})
-        numbers.append(HeldOut.joined(next(iter(columns.values()))).numbers)
-    theirs = scores[1] if len(scores) > 1 else None
-    notes = tuple(own.notes)
-    return Compared(name, result, scores[0], theirs, why, numbers[0], numbers[-1], notes)
+        raise ArgumentError("; ".join(folds.notes))
+    columns = {judged: [fold[judged, result.r] for fold in scored] for judged in every}
+    scores = [_contributions(each) for each in columns.values()]
+    ours, theirs = (dict(zip(by, part, strict=False)) for part in (scores, scores[len(by) :]))
+    numbers = [HeldOut.joined(each).numbers for each in list(columns.values())[:: len(by)]]
+    notes = tuple(folds.notes)
+    return Compared(name, result, ours, theirs or None, why, numbers[0], numbers[-1], notes)
 
 
-def _by(criterion: Criterion, at: Callable[[Part], Part], new: Part, old: Part) -> HeldOut:
-    return criterion(at(new), at(old))
-
-
-def _at_heuristic(part: Part) -> Part:
-    return Part(at_heuristic(part.result) or part.result, part.X, part.y, part.runs)
+def _of_heuristic(criterion: Criterion, new: Part, old: Part) -> HeldOut:
+    """Score the baseline's projection."""
+    new, old = (
+        replace(part, result=at_heuristic(part.result) or part.result) for part in (new, old)
+    )
+    return criterion(new, old)
 
 
 def _contributions(folds: Sequence[HeldOut]) -> Array:

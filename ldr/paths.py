@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,11 +20,9 @@ from ldr.cross_validation import (
     HeldOut,
     held_out,
 )
-from ldr.inference.parallel_analysis import ParallelAnalysis as ParallelAnalysis
-from ldr.inputs import as_data, as_generator, as_objective, check_r, in_order, with_marks
+from ldr.inputs import as_data, as_generator, as_objective, check_r, with_marks
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scaling import divided
@@ -88,20 +86,19 @@ class Path(Pickled):
         if not self.dimensions:
             object.__setattr__(self, "dimensions", tuple(result.r for result in self.results))
 
+    def _of_results(self, name: str) -> Array:
+        found = {result.r: getattr(result, name) for result in self.results}
+        return np.array([found.get(r) for r in self.dimensions], dtype=float)
+
     @property
     def values(self) -> Array:
         """Optimal values, in the objective's own sense and units; NaN at r = 0."""
-        return self._of_results(lambda result: result.value)
+        return self._of_results("value")
 
     @property
     def baselines(self) -> Array:
         """Values of the heuristic; NaN where there is none."""
-        return self._of_results(lambda result: result.baseline)
-
-    def _of_results(self, number: Callable[[Result], float | None]) -> Array:
-        found = {result.r: number(result) for result in self.results}
-        each = [found.get(r) for r in self.dimensions]
-        return np.array([math.nan if value is None else value for value in each])
+        return self._of_results("baseline")
 
     @property
     def certificates(self) -> tuple[str, ...]:
@@ -177,26 +174,26 @@ class Path(Pickled):
         head = f"{self.results[0].objective!r}: {self.dimensions[0]} to {self.dimensions[-1]}"
         lines = [f"{head} dimensions", "    r           value        baseline  certificate"]
         shown = [(name, title) for name, title in _SHOWN.items() if name in self.numbers]
-        if self.scores is not None:
+        scored = self.pooled is not None and self.errors is not None
+        if scored:
             lines[1] += "".join(f"  {title:>9}" for _, title in shown) + "   held-out score"
-        for k, r in enumerate(self.dimensions):
-            line = f"{r:5d}  {self.values[k]:14.8g}  {self.baselines[k]:14.8g}  "
-            line += f"{self.certificates[k]:<11}"
+        columns = zip(self.dimensions, self.values, self.baselines, self.certificates, strict=True)
+        for k, (r, value, baseline, certificate) in enumerate(columns):
+            line = f"{r:5d}  {value:14.8g}  {baseline:14.8g}  {certificate:<11}"
             if self.pooled is not None and self.errors is not None:
                 line += "".join(f"  {self.numbers[name][k]:9.4g}" for name, _ in shown)
                 line += f"   {self.pooled[k]:.6g} +- {self.errors[k]:.2g}"
             lines.append(line.rstrip())
-        if self.elbow is not None:
-            lines.append(f"  elbow at {self.elbow}")
+        said = [] if self.elbow is None else [f"elbow at {self.elbow}"]
         if self.scores is not None:
-            lines.append(f"  scored by: {self.scored_by}, {self.scores.shape[1]} folds")
-            if "majority" in self.numbers:
-                lines.append(f"  share of the largest class: {self.numbers['majority'][0]:.4g}")
-            if self.best is not None:
-                lines.append(f"  best score at {self.best}")
-            if self.best is not None and self.rule != "best":
-                lines.append(f"  within one standard error of it: {self.chosen}")
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+            said.append(f"scored by: {self.scored_by}, {self.scores.shape[1]} folds")
+        if "majority" in self.numbers:
+            said.append(f"share of the largest class: {self.numbers['majority'][0]:.4g}")
+        if self.best is not None:
+            said.append(f"best score at {self.best}")
+            if self.rule != "best":
+                said.append(f"within one standard error of it: {self.chosen}")
+        return "\n".join([*lines, *(f"  {text}" for text in (*said, *self.notes))])
 
 
 def path(
@@ -288,15 +285,12 @@ def path(
         X, y = with_marks(objective, X, y, sample_weight, groups)
         along = _along(objective, X, y, order, certify=certify, **options)
         return Path(tuple(complete(along, len(order), "dimensions")))
-    X, y, sample_weight, groups = in_order(
-        objective, X, y, sample_weight=sample_weight, groups=groups
-    )
     sampled = Sampled.of(objective, X, y, "folds", sample_weight, groups)
     solved = [r for r in order if r > 0] or [1]
     along = _along(objective, sampled.data.X, sampled.data.y, solved, certify=certify, **options)
-    results = complete(along, len(solved), "dimensions")
+    results = tuple(complete(along, len(solved), "dimensions"))
     if len(results) < len(solved):
-        return Path(tuple(results))
+        return Path(results)
     parts = Folds.of(sampled, folds, random_state, groups is not None)
 
     def fit(X: Rows, y: PerRow, r: int) -> Result:
@@ -305,12 +299,12 @@ def path(
     own = {"own": partial(held_out, elements=True)}
     found = complete(parts.scored(fit, solved, own), len(parts.parts), "folds")
     if len(found) == 1:
-        return Path(tuple(results))
+        return Path(results)
     return _scored(results, order, found, rule, parts.notes)
 
 
 def _scored(
-    results: Sequence[Result],
+    results: tuple[Result, ...],
     order: Sequence[int],
     found: Sequence[Mapping[tuple[str, int], HeldOut]],
     rule: str | None,
@@ -325,25 +319,22 @@ def _scored(
         if 0 in order and trivial is not None:
             fold[0] = trivial
     kind, notes = next(iter(ran[0].values())).kind, list(notes)
-    columns: dict[int, HeldOut] = {}
-    for r in order:
-        each = [fold[r] for fold in ran if r in fold]
-        if len(each) == len(ran):
-            columns[r] = HeldOut.joined(each)
-    if 0 in order and 0 not in columns:
+    of_all = {
+        r: HeldOut.joined([fold[r] for fold in ran])
+        for r in order
+        if all(r in fold for fold in ran)
+    }
+    if 0 in order and 0 not in of_all:
         order = order[1:]
         notes.append(f"r = 0 is left out: it has no score by {kind}")
-    if not columns:
+    if not of_all:
         raise ArgumentError(f"no dimension could run in all folds: {'; '.join(notes)}")
     nan = math.nan
     scores = [[fold[r].score if r in fold else nan for fold in ran] for r in order]
-    pooled = np.array([columns[r].score if r in columns else nan for r in order])
-    tables = {r: column.numbers for r, column in columns.items()}
-    names = dict.fromkeys(name for table in tables.values() for name in table)
-    numbers = {
-        name: np.array([tables[r].get(name, nan) if r in tables else nan for r in order])
-        for name in names
-    }
+    pooled = np.array([of_all[r].score if r in of_all else nan for r in order])
+    tables = [of_all[r].numbers if r in of_all else {} for r in order]
+    names = dict.fromkeys(name for table in tables for name in table)
+    numbers = {name: np.array([table.get(name, nan) for table in tables]) for name in names}
     best = order[int(np.nanargmax(pooled))]
     if kind in DESCRIPTIONS:
         notes.append("no r is chosen: the score describes held-out samples and predicts nothing")
@@ -351,17 +342,8 @@ def _scored(
         notes.append(f"the best score is at r = {best}, the largest tried: larger may be better")
     elif best == order[0] and best > 1:
         notes.append(f"the best score is at r = {best}, the smallest tried: smaller may be better")
-    natural = RULES[1] if kind in _PREDICTIONS else RULES[0]
-    return Path(
-        tuple(results),
-        np.array(scores),
-        tuple(order),
-        pooled,
-        numbers,
-        kind,
-        rule or natural,
-        tuple(notes),
-    )
+    rule = rule or RULES[kind in _PREDICTIONS]
+    return Path(results, np.array(scores), tuple(order), pooled, numbers, kind, rule, tuple(notes))
 
 
 def _ascending(dimensions: Iterable[int], least: int) -> list[int]:
@@ -382,19 +364,23 @@ def _along(
     starts: int | None,
     **options: Argument,
 ) -> Iterator[Result]:
-    results: list[Result] = []
+    """Yield the results of ascending dimensions, each started from the one before."""
+    previous = None
     for r in order:
-        start = _nested_start(objective, X, y, r, results[-1]) if results else "baseline"
-        count = starts
-        known = results[0].starts if results else None
-        if count is None and known is not None:  # the objective's own, after the nested one
-            count = len(known.names) + len(known.merged) + 1
-        results.append(solve(objective, X, r, y=y, start=start, starts=count, **options))
-        yield results[-1]
+        start = "baseline" if previous is None else _nested_start(objective, X, y, r, previous)
+        found = solve(objective, X, r, y=y, start=start, starts=starts, **options)
+        if previous is None and starts is None and found.starts is not None:
+            starts = len(found.starts.names) + len(found.starts.merged) + 1  # and the nested one
+        yield found
+        previous = found
 
 
 def _nested_start(objective: Objective, X: Rows, y: PerRow, r: int, previous: Result) -> PerView:
-    """Return the better start: the heuristic, or the previous M with further columns."""
+    """Return the better start: the heuristic, or the previous M with further columns.
+
+    These are the leading directions of the heuristic outside the span of M: the same combinations
+    of its columns in all views, which keeps pairs together.
+    """
     if previous.solver == "closed-form":
         return "baseline"
     data = as_data(objective, X, y)
@@ -404,27 +390,13 @@ def _nested_start(objective: Objective, X: Rows, y: PerRow, r: int, previous: Re
     problem = objective.bind(data, r)
     heuristic = problem.baseline()
     filler = problem.random_point(np.random.default_rng(0)) if heuristic is None else heuristic
-    found = as_tuple(previous.M)
-    nested = _completed(found, problem.lift(filler))
-    if heuristic is not None and _value(problem, heuristic) <= _value(problem, nested):
-        return "baseline"
-    return single(nested)
-
-
-def _value(problem: BoundObjective, point: Array | list[Array]) -> float:
-    return problem.at(problem.lower(point) if isinstance(point, list) else point).value
-
-
-def _completed(matrices: Sequence[Array], fillers: Sequence[Array]) -> list[Array]:
-    """Append to each M the leading directions of its filler outside its span.
-
-    The same combinations of the fillers' columns in all views, which keeps pairs together.
-    """
+    matrices, fillers = as_tuple(previous.M), problem.lift(filler)
     bases = [np.linalg.qr(M)[0] for M in matrices]
     left = [N - Q @ (Q.T @ N) for Q, N in zip(bases, fillers, strict=True)]
-    combinations = np.linalg.svd(np.vstack(left), full_matrices=False)[2].T
-    added = fillers[0].shape[1] - matrices[0].shape[1]
-    return [
-        np.hstack([M, rest @ combinations[:, :added]])
-        for M, rest in zip(matrices, left, strict=True)
-    ]
+    combined = np.linalg.svd(np.vstack(left), full_matrices=False)[2][: r - previous.r].T
+    nested = [np.hstack([M, rest @ combined]) for M, rest in zip(matrices, left, strict=True)]
+    if heuristic is not None:
+        value = problem.at(problem.lower(nested)).value
+        if problem.at(heuristic).value <= value:
+            return "baseline"
+    return single(nested)
