@@ -1,14 +1,11 @@
-"""Which methods fit what was handed over, and why.
-
-`ldr.choose`: which method answers which question, of the data at hand.
-"""
+"""`ldr.choose`: the methods that fit the data at hand, and the questions that they answer."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from textwrap import TextWrapper
 
 import numpy as np
 
@@ -25,20 +22,15 @@ from ldr.validation import in_words
 
 # Methods by their names, each with why it was taken.
 Chosen = dict[str, tuple[Objective, str]]
-# Of methods of pairs of rows that nobody asked for: each is solved for every fold.
-_MOST_ROWS = 1000
 
 
 def asked_for(methods: Sequence[str | Objective]) -> Chosen:
-    """The methods that were asked for, by name, or by all they say where a name stands twice."""
+    """Return the given methods by name, or by their representation where a name stands twice."""
     if isinstance(methods, (str, Objective)) or not len(methods):
         raise ArgumentError(f"methods must be a list of names or objectives, got {methods!r}")
     objectives = [as_objective(method, {}) for method in methods]
     names = [objective.name for objective in objectives]
-    labels = [
-        repr(objective) if names.count(objective.name) > 1 else objective.name
-        for objective in objectives
-    ]
+    labels = [repr(o) if names.count(o.name) > 1 else o.name for o in objectives]
     twice = [label for label in labels if labels.count(label) > 1]
     if twice:
         raise ArgumentError(f"methods has {twice[0]} twice, expected different ones")
@@ -46,16 +38,14 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
 
 
 def beyond(chosen: Chosen, n: int) -> dict[str, str]:
-    """Those that n rows are too many for where nobody asked for them, and why."""
-    return {
-        name: f"it looks at all pairs of {n} rows, which takes long: name it to have it"
-        for name, (objective, _) in chosen.items()
-        if objective.by_pairs and n > _MOST_ROWS
-    }
+    """Return the methods that take minutes for n rows, which nobody named, and why."""
+    why = f"it looks at all pairs of {n} rows, which takes long: name it to have it"
+    pairs = {name for name, (objective, _) in chosen.items() if objective.by_pairs}
+    return dict.fromkeys(pairs if n > 1000 else (), why)
 
 
 class Beside(StrEnum):
-    """What stands beside the rows, in the words of why a method was taken."""
+    """Kinds of data, in the words of why a method was taken."""
 
     VIEWS = "X is a pair of views of the same rows"
     BACKGROUND = "X is a pair with other rows, a background"
@@ -76,7 +66,7 @@ _NEEDED = {
 
 
 def beside(X: Rows, y: PerRow = None, time_order: bool = False) -> Beside:
-    """What was handed over."""
+    """Name the kind of data."""
     if isinstance(X, (tuple, dict)):
         views = tuple(X.values()) if isinstance(X, dict) else X
         rows = {as_samples(view, "X").n for view in views}
@@ -89,7 +79,7 @@ def beside(X: Rows, y: PerRow = None, time_order: bool = False) -> Beside:
 
 
 def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
-    """The methods of the registry that fit what was handed over, and why each was taken."""
+    """Return the methods of the registry that fit the data, and why each was taken."""
     found = beside(X, y, time_order)
     if found is Beside.GAPS:
         fitting = [name for name, method in REGISTRY.items() if method.imputes]
@@ -124,158 +114,81 @@ class Advice:
     fits: tuple[Beside, ...]
 
 
-_ANY = (Beside.NOTHING, Beside.LABELS, Beside.RESPONSE, Beside.TIME)
-TABLE = (
-    Advice("rows", "the most variance", ("pca",), "", _ANY),
-    Advice(
-        "rows, some of them broken",
-        "the most variance, outliers aside",
-        ("robust-pca",),
-        "pca after outliers were deleted by eye",
-        _ANY,
-    ),
-    Advice(
-        "rows",
-        "axes that few columns make up",
-        ("sparse-pca",),
-        "loadings of pca, small ones not printed",
-        _ANY,
-    ),
-    Advice(
-        "rows whose columns have noise of their own",
-        "common factors of noisy columns, and how many",
-        ("fa", "ppca"),
-        "pca",
-        _ANY,
-    ),
-    Advice(
-        "answers (yes/no), or counts",
-        "what varies in yes/no answers and counts",
-        ("exponential-family-pca",),
-        "pca of zeros and ones",
-        _ANY,
-    ),
-    Advice(
-        "rows with gaps",
-        "common factors, and the gaps filled",
-        ("fa", "ppca"),
-        "means in the gaps, then pca",
-        (Beside.GAPS,),
-    ),
-    Advice(
-        "rows of mixed signals",
-        "independent sources of mixed signals",
-        ("ica", "uica"),
-        "pca",
-        _ANY,
-    ),
-    Advice(
-        "rows, or distances",
-        "distances kept",
-        ("mds-stress", "mds-distances"),
-        "the first two axes of pca",
-        _ANY,
-    ),
-    Advice(
-        "labels",
-        "classes apart, and to predict them",
-        ("classical-lda", "nca"),
-        "pca, coloured by class",
-        (Beside.LABELS,),
-    ),
-    Advice(
-        "labels",
-        "orthonormal directions, more than classes",
-        ("lda",),
-        "lda's directions made orthonormal",
-        (Beside.LABELS,),
-    ),
-    Advice(
-        "a response",
-        "what it depends on, whatever the shape",
-        ("sdr", "sir", "save"),
-        "columns by their correlation",
-        (Beside.RESPONSE,),
-    ),
-    Advice(
-        "a response",
-        "to predict it from few directions",
-        ("pls-regression", "ridge-regression", "lasso"),
-        "pca, then a regression",
-        (Beside.RESPONSE,),
-    ),
-    Advice(
-        "two views of the same rows",
-        "what the two share",
-        ("classical-cca", "pls", "cca"),
-        "pca of both beside one another",
-        (Beside.VIEWS,),
-    ),
-    Advice(
-        "three views or more",
-        "what three or more share",
-        ("mcca", "maxdiff", "orthogonal-mcca", "maxbet"),
-        "cca of every pair",
-        (Beside.VIEWS,),
-    ),
-    Advice(
-        "a background, or noise",
-        "what the rows have and it has not",
-        ("contrastive-pca", "opca"),
-        "pca of the rows",
-        (Beside.BACKGROUND,),
-    ),
-    Advice(
-        "time",
-        "what changes slowly",
-        ("sfa", "maf", "tica"),
-        "pca, which does not know of time",
-        (Beside.TIME,),
-    ),
-    Advice(
-        "trials of classes (EEG)",
-        "whose power differs, or what is evoked",
-        ("csp", "xdawn"),
-        "channels picked by hand",
-        (Beside.LABELS,),
-    ),
-    Advice(
-        "time", "the dynamics: rotations, decay", ("dynamics",), "pca, then a fit", (Beside.TIME,)
-    ),
-    Advice(
-        "rows near a curved sheet",
-        "neighbours kept as neighbours",
-        ("orthogonal-lpp", "orthogonal-npe"),
-        "pca",
-        _ANY,
-    ),
-)
+# Two lines a row: the data that it is for, what is there, what is to be found; the methods, the
+# first to be tried first, and what is done without them. ANY: samples, with y or in time order.
+_TEXT = """
+ANY: rows | the most variance
+    pca
+ANY: rows, some of them broken | the most variance, outliers aside
+    robust-pca | pca after outliers were deleted by eye
+ANY: rows | axes that few columns make up
+    sparse-pca | loadings of pca, small ones not printed
+ANY: rows whose columns have noise of their own | common factors of noisy columns, and how many
+    fa, ppca | pca
+ANY: answers (yes/no), or counts | what varies in yes/no answers and counts
+    exponential-family-pca | pca of zeros and ones
+GAPS: rows with gaps | common factors, and the gaps filled
+    fa, ppca | means in the gaps, then pca
+ANY: rows of mixed signals | independent sources of mixed signals
+    ica, uica | pca
+ANY: rows, or distances | distances kept
+    mds-stress, mds-distances | the first two axes of pca
+LABELS: labels | classes apart, and to predict them
+    classical-lda, nca | pca, coloured by class
+LABELS: labels | orthonormal directions, more than classes
+    lda | lda's directions made orthonormal
+RESPONSE: a response | what it depends on, whatever the shape
+    sdr, sir, save | columns by their correlation
+RESPONSE: a response | to predict it from few directions
+    pls-regression, ridge-regression, lasso | pca, then a regression
+VIEWS: two views of the same rows | what the two share
+    classical-cca, pls, cca | pca of both beside one another
+VIEWS: three views or more | what three or more share
+    mcca, maxdiff, orthogonal-mcca, maxbet | cca of every pair
+BACKGROUND: a background, or noise | what the rows have and it has not
+    contrastive-pca, opca | pca of the rows
+TIME: time | what changes slowly
+    sfa, maf, tica | pca, which does not know of time
+LABELS: trials of classes (EEG) | whose power differs, or what is evoked
+    csp, xdawn | channels picked by hand
+TIME: time | the dynamics: rotations, decay
+    dynamics | pca, then a fit
+ANY: rows near a curved sheet | neighbours kept as neighbours
+    orthogonal-lpp, orthogonal-npe | pca
+"""
+
+
+def _read(text: str) -> Iterator[Advice]:
+    lines = text.strip().splitlines()
+    for question, answer in zip(lines[::2], lines[1::2], strict=True):
+        fits, _, asked = question.partition(": ")
+        has, wants = asked.split(" | ")
+        use, _, instead = answer.strip().partition(" | ")
+        whole = (Beside.NOTHING, Beside.LABELS, Beside.RESPONSE, Beside.TIME)
+        of = whole if fits == "ANY" else (Beside[fits],)
+        yield Advice(has, wants, tuple(use.split(", ")), instead, of)
+
+
+TABLE = tuple(_read(_TEXT))
 
 
 class Choice(tuple[Advice, ...]):
     """Rows of the table, printed in lines of at most 80 columns."""
 
     def __repr__(self) -> str:
+        question = TextWrapper(80, subsequent_indent="  ")
+        answer = TextWrapper(80, " " * 4, " " * 6, break_on_hyphens=False)
         lines = []
         for advice in self:
-            question = f"{advice.has}: {advice.wants}"
             instead = f" (instead of {advice.instead_of})" if advice.instead_of else ""
-            lines.append(textwrap.fill(question, 80, subsequent_indent="  "))
-            lines.append(
-                textwrap.fill(
-                    f"{', '.join(advice.use)}{instead}",
-                    80,
-                    initial_indent="    ",
-                    subsequent_indent="      ",
-                    break_on_hyphens=False,
-                )
-            )
+            lines.append(question.fill(f"{advice.has}: {advice.wants}"))
+            lines.append(answer.fill(f"{', '.join(advice.use)}{instead}"))
         return "\n".join(lines)
 
 
 @in_words
 def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Choice:
-    """Which methods answer which question, of data like these.
+    """Return the questions that data like these have, and the methods that answer them.
 
     Nothing is solved; `ldr.compare` judges methods on held-out rows.
 

@@ -18,18 +18,12 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-# Of the turn, between steps.
-_SETTLED = 1e-12
+# Most steps of a rotation; varimax of nearly equal loadings takes some thousands to settle.
 _STEPS = 20_000
-# Exponent of promax's target.
-_PROMAX = 4
-# Halvings of a step of gradient projection, and the gradient's norm at which it ends.
-_HALVINGS = 60
-_FLAT = 1e-10
 
 
 def varimax(L: Array) -> Array:
-    """The orthogonal T for which the squares of LT vary most within columns.
+    """Return the orthogonal T for which the squares of LT vary most within columns.
 
     Source: Kaiser 1958, without his normalisation of rows.
     """
@@ -37,7 +31,7 @@ def varimax(L: Array) -> Array:
 
 
 def quartimax(L: Array) -> Array:
-    """The orthogonal T for which the fourth powers of LT add up to most.
+    """Return the orthogonal T for which the fourth powers of LT add up to most.
 
     Source: Neuhaus and Wrigley 1954.
     """
@@ -45,34 +39,33 @@ def quartimax(L: Array) -> Array:
 
 
 def _orthomax(L: Array, weight: float) -> Array:
-    """The polar factor of the criterion's gradient, again and again: each step raises it."""
+    """Take the polar factor of the criterion's gradient, again and again: each step raises it."""
     scaled = L / (float(np.abs(L).max()) or 1.0)
     T = np.eye(L.shape[1])
     for _ in range(_STEPS):
         A = scaled @ T
         U, _, Vt = np.linalg.svd(scaled.T @ (A**3 - weight * A * np.mean(A**2, axis=0)))
         new = U @ Vt
-        still = float(np.abs(new - T).max()) <= _SETTLED
+        if float(np.abs(new - T).max()) <= 1e-12:  # some units of rounding
+            return new
         T = new
-        if still:
-            break
     return T
 
 
 def promax(L: Array) -> Array:
-    """The oblique T whose loadings are nearest to the fourth powers of those of varimax.
+    """Return the oblique T whose loadings are nearest to the fourth powers of those of varimax.
 
     Source: Hendrickson and White 1964.
     """
     turn = varimax(L)
     A = L @ turn
-    U = np.linalg.lstsq(A, A * np.abs(A) ** (_PROMAX - 1), rcond=None)[0]
+    U = np.linalg.lstsq(A, A * np.abs(A) ** 3, rcond=None)[0]
     U = U * np.sqrt(np.diag(np.linalg.inv(U.T @ U)))
     return np.asarray(np.linalg.inv(turn @ U).T)
 
 
 def oblimin(L: Array) -> Array:
-    """The oblique T for which columns of loadings have least to do with one another (quartimin).
+    """Return the oblique T with the least products of squared loadings (quartimin).
 
     f = sum_{j < k} sum_i a_ij^2 a_ik^2 / 2 of A = L T^{-T} is minimised by gradient projection
     among T with columns of unit length.
@@ -85,10 +78,8 @@ def oblimin(L: Array) -> Array:
     for _ in range(_STEPS):
         tangent = gradient - T * np.sum(T * gradient, axis=0)
         slope = float(np.vdot(tangent, tangent))
-        if slope <= _FLAT**2:
-            break
         step *= 2.0
-        for _ in range(_HALVINGS):
+        while slope > 1e-20 and step > 1e-18:  # a gradient of 1e-10; a step below rounding
             new = T - step * tangent
             new /= np.linalg.norm(new, axis=0)
             new_value, new_gradient = _quartimin(scaled, new)
@@ -102,7 +93,7 @@ def oblimin(L: Array) -> Array:
 
 
 def _quartimin(L: Array, T: Array) -> tuple[float, Array]:
-    """The criterion, and its gradient in T."""
+    """Return the criterion, and its gradient in T."""
     inverse = np.linalg.inv(T)
     A = L @ inverse.T
     squares = A**2
@@ -120,7 +111,7 @@ OBLIQUE = ("promax", "oblimin")
 
 
 def rotated(result: Result, method: str) -> Result:
-    """`Result.rotate`."""
+    """Rotate a result: `Result.rotate`."""
     choice("method", method, tuple(ROTATIONS))
     oblique = method in OBLIQUE
     views = isinstance(result.P, tuple)
@@ -131,38 +122,30 @@ def rotated(result: Result, method: str) -> Result:
             "another M of the same span has another value"
         )
     blocks, maps = (A if views else (A,) for A in (result.M, result.P))
-    T = _in_order(result, ROTATIONS[method](np.vstack(blocks)), blocks, maps)
+    T = ROTATIONS[method](np.vstack(blocks))
+    if result.model is not None:
+        explained = np.sum((blocks[0] @ np.linalg.inv(T).T) ** 2, axis=0)
+    else:
+        variations = [one for one in result.directions.variations if one is not None]
+        explained = sum((one.turned(T).variances for one in variations), np.zeros(len(T)))
+    T = T[:, np.argsort(-explained, kind="stable")]
+    T = T * signs(T.T @ maps[0])
     back = np.linalg.inv(T).T
     M, P = tuple(M @ back for M in blocks), tuple(T.T @ P for P in maps)
     seen = tuple(one and one.turned(T) for one in result.directions.variations)
     own = {"sum_of_squares": np.sum(M[0] ** 2, axis=0)} if result.model is not None else {}
-    r = len(T)
+    parameters = {
+        name: T.T @ value @ back if np.shape(value) == T.shape else value
+        for name, value in result.parameters.items()
+    }
     return replace(
         result,
         M=M if views else M[0],
         P=P if views else P[0],
         model=result.model and result.model.turned(T, oblique),
-        parameters={
-            name: T.T @ value @ back
-            if isinstance(value, np.ndarray) and value.shape == (r, r)
-            else value
-            for name, value in result.parameters.items()
-        },
+        parameters=parameters,
         directions=Directions(
             own, seen, result.directions.orthonormal and not oblique, free=not oblique
         ),
         notes=(*result.notes, f"coordinates rotated by {method}"),
     )
-
-
-def _in_order(
-    result: Result, T: Array, blocks: tuple[Array, ...], maps: tuple[Array, ...]
-) -> Array:
-    """Columns by what they explain, with the signs that the maps ask for."""
-    if result.model is not None:
-        explained = np.sum((blocks[0] @ np.linalg.inv(T).T) ** 2, axis=0)
-    else:
-        seen = [one for one in result.directions.variations if one is not None]
-        explained = sum((one.turned(T).variances for one in seen), np.zeros(len(T)))
-    T = T[:, np.argsort(-explained, kind="stable")]
-    return T * signs(T.T @ maps[0])

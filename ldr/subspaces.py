@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.checks import choice
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 # Functions of the principal angles, after Ye and Lim's table 2.
@@ -23,7 +24,7 @@ _DISTANCES: dict[str, Callable[[Array], float]] = {
 
 
 def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
-    """The principal angles between the spans of the columns of two matrices, ascending.
+    """Compute the principal angles between the spans of the columns of two matrices, ascending.
 
     cos of angle k is the k-th largest singular value of Qa'Qb, Qa and Qb orthonormal bases, and its
     sine the k-th smallest of (I - Qa Qa')Qb; the angle is taken from both, since a cosine tells
@@ -58,13 +59,13 @@ def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
         A, B = B, A
     Qa, Qb = _basis(A), _basis(B)
     cross = Qa.T @ Qb
-    cosines = np.linalg.svd(cross, compute_uv=False)
-    sines = np.linalg.svd(Qb - Qa @ cross, compute_uv=False)[::-1]
+    cosines = scipy.linalg.svdvals(cross)
+    sines = scipy.linalg.svdvals(Qb - Qa @ cross)[::-1]
     return np.asarray(np.arctan2(sines, cosines))
 
 
 def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> float:
-    """The distance of the spans of two matrices with equally many columns.
+    """Compute the distance of the spans of two matrices with equally many columns.
 
     Source: Ye and Lim 2016, table 2.
 
@@ -89,17 +90,13 @@ def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> flo
     ldr.errors.DataError
         As in `principal_angles`, or other numbers of columns.
     """
-    if metric not in _DISTANCES:
-        known = ", ".join(repr(name) for name in _DISTANCES)
-        raise ArgumentError(f"metric must be one of {known}, got {metric!r}")
-    A, B = _pair(A, B)
-    if A.shape != B.shape:
-        raise DataError(f"A has shape {A.shape} and B {B.shape}, expected the same")
+    choice("metric", metric, _DISTANCES)
+    A, B = _pair(A, B, alike=True)
     return _DISTANCES[metric](principal_angles(A, B))
 
 
 def align(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
-    """B turned to meet A: BQ with the orthogonal Q that minimises ||A - BQ||_F (Procrustes).
+    """Turn B to meet A: BQ with the orthogonal Q that minimises ||A - BQ||_F (Procrustes).
 
     Q is the polar factor of B'A. Bases of nearby subspaces become comparable entry by entry, and so
     do projected rows.
@@ -120,22 +117,22 @@ def align(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     ldr.errors.DataError
         Not two matrices of numbers of one shape.
     """
-    A, B = _pair(A, B)
-    if A.shape != B.shape:
-        raise DataError(f"A has shape {A.shape} and B {B.shape}, expected the same")
+    A, B = _pair(A, B, alike=True)
     U, _, Vt = np.linalg.svd(B.T @ A)
     return np.asarray(B @ (U @ Vt))
 
 
-def _pair(A: npt.ArrayLike, B: npt.ArrayLike) -> tuple[Array, Array]:
+def _pair(A: npt.ArrayLike, B: npt.ArrayLike, alike: bool = False) -> tuple[Array, Array]:
     A, B = _matrix(A, "A"), _matrix(B, "B")
+    if alike and A.shape != B.shape:
+        raise DataError(f"A has shape {A.shape} and B {B.shape}, expected the same")
     if len(A) != len(B):
         raise DataError(f"A has {len(A)} rows and B {len(B)}, expected the same space")
     return A, B
 
 
 def _matrix(given: npt.ArrayLike, name: str) -> Array:
-    """Two dimensions, real and finite."""
+    """Return a real and finite matrix."""
     try:
         A = np.asarray(given)
     except ValueError as error:
@@ -148,10 +145,11 @@ def _matrix(given: npt.ArrayLike, name: str) -> Array:
 
 
 def _basis(A: Array) -> Array:
-    """An orthonormal basis of the columns, scaled to unit length first."""
-    lengths = np.linalg.norm(A / np.abs(A).max(), axis=0) if A.any() else np.zeros(A.shape[1])
-    if A.shape[1] <= len(A) and (lengths > 0).all():
-        Q, R, _ = scipy.linalg.qr(A / np.abs(A).max() / lengths, mode="economic", pivoting=True)
+    """Return an orthonormal basis of the columns, scaled to unit length first."""
+    sizes = np.abs(A).max(axis=0)
+    if A.shape[1] <= len(A) and (sizes > 0).all():
+        A = A / sizes
+        Q, R, _ = scipy.linalg.qr(A / np.linalg.norm(A, axis=0), mode="economic", pivoting=True)
         diagonal = np.abs(np.diag(R))
         if diagonal[-1] > len(A) * np.finfo(float).eps * diagonal[0]:
             return np.asarray(Q)
