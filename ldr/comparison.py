@@ -174,9 +174,12 @@ class Comparison(Pickled):
         (two-sided, 5 %) times its standard error over folds.
         """
         judged = self.judged_by[0]
-        means = {m.name: float(np.mean(m.scores[judged])) for m in self.methods}
         rivals = [(m, m.heuristic_scores) for m in self.methods if m.heuristic_scores is not None]
-        means |= {f"the heuristic of {m.name}": float(np.mean(s[judged])) for m, s in rivals}
+        means = {}
+        for m in self.methods:
+            means[m.name] = float(np.mean(m.scores[judged]))
+            if m.heuristic_scores is not None:
+                means[f"the heuristic of {m.name}"] = float(np.mean(m.heuristic_scores[judged]))
         found = []
         if finite := [mean for mean in means.values() if np.isfinite(mean)]:
             best = max(finite)
