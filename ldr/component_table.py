@@ -1,6 +1,6 @@
-"""What each direction of a result is worth: numbers by name, a row a coordinate.
+"""Numbers of each direction of a result, in its canonical coordinates.
 
-The canonical coordinates of what a solve found; see `ldr.objectives.coordinates`.
+See `ldr.objectives.coordinates`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from ldr.solvers.deadline import check
 from ldr.solvers.manifolds import Array, Orthonormal
 from ldr.solvers.run import Run
 from ldr.types import Frame
-
-# Numbers of a line of `Directions.brief`.
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -48,13 +45,12 @@ class Directions:
     views: Sequence[str] = field(default=(), kw_only=True)
 
     def columns(self) -> dict[str, Array]:
-        """All numbers, by name; of several views those of each with "_a", "_b", ...."""
+        """Return all numbers by name; of several views those of each with "_a", "_b", ...."""
         found = dict(self.own)
         count = len(self.variations)
         ends = [f"_{v}" for v in self.views or view_letters(count)] if count > 1 else [""]
-        for end, seen in zip(ends, self.variations, strict=False):
-            if seen is None:
-                continue
+        each = [(end, v) for end, v in zip(ends, self.variations, strict=False) if v is not None]
+        for end, seen in each:
             found[f"variance{end}"] = seen.variances
             if self.orthonormal and seen.shares is not None:
                 found[f"explained_variance_ratio{end}"] = seen.shares
@@ -63,7 +59,7 @@ class Directions:
         return found
 
     def table(self, names: Sequence[str]) -> Frame:
-        """A DataFrame with a row a coordinate, where pandas is there; else the columns."""
+        """Return a DataFrame with a row a coordinate, or the columns without pandas."""
         try:
             from pandas import DataFrame
         except ModuleNotFoundError:
@@ -71,15 +67,19 @@ class Directions:
         return DataFrame(self.columns(), index=list(names))
 
     def brief(self) -> str:
-        """The foremost numbers in a line: the objective's, and the share of the variance."""
+        """Return the first numbers in a line: the objective's, and the share of the variance."""
         columns = self.columns()
         shares = "explained_variance_ratio" if self.orthonormal else "r2_share"
         chosen = [*list(self.own)[:1], *(name for name in columns if name.startswith(shares))]
-        return "; ".join(f"{name.replace('_', ' ')} {_line(columns[name])}" for name in chosen)
+        texts = {}
+        for name in chosen:
+            numbers = [f"{x:.4g}" for x in columns[name]]
+            texts[name] = ", ".join([*numbers[:5], *(["..."] if len(numbers) > 5 else [])])
+        return "; ".join(f"{name.replace('_', ' ')} {text}" for name, text in texts.items())
 
 
 def view_letters(views: int) -> list[str]:
-    """What tells the views apart in names: a, b, ...; beyond z their numbers."""
+    """Return the suffixes of the views in names: a, b, ...; beyond z their numbers."""
     return [ascii_lowercase[v] if v < len(ascii_lowercase) else str(v) for v in range(views)]
 
 
@@ -93,11 +93,6 @@ class Columns(dict[str, Array]):
             (f"{x:>{len(head)}.6g}" for x, head in zip(row, heads, strict=True)) for row in rows
         )
         return "\n".join(["  ".join(heads), *map("  ".join, cells)])
-
-
-def _line(numbers: Array) -> str:
-    text = ", ".join(f"{x:.4g}" for x in numbers[:_SHOWN])
-    return text if len(numbers) <= _SHOWN else f"{text}, ..."
 
 
 @dataclass(frozen=True)
@@ -146,7 +141,7 @@ class Placed:
 def directions_of(
     problem: BoundObjective, M: Array, axes: Axes, seen: Sequence[Variation | None]
 ) -> Directions:
-    """What each coordinate of a point is worth."""
+    """Compute the numbers of each coordinate of a point."""
     orthonormal = problem.objective.transposed and all(
         isinstance(factor, Orthonormal) for factor in problem.factors
     )
@@ -156,9 +151,9 @@ def directions_of(
 def in_canonical_coordinates(
     problem: BoundObjective, run: Run, heuristic: Heuristic | None
 ) -> tuple[Run, Heuristic | None, Directions, tuple[str, ...]]:
-    """The run's point and the heuristic's, turned; what each coordinate is worth; and notes.
+    """Turn the run's point and the heuristic's; return the numbers of coordinates, and notes.
 
-    The rows are looked at once, for both.
+    The rows are read once, for both.
     """
     points = [run.M]
     if heuristic is not None and heuristic.M is not run.M:

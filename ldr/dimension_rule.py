@@ -1,4 +1,4 @@
-"""The number of dimensions, where a share of the variance or a rule is to tell it."""
+"""The number of dimensions, as a share of the variance or by a rule."""
 
 from __future__ import annotations
 
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
 
 
-# A share is reached to rounding.
-_ROUNDING = 1e-12
-# Dimensions in a row of a larger BIC than the least, after which no more are tried.
-_RISES = 2
-
-
 def is_open(r: object) -> bool:
     """Return True where the data choose the number of dimensions."""
     return r == "auto" if isinstance(r, str) else isinstance(r, float) and 0 < r < 1
@@ -41,7 +35,7 @@ def check_asked(name: str, r: object) -> None:
 
 
 def as_dimension(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
-    """The number of dimensions, and a note of the rule that found it.
+    """Return the number of dimensions, and a note of the rule that found it.
 
     - raises ArgumentError: r is no number of dimensions, or there is no such rule for the objective
       or the data.
@@ -67,25 +61,25 @@ def as_dimension(r: Dimension, objective: Objective, data: Data) -> tuple[int, t
 
 
 def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
-    """The fewest leading coordinates that explain a share of the variance.
+    """Return the fewest leading coordinates that explain a share of the variance.
 
-    Of objectives whose directions do not depend on how many are asked for.
+    For objectives whose directions do not depend on their number.
     """
     first = objective.bind(data, 1)
     most = min(first.factors[0].shape[0], objective.largest_r(data))
-    whole = None
+    M = seen = None
     if objective.transposed and objective.exact == "yes" and isinstance(first.manifold, Grassmann):
         whole = objective.bind(data, most)
-    M = None if whole is None else whole.closed_form()
-    seen = None if whole is None or M is None else whole.variations(M)[0]
-    if whole is None or M is None or seen is None:
+        M = whole.closed_form()
+        seen = None if M is None else whole.variations(M)[0]
+    if M is None or seen is None:
         raise ArgumentError(
             f"r = {share!r} is a share of the variance, which is a rule for closed forms with "
             f"orthonormal M, such as pca, and {objective.name!r} is none: expected a whole number"
         )
     turned = seen.turned(whole.axes(M, [seen]).turns[0])
     explained = np.cumsum(turned.variances) / turned.total
-    reached = np.flatnonzero(explained >= share * (1.0 - _ROUNDING))
+    reached = np.flatnonzero(explained >= share * (1.0 - 1e-12))  # up to rounding
     if len(reached) == 0:
         raise ArgumentError(
             f"r = {share!r} is out of reach: the {most} dimensions that {objective.name!r} has "
@@ -96,7 +90,7 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
 
 
 def _by_chance(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
-    """The principal components that stand out of columns that have nothing to do with another."""
+    """Return the number of components by parallel analysis."""
     from ldr.inference.parallel_analysis import parallel_analysis
 
     found = parallel_analysis(data.samples, correlation=False, random_state=0).r
@@ -106,7 +100,7 @@ def _by_chance(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
 
 
 def _by_bic(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
-    """The least BIC along r, until it rises."""
+    """Return the r of the least BIC, up to where it rises."""
     least, best = np.inf, 0
     for r in range(1, objective.largest_r(data) + 1):
         try:
@@ -117,7 +111,7 @@ def _by_bic(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
             break
         if model.bic < least:
             least, best = model.bic, r
-        elif r - best >= _RISES:
+        elif r - best >= 2:  # it rose twice
             break
     if best == 0:
         raise ArgumentError(f"r = 'auto': the data have no dimension for {objective.name!r}")
@@ -125,6 +119,7 @@ def _by_bic(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
 
 
 def _model(objective: Objective, data: Data, r: int) -> FactorModel:
+    """Fit the likelihood from its own initialisations."""
     problem = objective.bind(data, r)
     baseline = problem.baseline()
     solver = solver_for("auto", problem)

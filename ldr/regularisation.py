@@ -30,7 +30,7 @@ from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import ENDED, as_result, solve
-from ldr.types import PerRow, PerView, Rows
+from ldr.types import Argument, PerRow, PerView, Rows
 from ldr.validation import in_words
 
 
@@ -51,28 +51,21 @@ class RegularisationPath(Pickled):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The value of each, the penalty included."""
+        """Value of each, the penalty included."""
         return tuple(result.value for result in self.results)
 
     @property
     def sparsity(self) -> tuple[float, ...]:
-        """The share of zeros in each M (in both views together)."""
-        return tuple(_share_of_zeros(result.M) for result in self.results)
+        """Share of zeros in each M (in both views together)."""
+        entries = [np.concatenate([M.ravel() for M in as_tuple(r.M)]) for r in self.results]
+        return tuple(float(np.mean(each == 0)) for each in entries)
 
     def __repr__(self) -> str:
         lines = [f"{'penalty':>12}  {'value':>18}  {'sparsity':>8}  converged"]
         rows = zip(self.penalties, self.values, self.sparsity, self.results, strict=True)
-        lines += [
-            f"{penalty:12.6g}  {value:18.12g}  {sparsity:8.3f}  {result.converged}"
-            for penalty, value, sparsity, result in rows
-        ]
+        for penalty, value, zeros, result in rows:
+            lines.append(f"{penalty:12.6g}  {value:18.12g}  {zeros:8.3f}  {result.converged}")
         return "\n".join(lines)
-
-
-def _next_start(result: Result) -> Array | str:
-    """M, or the heuristic where the zeros leave it too few directions to start from."""
-    full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
-    return result.M if full else "baseline"
 
 
 @in_words
@@ -148,23 +141,22 @@ def regularisation_path(
     X, y = with_marks(smooth, X, y, sample_weight, groups)
     weights = sorted(L1(penalty).weight for penalty in penalties)
 
+    options: dict[str, Argument] = {
+        "standardise": standardise,
+        "solver": solver,
+        "max_iterations": max_iterations,
+        "certify": certify,
+        "random_state": random_state,
+    }
+
     def along() -> Iterator[Result]:
-        start: Array | str = "baseline"
+        start: PerView = "baseline"
         for weight in weights:
-            result = solve(
-                _penalised(smooth, weight),
-                X,
-                r,
-                y=y,
-                standardise=standardise,
-                solver=solver,
-                start=start,
-                max_iterations=max_iterations,
-                certify=certify,
-                random_state=random_state,
-            )
+            result = solve(_penalised(smooth, weight), X, r, y=y, start=start, **options)
             yield result
-            start = _next_start(result)
+            # where the zeros leave M too few directions, the heuristic
+            full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
+            start = result.M if full else "baseline"
 
     with within(as_seconds(time_limit)):
         results = complete(along(), len(weights), "penalties")
@@ -175,11 +167,6 @@ def _penalised(smooth: Objective, weight: float) -> Objective:
     if isinstance(smooth, SparseMethod):
         return replace(smooth, penalty=weight)
     return smooth + L1(weight)
-
-
-def _share_of_zeros(M: PerView) -> float:
-    blocks = as_tuple(M)
-    return sum(int(np.sum(N == 0)) for N in blocks) / sum(N.size for N in blocks)
 
 
 class WithZeros(Problem):

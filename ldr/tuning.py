@@ -37,8 +37,6 @@ Loss = Callable[[Array, PerRow, Array, PerRow], float]
 LOSSES = {"log": "classes", "squared": "response"}
 # Step of central differences in natural logarithms: errors of 1e-10 by curvature and rounding.
 _STEP = 1e-5
-# Relative decrease that ends the search; scales of columns pass saddles, where it was 3e-5.
-_ENOUGH = 1e-6
 
 
 @dataclass(frozen=True)
@@ -66,12 +64,10 @@ class Tuning(Pickled):
     result: Result
 
     def __repr__(self) -> str:
-        told = ", ".join(
-            f"{name} = {np.array2string(np.asarray(value), precision=4)}"
-            for name, value in self.parameters.items()
-        )
+        texts = {k: np.array2string(np.asarray(v), precision=4) for k, v in self.parameters.items()}
+        found = ", ".join(f"{name} = {text}" for name, text in texts.items())
         return (
-            f"{told}: held-out loss {self.loss:.6g}, at first {self.history[0][1]:.6g}\n"
+            f"{found}: held-out loss {self.loss:.6g}, at first {self.history[0][1]:.6g}\n"
             f"  {len(self.history)} evaluations, {self.solves} solves"
         )
 
@@ -90,12 +86,9 @@ class _HeldOut:
 
     def parameters(self, decades: Array) -> dict[str, Array]:
         """Return the parameters by name, so many decades from the first ones."""
-        found, start = {}, 0
-        for name, value in self.at_first.items():
-            step = decades[start : start + value.size].reshape(value.shape)
-            found[name] = value * 10.0**step
-            start += value.size
-        return found
+        ends = np.cumsum([value.size for value in self.at_first.values()])
+        steps = zip(self.at_first.items(), np.split(decades, ends[:-1]), strict=True)
+        return {name: value * 10.0 ** step.reshape(value.shape) for (name, value), step in steps}
 
     def __call__(self, decades: Array) -> tuple[float, Array]:
         """Return the loss and its gradient; stop after the most evaluations."""
@@ -124,18 +117,21 @@ class _HeldOut:
         gradient = []
         for name, value in parameters.items():
             for unit in np.eye(value.size):
-                step, factors = value * unit.reshape(value.shape), None
                 if name == SCALES:
                     moves = single(tuple(one.dense() * unit for one in as_tuple(X)))
                     derivative = sensitivity.along(moves)
                 else:
+                    step = value * unit.reshape(value.shape)
                     derivative = sensitivity.along(**{name: step if value.ndim else float(step)})
                 ends = []
                 for t in (_STEP, -_STEP):
                     factors = 1.0 + t * unit if name == SCALES else None
-                    new, old = _scaled(Z, factors), _scaled(X, factors)
                     moved = self._moved(result, derivative, t)
-                    ends.append(self._measured(Part(moved, new, z), Part(moved, old, y))[0])
+                    new, old = (
+                        Part(moved, _scaled(Z, factors), z),
+                        Part(moved, _scaled(X, factors), y),
+                    )
+                    ends.append(self._measured(new, old)[0])
                 gradient.append((ends[0] - ends[1]) / (2.0 * _STEP))
         loss, total = self._measured(Part(result, Z, z), Part(result, X, y))
         return loss, gradient, total
@@ -252,7 +248,12 @@ def tune(
     """
     objective = as_objective(objective, {})
     whole("evaluations", evaluations, 1)
-    at_first = {name: _start(objective, name, value) for name, value in parameters.items()}
+    at_first = {name: np.asarray(value, np.float64) for name, value in parameters.items()}
+    for name, first in at_first.items():
+        if name != SCALES:
+            parameter(objective, name)
+        if not (np.isfinite(first) & (first > 0)).all():
+            raise ArgumentError(f"{name} starts at {parameters[name]!r}, expected positive numbers")
     if not at_first:
         raise ArgumentError("parameters is empty: expected numbers to start from, by name")
     if objective.views > 1:
@@ -270,26 +271,16 @@ def tune(
             start,
             jac=True,
             method="L-BFGS-B",
-            options={"ftol": _ENOUGH, "gtol": _ENOUGH},
+            options={"ftol": 1e-6, "gtol": 1e-6},  # at saddles of scales the decrease was 3e-5
         )
     best, value = min(held_out.history, key=lambda each: each[1])
     own, scales = _with(objective, best), best.get(SCALES)
-    rows = sampled.data.X if scales is None else _scaled(sampled.data.X, scales)
-    result = solve(own, rows, r, y=y)
+    result = solve(own, _scaled(sampled.data.X, scales), r, y=y)
     if scales is not None:
         result = undone(result, (1.0 / scales,))
     found = {name: each if each.ndim else float(each) for name, each in best.items()}
     history = tuple(held_out.history)
     return Tuning(found, value, history, len(history) * len(parts), result)
-
-
-def _start(objective: Objective, name: str, value: npt.ArrayLike) -> Array:
-    if name != SCALES:
-        parameter(objective, name)
-    start = np.asarray(value, dtype=np.float64)
-    if not (np.isfinite(start) & (start > 0)).all():
-        raise ArgumentError(f"{name} starts at {value!r}, expected positive numbers")
-    return start
 
 
 def _loss(loss: str | Loss | None, y: PerRow) -> str | Loss:
