@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
@@ -13,7 +12,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pairwise import Pairwise, WeightedPairsPoint, in_batches
+from ldr.objectives.families.pairwise import Pairwise, PairwisePoint, Told, in_batches
 from ldr.objectives.families.projected import Change, DenseRows, ProjectedPoint
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernel import centred_gram, weighted_centre
@@ -221,17 +220,14 @@ class MDSStress(Objective):
         )
 
 
-class StressPoint(WeightedPairsPoint):
+class StressPoint(PairwisePoint):
     """phi = sum_ij w_ij (s_ij - d_ij)^2 with s_ij = sqrt(D_ij + e^2), d_ij likewise of the rows.
 
     W = w (1 - d/s), dW = w d/(2 s^3) dD. Weights of rows multiply w_ij by w_i w_j.
     """
 
+    symmetric = True
     _problem: Stress
-
-    def columns(self, rows: slice) -> slice:
-        """A pair is looked at once."""
-        return slice(rows.start, None)
 
     def _lengths(self, rows: slice, D: Array) -> tuple[Array, Array]:
         """d and s."""
@@ -239,19 +235,12 @@ class StressPoint(WeightedPairsPoint):
         return self._problem.distances(rows, self.columns(rows)), np.sqrt(D, out=D)
 
     def _counted(self, rows: slice, W: Array, d: Array) -> Array:
-        """W, which may be overwritten, times w_ij and the weights of both rows.
-
-        A pair of one of these rows and a later one counts twice.
-        """
+        """W, which may be overwritten, times w_ij and the weights of both rows."""
         w = self._problem.w
-        W = W / d if self._problem.sammon else W
-        if W.shape[1] > len(W):
-            W[:, len(W) :] *= 2.0
+        W = self.twice(W / d if self._problem.sammon else W)
         return W if w is None else np.multiply(W * w[self.columns(rows)], w[rows, None], out=W)
 
-    def pairs(
-        self, rows: slice, D: Array, products: bool
-    ) -> tuple[float, Array, Callable[[Array], Array]]:
+    def pairs(self, rows: slice, D: Array) -> Told:
         d, s = self._lengths(rows, D)
         residual = s - d
         W = self._counted(rows, residual.copy(), d)
@@ -284,10 +273,6 @@ class Stress(Pairwise):
     def _kept(self) -> Array | None:
         return self._measured(slice(None), slice(None)) if len(self.X) ** 2 <= _KEPT else None
 
-    def emptied(self) -> Stress:
-        """Without rows, as a template for others."""
-        return replace(self, X=self.X[:0], w=None)
-
     def on(self, rows: Array, *, w: Array | None) -> Stress:
         """The problem of other rows of the user's."""
         length = self.unit if self.sammon else math.sqrt(self.unit)
@@ -306,7 +291,7 @@ class Stress(Pairwise):
         return self._measured(rows, columns) if kept is None else kept[rows, columns]
 
     def at(self, M: Array) -> StressPoint:
-        return StressPoint(self, M)
+        return StressPoint(self, M, self.row_blocks)
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
         assert isinstance(point, StressPoint)

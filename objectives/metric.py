@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -17,11 +16,11 @@ from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pairwise import (
     LabelledPairs,
-    LabelledRows,
     PairwisePoint,
     RowProduct,
-    WeightedPairsPoint,
+    Told,
     in_batches,
+    labelled_rows,
 )
 from ldr.objectives.families.projected import Change
 from ldr.objectives.graphs import nearest_others
@@ -31,7 +30,7 @@ from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts import random_points, screened
 from ldr.objectives.statistics.products import differences
-from ldr.objectives.statistics.sums import counted_rows, weighted
+from ldr.objectives.statistics.sums import Codes, counted_rows, weighted
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import minimise, run_through
@@ -105,37 +104,31 @@ class NCA(Objective):
     def _problem(self, data: Data, r: int) -> BoundObjective:
         if data.samples.in_pieces:
             return in_batches(self, data, r, smallest_class=2)
-        rows = LabelledRows.of(data, self)
-        return SoftNeighbours(
-            self, (rows.view,), rows.X, r, rows.lengths, rows.boundaries, w=rows.weights
-        )
+        rows, lengths, codes = labelled_rows(data, self)
+        return SoftNeighbours(self, (rows.view,), rows.X, r, lengths, codes, w=rows.weights)
 
 
-# Where classes agree: rows and columns of each.
-_Classes = list[tuple[slice, slice]]
-
-
-class SoftNeighbourPoint(WeightedPairsPoint):
+class SoftNeighbourPoint(PairwisePoint):
     """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, with c_ij = 1 where classes agree.
 
     W_ij = w_i (c_ij - p_i) p_ij, because dp_ij = (e_i - dD_ij) p_ij with e_i = sum_l p_il dD_il.
-    Hence dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i).
+    Hence dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i), and dp_i = sum_j (c_ij - p_i) dp_ij.
     """
 
     _problem: SoftNeighbours
 
-    def _neighbours(self, rows: slice, D: Array) -> tuple[Array, Array, _Classes]:
-        """p_ij, p_i and where classes agree.
+    def _neighbours(self, rows: slice, D: Array) -> tuple[Array, Array, Array]:
+        """p_ij, p_i and c_ij.
 
         The nearest neighbour's term is exp(0) = 1, so that the sum never underflows.
         """
-        own = self._problem.own(rows)
         D -= self._problem.log_weights
         D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
         P = np.subtract(D.min(axis=1)[:, None], D, out=D)
         np.exp(P, out=P)
         P /= P.sum(axis=1)[:, None]
-        return P, _of_class(P, own), own
+        agree = self._problem.alike(rows).astype(np.float64)
+        return P, np.einsum("ij,ij->i", P, agree), agree
 
     @property
     def value(self) -> float:
@@ -158,36 +151,18 @@ class SoftNeighbourPoint(WeightedPairsPoint):
             [self._neighbours(rows, self.squares(rows))[1] for rows in self._blocks]
         )
 
-    def pairs(
-        self, rows: slice, D: Array, products: bool
-    ) -> tuple[float, Array, Callable[[Array], Array]]:
-        P, p, own = self._neighbours(rows, D)
-        w = self._problem.w
+    def pairs(self, rows: slice, D: Array) -> Told:
+        P, p, W = self._neighbours(rows, D)
+        W -= p[:, None]
+        W *= P
 
         def change(dD: Array) -> Array:
-            dP = P * (np.einsum("ij,ij->i", P, dD)[:, None] - dD)
-            dp = _of_class(dP, own)
-            dW = _agreeing(dP, p, own)
-            dW -= dp[:, None] * P
+            dW = np.subtract(np.einsum("ij,ij->i", P, dD)[:, None], dD, out=dD)
+            dW *= W
+            dW -= dW.sum(axis=1)[:, None] * P
             return self._counted(dW, rows)
 
-        right = p.sum() if w is None else w[rows] @ p
-        W = _agreeing(P.copy() if products else P, p, own)
-        return -float(right), self._counted(W, rows), change
-
-
-def _of_class(P: Array, own: _Classes) -> Array:
-    """sum_j c_ij P_ij."""
-    return np.concatenate([P[place].sum(axis=1) for place in own])
-
-
-def _agreeing(P: Array, p: Array, own: _Classes) -> Array:
-    """(c_ij - p_i) P_ij, in the place of P."""
-    agreeing = [P[place].copy() for place in own]
-    P *= -p[:, None]
-    for place, part in zip(own, agreeing, strict=True):
-        P[place] += part
-    return P
+        return -float(self._counted(p[:, None], rows).sum()), self._counted(W, rows), change
 
 
 @dataclass(frozen=True)
@@ -210,7 +185,7 @@ class SoftNeighbours(LabelledPairs):
             return np.asarray(np.log(self.w / self.w.max()))
 
     def at(self, M: Array) -> SoftNeighbourPoint:
-        return SoftNeighbourPoint(self, M)
+        return SoftNeighbourPoint(self, M, self.row_blocks)
 
     def proof(self, M: Array) -> Certificate | None:
         found = self.certificate(M)
@@ -360,25 +335,28 @@ class LMNN(Objective):
     def _problem(self, data: Data, r: int) -> BoundObjective:
         if data.samples.in_pieces:
             return in_batches(self, data, r, smallest_class=self.neighbours + 1)
-        rows = LabelledRows.of(data, self, smallest_class=self.neighbours + 1)
+        rows, lengths, codes = labelled_rows(data, self, smallest_class=self.neighbours + 1)
         return LargeMargin(
             self,
             (rows.view,),
             rows.X,
             r,
-            rows.lengths,
-            rows.boundaries,
-            target_neighbours(rows.X * rows.lengths, rows.boundaries, self.neighbours),
+            lengths,
+            codes,
+            target_neighbours(rows.X * lengths, codes, self.neighbours),
             squared_hinge if self.hinge == "squared" else partial(rounded_hinge, width=self.width),
             impostor_weight=self.penalty,
             w=rows.weights,
         )
 
 
-def target_neighbours(X: Array, boundaries: np.ndarray, k: int) -> np.ndarray:
-    """The k nearest rows of each row's own class (n x k); rows are sorted by class."""
-    edges = pairwise(boundaries)
-    return np.vstack([start + nearest_others(X[start:stop], k)[1] for start, stop in edges])
+def target_neighbours(X: Array, codes: Codes, k: int) -> Codes:
+    """The k nearest rows of each row's own class (n x k)."""
+    targets = np.empty((len(X), k), dtype=np.intp)
+    for code in np.unique(codes):
+        own = np.flatnonzero(codes == code)
+        targets[own] = own[nearest_others(X[own], k)[1]]
+    return targets
 
 
 # h(t), which is 0 for t <= 0, its slope, and its curvature when that is asked for.
@@ -414,8 +392,7 @@ class Violations:
     def __init__(self, problem: LargeMargin, rows: slice, D: Array) -> None:
         w = problem.w
         self.near = np.take_along_axis(D, problem.targets[rows], axis=1)
-        for place in problem.own(rows):
-            D[place] = np.inf
+        np.copyto(D, np.inf, where=problem.alike(rows))
         nearer = np.flatnonzero(D < 1.0 + self.near.max(axis=1)[:, None])
         self.i, self.j = np.divmod(nearer, D.shape[1])
         self.t = np.take(self.near.T, self.i, axis=1)
@@ -469,9 +446,9 @@ class LargeMarginPoint(PairwisePoint):
 
     _problem: LargeMargin
 
-    def add_slope(self, slope: Array, rows: slice) -> float:
-        problem, W = self._problem, self.squares(rows)
-        found, targets = Violations(problem, rows, W), problem.targets[rows]
+    def pairs(self, rows: slice, D: Array) -> Told:
+        problem, W = self._problem, D
+        found, targets = Violations(problem, rows, D), problem.targets[rows]
         value = float(found.own @ found.near.sum(axis=1))
         hinges, slopes, _ = problem.hinge(found.t)
         value += float(np.sum(found.counts * hinges))
@@ -480,8 +457,7 @@ class LargeMarginPoint(PairwisePoint):
         W[found.i, found.j] = -pulls.sum(axis=0)
         pulled = [found.own + np.bincount(found.i, pull, len(W)) for pull in pulls]
         np.put_along_axis(W, targets, np.stack(pulled, axis=1), axis=1)
-        self.add_laplacian(slope, W, rows, self.Y1)
-        return value
+        return value, W, None
 
     def row_product(self, rows: slice) -> RowProduct:
         return Margins(self._problem, self.Y, rows, self.squares(rows)).add_product
@@ -495,7 +471,7 @@ class LargeMargin(LabelledPairs):
     - impostor_weight: the objective's penalty
     """
 
-    targets: np.ndarray
+    targets: Codes
     hinge: Hinge
     impostor_weight: float = 1.0
 
@@ -505,16 +481,7 @@ class LargeMargin(LabelledPairs):
         And products with the few violators are cheap.
         """
 
-    def emptied(self) -> LargeMargin:
-        return replace(
-            self,
-            X=self.X[:0],
-            w=None,
-            boundaries=np.zeros(2, dtype=np.intp),
-            targets=self.targets[:0],
-        )
-
-    def on(self, rows: Array, codes: np.ndarray, *, w: Array | None = None) -> LargeMargin | None:
+    def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LargeMargin | None:
         """With target neighbours among these rows; classes with too few of them are left out."""
         k = self.targets.shape[1]
         enough = np.bincount(codes)[codes] > k
@@ -522,10 +489,10 @@ class LargeMargin(LabelledPairs):
             return None
         new = super().on(rows[enough], codes[enough], w=None if w is None else w[enough])
         assert isinstance(new, LargeMargin)
-        return replace(new, targets=target_neighbours(new.X * new.lengths, new.boundaries, k))
+        return replace(new, targets=target_neighbours(new.X * new.lengths, new.codes, k))
 
     def at(self, M: Array) -> LargeMarginPoint:
-        return LargeMarginPoint(self, M)
+        return LargeMarginPoint(self, M, self.row_blocks)
 
     def starts(self) -> dict[str, Array]:
         """pca, the best of random points, and pca of what the full-rank solution makes of X."""

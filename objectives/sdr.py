@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 
@@ -13,19 +13,24 @@ import scipy
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.gram import (
     Approximation,
-    Change,
     Gram,
-    GramPoint,
+    approximation,
     keep_landmarks,
     kernel_width,
     landmarks_for,
     landmarks_of,
 )
-from ldr.objectives.families.pairwise import on_some_rows
-from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.families.pairwise import PairwisePoint, Told, on_some_rows, row_slices
+from ldr.objectives.families.projected import Change, DenseRows
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import spectral_bound
-from ldr.objectives.kernel import KINDS, Response, centred_gram, weighted_centre
+from ldr.objectives.kernel import (
+    KINDS,
+    Response,
+    centred_gram,
+    gaussian_gram,
+    weighted_centre,
+)
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
@@ -88,8 +93,8 @@ class KernelMethod(Objective):
         first = self.heuristic(X, z, r)
         pivoted = self.landmarks == "auto" and w is None
         factor = partial(z.factor, self.response_width)
-        near = Approximation.of(X, width, factor, first, m, pivoted=pivoted)
-        notes = z.notes if near is None else (*z.notes, near.note)
+        near = approximation(X, width, factor, first, m, pivoted=pivoted)
+        notes = z.notes if near is None else (*z.notes, near[2])
         form = self.form(X, r, z, near, first, data.samples.weight)
         return form(self, (rows.view.noting(*notes),), X, r, width=width)
 
@@ -170,9 +175,9 @@ class SDR(KernelMethod):
             kind = partial(KernelRegression, Z=weighted(Z, w), ridge=ridge)
         else:
             # Woodbury: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge
-            Z = near.Z
+            made, Z, _ = near
             constant = float(np.vdot(Z, Z)) / ridge
-            kind = near.form(constant=constant, scale=1.0 / ridge, a=ridge, b=1.0)
+            kind = partial(made, constant=constant, scale=1.0 / ridge, a=ridge, b=1.0)
         heuristics = {
             "sir": lambda: first(Z),
             "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon, w),
@@ -181,57 +186,48 @@ class SDR(KernelMethod):
         return partial(kind, w=w, annealing=self.annealing, heuristics=heuristics, screens=True)
 
 
-class KernelPoint(GramPoint):
+class KernelPoint(PairwisePoint):
     """F(K) = tr(Z'RZ), R = (G + n eps I)^{-1}, G = PKP. With T = RZ, F' = -P TT'P = -TT'.
 
-    T is centred like Z, for R maps 1 to a multiple of 1. dT = -R dG T.
+    T is centred like Z, for R maps 1 to a multiple of 1. dT = -R dG T, and dK = c K o dD.
 
-    Of weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: W^{1/2}T takes
+    Of weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: S = W^{1/2}T takes
     T's place in F', for T is orthogonal to the roots of the weights as Z is.
     """
 
-    def __init__(self, problem: KernelRegression, M: Array) -> None:
-        super().__init__(problem, M)
-        self._Z, self._w, self._ridge = problem.Z, problem.w, problem.ridge
+    symmetric = True
+    _problem: KernelRegression
 
-    @cached_property
-    def _factor(self) -> tuple[Array, bool]:
-        if self._w is None:
-            G = centred_gram(self.K)
-        else:
-            G = weighted(weighted(weighted_centre(self.K, self._w), self._w).T, self._w)
-        G[np.diag_indices_from(G)] += self._ridge
+    def pairs(self, rows: slice, D: Array) -> Told:
+        problem, w = self._problem, self._problem.w
+        c = -0.5 / problem.width**2
+        K = np.exp(np.multiply(D, c, out=D), out=D)
+        G = centred_gram(K) if w is None else weighted(weighted(weighted_centre(K, w), w).T, w)
+        G.flat[:: len(G) + 1] += problem.ridge
         try:
-            return scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
+            factor = scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             raise SingularError(
-                f"the Gram matrix of XM is singular beside n epsilon = {self._ridge:.1e}: give "
+                f"the Gram matrix of XM is singular beside n epsilon = {problem.ridge:.1e}: give "
                 "epsilon= a larger value"
             ) from None
+        T = scipy.linalg.cho_solve(factor, problem.Z, check_finite=False)
+        S = weighted(T, w)
+        W = -c * K * (S @ S.T)
 
-    @cached_property
-    def _T(self) -> Array:
-        return scipy.linalg.cho_solve(self._factor, self._Z, check_finite=False)
+        def change(dD: Array) -> Array:
+            dGS = c * (K * dD) @ S
+            dGT = weighted(dGS - np.average(dGS, axis=0, weights=w), w)
+            dS = weighted(-scipy.linalg.cho_solve(factor, dGT, check_finite=False), w)
+            A = dS @ S.T
+            A += A.T.copy()
+            A *= K
+            dD *= W
+            dD -= A
+            dD *= c
+            return dD
 
-    @cached_property
-    def value(self) -> float:
-        return float(np.vdot(self._Z, self._T))
-
-    @cached_property
-    def _S(self) -> Array:
-        """W^{1/2}T."""
-        return weighted(self._T, self._w)
-
-    @cached_property
-    def weights(self) -> Array:
-        return -self._S @ self._S.T
-
-    def change_of_weights(self, dY: Array) -> Array:
-        dGT = self.change_of_gram(dY) @ self._S
-        dGT = weighted(dGT - np.average(dGT, axis=0, weights=self._w), self._w)
-        dT = -scipy.linalg.cho_solve(self._factor, dGT, check_finite=False)
-        dS = weighted(dT, self._w)
-        return -np.hstack([dS, self._S]) @ np.hstack([self._S, dS]).T
+        return float(np.vdot(problem.Z, T)), W, change
 
 
 @dataclass(frozen=True)
@@ -246,7 +242,7 @@ class KernelRegression(Gram):
     ridge: float = field(kw_only=True)
 
     def at(self, M: Array) -> KernelPoint:
-        return KernelPoint(self, M)
+        return KernelPoint(self, M, [slice(0, len(self.X))])  # its factor is of all rows
 
 
 @dataclass(frozen=True)
@@ -300,7 +296,8 @@ class HSIC(KernelMethod):
             G = centred_gram(z.gram(self.response_width), w)
             outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n)
         else:
-            outer, kind = _squared(X.T @ near.Z), near.form(scale=1.0 / (len(X) - 1) ** 2)
+            made, Z, _ = near
+            outer, kind = _squared(X.T @ Z), partial(made, scale=1.0 / (len(X) - 1) ** 2)
         own = z.width(self.response_width) if z.values is X else None
         heuristics = {
             "supervised pca": lambda: top_eigenvectors(outer, r)[1],
@@ -313,31 +310,28 @@ def _squared(A: Array) -> Array:
     return A @ A.T
 
 
-class DependencePoint(GramPoint):
-    """F(K) = -tr(K G)/(n - 1)^2, linear in K."""
+class DependencePoint(PairwisePoint):
+    """F(K) = -tr(K G)/(n - 1)^2, linear in K, of which c K is the derivative in D."""
 
-    def __init__(self, problem: Dependence, M: Array) -> None:
-        super().__init__(problem, M)
-        self._problem = problem
-
-    @cached_property
-    def value(self) -> float:
-        return self.rate_of((self.weights,))
+    symmetric = True
+    _problem: Dependence
 
     @property
-    def weights(self) -> Array:
-        return self._problem.weights
+    def c(self) -> float:
+        return -0.5 / self._problem.width**2
 
-    def change(self, dY: Array) -> Change:
-        """As weights of the other."""
-        return (self._problem.of_gram(centred_gram(self.change_of_gram(dY))),)
+    def pairs(self, rows: slice, D: Array) -> Told:
+        c = self.c
+        W = np.exp(np.multiply(D, c, out=D), out=D)
+        W *= self._problem.weights[rows, self.columns(rows)]
+        value = float(self.twice(W).sum())
+        W *= c
+        return value, W, lambda dD: np.multiply(np.multiply(dD, W, out=dD), c, out=dD)
 
-    def rate_of(self, change: Change) -> float:
-        return float(np.vdot(self.K, change[0]))
-
-    def slope_of(self, change: Change) -> Array:
-        HY1 = (-change[0] * self.K) @ self.Y1
-        return (2.0 / self.width**2) * self._laplacian_times(HY1, self.Y, HY1)
+    def change(self, dY: Array) -> Array:
+        """Of K."""
+        along = Change(self.Y, dY)
+        return self.c * gaussian_gram(self.Y, self._problem.width) * (along.left @ along.right.T)
 
 
 @dataclass(frozen=True)
@@ -353,18 +347,18 @@ class Dependence(Gram):
 
     @cached_property
     def weights(self) -> Array:
-        return self.of_gram(self.G)
-
-    def of_gram(self, G: Array) -> Array:
-        return G / -((self.n - 1.0) ** 2)
+        return self.G / -((self.n - 1.0) ** 2)
 
     def at(self, M: Array) -> DependencePoint:
-        return DependencePoint(self, M)
+        return DependencePoint(self, M, row_slices(len(self.X)))
 
     @cached_property
-    def of_z(self) -> DependencePoint:
+    def of_rows(self) -> Dependence:
         assert self.own is not None
-        return DependencePoint(replace(self, width=self.own, own=None), np.eye(self.X.shape[1]))
+        return replace(self, width=self.own, own=None)
+
+    def moved(self, point: DependencePoint, dY: Array) -> Sequence[tuple[float, Dependence]]:
+        return [(1.0, replace(self, G=centred_gram(point.change(dY))))]
 
 
 # Rows beyond which a random sample stands for all: an n x n matrix is solved with.

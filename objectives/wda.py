@@ -625,10 +625,6 @@ class Transport(Projected):
         ratio = np.divide(within, between, where=between > 0, out=np.zeros_like(within))
         return {"ratio": ratio, "share": between / total, "within": within, "between": between}
 
-    def emptied(self) -> Transport:
-        """Without rows, as a template for others."""
-        return replace(self, X=self.X[:0], codes=self.codes[:0], heuristics={})
-
     def on(self, rows: Array, codes: Rows, *, w: None) -> Transport | None:
         """The problem of other rows of the user's; its value counts by their number."""
         present, codes = np.unique(codes, return_inverse=True)

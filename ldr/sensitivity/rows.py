@@ -39,7 +39,7 @@ from ldr.objectives.families.projected import (
     WhiteProjected,
 )
 from ldr.objectives.objective import Objective, Sum
-from ldr.sensitivity.forms import Blocks, Codes, added, centred
+from ldr.sensitivity.forms import Blocks, added, centred
 from ldr.sensitivity.known import Known, Summand, Variances
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.products import Products
@@ -109,15 +109,13 @@ class WhiteRows(Known):
 class ProjectedRows(Summand):
     """An optimum of phi(Y), Y = ZM, with the numbers in phi that the rows choose.
 
-    - L (d, k): Z = (X - m)L, its rows in an order of their own
-    - order (n,)
+    - L (d, k): Z = (X - m)L
     - unit: by which Y is larger than the map of X - m
     - point: at the optimum
     """
 
     problem: Projected
     L: Array
-    order: Codes
     unit: float
     point: ProjectedPoint
 
@@ -126,20 +124,17 @@ class ProjectedRows(Summand):
         problem, rows = optimum.problem, data.samples.dense()
         if not isinstance(problem, Projected) or not problem.follows:
             return None
-        (view,), order = problem.views, np.arange(len(rows))
-        if isinstance(problem, LabelledPairs):
-            order = np.argsort(data.labels[0], kind="stable")
+        (view,) = problem.views
         L = view.coordinates.lift(np.eye(len(optimum.M)))
         ratio = np.linalg.norm(problem.X) / np.linalg.norm((rows - view.mean) @ L)
         unit, point = 2.0 ** round(math.log2(ratio)), problem.at(optimum.M)
         assert isinstance(point, ProjectedPoint)
-        return cls(optimum, problem, unit * L, order, unit, point)
+        return cls(optimum, problem, unit * L, unit, point)
 
     def rate(self, dX: Blocks) -> Rate:
         problem, point, M = self.problem, self.point, self.optimum.M
-        moved = dX[0][self.order]
-        mean = moved.mean(axis=0)
-        dZ = (moved - mean) @ self.L
+        mean = dX[0].mean(axis=0)
+        dZ = (dX[0] - mean) @ self.L
         dY = dZ @ M
         value, slope = problem.rate_at(point, dZ)
         value += float(np.vdot(point.slope, dY))
@@ -185,10 +180,7 @@ class ProjectedRows(Summand):
         return np.asarray(point.slope @ U.T + bent)
 
     def _in_columns(self, of_Z: Array) -> list[Array]:
-        found = of_Z @ self.L.T
-        pulled = np.empty_like(found)
-        pulled[self.order] = centred(found)
-        return [pulled]
+        return [centred(of_Z @ self.L.T)]
 
 
 KINDS: tuple[type[Summand], ...] = (Products, ReconstructedRows, SpreadRows, ProjectedRows)

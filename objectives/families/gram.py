@@ -1,28 +1,27 @@
 """Objectives phi(Y) = F(K) of the Gaussian Gram matrix K of the projected samples.
 
-Exact, O(n^2); or by the approximation C W^{-1} C' of Nystrom from m landmark samples, in time
-O(n m^2) and memory O(n m). The landmarks stay the same for every M of a run, so that the result is
-a smooth function of M. The pivots of an incomplete Cholesky decomposition of K at M are few
-landmarks (90 for two dimensions) that give value and gradient near M to eight digits.
+Exact, O(n^2), as functions of pairs of rows; or by the approximation C W^{-1} C' of Nystrom from m
+landmark samples, in time O(n m^2) and memory O(n m). The landmarks stay the same for every M of a
+run, so that the result is a smooth function of M. The pivots of an incomplete Cholesky
+decomposition of K at M are few landmarks (90 for two dimensions) that give value and gradient near
+M to eight digits.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import scipy
 
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.projected import Projected, ProjectedPoint
+from ldr.objectives.families.projected import Change, Projected, ProjectedPoint
 from ldr.objectives.kernel import (
     gaussian,
-    gaussian_gram,
     gradient_of_median,
     incomplete_cholesky,
     median_distance,
@@ -40,100 +39,6 @@ from ldr.solvers.trust_region import TrustRegion
 _LONGEST = 1e50
 # A width up to this size, or its inverse, keeps its unit.
 _IN_RANGE = 2.0**100
-
-# Of a Gram matrix: the matrix, or factors.
-Change: TypeAlias = tuple[Array, ...]
-
-
-@runtime_checkable
-class Bilinear(Protocol):
-    """A point of f bilinear in K and in K_z, centred: the change of one stands for the other."""
-
-    def change(self, dY: Array) -> Change:
-        """Of its Gram matrix."""
-
-    def rate_of(self, change: Change) -> float:
-        """f of this one and of a change of the other."""
-
-    def slope_of(self, change: Change) -> Array:
-        """Its derivative in Y."""
-
-
-class GramPoint(ProjectedPoint):
-    """F(K) at K_ij = exp(-||y_i - y_j||^2 / (2 sigma^2)); subclasses give F and its derivatives.
-
-    Slope (2/sigma^2) (D_H - H)Y with H = -F'(K) o K, D_H = diag(H1). Along dY, dK = K o E with
-    E_ij = -<y_i - y_j, dy_i - dy_j>/sigma^2, and in the slope's derivative dH = H o E - dF' o K.
-
-    - K (n, n)
-    - width: sigma
-    """
-
-    def __init__(self, problem: Gram, M: Array) -> None:
-        super().__init__(problem.X, M)
-        self.width = problem.width
-        self.K = gaussian_gram(self.Y, problem.width)
-
-    @property
-    @abstractmethod
-    def weights(self) -> Array:
-        """F'(K), symmetric."""
-
-    def change_of_weights(self, dY: Array) -> Array | None:
-        """The derivative of F'(K) along dY; None where F is linear."""
-        return None
-
-    def change_of_gram(self, dY: Array) -> Array:
-        """dK."""
-        left, right = relative_change(self.Y, self.Y, dY, dY, self.width)
-        dK = left @ right.T
-        dK *= self.K
-        return dK
-
-    @cached_property
-    def _H(self) -> Array:
-        H = self.weights * self.K
-        return np.negative(H, out=H)
-
-    @cached_property
-    def _HY1(self) -> Array:
-        return self._H @ self.Y1
-
-    @cached_property
-    def slope(self) -> Array:
-        return (2.0 / self.width**2) * self._laplacian_times(self._HY1, self.Y, self._HY1)
-
-    def curvature(self, dY: Array) -> Array:
-        left, right = relative_change(self.Y, self.Y, dY, dY, self.width)
-        dHY1 = hadamard_times(self._H, left, right, self.Y1)
-        change = self.change_of_weights(dY)
-        if change is not None:
-            change *= self.K
-            dHY1 -= change @ self.Y1
-        product = self._laplacian_times(dHY1, self.Y, dHY1)
-        product += self._laplacian_times(self._HY1, dY, self._H @ dY)
-        return (2.0 / self.width**2) * product
-
-    def _laplacian_times(self, HY1: Array, Z: Array, HZ: Array) -> Array:
-        """(D_H - H)Z from H[Y, 1], which ends in H1, and HZ, perhaps with H1 at its end too."""
-        return HY1[:, -1:] * Z - HZ[:, : Z.shape[1]]
-
-
-def relative_change(Y: Array, U: Array, dY: Array, dU: Array, width: float) -> tuple[Array, Array]:
-    """Factors A, B with AB' = E: of the Gaussian kernel of rows of Y and of U, dK = K o E.
-
-    E_ij = -<y_i - u_j, dy_i - du_j>/sigma^2 is of rank 2r + 2.
-    """
-    y, u = np.einsum("ij,ij->i", Y, dY), np.einsum("ij,ij->i", U, dU)
-    left = np.column_stack([Y, dY, -y, -np.ones(len(Y))]) / width**2
-    return left, np.column_stack([dU, U, np.ones(len(U)), u])
-
-
-def hadamard_times(H: Array, left: Array, right: Array, Z: Array) -> Array:
-    """(H o AB')Z = sum_k diag(a_k) H diag(b_k) Z, without forming AB'."""
-    n, k = right.shape
-    columns = (right[:, :, None] * Z[:, None, :]).reshape(n, k * Z.shape[1])
-    return np.einsum("ik,ikj->ij", left, (H @ columns).reshape(len(H), k, Z.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -164,11 +69,19 @@ class Gram(Projected):
         """Whether the rows choose it: by their median distance."""
         return getattr(self.objective, width, None) is None
 
-    if TYPE_CHECKING:  # where `own` is given
+    if TYPE_CHECKING:  # where `own` is given: f is bilinear in K and in the rows' own K_z
 
         @property
-        def of_z(self) -> Bilinear:
-            """The Gram matrix of the rows themselves, at M = I."""
+        def of_rows(self) -> Gram:
+            """The same of the Gram matrix of the rows themselves, K_z of those of others."""
+
+        def moved(self, point: Any, dY: Array) -> Sequence[tuple[float, Gram]]:
+            """Problems with shares, which add up to f as K_z changes like a point's K along dY."""
+
+    @cached_property
+    def of_z(self) -> Any:
+        """K_z as the Gram matrix of a point, M = I."""
+        return self.of_rows.at(np.eye(self.X.shape[1]))
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
         """phi is of Y/sigma, and K_z moves with the rows that it is of."""
@@ -177,23 +90,24 @@ class Gram(Projected):
             rate = -float(np.vdot(self.of_median, dX))
             value = rate * float(np.vdot(point.slope, point.Y))
             slope = rate * (point.slope + point.curvature(point.Y))
-        if self.own is None:
-            return value, slope
-        assert isinstance(point, Bilinear)
-        if self._chosen("response_width"):
-            dX = dX - np.vdot(self.of_median, dX) * self.X
-        change = self.of_z.change(dX)
-        return value + point.rate_of(change), slope + point.slope_of(change)
+        if self.own is not None:
+            if self._chosen("response_width"):
+                dX = dX - np.vdot(self.of_median, dX) * self.X
+            for share, problem in self.moved(self.of_z, dX):
+                there = cast(ProjectedPoint, problem.at(point.M))
+                value, slope = value + share * there.value, slope + share * there.slope
+        return value, slope
 
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
         found = super().pulled_at(point, dY)
         if self._chosen("width"):
-            share = np.vdot(point.slope + point.curvature(point.Y), dY)
-            found = -float(share) * self.of_median
+            rate = float(np.vdot(point.slope + point.curvature(point.Y), dY))
+            found = -rate * self.of_median
         if self.own is None:
             return found
-        assert isinstance(point, Bilinear)
-        pulled = self.of_z.slope_of(point.change(dY))
+        pulled = np.zeros_like(found)
+        for share, problem in self.of_rows.moved(point, dY):
+            pulled += share * cast(ProjectedPoint, problem.at(self.of_z.M)).slope
         if self._chosen("response_width"):
             pulled = pulled - np.vdot(self.X, pulled) * self.of_median
         return found + pulled
@@ -225,9 +139,6 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     return width
 
 
-# Added to W's diagonal of ones: landmarks that all but coincide must not make it singular. Pivots
-# are never that close.
-_JITTER, _PIVOTS_JITTER = 1e-6, 1e-12
 # Up to this many rows the exact form is taken unless landmarks are asked for; beyond it pivots,
 # where so many of them leave out a negligible share of the traces of K and of Kz.
 _FEW_ROWS = 500
@@ -236,8 +147,8 @@ _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
 # Where they do not: up to this many rows the exact form; beyond it so many random landmarks.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
-# Rows, and random landmarks of them, that show where to begin.
-_ROUGH_ROWS, _ROUGH_LANDMARKS = 1000, 100
+# Rows that show where to begin.
+_ROUGH_ROWS = 1000
 _ROUGHLY = Stopping(1e-4, 50)
 
 
@@ -266,56 +177,38 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
-@dataclass(frozen=True)
-class Approximation:
-    """Of both Gram matrices.
+# The problem of landmarks but for its numbers, Z, and a note.
+Approximation = tuple[Callable[..., "Landmarks"], Array, str]
 
-    - Z (n, p): centred, Kz = ZZ'
-    - rows (m,): the landmarks
-    - pivoted: whether they are pivots at the heuristic's M
+
+def approximation(
+    X: Array,
+    width: float,
+    factor: Callable[[int], tuple[Array, float]],
+    heuristic: Callable[[Array], Array],
+    m: int | None,
+    *,
+    pivoted: bool,
+) -> Approximation | None:
+    """By pivots where they may be and are few; else from m random landmarks, or none.
+
+    - factor: gives Z of at most so many columns, and the share of the trace of Kz left out
+    - heuristic: gives an M from Z
     """
-
-    Z: Array
-    rows: np.ndarray
-    pivoted: bool
-    note: str
-
-    @classmethod
-    def of(
-        cls,
-        X: Array,
-        width: float,
-        factor: Callable[[int], tuple[Array, float]],
-        heuristic: Callable[[Array], Array],
-        m: int | None,
-        *,
-        pivoted: bool,
-    ) -> Approximation | None:
-        """By pivots where they may be and are few; else from m random landmarks, or none.
-
-        - factor: gives Z of at most so many columns, and the share of the trace of Kz left out
-        - heuristic: gives an M from Z
-        """
-        n = len(X)
-        if pivoted and n > _FEW_ROWS:
-            Z, left_out = factor(_MOST_PIVOTS)
-            if left_out <= _NEGLIGIBLE_Z:
-                rows, missing = pivots(X @ heuristic(Z), width)
-                if missing <= _NEGLIGIBLE:
-                    note = "K_XM is approximated by its incomplete Cholesky decomposition"
-                    return cls(Z, rows, True, note + _of_response(Z, left_out))
-        if m is None:
-            return None
-        Z, left_out = factor(m)
-        note = f"K_XM is approximated from {m} landmark rows" + _of_response(Z, left_out)
-        return cls(Z, landmark_rows(n, m), False, note)
-
-    def form(
-        self, *, scale: float, constant: float = 0.0, a: float = 1.0, b: float = 0.0
-    ) -> Callable[..., Landmarks]:
-        """The problem from these landmarks, but for what it is of."""
-        made = partial(Landmarks, Z=self.Z, rows=self.rows, pivoted=self.pivoted)
-        return partial(made, constant=constant, scale=scale, a=a, b=b)
+    n = len(X)
+    if pivoted and n > _FEW_ROWS:
+        Z, left_out = factor(_MOST_PIVOTS)
+        if left_out <= _NEGLIGIBLE_Z:
+            rows, missing = pivots(X @ heuristic(Z), width)
+            if missing <= _NEGLIGIBLE:
+                note = "K_XM is approximated by its incomplete Cholesky decomposition"
+                note += _of_response(Z, left_out)
+                return partial(Landmarks, Z=Z, rows=rows, pivoted=True), Z, note
+    if m is None:
+        return None
+    Z, left_out = factor(m)
+    note = f"K_XM is approximated from {m} landmark rows" + _of_response(Z, left_out)
+    return partial(Landmarks, Z=Z, rows=landmark_rows(n, m)), Z, note
 
 
 def pivots(Y: Array, width: float) -> tuple[np.ndarray, float]:
@@ -340,11 +233,12 @@ def _of_response(Z: Array, left_out: float) -> str:
 class LandmarkPoint(ProjectedPoint):
     """f = constant - scale tr(B'E^{-1}B), B = C'Z, E = a W + b C'PC, P = I - 11'/n.
 
-    With Q = E^{-1}B the derivatives of f in the kernels are G = -2 scale (Z - b PCQ)Q' in C and
-    J = a scale QQ' in W; H = G o C, S = J o W. Along dY, dC_il = -C_il <y_i - u_l, dy_i - du_l> /
-    sigma^2: the slope is -(1/sigma^2)(D Y - H U) with D = diag(H1), and at the landmarks U there
-    is added -(1/sigma^2)(diag(H'1) U - H'Y + 2 (diag(S1) - S) U). The product with the second
-    derivative is the derivative of the slope, term by term.
+    C and W are the kernels of the rows Y and of the landmarks U with U: one below the other they
+    are K. With Q = E^{-1}B the derivatives of f in them are -2 scale (Z - b PCQ)Q' in C and
+    a scale QQ' in W, and H is both times K. Along dV, V = [Y; U], dK_il = -K_il <v_i - u_l,
+    dv_i - du_l> / sigma^2: the slope is -(diag(H1) V - H U)/sigma^2, and at the landmarks there is
+    added -(diag(H'1) U - H'V)/sigma^2. The product with the second derivative is the derivative of
+    the slope, term by term.
 
     E = L(a I + b Phi'Phi)L', Phi = PCL^{-T}, W = LL': so formed its condition is harmless.
     """
@@ -352,12 +246,17 @@ class LandmarkPoint(ProjectedPoint):
     def __init__(self, problem: Landmarks, M: Array) -> None:
         super().__init__(problem.X, M)
         self._problem = problem
-        self._U = self.Y[problem.rows]
-        self._C = gaussian(self.Y, self._U, problem.width)
-        self._W = gaussian(self._U, self._U, problem.width)
+        self._V, n = self._stacked(self.Y), len(self.Y)
+        self._K = gaussian(self._V, self._V[n:], problem.width)
+        self._C, self._W = self._K[:n], self._K[n:]
         np.fill_diagonal(self._W, 1.0)
-        jitter = _PIVOTS_JITTER if problem.pivoted else _JITTER
+        # landmarks that all but coincide must not make W singular; pivots are never that close
+        jitter = 1e-12 if problem.pivoted else 1e-6
         self._L = np.linalg.cholesky(self._W + jitter * np.eye(len(self._W)))
+
+    def _stacked(self, Y: Array) -> Array:
+        """The rows, and the landmarks again."""
+        return np.vstack([Y, Y[self._problem.rows]])
 
     def _whitened(self, C: Array) -> Array:
         """L^{-1}C'."""
@@ -381,7 +280,7 @@ class LandmarkPoint(ProjectedPoint):
         problem, m = self._problem, len(self._W)
         core = problem.a * np.eye(m)
         if problem.b:
-            Phi = self._whitened(self._C - self._C.mean(axis=0))
+            Phi = self._whitened(_centred(self._C))
             core += problem.b * (Phi @ Phi.T)
         return np.asarray(np.linalg.cholesky(core), dtype=np.float64)
 
@@ -405,86 +304,63 @@ class LandmarkPoint(ProjectedPoint):
         return problem.constant - problem.scale * float(np.vdot(self._B, self._Q))
 
     @cached_property
-    def _PCQ(self) -> Array:
-        return _centred(self._C @ self._Q)
-
-    @cached_property
     def _residual(self) -> Array:
         """Z - b PCQ."""
         problem = self._problem
-        return problem.Z - problem.b * self._PCQ if problem.b else problem.Z
+        return problem.Z - problem.b * _centred(self._C @ self._Q) if problem.b else problem.Z
 
     @cached_property
     def _H(self) -> Array:
-        H = (-2.0 * self._problem.scale * self._residual) @ self._Q.T
-        H *= self._C
+        problem, n = self._problem, len(self.Y)
+        H = np.empty_like(self._K)
+        np.matmul(-2.0 * problem.scale * self._residual, self._Q.T, out=H[:n])
+        np.matmul(problem.a * problem.scale * self._Q, self._Q.T, out=H[n:])
+        H *= self._K
         return H
 
-    @cached_property
-    def _S(self) -> Array:
-        return self._problem.a * self._problem.scale * (self._Q @ self._Q.T) * self._W
-
-    def _pulled_back(self, H: Array, S: Array, Y: Array, U: Array) -> Array:
-        """The slope's form in H and S, Y and U; it is linear in either pair."""
-        slope = H.sum(axis=1)[:, None] * Y - H @ U
-        at_landmarks = H.sum(axis=0)[:, None] * U - H.T @ Y
-        at_landmarks += 2.0 * (S.sum(axis=1)[:, None] * U - S @ U)
-        slope[self._problem.rows] += at_landmarks
-        return slope / -(self._problem.width**2)
+    def _pulled_back(self, H: Array, V: Array) -> Array:
+        """The slope's form in H and V; it is linear in either."""
+        n = len(self.Y)
+        slope = H.sum(axis=1)[:, None] * V - H @ V[n:]
+        slope[n:] += H.sum(axis=0)[:, None] * V[n:] - H.T @ V
+        slope[self._problem.rows] += slope[n:]
+        return slope[:n] / -(self._problem.width**2)
 
     @cached_property
     def slope(self) -> Array:
-        return self._pulled_back(self._H, self._S, self.Y, self._U)
+        return self._pulled_back(self._H, self._V)
 
-    def _relative(self, dY: Array) -> tuple[Array, Array]:
-        """E and F of dC = C o E, dW = W o F."""
-        problem, dU = self._problem, dY[self._problem.rows]
-        left, right = relative_change(self.Y, self._U, dY, dU, problem.width)
-        E = left @ right.T
-        left, right = relative_change(self._U, self._U, dU, dU, problem.width)
-        return E, left @ right.T
+    def _relative(self, dY: Array) -> Array:
+        """E of dK = K o E: of rank 2r + 2."""
+        change, n = Change(self._V, self._stacked(dY)), len(self.Y)
+        return np.asarray(change.left @ change.right[n:].T) / (-2.0 * self._problem.width**2)
 
-    def change(self, dY: Array) -> Change:
-        """A and C of d(C W^{-1} C') = AC' + CA', centred; b = 0."""
-        E, F = self._relative(dY)
-        half = self._C * E - 0.5 * self._C @ self._solve(self._W * F)
-        return _centred(self._solve(half.T).T), _centred(self._C)
-
-    def rate_of(self, change: Change) -> float:
-        A, B = (self._C.T @ each for each in change)
-        return -2.0 * self._problem.scale * float(np.vdot(A, self._solve(B)))
-
-    def slope_of(self, change: Change) -> Array:
-        A, B = change
-        of_A, of_B = (self._solve(self._C.T @ each) for each in change)
-        H = (-2.0 * self._problem.scale) * (A @ of_B.T + B @ of_A.T) * self._C
-        J = self._problem.scale * (of_A @ of_B.T)
-        return self._pulled_back(H, (J + J.T) * self._W, self.Y, self._U)
+    def change_of_factor(self, dY: Array) -> tuple[Array, Array]:
+        """F with FF' = C W^{-1} C', centred, and dF: the part of d(FF') is dF F' + F dF'; b = 0."""
+        dK, n = self._K * self._relative(dY), len(self.Y)
+        half = dK[:n] - 0.5 * self._C @ self._solve(dK[n:]) * self._problem.a
+        F, dF = (self._whitened(_centred(each)).T for each in (self._C, half))
+        return F, dF
 
     def curvature(self, dY: Array) -> Array:
-        problem, Q = self._problem, self._Q
-        dU = dY[problem.rows]
-        E, F = self._relative(dY)
-        dC, dW = self._C * E, self._W * F
-        dEQ = problem.a * (dW @ Q)
+        problem, Q, n = self._problem, self._Q, len(self.Y)
+        dH = self._relative(dY)
+        dK = self._K * dH
+        dH *= self._H
+        dC, dEQ = dK[:n], problem.a * (dK[n:] @ Q)
         if problem.b:
             dCQ = _centred(dC @ Q)
             dEQ += problem.b * (self._C.T @ dCQ)
         # Both B and E hold dC: dC'(Z - b PCQ).
         dQ = self._solve(dC.T @ self._residual - dEQ)
-        terms = [(self._residual, dQ)]
+        lefts, rights = self._residual, dQ
         if problem.b:
-            terms.append((-problem.b * (dCQ + _centred(self._C @ dQ)), Q))
-        lefts, rights = (np.hstack(factors) for factors in zip(*terms, strict=True))
-        dH = (-2.0 * problem.scale * lefts) @ rights.T
-        dH *= self._C
-        E *= self._H
-        dH += E
+            dR = -problem.b * (dCQ + _centred(self._C @ dQ))
+            lefts, rights = np.hstack([lefts, dR]), np.hstack([rights, Q])
         dJ = Q @ dQ.T
-        dS = problem.a * problem.scale * (dJ + dJ.T) * self._W + self._S * F
-        return self._pulled_back(dH, dS, self.Y, self._U) + self._pulled_back(
-            self._H, self._S, dY, dU
-        )
+        dH[:n] += (-2.0 * problem.scale * lefts) @ rights.T * self._C
+        dH[n:] += problem.a * problem.scale * (dJ + dJ.T) * self._W
+        return self._pulled_back(dH, self._V) + self._pulled_back(self._H, self._stacked(dY))
 
 
 def _centred(A: Array) -> Array:
@@ -513,12 +389,17 @@ class Landmarks(Gram):
         return LandmarkPoint(self, M)
 
     @cached_property
-    def of_z(self) -> LandmarkPoint:
+    def of_rows(self) -> Landmarks:
         """The pivots that Z was made of are its landmarks."""
         assert self.own is not None
         rows = incomplete_cholesky(self.X, self.own, self.Z.shape[1], 0.0)[1]
-        known = replace(self, rows=rows, pivoted=True, width=self.own, own=None)
-        return LandmarkPoint(known, np.eye(self.X.shape[1]))
+        return replace(self, rows=rows, pivoted=True, width=self.own, own=None)
+
+    def moved(self, point: LandmarkPoint, dY: Array) -> Sequence[tuple[float, Landmarks]]:
+        """f is quadratic in Z, and changes along dZ by a difference."""
+        Z, dZ = point.change_of_factor(dY)
+        step = float(np.linalg.norm(Z)) / (float(np.linalg.norm(dZ)) or 1.0)
+        return [(0.5 * t / step**2, replace(self, Z=Z + t * dZ)) for t in (step, -step)]
 
     def near(self, M: Array) -> Self:
         """With the pivots at M."""
@@ -538,7 +419,7 @@ class Landmarks(Gram):
             self,
             X=self.X[chosen],
             Z=Z,
-            rows=landmark_rows(len(chosen), min(_ROUGH_LANDMARKS, len(chosen))),
+            rows=landmark_rows(len(chosen), min(_DEFAULT // 2, len(chosen))),
             pivoted=False,
             a=self.a * share,
             scale=self.scale / share,

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,8 +29,13 @@ from ldr.objectives.families.row_sum import InPieces, TermOfPoints
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.statistics.sums import column_lengths, spread_rows, typical_length, weighted
-from ldr.objectives.view import View
+from ldr.objectives.statistics.sums import (
+    Codes,
+    column_lengths,
+    spread_rows,
+    typical_length,
+    weighted,
+)
 from ldr.solvers.deadline import check
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import DataError
@@ -45,7 +48,9 @@ _BLOCK_NUMBERS = 2**16
 # Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
 _KEPT = 2**22
 
-
+# Of some rows of D: what they add to phi, W there, and dD -> dW, which may overwrite dD; None where
+# `row_product` is the method's own.
+Told = tuple[float, Array, Callable[[Array], Array] | None]
 # Adds what some rows give to a Hessian product, halved.
 RowProduct = Callable[[Array, Change], None]
 
@@ -53,25 +58,52 @@ RowProduct = Callable[[Array, Change], None]
 class PairwisePoint(ProjectedPoint):
     """phi as a sum over rows of D, block by block.
 
-    Memory is O(n r), and for n <= 2048 what Hessian products at a point share, some n^2 numbers.
+    With L(W) = diag(W1 + W'1) - W - W' the slope is 2 L(W)Y, and along dY it changes by
+    2 L(W)dY + 2 L(dW)Y, dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). O(n^2 r) time. Memory is O(n r), and
+    for n <= 2048 what Hessian products at a point share, some n^2 numbers.
+
+    - symmetric: whether phi is a sum over pairs, each of which is looked at once
     """
 
-    def __init__(self, problem: Pairwise, M: Array) -> None:
+    symmetric = False
+
+    def __init__(self, problem: Any, M: Array, blocks: Sequence[slice]) -> None:
         super().__init__(problem.X, M)
-        self._problem = problem
-        self._blocks = problem.row_blocks
+        self._problem, self._blocks = problem, blocks
 
     @abstractmethod
-    def add_slope(self, slope: Array, rows: slice) -> float:
-        """What these rows of D add to phi, and, halved, to its slope."""
+    def pairs(self, rows: slice, D: Array) -> Told:
+        """What these rows of D say of phi; D may be overwritten."""
 
-    @abstractmethod
+    @cached_property
+    def _alone(self) -> Told:
+        """Of rows that are one block; value and products share it."""
+        return self.pairs(self._blocks[0], self.squares(self._blocks[0]))
+
+    def _told(self, rows: slice) -> Told:
+        return self._alone if len(self._blocks) == 1 else self.pairs(rows, self.squares(rows))
+
     def row_product(self, rows: slice) -> RowProduct:
         """What these rows of D add to Hessian products."""
+        _, W, dW = self._told(rows)
+        assert dW is not None
+
+        def add(product: Array, change: Change) -> None:
+            dD = change.of_squares(rows, self.columns(rows))
+            self.add_laplacian(product, W, rows, change.dY1)
+            self.add_laplacian(product, dW(dD), rows, self.Y1)
+
+        return add
 
     def columns(self, rows: slice) -> slice:
-        """Those of D that are looked at in these rows: all."""
-        return slice(None)
+        """Those of D that are looked at in these rows."""
+        return slice(rows.start if self.symmetric else 0, None)
+
+    def twice(self, W: Array) -> Array:
+        """A pair of one of the rows and a later one counts twice; in place."""
+        if W.shape[1] > len(W):
+            W[:, len(W) :] *= 2.0
+        return W
 
     def squares(self, rows: slice) -> Array:
         """D there; the differences are squared themselves, not expanded.
@@ -94,7 +126,9 @@ class PairwisePoint(ProjectedPoint):
         value, slope = 0.0, np.zeros(self.Y.shape)
         for rows in self._blocks:
             check()
-            value += self.add_slope(slope, rows)
+            added, W, _ = self._told(rows)
+            self.add_laplacian(slope, W, rows, self.Y1)
+            value += added
         return value, 2.0 * slope
 
     @property
@@ -121,37 +155,6 @@ class PairwisePoint(ProjectedPoint):
         return [self.row_product(rows) for rows in self._blocks]
 
 
-class WeightedPairsPoint(PairwisePoint):
-    """With a dense W: slope 2 L(W)Y and curvature 2 L(W)dY + 2 L(dW)Y.
-
-    L(W) = diag(W1 + W'1) - W - W' and dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). O(n^2 r) time.
-    """
-
-    @abstractmethod
-    def pairs(
-        self, rows: slice, D: Array, products: bool
-    ) -> tuple[float, Array, Callable[[Array], Array]]:
-        """What these rows of D add to phi, W there, and, for products, dW as a function of dD.
-
-        D and dD may be overwritten.
-        """
-
-    def add_slope(self, slope: Array, rows: slice) -> float:
-        value, W, _ = self.pairs(rows, self.squares(rows), products=False)
-        self.add_laplacian(slope, W, rows, self.Y1)
-        return value
-
-    def row_product(self, rows: slice) -> RowProduct:
-        _, W, dW = self.pairs(rows, self.squares(rows), products=True)
-
-        def add(product: Array, change: Change) -> None:
-            dD = change.of_squares(rows, self.columns(rows))
-            self.add_laplacian(product, W, rows, change.dY1)
-            self.add_laplacian(product, dW(dD), rows, self.Y1)
-
-        return add
-
-
 @dataclass(frozen=True)
 class Pairwise(Projected):
     """An objective of the projected distances."""
@@ -163,47 +166,31 @@ class Pairwise(Projected):
     @cached_property
     def row_blocks(self) -> list[slice]:
         """Rows that are worked on together."""
-        return row_slices(0, len(self.X), len(self.X))
+        return row_slices(len(self.X))
 
 
-def row_slices(start: int, stop: int, n: int) -> list[slice]:
-    """The rows from start to stop in blocks, of an n x n matrix."""
+def row_slices(n: int) -> list[slice]:
+    """The rows in blocks, of an n x n matrix."""
     step = max(1, _BLOCK_NUMBERS // n)
-    return [slice(a, min(a + step, stop)) for a in range(start, stop, step)]
+    return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
 
-@dataclass(frozen=True)
-class LabelledRows:
-    """The data sorted by class and centred, each column in a unit in which it is about 1.
+def labelled_rows(
+    data: Data, objective: Stated, smallest_class: int = 2
+) -> tuple[DenseRows, Array, Codes]:
+    """Centred rows, each column in a unit in which it is about 1, their lengths, and classes.
 
     M is free, so that a unit of a column costs nothing, and columns of very different units make
     no ill-conditioned problem.
 
-    - X (n, k)
-    - lengths (k,): X times these has the user's distances, up to a factor
-    - boundaries (c + 1,): class c has the rows from boundaries[c] on
-    - weights (n,)
+    - returns lengths (k,): X times these has the user's distances, up to a factor
     """
-
-    X: Array
-    lengths: Array
-    boundaries: np.ndarray
-    view: View
-    weights: Array | None
-
-    @classmethod
-    def of(cls, data: Data, objective: Stated, smallest_class: int = 2) -> LabelledRows:
-        codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
-        rows = DenseRows.centred(data, objective)
-        length, lengths = typical_length(rows.X), column_lengths(rows.X)
-        order, w = np.argsort(codes, kind="stable"), rows.weights
-        return cls(
-            rows.X[order] / lengths,
-            lengths / length,
-            np.concatenate([[0], np.cumsum(np.bincount(codes))]),
-            replace(rows.view, coordinates=ColumnScaling(1.0 / lengths, rows.view.coordinates)),
-            None if w is None else w[order],
-        )
+    codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
+    rows = DenseRows.centred(data, objective)
+    lengths = column_lengths(rows.X)
+    coordinates = ColumnScaling(1.0 / lengths, rows.view.coordinates)
+    scaled = DenseRows(rows.X / lengths, replace(rows.view, coordinates=coordinates), rows.marks)
+    return scaled, lengths / typical_length(rows.X), codes
 
 
 @dataclass(frozen=True)
@@ -211,25 +198,17 @@ class LabelledPairs(Pairwise):
     """A problem of the projected distances and of classes; its heuristic is lda.
 
     - lengths (k,): X times these has the user's distances, up to a factor
-    - boundaries (c + 1,): class c has the rows from boundaries[c] on
+    - codes (n,): the classes
     """
 
     exchangeable = True
 
     lengths: Array
-    boundaries: np.ndarray
+    codes: Codes
 
     @cached_property
     def manifold(self) -> Manifold:  # type: ignore[override]
         return Euclidean(self.X.shape[1], self.r)
-
-    @cached_property
-    def row_blocks(self) -> list[slice]:
-        """Rows that are worked on together: few are all of them, others are of one class."""
-        ends, n = map(int, self.boundaries), len(self.X)
-        if len(few := row_slices(0, n, n)) == 1:
-            return few
-        return [rows for start, stop in pairwise(ends) for rows in row_slices(start, stop, n)]
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """In which the user's columns of M are orthogonal, the longest first."""
@@ -241,28 +220,15 @@ class LabelledPairs(Pairwise):
         """Of the columns of the user's M."""
         return {"squared_length": axes.numbers}
 
-    def own(self, rows: slice) -> list[tuple[slice, slice]]:
-        """Of each class among these rows: which of them it has, and all of its rows."""
-        ends = [int(end) for end in self.boundaries]
-        first, last = bisect_right(ends, rows.start) - 1, bisect_left(ends, rows.stop)
-        return [
-            (slice(max(a, rows.start) - rows.start, min(b, rows.stop) - rows.start), slice(a, b))
-            for a, b in pairwise(ends[first : last + 1])
-        ]
+    def alike(self, rows: slice) -> np.ndarray:
+        """Which rows are of the class of each of these."""
+        return np.equal(self.codes[rows, None], self.codes)
 
-    def emptied(self) -> LabelledPairs:
-        """Without rows, as a template for others."""
-        return replace(self, X=self.X[:0], w=None, boundaries=np.zeros(2, dtype=np.intp))
-
-    def on(self, rows: Array, codes: np.ndarray, *, w: Array | None = None) -> LabelledPairs | None:
+    def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LabelledPairs | None:
         """The problem of other rows of the user's and of their classes."""
         (view,) = self.views
         assert isinstance(view.coordinates, ColumnScaling)
-        order = np.argsort(codes, kind="stable")
-        _, sizes = np.unique(codes, return_counts=True)
-        X = (rows[order] - view.mean) * view.coordinates.scale
-        w, boundaries = None if w is None else w[order], np.concatenate([[0], np.cumsum(sizes)])
-        return replace(self, X=X, w=w, boundaries=boundaries)
+        return replace(self, X=(rows - view.mean) * view.coordinates.scale, w=w, codes=codes)
 
     @cached_property
     def weight(self) -> float:
@@ -271,9 +237,8 @@ class LabelledPairs(Pairwise):
 
     @cached_property
     def _scatters(self) -> ClassMoments:
-        sizes = np.diff(self.boundaries)
-        codes = np.repeat(np.arange(len(sizes)), sizes)
-        return class_moments(Samples(self.X, marks=Marks(self.w)), codes, len(sizes))
+        classes = int(self.codes.max()) + 1
+        return class_moments(Samples(self.X, marks=Marks(self.w)), self.codes, classes)
 
     def baseline(self) -> Array:
         """Top generalised eigenvectors of (S_B, S_W), of unit variance within classes.
@@ -287,7 +252,7 @@ class LabelledPairs(Pairwise):
             return self.principal_directions(self.r)
         Q = range_basis(within)
         basis = np.eye(k) if Q is None else Q
-        informative = min(self.r, len(self.boundaries) - 2, basis.shape[1])
+        informative = min(self.r, len(self._scatters.means) - 1, basis.shape[1])
         _, vectors = generalised_top_eigenvectors(
             basis.T @ between @ basis, basis.T @ within @ basis, informative
         )
@@ -401,13 +366,13 @@ def in_batches(
         f"{BATCH_ROWS} rows, not all pairs, and the starts are found on {len(chosen)} rows"
     )
     (view,) = sample.views
-    without_rows = sample.restated(views=(replace(view, scatter=None),))
+    template: Any = sample.restated(views=(replace(view, scatter=None),))
     return Batches(
         objective,
         (view.of_all(samples).noting(note),),
         sample.manifold,
         samples,
-        BatchTerm(without_rows.emptied()),  # type: ignore[attr-defined]
+        BatchTerm(replace(template, X=template.X[:0], w=None, heuristics={})),
         beside=beside,
         sample=sample,
         unit=sample.unit,

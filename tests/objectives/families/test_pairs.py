@@ -234,6 +234,7 @@ def test_units_of_the_columns_are_no_obstacle(name):
 @pytest.mark.parametrize("objective", [MDSStress(), MDSStress("sammon"), NCA(), LMNN()])
 def test_hessian_products_share_what_their_point_has(objective, monkeypatch):
     """Distances are made once for many products, and products are the same where they are not."""
+    monkeypatch.setattr(pairwise, "_BLOCK_NUMBERS", 20 * len(X))
     rng, problem = np.random.default_rng(0), bound(objective)
     M = rng.standard_normal((7, 2))
     point, kept = problem.at(M), problem.at(M)
