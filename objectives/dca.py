@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy
 
 from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.change import Change
@@ -128,16 +127,30 @@ def stationary(C: Array) -> tuple[Array, list[str]]:
     """
     identity = np.eye(C.shape[1])[None]
     C = np.concatenate([identity, C[1:]])
-    S = _Stationary(C)
-    if S.definite:
+    S = _of_windows(C)
+    if not math.isnan(_log_determinant(S)):
         return C, []
-    least = float(np.linalg.eigvalsh(S.matrix)[0])
+    least = float(np.linalg.eigvalsh(S)[0])
     note = (
         f"no series has these covariances of {len(C)} successive rows: those of different rows "
         f"were made smaller by {100 * (_LEAST - least) / (1.0 - least):.2g} %; more rows, fewer "
         "columns or a smaller window= would help"
     )
     return np.concatenate([identity, (1.0 - _LEAST) / (1.0 - least) * C[1:]]), [note]
+
+
+def _of_windows(B: Array) -> Array:
+    """The covariance of len(B) successive rows of a series, from its lagged covariances B_k."""
+    K = len(B)
+    return np.block([[B[i - j] if i >= j else B[j - i].T for j in range(K)] for i in range(K)])
+
+
+def _log_determinant(S: Array) -> float:
+    """NaN where S is not positive definite."""
+    try:
+        return 2.0 * float(np.log(np.diag(np.linalg.cholesky(S))).sum())
+    except np.linalg.LinAlgError:
+        return math.nan
 
 
 class PredictivePoint(Point):
@@ -148,97 +161,63 @@ class PredictivePoint(Point):
     """
 
     def __init__(self, problem: Predictive, M: Array) -> None:
-        self.M = M
-        self._problem = problem
-        C = problem.C
-        self._CM, self._CtM = C @ M, C.transpose(0, 2, 1) @ M
-        self._halves = [
-            (weight, _Stationary(M.T @ self._CM[:length]))
-            for weight, length in ((-1.0, len(C) // 2), (0.5, len(C)))
-        ]
+        self.M, self._C = M, problem.C
+        self._CM, self._CtM = self._products(M)
+        B = M.T @ self._CM
+        self._S = [(-1.0, _of_windows(B[: len(B) // 2])), (0.5, _of_windows(B))]
+
+    def _products(self, V: Array) -> tuple[Array, Array]:
+        return self._C @ V, self._C.transpose(0, 2, 1) @ V
 
     @cached_property
     def value(self) -> float:
-        return sum(weight * half.log_determinant for weight, half in self._halves)
+        return sum(weight * _log_determinant(S) for weight, S in self._S)
+
+    @cached_property
+    def _inverses(self) -> list[Array]:
+        return [np.asarray(np.linalg.inv(S), dtype=np.float64) for _, S in self._S]
 
     @property
     def sensitive(self) -> float:
         """By how much f moves at most where each C_k moves by 1."""
-        return math.fsum(abs(weight) * half.length * half.spread for weight, half in self._halves)
+        r = self.M.shape[1]
+        parts = zip(self._S, self._inverses, strict=True)
+        return math.fsum(
+            abs(w) * len(S) / r * float(np.trace(inverse)) for (w, S), inverse in parts
+        )
 
-    def _with(self, Z: Array, CM: Array, CtM: Array) -> Array:
+    def _lagged(self, matrices: Sequence[Array]) -> Array:
+        """The Z_k of the matrices in the place of the S_K^{-1}, weighted and added up."""
+        r = self.M.shape[1]
+        Z = np.zeros((len(self._C), r, r))
+        for (weight, _), A in zip(self._S, matrices, strict=True):
+            blocks = A.reshape(-1, r, len(A) // r, r)
+            for k in range(len(blocks)):
+                Z[k] += weight * sum(blocks[j, :, j + k] for j in range(len(blocks) - k))
+        return Z
+
+    @cached_property
+    def _Z(self) -> Array:
+        return self._lagged(self._inverses)
+
+    @staticmethod
+    def _with(Z: Array, CM: Array, CtM: Array) -> Array:
         """2 C_0M Z_0 + 2 sum_{k>0} (C_kM Z_k + C_k'M Z_k')."""
-        K = len(Z)
-        both = CM[:K] @ Z
-        both[1:] += CtM[1:K] @ Z[1:].transpose(0, 2, 1)
-        return 2.0 * np.sum(both, axis=0)
+        both = CM @ Z
+        both[1:] += CtM[1:] @ Z[1:].transpose(0, 2, 1)
+        return np.asarray(2.0 * both.sum(axis=0))
 
     @cached_property
     def gradient(self) -> Array:
-        parts = (weight * self._with(half.Z, self._CM, self._CtM) for weight, half in self._halves)
-        return np.asarray(sum(parts))
+        return self._with(self._Z, self._CM, self._CtM)
 
     def hessian_vector(self, V: Array) -> Array:
-        C = self._problem.C
-        CV, CtV = C @ V, C.transpose(0, 2, 1) @ V
-        dB, found = V.T @ self._CM + self.M.T @ CV, np.zeros_like(V)
-        for weight, half in self._halves:
-            dZ = half.change(dB[: half.length])
-            found += weight * self._with(half.Z, CV, CtV)
-            found += weight * self._with(dZ, self._CM, self._CtM)
-        return found
-
-
-class _Stationary:
-    """The covariance S of successive rows of a series, from its lagged covariances."""
-
-    def __init__(self, B: Array) -> None:
-        self.length, self._r = len(B), B.shape[1]
-        self.matrix = self._of(B)
-        try:
-            self._factor = scipy.linalg.cho_factor(self.matrix, lower=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            self._factor = None
-
-    @property
-    def definite(self) -> bool:
-        return self._factor is not None
-
-    def _of(self, B: Array) -> Array:
-        K = self.length
-        blocks = [[B[i - j] if i >= j else B[j - i].T for j in range(K)] for i in range(K)]
-        return np.asarray(np.block(blocks))
-
-    @property
-    def log_determinant(self) -> float:
-        if self._factor is None:
-            return np.nan
-        return 2.0 * float(np.log(np.diag(self._factor[0])).sum())
-
-    @cached_property
-    def _inverse(self) -> Array:
-        eye = np.eye(self.length * self._r)
-        return np.asarray(scipy.linalg.cho_solve(self._factor, eye, check_finite=False))
-
-    @property
-    def spread(self) -> float:
-        """tr S^{-1}."""
-        return float(np.trace(self._inverse))
-
-    def _sums(self, S: Array) -> Array:
-        """Of the blocks (j, j + k), for each k."""
-        K, r = self.length, self._r
-        blocks = S.reshape(K, r, K, r)
-        sums = [np.sum([blocks[j, :, j + k] for j in range(K - k)], axis=0) for k in range(K)]
-        return np.array(sums)
-
-    @cached_property
-    def Z(self) -> Array:
-        return self._sums(self._inverse)
-
-    def change(self, dB: Array) -> Array:
-        """Of Z, where the lagged covariances change."""
-        return self._sums(-self._inverse @ self._of(dB) @ self._inverse)
+        CV, CtV = self._products(V)
+        dB = V.T @ self._CM + self.M.T @ CV
+        changes = _of_windows(dB[: len(dB) // 2]), _of_windows(dB)
+        pairs = zip(self._inverses, changes, strict=True)
+        dZ = self._lagged([-inverse @ dS @ inverse for inverse, dS in pairs])
+        return self._with(self._Z, CV, CtV) + self._with(dZ, self._CM, self._CtM)
 
 
 @dataclass(frozen=True)
