@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import scipy
@@ -36,22 +37,17 @@ from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.trace_ratio import SmoothedRatio
 
 _EPS = float(np.finfo(float).eps)
-# Eigenvalues are good to so many times the order and the rounding of the largest.
-_ROUNDINGS = 2
 # The first temperature, relative to the bound: a share of the gap, and at most this.
 _WARMEST, _SHARE_OF_GAP = 4e-3, 0.5
+# By what the temperature is multiplied where the smooth bound is minimised.
 _COOLING = 0.25
-_COLDEST = 1e-9
-_STEPS = 30  # of Newton's method at a temperature
+# Newton's steps at a temperature, and halvings of a step that is too long.
+_STEPS = 30
 _INNER = 60  # conjugate gradient steps, each a Hessian product
-# Of the largest entry of the preconditioner, in which the least are kept from zero.
-_LEAST_SCALE = 1e-8
 # A decrement this small beside what the smoothing adds ends a temperature.
 _SETTLED = 0.05
 # Of the way to where a multiplier would be singular.
 _INSIDE = 0.9
-_HALVINGS = 12
-_LEAST_DECREASE = 1e-4
 
 
 # How near the bound is brought to the least one: by what share of the gap it may exceed that, and
@@ -89,7 +85,9 @@ class LeastBound:
         self.C, self.r = [C[i] for i in self.order], r
         n = len(A) - max(widths)
         self.among, self.across, self.own = A[:n, :n], A[:n, n:], A[n:, n:]
-        self.ends = np.cumsum([len(own) for own in self.C[:-1]])
+        starts = np.cumsum([0, *map(len, self.C)])
+        self.views = [slice(a, b) for a, b in pairwise(starts[:-1])]
+        self.inside = block_diag(*(np.ones((len(own), len(own))) for own in self.C[:-1])) > 0
 
     def minimised(
         self, start: Sequence[Multiplier], value: float, excess: float, products: int
@@ -106,8 +104,8 @@ class LeastBound:
         if least <= value:  # nothing is left to be found
             return list(start)
         temperature = min(_WARMEST, _SHARE_OF_GAP * (least - value) / least)
-        Q, taken = [m.Q for m in best[:-1]], 0
-        while temperature > _COLDEST and taken < products:
+        Q, taken = block_diag(*(m.Q for m in best[:-1])), 0
+        while temperature > PROVED_GLOBAL and taken < products:
             try:
                 point = _Smoothed(self, Q, temperature, near)
             except np.linalg.LinAlgError:  # singular to rounding
@@ -116,13 +114,13 @@ class LeastBound:
             for _ in range(_STEPS):
                 step, decrement, used = point.newton_step()
                 taken += used
-                moved = point.moved(step, decrement)
+                moved = point.moved(step)
                 if moved is None:
                     break
                 point = moved
                 if decrement <= _SETTLED * point.slack or taken >= products:
                     break
-            Q, near = point.Q[:-1], [ratio.value for ratio in point.ratios]
+            Q, near = point.Q, [ratio.value for ratio in point.ratios]
             ratios, found = point.exact()
             bound = 0.5 * math.fsum(ratios)
             if bound < least:
@@ -136,110 +134,89 @@ class LeastBound:
 
 
 class _Smoothed:
-    """The smoothed bound at Q_1, ..., Q_{K-1}; its derivatives along Pi Si Pi', Qi = Pi Pi'.
+    """The smoothed bound at Q = blkdiag(Q_1, ..., Q_{K-1}); its derivatives along PSP', Q = PP'.
 
-    With B = blkdiag(Q_o) - A_oo and Z = P'B^{-1}A_oK the last Q is A_KK + A_Ko B^{-1} A_oK, and
-    changes along S by -Z'SZ. Each Fi is the gradient of a ratio in its Q: the gradient along Si is
-    Pi'Fi Pi - (Z F_K Z')_ii, and dZ = -P'B^{-1}P SZ.
+    S has the blocks of Q. With B = Q - A_oo and Z = P'B^{-1}A_oK the last Q is A_KK +
+    A_Ko B^{-1} A_oK, and changes along S by -Z'SZ. Each Fi is the gradient of a ratio in its Q: the
+    gradient along S has the blocks of P'FP - Z F_K Z', and dZ = -P'B^{-1}P SZ.
     """
 
     def __init__(
-        self, bound: LeastBound, Q: Sequence[Array], temperature: float, near: Sequence[float]
+        self, bound: LeastBound, Q: Array, temperature: float, near: Sequence[float]
     ) -> None:
-        self._bound, self._temperature = bound, temperature
-        self._P = [np.linalg.cholesky(Qi) for Qi in Q]
-        P = block_diag(*self._P)
-        L = np.linalg.cholesky(block_diag(*Q) - bound.among)
-        X = solve_triangular(L, P, lower=True, check_finite=False)
+        self._bound, self._temperature, self.Q = bound, temperature, Q
+        self._P = np.linalg.cholesky(Q)
+        L = np.linalg.cholesky(Q - bound.among)
+        X = solve_triangular(L, self._P, lower=True, check_finite=False)
         Y = solve_triangular(L, bound.across, lower=True, check_finite=False)
         self._inner, self._Z = X.T @ X, X.T @ Y
-        self.Q = [*Q, bound.own + Y.T @ Y]
+        self._each = [*(Q[where, where] for where in bound.views), bound.own + Y.T @ Y]
         self.ratios = [
             SmoothedRatio(Qi, C, bound.r, temperature, t)
-            for Qi, C, t in zip(self.Q, bound.C, near, strict=True)
+            for Qi, C, t in zip(self._each, bound.C, near, strict=True)
         ]
         self.value = 0.5 * math.fsum(ratio.value for ratio in self.ratios)
         self.slack = 0.5 * math.fsum(ratio.slack for ratio in self.ratios)
 
     def exact(self) -> tuple[list[float], list[Multiplier]]:
         """The largest ratios without smoothing."""
-        found = [
-            largest_ratio(Q, C, ratio.top)
-            for Q, C, ratio in zip(self.Q, self._bound.C, self.ratios, strict=True)
-        ]
-        return [t for t, _ in found], [
-            Multiplier(Q, M) for Q, (_, M) in zip(self.Q, found, strict=True)
-        ]
+        parts = zip(self._each, self._bound.C, self.ratios, strict=True)
+        found = [(Q, *largest_ratio(Q, C, ratio.top)) for Q, C, ratio in parts]
+        return [t for _, t, _ in found], [Multiplier(Q, M) for Q, _, M in found]
 
     @cached_property
-    def _parts(self) -> list[tuple[Array, Array]]:
-        """Pi'Fi Pi and (Z F_K Z')_ii."""
-        F = self.ratios[-1].gradient
-        return [
-            (P.T @ ratio.gradient @ P, Z @ F @ Z.T)
-            for P, ratio, Z in zip(self._P, self.ratios[:-1], self._blocks(self._Z), strict=True)
+    def _parts(self) -> tuple[Array, Array]:
+        """P'FP and the blocks of Z F_K Z'."""
+        F = block_diag(*(ratio.gradient for ratio in self.ratios[:-1]))
+        across = self._Z @ self.ratios[-1].gradient @ self._Z.T
+        return self._P.T @ F @ self._P, np.where(self._bound.inside, across, 0.0)
+
+    def _hessian_product(self, S: Array) -> Array:
+        P, Z, last = self._P, self._Z, self.ratios[-1]
+        SZ, E = S @ Z, P @ S @ P.T
+        changes = [
+            ratio.derivative(E[where, where])
+            for ratio, where in zip(self.ratios, self._bound.views, strict=False)
         ]
-
-    def _blocks(self, rows: Array) -> list[Array]:
-        return np.split(rows, self._bound.ends[:-1])
-
-    def _flat(self, S: Sequence[Array]) -> Array:
-        return np.concatenate([0.5 * Si.ravel() for Si in S])
-
-    def _squares(self, s: Array) -> list[Array]:
-        sizes = [P.size for P in self._P]
-        flat = np.split(s, np.cumsum(sizes)[:-1])
-        return [Si.reshape(P.shape) for Si, P in zip(flat, self._P, strict=True)]
-
-    def _hessian_product(self, s: Array) -> Array:
-        S, Z, last = self._squares(s), self._Z, self.ratios[-1]
-        Zs = self._blocks(Z)
-        SZ = np.concatenate([Si @ Zi for Si, Zi in zip(S, Zs, strict=True)])
-        dF = last.derivative(-sym(Z.T @ SZ))
-        dZ = self._blocks(-self._inner @ SZ)
-        found = []
-        for Si, Zi, dZi, P, ratio in zip(S, Zs, dZ, self._P, self.ratios[:-1], strict=True):
-            across = dZi @ (last.gradient @ Zi.T)
-            own = P.T @ ratio.derivative(P @ Si @ P.T) @ P
-            found.append(sym(own - 2.0 * across - Zi @ dF @ Zi.T))
-        return self._flat(found)
+        across = 2.0 * (self._inner @ SZ) @ last.gradient - Z @ last.derivative(-sym(Z.T @ SZ))
+        found = sym(P.T @ block_diag(*changes) @ P + across @ Z.T)
+        return 0.5 * np.where(self._bound.inside, found, 0.0)
 
     @np.errstate(over="ignore", invalid="ignore")
-    def newton_step(self) -> tuple[list[Array], float, int]:
+    def newton_step(self) -> tuple[Array, float, int]:
         """The step of conjugate gradients, its product with the slope, and the Hessian products."""
-        g = self._flat([own - across for own, across in self._parts])
-        diagonals = [np.diag(own) + np.diag(across) for own, across in self._parts]
-        scale = self._flat([0.5 * (a[:, None] + a) for a in diagonals])
-        scale += _LEAST_SCALE * scale.max()
+        own, across = self._parts
+        g, diagonal = 0.5 * (own - across), np.diag(own) + np.diag(across)
+        scale = 0.25 * (diagonal[:, None] + diagonal)
+        scale += math.sqrt(_EPS) * scale.max()
         enough = min(0.2, math.sqrt(length(g) / abs(self.value))) * length(g)
         step, residual, products = np.zeros_like(g), -g, 0
         z = direction = residual / scale
         while products < _INNER and length(residual) > enough:
             curved = self._hessian_product(direction)
             products += 1
-            curvature, rz = float(direction @ curved), float(residual @ z)
+            curvature, rz = float(np.vdot(direction, curved)), float(np.vdot(residual, z))
             if not (0 < curvature < math.inf and rz < math.inf):  # rounding, of a convex function
                 break
             step = step + (rz / curvature) * direction
             residual = residual - (rz / curvature) * curved
             z = residual / scale
-            direction = z + (float(residual @ z) / rz) * direction
-        return self._squares(step), -float(g @ step), products
+            direction = z + (float(np.vdot(residual, z)) / rz) * direction
+        return step, -float(np.vdot(g, step)), products
 
     @np.errstate(over="ignore", invalid="ignore")
-    def moved(self, step: Sequence[Array], decrement: float) -> _Smoothed | None:
+    def moved(self, step: Array) -> _Smoothed | None:
         """Where the step leads, or a share of it; None where nothing is gained."""
-        if not all(np.isfinite(S).all() for S in step):
+        if not np.isfinite(step).all():
             return None
-        lowest = min(float(np.linalg.eigvalsh(S)[0]) for S in step)
+        lowest = float(np.linalg.eigvalsh(step)[0])
         share = min(1.0, -_INSIDE / lowest) if lowest < 0 else 1.0
         near = [ratio.value for ratio in self.ratios]
-        pairs = list(zip(self.Q[:-1], self._P, step, strict=False))
-        for _ in range(_HALVINGS):
-            Q = [sym(Qi + share * (P @ S @ P.T)) for Qi, P, S in pairs]
+        for _ in range(_STEPS):
+            Q = sym(self.Q + share * (self._P @ step @ self._P.T))
             with suppress(np.linalg.LinAlgError):  # too long: no bound
                 found = _Smoothed(self._bound, Q, self._temperature, near)
-                if found.value <= self.value - _LEAST_DECREASE * share * decrement:
+                if found.value < self.value:
                     return found
             share *= 0.5
         return None
@@ -340,7 +317,8 @@ class MultiBound:
         scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two: nothing is rounded
         with decomposing(len(S)):
             values = np.linalg.eigvalsh(S / scale / scale[:, None])
-        rounding = _ROUNDINGS * len(S) * _EPS * float(np.abs(values).max())
+        # each eigenvalue is good to n eps of the largest, and so are the entries that are added
+        rounding = 2 * len(S) * _EPS * float(np.abs(values).max())
         missing = max(0.0, rounding - float(values[0]))
         ends = np.cumsum([len(one.Q) for one in found])[:-1]
         added = np.split(missing * scale**2, ends)
@@ -370,10 +348,6 @@ class MultiBound:
         return 0.5 * len(self.C) * (largest + error * max(1.0, abs(largest)))
 
 
-# Least eigenvalue of K that is divided by, relative to the largest.
-_LEAST_CURVATURE = 1e-12
-
-
 def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
     """An approximate inverse of the Riemannian Hessian at M = [Ma; Mb], on the tangent space there.
 
@@ -391,7 +365,8 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
             complement @ K @ complement, driver="evd", check_finite=False
         )
     magnitude = np.abs(eigenvalues)
-    Q = complement @ (Q / np.sqrt(np.maximum(magnitude, _LEAST_CURVATURE * magnitude.max())))
+    least = rank_tolerance(len(K)) * magnitude.max()  # of the directions of M, which have none
+    Q = complement @ (Q / np.sqrt(np.maximum(magnitude, least)))
     inverse = Q @ Q.T
     w, R = scipy.linalg.eigh(J.T @ inverse @ J, check_finite=False)
     JR = J @ R
