@@ -19,12 +19,10 @@ from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.statistics.time import pair_counts
 from ldr.objectives.view import Range
-from ldr.solvers.linalg.eigen import power_of_two, top_eigenvectors
+from ldr.solvers.linalg.eigen import power_of_two, rank_tolerance, top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Of what is in the rows, a share that rounding of their means leaves.
-_LOST = 1e-14
 # Squares that are a difference, and below this share of its terms, are added up instead.
 _CANCELLED = 0.1
 
@@ -69,9 +67,9 @@ class Dynamics(Objective):
     def bind(self, data: Data, r: int) -> LinearDynamics:
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
-        lost = np.linalg.norm(states, axis=0) <= _LOST * np.linalg.norm(rows.X, axis=0)
-        if lost.any():  # what rounding leaves of middles that are all alike
-            states = np.where(lost, 0.0, states)
+        least = rank_tolerance(rows.X.shape[1]) * np.linalg.norm(rows.X, axis=0)
+        # zero where rounding is all that is left of middles that are alike
+        states = np.where(np.linalg.norm(states, axis=0) <= least, 0.0, states)
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
         kept = Range.of(states.T @ states, rows.view.coordinates, "the covariance")

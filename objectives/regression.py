@@ -30,6 +30,7 @@ from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View, check_varies
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.deadline import decomposing
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import (
     graded_qr,
     graded_svd,
@@ -41,9 +42,6 @@ from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
 from ldr.solvers.manifolds.orthonormal import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
-
-# Of a sum of products over the rows, relative to the sizes of what is multiplied.
-_ROUNDINGS = 8
 
 # See `Regression.rounding`.
 Rounding = Callable[[Array, float], float]
@@ -194,7 +192,7 @@ class Regression(BoundObjective):
     def _rounding(self, M: Array) -> float:
         """What the rounding of the data's sums of products can change of the value at M."""
         sizes = np.linalg.norm(self.Z, axis=0) @ np.abs(M) + np.linalg.norm(self.T, axis=0)
-        return _ROUNDINGS * float(np.finfo(float).eps) * float(sizes @ sizes)
+        return SUMS_ROUNDING * float(sizes @ sizes)
 
     def certificate(self, M: Array) -> Certificate:
         """What the normal equations leave of the gap; for the lasso, that to the dual value."""

@@ -15,6 +15,7 @@ from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certific
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.change import Change
 from ldr.objectives.families.multi_block import (
+    Blocks,
     CoupledPoint,
     covariance_names,
     pair_correlations,
@@ -33,11 +34,11 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, View, noted
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import top_singular
-from ldr.solvers.manifolds import Array, Product, Stiefel
+from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class Bilinear(BoundObjective):
+class Bilinear(Blocks, BoundObjective):
     """Maximise tr(Ma'K Mb) on St x St; exact by the leading singular vectors of K.
 
     Joint rotations (MaQ, MbQ) leave the value unchanged, separate ones do not.
@@ -61,10 +62,9 @@ class Bilinear(BoundObjective):
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.K.shape))
 
-    @cached_property
-    def manifold(self) -> Product:  # type: ignore[override]
-        ka, kb = self.K.shape
-        return Product(Stiefel(ka, self.r), Stiefel(kb, self.r))
+    @property
+    def widths(self) -> tuple[int, ...]:  # type: ignore[override]
+        return self.K.shape
 
     @property
     def order(self) -> int:

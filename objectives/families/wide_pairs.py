@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.samples import Samples
@@ -20,6 +21,7 @@ from ldr.objectives.families.wide import (
     Identity,
     Less,
     Plus,
+    Product,
     check_varies_along,
 )
 from ldr.objectives.prediction import LinearPredictor, Predictor
@@ -235,32 +237,22 @@ class Correlated(Pairs):
         Ma, Mb = self.ends
         Mb = Mb @ polar_factor(Mb.T @ (known.K.T @ Ma))
         crosses, N = (known.K @ Mb, known.K.T @ Ma), float(np.vdot(Ma, known.K @ Mb))
-        parts, ratios = [], []
+        ratios, parts, low_rank = [], [], []
         for M, C, cross in zip((Ma, Mb), known.own, crosses, strict=True):
             CM = C @ M
             ratios.append(N / float(np.vdot(M, CM)))
-            parts.append(_Multiplier(M, sym(M.T @ (cross - ratios[-1] * CM)), C, ratios[-1]))
-        scale = known.scale[:, None]
-        H = Plus(Less(Coupled(known.K), Apart(known.K.shape[0], *parts)), scale=known.scale)
+            values, V = np.linalg.eigh(sym(M.T @ (cross - ratios[-1] * CM)))
+            parts.append(Plus(C, ratios[-1], float(values[0])))
+            low_rank.append((M @ V) * np.sqrt(values - values[0]))
+        ka, scale = known.K.shape[0], known.scale[:, None]
+        beyond = Less(Coupled(known.K), Apart(ka, *parts))
+        H = Plus(Less(beyond, Product(block_diag(*low_rank))), scale=known.scale)
         null = np.linalg.qr(np.concatenate([Ma, Mb]) / scale)[0]
         least = -largest_of_rest(lambda V: -(self.pencil[1] @ V), null[:, :0], products)
         if not least > 0:
             return math.inf
         missing = max(0.0, float(top_values(H, null, 1, products)[0]))
         return math.prod(math.sqrt(ratio + missing / least) for ratio in ratios)
-
-
-class _Multiplier:
-    """Q of a view, by products."""
-
-    def __init__(self, M: Array, L: Array, C: Plus, ratio: float) -> None:
-        self._M, self._C, self._ratio = M, C, ratio
-        self._least = float(np.linalg.eigvalsh(L)[0])
-        self._L = L - self._least * np.eye(len(L))
-
-    def __matmul__(self, V: Array) -> Array:
-        found = self._ratio * (self._C @ V) + self._least * V
-        return found + self._M @ (self._L @ (self._M.T @ V))
 
 
 def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | None:
