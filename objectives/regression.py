@@ -313,11 +313,11 @@ class Fit:
         """Of Z."""
         return self.whitened.coordinates.W
 
-    @property
+    @cached_property
     def T(self) -> Array:
         return self.whitened.rows(self.stats.block(0, 1))
 
-    @property
+    @cached_property
     def left(self) -> float:
         """Of the outputs' sum of squares, without T's."""
         return _left(self.stats, self.T)
@@ -544,7 +544,7 @@ class ReducedRankPoint(Point):
     def value(self) -> float:
         problem = self._problem
         rest = problem.T - (self.fitted * self.S) @ self._out.T
-        return problem.unexplained + float(np.vdot(rest, rest))
+        return problem.fit.left + float(np.vdot(rest, rest))
 
     @cached_property
     def gradient(self) -> Array:
@@ -572,36 +572,31 @@ class ReducedRank(BoundObjective):
     Exact: with the fitted values of least squares F = X B, B_r = B V_r V_r' for the leading right
     singular vectors V_r of F, and Min S Mout' the singular value decomposition of B_r.
 
-    - Z, inverse (k, k): with Z'Z = X'X, positive definite
-    - T (k, q): with Z'T = X'Y
-    - total: ||Y||^2
-    - directions: from r to the heuristic's k x r directions of X, on which Y is regressed
-    - restricted: see `Regression`
+    - fit: Z and T with Z'Z = X'X, positive definite, and Z'T = X'Y
+    - heuristic in {"pcr", "pls"}: the directions of X on which Y is regressed
     """
 
     exchangeable = True
 
-    Z: Array
-    inverse: Array
-    T: Array
-    total: float
+    fit: Fit
     r: int
-    directions: Callable[[int], Array]
-    rounding: Rounding = field(kw_only=True)
-    restricted: bool = field(default=False, kw_only=True)
+    heuristic: str
 
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.T.shape))
+
+    @property
+    def Z(self) -> Array:
+        return self.fit.Z
+
+    @property
+    def T(self) -> Array:
+        return self.fit.T
 
     @cached_property
     def manifold(self) -> Product:  # type: ignore[override]
         k, q = self.T.shape
         return Product(Stiefel(k, self.r), Stiefel(q, self.r))
-
-    @cached_property
-    def unexplained(self) -> float:
-        """The sum of squares that least squares leaves."""
-        return max(0.0, self.total - float(np.vdot(self.T, self.T)))
 
     def at(self, M: Array) -> ReducedRankPoint:
         return ReducedRankPoint(self, M)
@@ -622,7 +617,7 @@ class ReducedRank(BoundObjective):
         """Where rounding leaves it above the heuristic, that."""
         U, values, Vt = self._singular
         r = self.r
-        found = self._factored(self.inverse @ (U[:, :r] * values[:r]), Vt[:r].T)
+        found = self._factored(self.fit.inverse @ (U[:, :r] * values[:r]), Vt[:r].T)
         return min(found, self.baseline(), key=lambda M: self.at(M).value)
 
     def closed_form(self) -> Array:
@@ -633,8 +628,12 @@ class ReducedRank(BoundObjective):
 
     @cached_property
     def _heuristic(self) -> Array:
-        E = self.directions(self.r)
-        coefficients = np.linalg.lstsq(self.Z @ E, self.T, rcond=None)[0]
+        Z, T = self.Z, self.T
+        if self.heuristic == "pcr":
+            E = top_eigenvectors(Z.T @ Z, self.r)[1]
+        else:
+            E = np.linalg.svd(Z.T @ T, full_matrices=False)[0][:, : self.r]
+        coefficients = np.linalg.lstsq(Z @ E, T, rcond=None)[0]
         return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
@@ -668,16 +667,16 @@ class ReducedRank(BoundObjective):
     def certificate(self, M: Array) -> Certificate:
         """No fit of rank r explains more than the r largest singular values of T."""
         point = self.at(M)
-        best = self.unexplained + float(np.sum(self._singular[1][self.r :] ** 2))
+        best = self.fit.left + float(np.sum(self._singular[1][self.r :] ** 2))
         fitted = (point.fitted * point.S) @ self.manifold.split(M)[1].T
-        gap = max(0.0, point.value - best) + self.rounding(fitted, max(0.0, point.value))
+        gap = max(0.0, point.value - best) + self.fit.rounding(fitted, max(0.0, point.value))
         found = Certificate.of_gap(
             gap,
-            1e-9 * self.total,
+            1e-9 * float(self.fit.stats.block(1, 1).trace()),
             "no fit of rank r is closer: the gap is zero",
             "no fit of rank r is closer by more",
         )
-        return found.restricted_to(str(self.span)) if self.restricted else found
+        return found.restricted_to(str(self.span)) if self.fit.restricted else found
 
 
 @dataclass(frozen=True)
@@ -719,25 +718,6 @@ class ReducedRankRegression(Objective):
     def bind(self, data: Data, r: int) -> ReducedRank:
         a, b = (Compact.of(view, quiet=True) for view in data.views)
         fit = Fit.of(a, b.rows, "the covariance of the inputs")
-        Z, T = fit.Z, fit.T
-
-        def directions(r: int) -> Array:
-            if self.heuristic == "pcr":
-                return top_eigenvectors(Z.T @ Z, r)[1]
-            return np.linalg.svd(Z.T @ T, full_matrices=False)[0][:, :r]
-
-        return ReducedRank(
-            self,
-            (
-                fit.view,
-                b.view(fit.stats.means[1], KnownScatter(fit.stats.block(1, 1), fit.stats.n)),
-            ),
-            Z,
-            fit.inverse,
-            T,
-            float(fit.stats.block(1, 1).trace()),
-            r,
-            directions,
-            rounding=fit.rounding,
-            restricted=fit.restricted,
-        )
+        outputs = KnownScatter(fit.stats.block(1, 1), fit.stats.n)
+        views = (fit.view, b.view(fit.stats.means[1], outputs))
+        return ReducedRank(self, views, fit, r, self.heuristic)
