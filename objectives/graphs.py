@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.array_types import Matrix, check_real
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.containers import open_matrix
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import (
-    DataForms,
+    DataSums,
     PencilMatrices,
     RatioMatrices,
-    RowForms,
+    RowSums,
     TraceMatrices,
 )
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
-from ldr.objectives.families.trace import Trace, trace_where_varied
-from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
-from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.families.wide import WidePencil, against_total, of_classes
-from ldr.objectives.objective import Objective
+from ldr.objectives.families.pencil import Shrinking
+from ldr.objectives.families.stated import Opened, StatedMethod
+from ldr.objectives.families.trace_ratio import NestedMethod
 from ldr.objectives.parameters import Need, whole
-from ldr.objectives.statistics import class_moments, graph_scatter, mean, moments
-from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import (
-    CentredRows,
-    Form,
     SymmetricProduct,
     WeightedSquares,
     differences,
@@ -45,7 +36,6 @@ from ldr.objectives.statistics.products import (
     shifted_rows,
 )
 from ldr.objectives.statistics.sums import dense, spread_rows
-from ldr.objectives.view import Compact
 from ldr.solvers.checks import SMALLEST, keep_number, keep_whole
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
@@ -57,6 +47,8 @@ if TYPE_CHECKING:
 
 
 Integers = npt.NDArray[np.intp]
+Found = TypeVar("Found")
+Kind = TypeVar("Kind", PencilMatrices, RatioMatrices)
 
 KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
@@ -374,49 +366,13 @@ def _adjacency(given: Matrix, n: int) -> csr_array:
     return W
 
 
-@dataclass(frozen=True)
-class Scatters(Pencil):
-    """The matrices of a graph method: A = X'LX or X'(I - W)'(I - W)X, B = X'DX or X'X.
-
-    The terms of A are those of B.
-
-    - unrelated: what A is, in units of B, of rows that have nothing to do with their neighbours
-    """
-
-    size: float = 1.0
-    unrelated: float = field(default=1.0, kw_only=True)
-
-
-def _of_classes(rows: Samples, codes: np.ndarray, classes: int) -> Scatters:
-    """Of the class graph H, h_ij = 1/n_k for i and j in class k.
-
-    H = ZZ' with Z the scaled class indicators, D = I and I - H is a projector: both X'LX and
-    X'(I - H)'(I - H)X are S_W, both X'DX and X'X are nC, and the n x n graph, dense within each
-    class, is not formed.
-    """
-    stats = class_moments(rows, codes, classes)
-    n, total = stats.n, stats.total
-    squares = SumOfSquares(total, stats.mean, n, scatter=KnownScatter(total, n))
-    return Scatters(stats.within, squares, unrelated=1.0 - classes / n)
-
-
-def rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
-    """What a weighted mean has beyond its first number; sparse rows are shifted anyway."""
-    return 0.0 if rows.is_sparse else rows.centred_transpose_times(shares, middle)
-
-
-def shares_of(rows: Samples) -> Array:
-    """Of the rows, in their mean."""
-    return (np.ones(rows.n) if rows.weights is None else rows.weights) / rows.weight
-
-
 def sees_distances(graph: object) -> bool:
     """Whether the graph is made of distances between rows, which the units of columns change."""
     return isinstance(graph, str) and graph != "classes"
 
 
 @dataclass(frozen=True)
-class GraphMethod(Objective):
+class GraphMethod(StatedMethod):
     """Base of the methods of a graph on the rows.
 
     Parameters
@@ -432,7 +388,6 @@ class GraphMethod(Objective):
     sense = "min"
     needs: ClassVar[tuple[Need, ...]] = (Need.GRAPH,)
     products = "optimum"
-    of_spread: ClassVar[str]  # B, in formulas
 
     graph: str | Matrix = "neighbours"
     neighbours: int = whole(10, 1)
@@ -463,42 +418,34 @@ class GraphMethod(Objective):
     def scale_free(self) -> bool:  # type: ignore[override]
         return not self.transposed and not sees_distances(self.graph)
 
-    def compact(self, samples: Samples) -> Compact:
-        return Compact.of(samples)
+    @property
+    def _of_classes(self) -> bool:
+        """Whether the graph is H, h_ij = 1/n_k for i and j in class k.
 
-    def scatters(self, data: Data) -> RowPencil[Scatters]:
-        """A against B, of the rows in any coordinates."""
-        notes: Sequence[str] = ()
-        if isinstance(self.graph, str) and self.graph == "classes":
-            compact = self.compact(data.samples)
-            codes, classes = data.labels
-            matrices = partial(_of_classes, codes=codes, classes=len(classes))
-            wide = (
-                against_total(of_classes(data.samples, codes, len(classes)))
-                if (data.samples.wide)
-                else None
-            )
-        else:
-            data = self._joined(data)
-            compact, W = self.compact(data.samples), self._weights(data)
-            notes = notes_on(self._graph(), data.samples.n)
-            matrices = partial(self._matrices, W=W)
-            wide = self._wide(data.samples, W) if data.samples.wide else None
+        H = ZZ' with Z the scaled class indicators, D = I and I - H is a projector: both X'LX and
+        X'(I - H)'(I - H)X are S_W, both X'DX and X'X are nC, and the n x n graph, dense within each
+        class, is not formed.
+        """
+        return isinstance(self.graph, str) and self.graph == "classes"
 
-        def of(change: Change) -> Scatters:
-            return matrices(change(compact.rows))
+    def opened(self, data: Data, room: int) -> Opened:
+        return super().opened(data if self._of_classes else self._joined(data), room)
 
-        return RowPencil(compact, of, self.of_spread, wide=wide, notes=notes)
+    def notes_on(self, data: Data, r: int) -> list[str]:
+        return [] if self._of_classes else notes_on(self._graph(), data.samples.n)
 
-    def scatter_forms(self, data: DataForms) -> PencilMatrices:
-        """A and B, of a W that is known."""
-        if isinstance(self.graph, str) and self.graph == "classes":
+    def against(self, data: DataSums, kind: type[Kind], **options: Any) -> Kind:
+        """A against B, to be minimised."""
+        if self._of_classes:
             between, within = data.scatters_of_classes()
-            return PencilMatrices(within, between + within, -1.0)
-        return self._forms(data.rows, data.links(self._settled))
+            found: dict[str, Any] = {"A": within, "B": between + within}
+            found["unrelated"] = lambda: 1.0 - len(data.labels()[1]) / data.rows.n
+        else:
+            found = self._forms(data.rows, data.links(self._weights, self._check_settled))
+        return kind(found.pop("A"), found.pop("B"), -1.0, cancels=1.0, **found, **options)
 
-    def _settled(self, data: Data) -> csr_array:
-        """W, whose edges stay where rows move a little."""
+    def _check_settled(self, data: Data) -> None:
+        """Refuse edges that do not stay where rows move a little."""
         samples, k = data.samples, self.neighbours
         if isinstance(self.graph, str) and self.graph == "neighbours":
             check_settled(samples, k)
@@ -506,11 +453,10 @@ class GraphMethod(Objective):
             codes, classes = data.labels
             for members in (samples.take(codes == c) for c in range(len(classes))):
                 check_settled(members, k)
-        return self._weights(data)
 
     @abstractmethod
-    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
-        """Of a known graph."""
+    def _forms(self, rows: RowSums, W: csr_array) -> dict[str, Any]:
+        """A and B of a known graph, with what else is stated of them."""
 
     def _joined(self, data: Data) -> Data:
         """The rows that the graph is of, in memory."""
@@ -520,14 +466,6 @@ class GraphMethod(Objective):
     @abstractmethod
     def _weights(self, data: Data) -> csr_array:
         """W, of rows in memory."""
-
-    @abstractmethod
-    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
-        """The matrices by their products, of rows with too many columns for arrays."""
-
-    @abstractmethod
-    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
-        """Of rows in some coordinates."""
 
 
 @dataclass(frozen=True)
@@ -544,9 +482,6 @@ class ShrinkingGraph(Shrinking, GraphMethod):
         not taken for smooth ones. The share is in the result's parameters.
     """
 
-    def shrunk_scatters(self, data: Data) -> RowPencil[Scatters]:
-        return self.shrunk(self.scatters(data), attrgetter("unrelated"))
-
 
 @dataclass(frozen=True)
 class WhitenedGraph(ShrinkingGraph):
@@ -555,11 +490,8 @@ class WhitenedGraph(ShrinkingGraph):
     transposed = False
     exact = "yes"
 
-    def bind(self, data: Data, r: int) -> Trace:
-        return whitened_trace(self, self.shrunk_scatters(data), r, ridge=self.ridge)
-
-    def forms(self, data: DataForms) -> PencilMatrices:
-        return replace(self.scatter_forms(data), ridge=self.ridge)
+    def matrices(self, data: DataSums) -> PencilMatrices:
+        return self.against(data, PencilMatrices, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -568,16 +500,11 @@ class OrthonormalGraph(GraphMethod):
 
     exact = "yes"
     products = ""
+    divisor = ""
 
-    def bind(self, data: Data, r: int) -> Trace:
-        rows = self.scatters(data)
-        known = rows.plain.B.scatter
-        total = moments(rows.compact.rows).scatter if known is None else known.array
-        return trace_where_varied(self, rows.view, rows.plain.A, total, r)
-
-    def forms(self, data: DataForms) -> TraceMatrices:
-        found = self.scatter_forms(data)
-        return TraceMatrices(found.A, -1.0, shares=found.shares)
+    def matrices(self, data: DataSums) -> TraceMatrices:
+        found = self.against(data, PencilMatrices)
+        return TraceMatrices(found.A, -1.0, varied=data.rows.scatter, shares=found.shares)
 
 
 @dataclass(frozen=True)
@@ -586,16 +513,11 @@ class RatioGraph(NestedMethod, ShrinkingGraph):
 
     exact = "r = 1"
 
-    def bind(self, data: Data, r: int) -> TraceRatio:
-        return trace_ratio(self, self.shrunk_scatters(data), r, ridge=self.ridge)
-
-    def forms(self, data: DataForms) -> RatioMatrices:
-        found = self.scatter_forms(data)
-        A, B, weights, shares = found.A, found.B, self.column_weights, found.shares
-        return RatioMatrices(A, B, -1.0, weights, ridge=self.ridge, shares=shares)
+    def matrices(self, data: DataSums) -> RatioMatrices:
+        weights = self.column_weights
+        return self.against(data, RatioMatrices, weights=weights, ridge=self.ridge)
 
 
-Found = TypeVar("Found")
 # Of all pairs of rows, from which share on edges are many.
 _MANY = 1 / 32
 # Up to this many numbers (32 MiB) the differences of neighbours are kept.
@@ -898,7 +820,7 @@ class LaplacianMethod(GraphMethod):
         Distance of the epsilon graph.
     """
 
-    of_spread = "X'DX"
+    divisor = "X'DX"
 
     heat: float | str | None = None
     epsilon: float | None = None
@@ -918,41 +840,29 @@ class LaplacianMethod(GraphMethod):
             return W
         return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)  # W is symmetric
 
-    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
-        degrees = W.sum(axis=1)
-        if (shares := self._shares(degrees)) is not None:
-            rows = rows.about(shares)
-        if self.heat is None or not isinstance(self.graph, str):
-            A, B = rows.form(laplacian(W)), rows.form(degrees)
-            return PencilMatrices(A, B, -1.0, shares=shares)
-        if shares is not None or (self.graph == "class-neighbours" and self.heat == "median"):
+    def _check_settled(self, data: Data) -> None:
+        by_class = self.graph == "class-neighbours" and self.heat == "median"
+        if self._is_heated and (by_class or self._shares(np.ones(1)) is not None):
             raise UnknownError  # shares, and widths of each class, move too
-        edges = HeatedEdges(W, self.heat)
-        A, B = (
-            rows.form(laplacian(W), MovingLaplacian(edges)),
-            rows.form(degrees, MovingDegrees(edges)),
-        )
-        return PencilMatrices(A, B, -1.0)
+        super()._check_settled(data)
+
+    @property
+    def _is_heated(self) -> bool:
+        """Whether weights of edges move with the rows."""
+        return self.heat is not None and isinstance(self.graph, str)
+
+    def _forms(self, rows: RowSums, W: csr_array) -> dict[str, Any]:
+        degrees = W.sum(axis=1)
+        shares = self._shares(degrees)
+        rows = rows if shares is None else rows.about(shares)
+        edges = HeatedEdges(W, self.heat) if self.heat is not None and self._is_heated else None
+        return {
+            "A": rows.form(laplacian(W), MovingLaplacian(edges) if edges else None),
+            "B": rows.form(degrees, MovingDegrees(edges) if edges else None),
+            "unrelated": lambda: float(1.0 - W.trace() / degrees.sum()),
+            "shares": shares,
+        }
 
     def _shares(self, degrees: Array) -> Array | None:
         """Of the rows in what is subtracted; None is their mean."""
         return None
-
-    def _middle(self, rows: Samples, mean: Array, degrees: Array) -> tuple[Array, Array]:
-        """Where the rows are centred in X'DX, and the shares of the rows in it: at the mean."""
-        return mean, shares_of(rows)
-
-    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
-        rows = rows.in_memory()
-        degrees = W.sum(axis=1)
-        middle, shares = self._middle(rows, mean(rows), degrees)
-        A, B = graph_scatter(rows, W, middle, rest(rows, shares, middle))
-        squares = SumOfSquares(B, middle, degrees.sum())
-        return Scatters(A, squares, unrelated=1.0 - W.trace() / degrees.sum())
-
-    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
-        degrees = W.sum(axis=1)
-        rows = CentredRows.of(samples).distinct
-        about = rows.about(self._middle(samples, rows.mean, degrees)[0])
-        B = Form(about, about, degrees)
-        return WidePencil(about, Form(rows, rows, laplacian(W)), B, about.squares(degrees))

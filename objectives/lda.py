@@ -12,26 +12,23 @@ from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array, as_labels
-from ldr.objectives.families.matrices import DataForms, DataSums, PencilMatrices, RatioMatrices
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares, shrunken
-from ldr.objectives.families.stated import StatedQuotient
+from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices
+from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, shrunken
+from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.trace_ratio import NestedMethod
-from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.families.wide import WidePencil, of_classes
+from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio
 from ldr.objectives.graphs import LaplacianMethod
 from ldr.objectives.parameters import Need, number
 from ldr.objectives.prediction import GroupedRows
-from ldr.objectives.statistics import Codes, class_moments, moments
-from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.products import Squares
-from ldr.objectives.statistics.sums import membership
+from ldr.objectives.statistics import Codes
+from ldr.objectives.statistics.products import Squares, scaled_rows
+from ldr.objectives.statistics.sums import class_averages
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class DiscriminantMethod(StatedQuotient):
+class DiscriminantMethod(Shrinking, StatedMethod):
     """Base of the methods of S_B against S_W, the scatters between and within classes.
 
     Parameters
@@ -54,11 +51,10 @@ class DiscriminantMethod(StatedQuotient):
     products = "optimum"
     divisor = "S_W"
 
-    def wide(self, data: Data) -> WidePencil:
-        codes, classes = data.labels
-        return of_classes(data.samples, codes, len(classes))
+    def classes(self, data: Data) -> Cells:
+        return data.labels[1]
 
-    def shrunken(self, rows: RowPencil[Pencil], data: Data) -> RowPencil[Pencil]:
+    def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
         if self.shrinkage is None:
             return rows
         codes, classes = data.labels
@@ -203,46 +199,37 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
                 "'epsilon' or a matrix"
             )
 
-    def bind(self, data: Data, r: int) -> Trace:
-        data = self._joined(data)
+    def bind(self, data: Data, r: int) -> Trace | TraceRatio:
         labelled, codes, classes = self._labelled(as_array(data.y), data.samples.n)
-        on_all = self.scatters(data)
-        compact = on_all.compact
-
-        of_labelled = replace(compact, rows=compact.rows.take(labelled))
-
-        def scatters(change: Change) -> Pencil:
-            stats = class_moments(change(compact.rows).take(labelled), codes, len(classes))
-            return Pencil(stats.between, SumOfSquares(stats.total, stats.mean, stats.n))
-
-        between = self.shrunk(RowPencil(of_labelled, scatters, "S_T"))
-
-        def pencil(change: Change) -> Pencil:
-            found, part = on_all.of(change), between.of(change)
-            stats = moments(change(compact.rows))
-            B = replace(
-                found.B,
-                B=part.B.B + self.mu * found.A,
-                weight=len(labelled),
-                total=stats.scatter,
-                scatter=KnownScatter(stats.scatter, stats.n),
-            )
-            return Pencil(part.A, B)
-
-        rows = RowPencil(compact, pencil, "S_T + mu X'LX", chosen=between.chosen)
-        notes = few_directions(r, len(classes), "classes")
-        bound = whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
         known = data.samples.take(np.flatnonzero(labelled))
-        return bound.restated(answers=GroupedRows(classes, codes, known))
+        return super().bind(data, r).restated(answers=GroupedRows(classes, codes, known))
 
-    def forms(self, data: DataForms) -> PencilMatrices:
-        on_all, codes = self.scatter_forms(data), data.groups(self._codes)
-        members = membership(codes + 1, int(codes.max()) + 2).tocsr()[1:]
-        labelled = members.sum(axis=0)
-        rows = data.rows.about(labelled / labelled.sum())
-        between = rows.form(Squares(members / np.sqrt(members.sum(axis=1))[:, None]))
-        B = rows.form(labelled) + self.mu * on_all.A
-        return PencilMatrices(between, B, ridge=self.ridge)
+    def notes_on(self, data: Data, r: int) -> list[str]:
+        classes = self._labelled(as_array(data.y), data.samples.n)[2]
+        return [*super().notes_on(data, r), *few_directions(r, len(classes), "classes")]
+
+    def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
+        if self.shrinkage is None:
+            return rows
+        labelled = self._labelled(as_array(data.y), data.samples.n)[0]
+        by = statistics.ledoit_wolf(rows.compact.rows.take(labelled))
+
+        def of(change: Change) -> Pencil:
+            found = rows.of(change)
+            B = found.B.B + change.of_matrix(by.added)
+            return replace(found, B=replace(found.B, B=B))
+
+        return replace(rows, of=of, chosen={"shrinkage": float(by.coefficients[0])})
+
+    def matrices(self, data: DataSums) -> PencilMatrices:
+        rows, codes = data.rows, data.groups(self._codes)
+        counts = np.ones(rows.count) if rows.weights is None else rows.weights
+        labelled = np.where(codes >= 0, counts, 0.0)
+        means, sizes = class_averages(codes, int(codes.max()) + 1, counts)
+        known = rows.about(labelled / labelled.sum())
+        between = known.form(Squares(scaled_rows(means, np.sqrt(sizes))))
+        B = known.form(labelled) + self.mu * self.against(data, PencilMatrices).A
+        return PencilMatrices(between, B, ridge=self.ridge, total=rows.scatter())
 
     def _codes(self, y: Cells) -> Codes:
         """Of the rows, -1 without a label."""

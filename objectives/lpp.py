@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.matrices import PencilMatrices, RowForms
-from ldr.objectives.families.pencil import SumOfSquares
-from ldr.objectives.families.wide import WidePencil
+from ldr.objectives.families.matrices import RowSums
 from ldr.objectives.graphs import (
     GraphMethod,
     LaplacianMethod,
     MovingResiduals,
     OrthonormalGraph,
     RatioGraph,
-    Scatters,
     WhitenedGraph,
     given_weights,
     lle_weights,
     residuals,
-    rest,
-    shares_of,
     within_classes,
 )
 from ldr.objectives.parameters import number, word
-from ldr.objectives.statistics import moments, reconstruction_scatter
-from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.products import CentredRows, Form, Squares, scaled_rows
+from ldr.objectives.statistics.products import Squares, scaled_rows
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
@@ -63,12 +56,6 @@ class LPP(WhitenedGraph, LaplacianMethod):
     baseline = "bottom generalised eigenvectors of (X'LX, X'DX)"
 
     centre: str = word("mean", ("mean", "degree"))
-
-    def _middle(self, rows: Samples, mean: Array, degrees: Array) -> tuple[Array, Array]:
-        if self.centre == "mean":
-            return super()._middle(rows, mean, degrees)
-        shares = degrees / np.sum(degrees)
-        return mean + rows.centred_transpose_times(shares, mean), shares
 
     def _shares(self, degrees: Array) -> Array | None:
         return None if self.centre == "mean" else degrees / np.sum(degrees)
@@ -130,7 +117,7 @@ class ReconstructionMethod(GraphMethod):
         diagonal.
     """
 
-    of_spread = "X'X"
+    divisor = "X'X"
 
     regularisation: float = number(1e-3)
 
@@ -153,25 +140,16 @@ class ReconstructionMethod(GraphMethod):
             return weights(data.samples, self.neighbours)
         return within_classes(weights, data.samples, data.y, self.neighbours)
 
-    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
+    def _forms(self, rows: RowSums, W: csr_array) -> dict[str, Any]:
         moving = MovingResiduals(W, self.regularisation) if isinstance(self.graph, str) else None
-        return PencilMatrices(rows.form(Squares(residuals(W)), moving), rows.scatter(), -1.0)
-
-    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
-        rows = rows.in_memory()
-        stats = moments(rows)
-        shares = shares_of(rows)
-        A = reconstruction_scatter(rows, W, stats.mean, rest(rows, shares, stats.mean))
-        known = KnownScatter(stats.scatter, stats.n)
-        squares = SumOfSquares(stats.scatter, stats.mean, stats.n, scatter=known)
-        left = 1.0 + shares @ (W.multiply(W).sum(axis=1) - 2.0 * W.diagonal())  # ||I - W||^2 / n
-        return Scatters(A, squares, unrelated=left)
-
-    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
-        rows = CentredRows.of(samples).distinct
-        total, R = Form(rows, rows, rows.counts), residuals(W)
-        left = Squares(scaled_rows(R, np.sqrt(rows.counts)))
-        return WidePencil(rows, Form(rows, rows, left), total, rows.squares(rows.counts))
+        R, w = residuals(W), rows.weights
+        R = R if w is None else scaled_rows(R, np.sqrt(w))
+        left = W.multiply(W).sum(axis=1) - 2.0 * W.diagonal()  # ||I - W||^2 / n less 1
+        return {
+            "A": rows.form(Squares(R), moving),
+            "B": rows.scatter(),
+            "unrelated": lambda: 1.0 + float(np.average(left, weights=w)),
+        }
 
 
 @dataclass(frozen=True)

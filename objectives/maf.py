@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
-from ldr.objectives.families.stated import StatedQuotient, StatedTrace
+from ldr.objectives.families.pencil import Shrinking
+from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace_ratio import NestedMethod
-from ldr.objectives.families.wide import WidePencil, of_lag
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole, word
 from ldr.objectives.statistics.time import count_pairs
@@ -38,15 +38,11 @@ class LaggedMethod(Objective):
 
 
 @dataclass(frozen=True)
-class AutocorrelationMethod(StatedQuotient, LaggedMethod):
+class AutocorrelationMethod(Shrinking, StatedMethod, LaggedMethod):
     """Base of the methods of S_lag against the covariance C."""
 
     stacks = True
     products = "optimum"
-    cancels = 1.0
-
-    def wide(self, data: Data) -> WidePencil:
-        return of_lag(data.samples, self.lag)
 
     def autocorrelations(self, r: int) -> int:
         """How many are added up, of r factors."""
@@ -89,7 +85,7 @@ class MAF(NestedMethod, AutocorrelationMethod):
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         both = self.autocovariances(data)
-        return RatioMatrices(*both, 1.0, self.column_weights, ridge=self.ridge)
+        return RatioMatrices(*both, 1.0, self.column_weights, ridge=self.ridge, cancels=1.0)
 
 
 @dataclass(frozen=True)
@@ -116,11 +112,11 @@ class ClassicalMAF(AutocorrelationMethod):
     scale_free = True
 
     def matrices(self, data: DataSums) -> PencilMatrices:
-        return PencilMatrices(*self.autocovariances(data), ridge=self.ridge)
+        return PencilMatrices(*self.autocovariances(data), ridge=self.ridge, cancels=1.0)
 
 
 @dataclass(frozen=True)
-class Autocovariance(StatedTrace, LaggedMethod):
+class Autocovariance(StatedMethod, LaggedMethod):
     r"""Largest autocovariance.
 
     .. math:: \max_{M'M=I} \operatorname{tr}(M'S_{\text{lag}} M)
@@ -139,13 +135,14 @@ class Autocovariance(StatedTrace, LaggedMethod):
     name = "autocovariance"
     baseline = "top eigenvectors of S_lag"
     exact = "yes"
+    divisor = ""
 
     def matrices(self, data: DataSums) -> TraceMatrices:
         return TraceMatrices(data.rows.lagged(self.lag))
 
 
 @dataclass(frozen=True)
-class SquaredDifference(StatedTrace, LaggedMethod):
+class SquaredDifference(StatedMethod, LaggedMethod):
     r"""Least or largest squared difference over a lag.
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'(C - S_{\text{lag}})M)
@@ -169,6 +166,7 @@ class SquaredDifference(StatedTrace, LaggedMethod):
     name = "squared-difference"
     baseline = "extreme eigenvectors of C - S_lag"
     exact = "yes"
+    divisor = ""
 
     extreme: str = word("min", ("min", "max"))
 

@@ -271,9 +271,7 @@ def regression(
 
 
 def _inputs(stats: ViewMoments) -> tuple[SumOfSquares]:
-    scatter = stats.block(0, 0)
-    known = KnownScatter(scatter, stats.n)
-    return (SumOfSquares(scatter, stats.means[0], stats.n, scatter=known),)
+    return (SumOfSquares.of_rows(stats.block(0, 0), stats.means[0], stats.n),)
 
 
 def _left(stats: ViewMoments, T: Array) -> float:

@@ -5,49 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ldr.objectives.coordinates import Axes, Coordinates
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.opening import as_samples, derivatives_of
 from ldr.objectives.families.matrices import (
     Against,
-    DataForms,
     DataSums,
     PencilMatrices,
     RatioMatrices,
-    RowSums,
     SpectralMatrices,
     TraceMatrices,
+    links_of_pairs,
 )
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
-from ldr.objectives.families.stated import StatedQuotient
-from ldr.objectives.families.trace import Trace, trace_where_varied
+from ldr.objectives.families.pencil import RowPencil, Shrinking, moved
+from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace_ratio import NestedMethod
 from ldr.objectives.families.white_views import whitened_views
 from ldr.objectives.families.whitened import Unwhitened
-from ldr.objectives.families.whitened_trace import SpectralTrace, spectral_bound, whitened_trace
-from ldr.objectives.families.wide import WidePencil, of_differences
+from ldr.objectives.families.whitened_trace import SpectralTrace, spectral_bound
 from ldr.objectives.maf import LaggedMethod
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, flag, whole
 from ldr.objectives.problem import Fitted
-from ldr.objectives.statistics import difference_scatter, moments, pair_moments
+from ldr.objectives.statistics import pair_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import LessMeans
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
-from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.statistics.time import count_pairs
 from ldr.objectives.view import Compact, Quadratic
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.manifolds.orthonormal import thin_svd
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,7 @@ class SlowMethod(Objective):
 
 
 @dataclass(frozen=True)
-class SFA(SlowMethod):
+class SFA(StatedMethod, SlowMethod):
     r"""Slow feature analysis (SFA).
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'\dot X'\dot X M)
@@ -129,62 +120,32 @@ class SFA(SlowMethod):
         d = data.samples.d
         return d if self.degree == 1 else d * (d + 3) // 2
 
-    def bind(self, data: Data, r: int) -> Trace:
-        features = None if self.degree == 1 else Quadratic.of(data.samples, free=self.whiten)
-        samples = data.samples if features is None else features(data.samples)
-        compact = Compact.of(samples, features=features)
-        if not self.whiten:
-            stats = moments(compact.rows)
-            A = self._scatter_of_changes(compact, Change())
-            view = compact.view_of(stats)
-            return trace_where_varied(self, view, A, stats.scatter, r)
+    @property
+    def divisor(self) -> str:  # type: ignore[override]
+        return "the covariance" if self.whiten else ""
 
-        wide = of_differences(samples) if samples.wide else None
-
-        def pencil(change: Change) -> Pencil:
-            stats = moments(change(compact.rows))
-            A = self._scatter_of_changes(compact, change)
-            C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
-            if self.derivatives is not None:
-                C = replace(C, total=C.B + A / stats.n)
-            return Pencil(A, C)
-
-        return whitened_trace(self, RowPencil(compact, pencil, "the covariance", wide=wide), r)
+    def opened(self, data: Data, room: int) -> Opened:
+        if self.degree == 1:
+            return super().opened(data, room)
+        features = Quadratic.of(data.samples, free=self.whiten)
+        compact = Compact.of(features(data.samples), features=features)
+        return Opened(self.name, data, compact, [compact.rows])
 
     def matrices(self, data: DataSums) -> PencilMatrices | TraceMatrices:
-        if self.degree > 1 or self.derivatives is not None:
+        if self.degree > 1:
             raise UnknownError
-        # Wirtinger's inequality of sums: with s = sin^2(pi/2n), A/4 <= X'X <= A/(4s) in one trial
-        shown = 0.0 if data.rows.trials is not None else math.sin(0.5 * math.pi / data.rows.n) ** 2
-        return self._of(data.rows, data.rows.scatter_of_changes(), shown)
-
-    def forms(self, data: DataForms) -> PencilMatrices | TraceMatrices:
-        if self.derivatives is None:
-            return self.matrices(data)
-        X_dot = as_samples(self.derivatives, "derivatives").dense()
-        return self._of(data.rows, data.fixed(X_dot.T @ X_dot))
-
-    def _of(self, rows: RowSums, A: Array, shown: float = 0.0) -> PencilMatrices | TraceMatrices:
+        rows, given = data.rows, self.derivatives is not None
+        A = data.scatter_of(self.derivatives) if given else rows.scatter_of_changes()
         if self.whiten:
-            return PencilMatrices(A, rows.scatter() / rows.n, -1.0)
+            C = rows.scatter() / rows.n
+            return PencilMatrices(A, C, -1.0, total=C + A / rows.n if given else None)
+        # Wirtinger's inequality of sums: with s = sin^2(pi/2n), A/4 <= X'X <= A/(4s) in one trial
+        shown = 0.0 if given or rows.trials is not None else math.sin(0.5 * math.pi / rows.n) ** 2
         return TraceMatrices(A, -1.0, varied=rows.scatter, shown=shown)
-
-    def _scatter_of_changes(self, compact: Compact, change: Change) -> Array:
-        """X_dot'X_dot, in the coordinates of the rows that are changed."""
-        if self.derivatives is None:
-            return difference_scatter(change(compact.rows))
-        d = compact.rows.d if compact.space is None else len(compact.space.mean)
-        X_dot = derivatives_of(self.derivatives, (compact.rows.n, d))
-        if compact.space is not None:
-            X_dot = np.ascontiguousarray(compact.space.lower(X_dot.T).T)
-        if change.T is not None:
-            X_dot = X_dot @ change.T
-        X_dot = weighted(X_dot, compact.rows.weights)
-        return X_dot.T @ X_dot
 
 
 @dataclass(frozen=True)
-class OrthogonalSFA(NestedMethod, StatedQuotient, SlowMethod):
+class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod):
     r"""Orthogonal slow feature analysis (SFA): the trace ratio.
 
     .. math:: \min_{M'M=I} \frac{\operatorname{tr}(M'\dot X'\dot X M)}{\operatorname{tr}(M'CM)}
@@ -203,12 +164,11 @@ class OrthogonalSFA(NestedMethod, StatedQuotient, SlowMethod):
     exact = "r = 1"
     sibling = "sfa with whiten=True"
 
-    def wide(self, data: Data) -> WidePencil:
-        return of_differences(data.samples)
-
-    def shrunken(self, rows: RowPencil[Pencil], data: Data) -> RowPencil[Pencil]:
-        # a difference is of two rows
-        return self.shrunk(rows, lambda _: 2.0 * count_pairs(rows.compact.rows, 1))
+    def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
+        if self.shrinkage is None:
+            return rows
+        of_rows = rows.compact.rows
+        return moved(rows, ledoit_wolf(of_rows), 2.0 * count_pairs(of_rows, 1))  # of two rows each
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         A, C = data.rows.scatter_of_changes(), data.rows.scatter() / data.rows.n
@@ -235,7 +195,7 @@ class PairMethod(Shrinking, LaggedMethod):
 
 
 @dataclass(frozen=True)
-class TICA(PairMethod):
+class TICA(PairMethod, StatedMethod):
     r"""Time-lagged independent component analysis (TICA).
 
     .. math:: \max_M \operatorname{tr}\left((M'C_0 M)^{-1} M'C_{\text{lag}} M\right)
@@ -255,42 +215,12 @@ class TICA(PairMethod):
 
     name = "tica"
     baseline = "top generalised eigenvectors of (C_lag, C_0)"
+    divisor = "C_0"
     stacks = True
 
-    def bind(self, data: Data, r: int) -> Trace:
-        compact = self.compact(data.samples)
-
-        def pencil(change: Change) -> Pencil:
-            stats = pair_moments(change(compact.rows), self.lag)
-            (before, after), S = stats.means, stats.block
-            mean, half = 0.5 * (before + after), 0.5 * (before - after)
-            between = stats.n * np.outer(half, half)
-            scatter = 0.5 * (S(0, 0) + S(1, 1)) + between
-            lagged = 0.5 * (S(0, 1) + S(1, 0)) - between
-            return Pencil(lagged / stats.n, SumOfSquares.covariance(scatter, mean, stats.n), 1.0)
-
-        rows = self.shrunk(RowPencil(compact, pencil, "C_0"))
-        return whitened_trace(self, rows, r, ridge=self.ridge)
-
     def matrices(self, data: DataSums) -> PencilMatrices:
-        K = pairs_of(data.rows, self.lag)
-        K = 0.5 * (K + K.T).tocsr()
-        shares = K.sum(axis=1)
-        rows = data.rows.about(shares)
-        return PencilMatrices(rows.form(K), rows.form(shares), ridge=self.ridge, shares=shares)
-
-
-def pairs_of(rows: RowSums, lag: int) -> csr_array:
-    """One over their number at (t, t + lag) of one trial."""
-    from scipy.sparse import diags_array
-
-    n, trials = rows.count, rows.trials
-    together = np.ones(max(n - lag, 0))
-    if trials is not None:
-        together[trials[lag:] != trials[:-lag]] = 0.0
-    if not together.any():
-        raise UnknownError
-    return diags_array(together / together.sum(), offsets=lag, shape=(n, n)).tocsr()
+        A, C, shares = data.rows.of_pairs(self.lag)
+        return PencilMatrices(A, C, ridge=self.ridge, shares=shares, cancels=1.0)
 
 
 @dataclass(frozen=True)
@@ -365,9 +295,9 @@ class VAMP(PairMethod):
             chosen=chosen_by(shrunk),
         )
 
-    def forms(self, data: DataForms) -> Against:
+    def forms(self, data: DataSums) -> Against:
         """Of the squared singular values."""
-        pairs = pairs_of(data.rows, self.lag)
+        pairs = links_of_pairs(data.rows, self.lag)
         a, b = pairs.sum(axis=1), pairs.sum(axis=0)
         rows = data.rows.about(np.zeros_like(a))
         onward = LessMeans(pairs, a, b)

@@ -13,65 +13,34 @@ import numpy.typing as npt
 from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.sample_metadata import as_array, distinct
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import (
-    DataForms,
     DataSums,
     PencilMatrices,
     RatioMatrices,
     TraceMatrices,
 )
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares, moved
+from ldr.objectives.families.pencil import RowPencil, Shrinking, SumOfSquares, moved
+from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
+from ldr.objectives.families.trace_ratio import NestedMethod
 from ldr.objectives.families.whitened import Unwhitened, whiten
-from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
+from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number
 from ldr.objectives.problem import Fitted
-from ldr.objectives.statistics import ClassMoments, class_moments, moments
-from ldr.objectives.statistics.covariance import KnownScatter, Scatter, Variation
+from ldr.objectives.statistics import ClassMoments, class_moments
+from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.products import OneSided
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
 from ldr.objectives.statistics.sums import membership
-from ldr.objectives.view import Compact, View
+from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Samples and background; where both have fewer rows than columns, in the span of their rows.
-
-    The span holds the rows themselves, not only their differences from the mean, so that second
-    moments about zero are kept too.
-    """
-
-    samples: Samples
-    background: Samples
-    compact: Compact
-
-    @classmethod
-    def of(cls, data: Data, *, room: int = 0, in_columns: bool = False) -> Pair:
-        """With room for directions outside the span, as `Compact` has it; or in all columns."""
-        assert data.background is not None
-        samples, background = data.samples, data.background
-        check_squares(background)
-        if in_columns:
-            return cls(samples, background, Compact.of_columns(samples))
-        compact, (samples, background) = Compact.about_zero(samples, background, room=room)
-        return cls(samples, background, compact)
-
-    def view(self, mean: Array, scatter: Scatter) -> View:
-        """The way back, from the mean of `samples` and their scatter."""
-        of_columns = self.compact.coordinates.lift(mean[:, None])[:, 0]
-        return replace(self.compact.view(mean, scatter), mean=of_columns)
-
-
-@dataclass(frozen=True)
-class NoiseMethod(Objective):
+class NoiseMethod(StatedMethod):
     """Base of the methods of two arrays with the same columns: signal and noise."""
 
     sense = "max"
@@ -104,14 +73,9 @@ class SignalNoise(NoiseMethod):
 
     name = "signal-noise"
     baseline = "top eigenvectors of C_signal - alpha C_noise"
+    divisor = ""
 
     alpha: float = number(1.0)
-
-    def bind(self, data: Data, r: int) -> Trace:
-        pair = Pair.of(data, room=r)
-        signal, noise = moments(pair.samples), moments(pair.background)
-        A = signal.covariance - self.alpha * noise.covariance
-        return Trace(self, (pair.view(signal.mean, KnownScatter(signal.scatter, signal.n)),), A, r)
 
     def matrices(self, data: DataSums) -> TraceMatrices:
         signal, noise = data.views
@@ -173,29 +137,18 @@ class OPCA(Shrinking, NoiseMethod):
     transposed = False
     scale_free = True
 
-    def bind(self, data: Data, r: int) -> Trace:
-        pair = Pair.of(data, in_columns=self.shrinkage is not None)
+    divisor = "the second moment of the noise"
 
-        def pencil(change: Change) -> Pencil:
-            signal = moments(change(pair.samples))
-            noise = moments(change.about_zero(pair.background))
-            R = noise.covariance + np.outer(noise.mean, noise.mean)
-            total = R + signal.covariance
-            # R has the squares of the numbers themselves: no mean comes on top
-            known = KnownScatter(signal.scatter, signal.n)
-            B = SumOfSquares(R, signal.mean, 0.0, total, scatter=known)
-            return Pencil(signal.covariance, B)
-
-        others = (pair.samples, pair.background)
-        rows = RowPencil(pair.compact, pencil, "the second moment of the noise", others)
-        if self.shrinkage is not None:
-            rows = moved(rows, ledoit_wolf(pair.background, about_zero=True))
-        return whitened_trace(self, rows, r, ridge=self.ridge)
+    def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
+        if self.shrinkage is None:
+            return rows
+        return moved(rows, ledoit_wolf(rows.others[0], about_zero=True))
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         signal, noise = data.views
-        R = noise.scatter() / noise.n + noise.mean[..., :, None] * noise.mean[..., None, :]
-        return PencilMatrices(signal.scatter() / signal.n, R, ridge=self.ridge)
+        C, R = signal.scatter() / signal.n, noise.about_zero.scatter() / noise.n
+        # float() is 0.0: R has all squares
+        return PencilMatrices(C, R, ridge=self.ridge, total=R + C, offsets=float)
 
 
 @dataclass(frozen=True)
@@ -210,25 +163,7 @@ class GeneralisedContrast(NoiseMethod):
 
     ridge: float = number(0.0)
 
-    def contrast(self, data: Data) -> RowPencil[Pencil]:
-        """The difference and the sum of both covariances, each of rows about their own mean."""
-        pair = Pair.of(data)
-        plain = moments(pair.background)
-
-        def pencil(change: Change) -> Pencil:
-            target, background = moments(change(pair.samples)), plain
-            if change.T is not None:
-                background = moments(Change(change.T, plain.mean)(pair.background))
-            a, b = target.covariance, background.covariance
-            means = (a, target.mean), (b, background.mean)
-            known = KnownScatter(target.scatter, target.n)
-            # a column that is constant in one of them has no rounding there
-            offsets = np.hypot(*(np.where(np.diag(C) > 0, m, 0.0) for C, m in means))
-            B = SumOfSquares(a + b, target.mean, 1.0, scatter=known, offsets=offsets)
-            return Pencil(a - b, B, 1.0)
-
-        others = (pair.samples, pair.background)
-        return RowPencil(pair.compact, pencil, "the sum of both covariances", others)
+    divisor = "the sum of both covariances"
 
     @staticmethod
     def difference_and_sum(data: DataSums) -> tuple[Array, Array]:
@@ -261,12 +196,9 @@ class GCPCA(NestedMethod, GeneralisedContrast):
     exact = "r = 1"
     sibling = "classical-gcpca"
 
-    def bind(self, data: Data, r: int) -> TraceRatio:
-        return trace_ratio(self, self.contrast(data), r, ridge=self.ridge)
-
     def matrices(self, data: DataSums) -> RatioMatrices:
         both = self.difference_and_sum(data)
-        return RatioMatrices(*both, 1.0, self.column_weights, ridge=self.ridge)
+        return RatioMatrices(*both, 1.0, self.column_weights, ridge=self.ridge, cancels=1.0)
 
 
 @dataclass(frozen=True)
@@ -291,11 +223,8 @@ class ClassicalGCPCA(GeneralisedContrast):
     transposed = False
     scale_free = True
 
-    def bind(self, data: Data, r: int) -> Trace:
-        return whitened_trace(self, self.contrast(data), r, ridge=self.ridge)
-
     def matrices(self, data: DataSums) -> PencilMatrices:
-        return PencilMatrices(*self.difference_and_sum(data), ridge=self.ridge)
+        return PencilMatrices(*self.difference_and_sum(data), ridge=self.ridge, cancels=1.0)
 
 
 def _keep_subsets(owner: object, name: str) -> None:
@@ -371,7 +300,7 @@ class DemixedPCA(Objective):
         given = Unwhitened.of(compact, "the covariance", self.ridge)
         found, (whitened,) = whiten(
             lambda change: cells if change.T is None else cells_of(change),
-            lambda found: (SumOfSquares(found.total, found.mean, float(found.n)),),
+            lambda found: (SumOfSquares.of_rows(found.total, found.mean, float(found.n)),),
             given,
         )
         added = self.added(cells.apart, shape)
@@ -389,7 +318,7 @@ class DemixedPCA(Objective):
             total=float(np.sum(cells.counts[:, None] * added**2)),
         )
 
-    def forms(self, data: DataForms) -> TraceMatrices:
+    def forms(self, data: DataSums) -> TraceMatrices:
         rows, n = data.rows, data.rows.count
         parts = _Parts(self, *data.groups(lambda y: self._cells(y, n)))
         D = data.inverse(rows.scatter(), self.ridge) @ rows.form(parts)

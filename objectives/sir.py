@@ -4,40 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.families.matrices import (
     Codes,
-    DataForms,
     DataSums,
     PencilMatrices,
     SpectralMatrices,
 )
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
+from ldr.objectives.families.pencil import Shrinking
+from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import (
     AbsoluteTrace,
     WhiteRows,
-    absolute_value,
     spectral_bound,
-    whitened_trace,
 )
-from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole
 from ldr.objectives.slices import sliced
-from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.sums import membership
-from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 
@@ -68,7 +60,7 @@ class SlicedMethod(Objective):
         """The slice of each row."""
         return sliced(data.y, data.samples.n, self.slices, data.samples.weights)
 
-    def known(self, data: DataForms) -> Codes:
+    def known(self, data: DataSums) -> Codes:
         """The same where y is known."""
         return data.groups(lambda y: sliced(y, data.rows.count, self.slices))
 
@@ -84,7 +76,7 @@ class SlicedMethod(Objective):
 
 
 @dataclass(frozen=True)
-class SIR(Shrinking, SlicedMethod):
+class SIR(Shrinking, StatedMethod, SlicedMethod):
     r"""Sliced inverse regression (SIR).
 
     .. math:: \max_M \operatorname{tr}(M' \operatorname{Cov}(\mathrm{E}[z \mid \text{slice}]) M)
@@ -104,22 +96,15 @@ class SIR(Shrinking, SlicedMethod):
     baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
     stacks = True
 
-    def bind(self, data: Data, r: int) -> Trace:
-        codes, compact = self.codes(data), self.compact(data.samples)
-        groups = int(codes.max()) + 1
-
-        def pencil(change: Change) -> Pencil:
-            stats = class_moments(change(compact.rows), codes, groups)
-            n = stats.n
-            return Pencil(stats.between / n, SumOfSquares.covariance(stats.total, stats.mean, n))
-
-        rows = self.shrunk(RowPencil(compact, pencil, "the covariance"))
-        notes = few_directions(r, groups, "slices")
-        return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
+    def notes_on(self, data: Data, r: int) -> list[str]:
+        return few_directions(r, int(self.codes(data).max()) + 1, "slices")
 
     def matrices(self, data: DataSums) -> PencilMatrices:
-        n, count = data.rows.n, data.rows.count
-        between, within = data.scatters_of_groups(lambda y: sliced(y, count, self.slices))
+        rows, slices = data.rows, self.slices
+        between, within = data.scatters_of_groups(
+            lambda y: sliced(y, rows.count, slices, rows.weights)
+        )
+        n = rows.n
         return PencilMatrices(between / n, (between + within) / n, ridge=self.ridge)
 
 
@@ -153,7 +138,7 @@ class SAVE(Shrinking, SlicedMethod):
             size += 2.0 * share * spectral_bound(change) * spectral_bound(of_slice)
         return rows.trace(self, A, r, size)
 
-    def forms(self, data: DataForms) -> PencilMatrices:
+    def forms(self, data: DataSums) -> PencilMatrices:
         C = data.rows.scatter() / data.rows.n
         codes, inverse = self.known(data), data.inverse(C, self.ridge)
         A = 0.0 * C
@@ -199,7 +184,7 @@ class DirectionalRegression(Shrinking, SlicedMethod):
         size += 8.0 * trace * spectral_bound(K)
         return rows.trace(self, A + 2.0 * K @ K + 2.0 * trace * K, r, size)
 
-    def forms(self, data: DataForms) -> PencilMatrices:
+    def forms(self, data: DataSums) -> PencilMatrices:
         rows, C = data.rows, data.rows.scatter() / data.rows.n
         codes, inverse = self.known(data), data.inverse(C, self.ridge)
         counts = np.bincount(codes)[:, None]
@@ -220,7 +205,17 @@ def shares(codes: Codes) -> Iterator[tuple[float, Array]]:
 
 
 @dataclass(frozen=True)
-class PrincipalHessianDirections(Shrinking):
+class Hessian(AbsoluteTrace):
+    """The trace of |H|, with the signs of H's eigenvalues."""
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """m'Hm, positive where the response bends upwards, and m'|H|m."""
+        curvature = super().numbers(M, axes, seen)["eigenvalue"]
+        return {"curvature": curvature, **Trace.numbers(self, M, axes, seen)}
+
+
+@dataclass(frozen=True)
+class PrincipalHessianDirections(Shrinking, StatedMethod):
     r"""Principal Hessian directions (PHD).
 
     .. math:: \max_M \operatorname{tr}(M'|H|M), \quad H = \frac{1}{n} \sum_i (y_i - \bar y) z_i z_i'
@@ -241,6 +236,7 @@ class PrincipalHessianDirections(Shrinking):
     sense = "max"
     needs = (Need.RESPONSE,)
     baseline = "eigenvectors of H with the largest |eigenvalues|"
+    spectral = Hessian
     stacks = True
     by_size = True
     weighted = True
@@ -248,36 +244,8 @@ class PrincipalHessianDirections(Shrinking):
     exact = "yes"
     scale_free = True
 
-    def bind(self, data: Data, r: int) -> Trace:
-        y = as_response(data.y, data.samples.n)
-        if y.shape[1] != 1:
-            raise DataError(f"y has {y.shape[1]} columns; phd takes one response, one number a row")
-        rows, w = WhiteRows.of(self, data), data.samples.weights
-        e = deviations(y[:, 0], w)
-        counts = e if w is None else e * w
-        H, size = np.zeros_like(rows.of_all), 0.0
-        for sign in (1.0, -1.0):
-            part = np.maximum(sign * counts, 0.0) / data.samples.weight
-            if not part.any():
-                raise DataError("y is constant: it bends nowhere")
-            marked = replace(rows.compact.rows, marks=Marks(part))
-            mean, covariance = rows.moments(marked)
-            square = part.sum() * (covariance + np.outer(mean, mean))
-            H += sign * square
-            size += 2.0 * spectral_bound(square)
-        return rows.trace(self, absolute_value(H), r, size, partial(Hessian, signed=H))
-
     def matrices(self, data: DataSums) -> SpectralMatrices:
         rows, e = data.rows, data.deviations()
-        A, C = rows.form(e / rows.n), rows.scatter() / rows.n
-        return SpectralMatrices(A, C, ridge=self.ridge)
-
-
-@dataclass(frozen=True)
-class Hessian(AbsoluteTrace):
-    """The trace of |H|, with the signs of H's eigenvalues."""
-
-    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """m'Hm, positive where the response bends upwards, and m'|H|m."""
-        curvature = super().numbers(M, axes, seen)["eigenvalue"]
-        return {"curvature": curvature, **Trace.numbers(self, M, axes, seen)}
+        counts = e if rows.weights is None else e * rows.weights
+        A, C = rows.form(counts / rows.n), rows.scatter() / rows.n
+        return SpectralMatrices(A, C, ridge=self.ridge, cancels=abs(e).max())

@@ -8,9 +8,9 @@ Spatio-spectral decomposition: what oscillates in a band of frequencies, not bes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,19 +19,23 @@ from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.matrices import DataForms, DataSums, PencilMatrices, SpectralMatrices
-from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.matrices import (
+    DataSums,
+    PencilMatrices,
+    RowSums,
+    SpectralMatrices,
+)
+from ldr.objectives.families.pencil import SumOfSquares, diagonal
+from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import Unwhitened, whiten
-from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.kernel import as_response, deviations
-from ldr.objectives.objective import Objective
+from ldr.objectives.kernel import deviations
 from ldr.objectives.parameters import Need, number, numbers, word
-from ldr.objectives.statistics import Codes, class_moments, second_moments
+from ldr.objectives.statistics import Codes
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import Squares
-from ldr.objectives.statistics.sums import membership
+from ldr.objectives.statistics.sums import class_averages
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
@@ -144,7 +148,7 @@ _FILTERS = "the filters of the joint diagonalisation"
 
 
 @dataclass(frozen=True)
-class PowerMethod(Objective):
+class PowerMethod(StatedMethod):
     """Base of the methods of second moments about zero, the power of band-passed signals.
 
     X is not centred. y has an entry for each row, or for each trial; without trials each row is
@@ -160,6 +164,7 @@ class PowerMethod(Objective):
     weighted = True
     transposed = False
     scale_free = True
+    about_zero = True
 
     ridge: float = number(0.0)
 
@@ -206,49 +211,51 @@ class CSP(PowerMethod):
 
     average: str = word("rows", ("rows", "trials"))
 
-    def bind(self, data: Data, r: int) -> Trace:
-        codes, classes = data.labels
-        share, probabilities = self.shares(data.samples, codes, classes)
-        compact, (samples,) = Compact.about_zero(data.samples)
-        counts = share[:, None] * (codes[:, None] == np.arange(len(classes)))
+    divisor = "the sum of the classes' second moments"
 
-        def pencil(change: Change) -> ClassPencil:
-            C = second_moments(change.about_zero(samples), counts)
-            B = SumOfSquares(C.sum(axis=0), np.zeros(C.shape[1]), 0.0)
-            return ClassPencil(C[0] - C[1], B, 1.0, parts=C)
-
-        what = "the sum of the classes' second moments"
-        rows = RowPencil(compact, pencil, what, classes=classes)
-        if len(classes) == 2:
-            return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
-        return joint_filters(self, rows, r, self.ridge, probabilities)
+    def bind(self, data: Data, r: int) -> Trace | TraceRatio:
+        if len(data.labels[1]) == 2:
+            return super().bind(data, r)
+        return joint_filters(self, self.opened(data, 0), r)
 
     def matrices(self, data: DataSums) -> SpectralMatrices:
-        codes, classes = data.labels()
-        if len(classes) > 2 or data.rows.trials is not None:
+        if len(data.labels()[1]) > 2:
             raise UnknownError
-        members = (codes == code for code in (0, 1))
-        one, two = (own / own.sum(axis=-1, keepdims=True) for own in members)
-        zero = np.zeros(data.rows.count)
-        rows = data.rows.about(zero)
+        C, zero = self.second_moments(data), np.zeros(data.rows.count)
         return SpectralMatrices(
-            rows.form(one - two), rows.form(one + two), ridge=self.ridge, shares=zero
+            C[0] - C[1], C[0] + C[1], ridge=self.ridge, shares=zero, cancels=1.0
         )
 
-    def shares(self, samples: Samples, codes: Codes, classes: Cells) -> tuple[Array, Array]:
-        """How much each row counts in its class; the shares of the classes."""
+    def second_moments(self, data: DataSums) -> list[Array]:
+        """Those of each class about zero."""
+        rows = data.rows.about_zero
+        return [rows.form(own) for own in self.members(data.rows, *data.labels())]
+
+    def members(self, rows: RowSums, codes: Codes, classes: Cells) -> list[Array]:
+        """How much each row counts in the mean of each class."""
+        share = self._shares(rows)
+        counts = [(codes == k) * share for k in range(len(classes))]
+        sizes = [own.sum(axis=-1, keepdims=True) for own in counts]
+        for label, size in zip(classes, sizes, strict=True):
+            if not size.all():
+                raise DataError(
+                    f"all rows of class {label} of y have sample_weight 0, expected a weight > 0 "
+                    "in each class; leave the rows of this class out"
+                )
+        return [own / size for own, size in zip(counts, sizes, strict=True)]
+
+    def probabilities(self, rows: RowSums, codes: Codes, classes: Cells) -> Array:
+        """The shares of the classes."""
         if self.average == "rows":
-            share = np.ones(samples.n) if samples.weights is None else samples.weights
-        else:
-            _, share = trial_shares(samples)
-        members = np.bincount(codes, share)
-        if not members.all():
-            raise DataError(
-                f"all rows of class {classes[members.argmin()]} of y have sample_weight 0, "
-                "expected a weight > 0 in each class; leave the rows of this class out"
-            )
-        alike = np.full(len(classes), 1.0 / len(classes))
-        return share / members[codes], alike if self.average == "rows" else members / members.sum()
+            return np.full(len(classes), 1.0 / len(classes))
+        members = np.bincount(codes, self._shares(rows))
+        return members / members.sum()
+
+    def _shares(self, rows: RowSums) -> Array:
+        """How much each row counts."""
+        if self.average == "trials":
+            return trial_shares(rows)[1]
+        return np.ones(rows.count) if rows.weights is None else rows.weights
 
 
 @dataclass(frozen=True)
@@ -278,56 +285,42 @@ class SPoC(PowerMethod):
     by_size = True
     exact = "yes"
 
-    def bind(self, data: Data, r: int) -> Trace:
-        trials, share = trial_shares(data.samples)
-        y = as_response(data.y, data.samples.n)
-        if y.shape[1] > 1:
-            raise DataError(f"y has {y.shape[1]} columns, expected one: a quantity for each trial")
-        weights = np.bincount(trials, share)
-        sums = np.bincount(trials, share * deviations(y[:, 0], share))
-        z = np.divide(sums, weights, out=np.zeros(len(sums)), where=weights > 0)
-        z = deviations(z, weights)
-        size = np.sqrt(np.average(z**2, weights=weights))
-        if not size > 0:
-            raise DataError("y is the same in all trials, expected a quantity that varies")
-        z = np.where(weights > 0, z / size, 0.0)[trials]
-        counts = share[:, None] * np.stack([z, np.ones(len(z))], axis=1) / share.sum()
-        compact, (samples,) = Compact.about_zero(data.samples)
-
-        def pencil(change: Change) -> Pencil:
-            A, B = second_moments(change.about_zero(samples), counts)
-            squares = SumOfSquares(B, np.zeros(len(B)), 0.0)
-            return Pencil(A, squares, float(np.abs(z).max()))
-
-        rows = RowPencil(compact, pencil, "the mean second moment of the trials")
-        return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
+    divisor = "the mean second moment of the trials"
 
     def matrices(self, data: DataSums) -> SpectralMatrices:
-        e, n = data.deviations(), data.rows.count
-        if data.rows.trials is not None:
+        e, rows = data.deviations(), data.rows.about_zero
+        if rows.trials is None and rows.weights is None:
+            z = e / (e**2).mean(axis=-1, keepdims=True) ** 0.5
+            counts = np.full(rows.count, 1.0 / rows.count)
+        elif e.ndim > 1:
             raise UnknownError
-        zero = np.zeros(n)
-        rows = data.rows.about(zero)
-        A = rows.form(e / (n * (e**2).mean(axis=-1, keepdims=True) ** 0.5))
-        return SpectralMatrices(A, rows.form(np.full(n, 1.0 / n)), ridge=self.ridge, shares=zero)
+        else:
+            trials, share = trial_shares(rows)
+            z, counts = _of_trials(e, trials, share)[trials], share / share.sum()
+        A, B, zero = rows.form(counts * z), rows.form(counts), np.zeros(rows.count)
+        return SpectralMatrices(A, B, ridge=self.ridge, shares=zero, cancels=abs(z).max())
 
 
-def trial_shares(samples: Samples) -> tuple[Codes, Array]:
+def _of_trials(e: Array, trials: Codes, share: Array) -> Array:
+    """The mean quantity of each trial, about the mean of all in units of their deviation."""
+    weights = np.bincount(trials, share)
+    sums = np.bincount(trials, share * e)
+    z = np.divide(sums, weights, out=np.zeros(len(sums)), where=weights > 0)
+    z = deviations(z, weights)
+    size = np.sqrt(np.average(z**2, weights=weights))
+    if not size > 0:
+        raise DataError("y is the same in all trials, expected a quantity that varies")
+    return np.where(weights > 0, z / size, 0.0)
+
+
+def trial_shares(rows: RowSums) -> tuple[Codes, Array]:
     """The trial of each row, and how much it counts, so that trials count alike, however long.
 
     A trial counts as much as its rows do on average; without trials each row is one.
     """
-    weights = np.ones(samples.n) if samples.weights is None else samples.weights
-    codes = None if samples.marks is None else samples.marks.codes
-    trials = np.arange(samples.n) if codes is None else codes
+    weights = np.ones(rows.count) if rows.weights is None else rows.weights
+    trials = np.arange(rows.count) if rows.trials is None else rows.trials
     return trials, weights / np.maximum(np.bincount(trials, weights > 0), 1.0)[trials]
-
-
-@dataclass(frozen=True)
-class ClassPencil(Pencil):
-    """With the second moment of each class, which add up to B."""
-
-    parts: Array = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -346,9 +339,8 @@ class JointFilters(Trace):
         return None if found is None else found.restricted_to(_FILTERS)
 
 
-def check_definite(C: Array, classes: Cells | None, error: float) -> None:
+def check_definite(C: Array, classes: Cells, error: float) -> None:
     """Refuse classes in which some direction has no power beyond an error of the C_c."""
-    assert classes is not None
     for label, least in zip(classes, np.linalg.eigvalsh(C)[:, 0], strict=True):
         if not least > max(rank_tolerance(C.shape[1]), error):
             raise SingularError(
@@ -357,16 +349,23 @@ def check_definite(C: Array, classes: Cells | None, error: float) -> None:
             )
 
 
-def joint_filters(
-    objective: CSP, rows: RowPencil[ClassPencil], r: int, ridge: float, probabilities: Array
-) -> JointFilters:
+def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
     """The filters that make the classes' second moments diagonal, by what they say of the class."""
-    given = Unwhitened.of(rows.compact, rows.what, ridge)
-    found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
-    C = np.array([whitened(part) for part in found.parts])
+
+    def squares(C: list[Array]) -> list[SumOfSquares]:
+        B = np.sum(C, axis=0)
+        return [SumOfSquares(B, np.zeros(len(B)), np.sqrt(diagonal(B)))]
+
+    given = Unwhitened.of(opened.compact, objective.divisor, objective.ridge)
+    parts, (whitened,) = whiten(
+        lambda change: objective.second_moments(cast(DataSums, opened.at(change))), squares, given
+    )
+    C = np.array([whitened(part) for part in parts])
     C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # the ridge's share in each
     error = len(C) * whitened.error
-    check_definite(C, rows.classes, error)
+    check_definite(C, opened.data.labels[1], error)
+    sums = opened.at(Change())
+    probabilities = objective.probabilities(cast(RowSums, sums.rows), *sums.labels())
     V = joint_diagonaliser(C)
     V = V / np.sqrt(np.einsum("ij,cik,kj,c->j", V, C, V, probabilities))
     powers = np.einsum("ij,cik,kj->cj", V, C, V)
@@ -377,13 +376,13 @@ def joint_filters(
     inner = whitened.coordinates
     V = V * np.sqrt(len(C))  # back from C_c in units of their mean
     coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
-    view = rows.compact.view(whitened.mean, whitened.scatter).within(whitened)
+    view = opened.compact.view(whitened.mean, whitened.scatter).within(whitened)
     views = (replace(view, coordinates=coordinates),)
     return JointFilters(objective, views, np.diag(told), r, doubt=doubt)
 
 
 @dataclass(frozen=True)
-class Xdawn(Objective):
+class Xdawn(StatedMethod):
     r"""Spatial filters of evoked responses (xDAWN).
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'EM\right)
@@ -424,38 +423,24 @@ class Xdawn(Objective):
         if np.ndim(self.target) != 0:
             raise ArgumentError(f"target must be one label, got {self.target!r}")
 
-    def bind(self, data: Data, r: int) -> Trace:
-        codes, classes = data.labels
-        compact, (samples,) = Compact.about_zero(data.samples)
-        times = places(data.samples)
+    divisor = "the second moment of the rows"
+    about_zero = True
+
+    def matrices(self, data: DataSums) -> PencilMatrices:
+        codes, classes = data.labels()
+        rows = data.rows.about_zero
+        times = places(rows)
         if (codes != codes[np.arange(len(times)) - times]).any():
             raise DataError("y has several classes within a trial, expected one a trial")
         length = int(times.max()) + 1
+        means, sizes = class_averages(codes * length + times, len(classes) * length, rows.weights)
         wanted = np.arange(len(classes)) if self.target is None else self._wanted(classes)
-
-        def pencil(change: Change) -> Pencil:
-            cells = codes * length + times
-            stats = class_moments(change.about_zero(samples), cells, len(classes) * length)
-            responses = stats.means.reshape(len(classes), length, -1)[wanted]
-            evoked = responses.reshape(-1, responses.shape[2])
-            R = stats.total / stats.n + np.outer(stats.mean, stats.mean)
-            return Pencil(evoked.T @ evoked / len(evoked), SumOfSquares(R, np.zeros(len(R)), 0.0))
-
-        rows = RowPencil(compact, pencil, "the second moment of the rows")
-        return whitened_trace(self, rows, r, ridge=self.ridge)
-
-    def forms(self, data: DataForms) -> PencilMatrices:
-        """Of rows that are trials by themselves."""
-        codes, classes = data.labels()
-        counts = np.bincount(codes)
-        means = (membership(codes, len(classes)) / counts[:, None]).tocsr()
-        if self.target is not None:
-            means = means[self._wanted(classes)]
-        n, zero = len(codes), np.zeros(len(codes))
-        rows = data.rows.about(zero)
-        E = rows.form(Squares(means)) / means.shape[0]
-        R = rows.form(np.full(n, 1.0 / n))
-        return PencilMatrices(E, R, ridge=self.ridge, shares=zero)
+        cells = (wanted[:, None] * length + np.arange(length)).ravel()
+        if not sizes.all():
+            raise DataError("all rows of a class at one time of its trials have sample_weight 0")
+        E = rows.form(Squares(means[cells])) / len(cells)
+        R = rows.scatter() / rows.n
+        return PencilMatrices(E, R, ridge=self.ridge, shares=np.zeros(rows.count))
 
     def _wanted(self, classes: Cells) -> Codes:
         found = np.flatnonzero([label == self.target for label in classes])
@@ -467,18 +452,18 @@ class Xdawn(Objective):
         return found
 
 
-def places(samples: Samples) -> Codes:
+def places(rows: RowSums) -> Codes:
     """The place of each row in its trial."""
-    codes = None if samples.marks is None else samples.marks.codes
+    codes = rows.trials
     if codes is None:
-        return np.zeros(samples.n, dtype=np.intp)
+        return np.zeros(rows.count, dtype=np.intp)
     lengths = np.bincount(codes)
     if len(set(lengths)) > 1:
         raise DataError(
             f"trials have from {lengths.min()} to {lengths.max()} rows, expected the same number "
             "in each, aligned at the event"
         )
-    return np.arange(samples.n) % lengths[0]
+    return np.arange(rows.count) % lengths[0]
 
 
 # Of a Hamming window: its length times the width of the transition, in samples and cycles a sample.
@@ -488,7 +473,7 @@ _TRANSITION = 0.25
 
 
 @dataclass(frozen=True)
-class SSD(Objective):
+class SSD(StatedMethod):
     r"""Spatio-spectral decomposition (SSD).
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'SM\right)
@@ -548,45 +533,29 @@ class SSD(Objective):
                 "is held against"
             )
 
-    def bind(self, data: Data, r: int) -> Trace:
-        rows = data.samples.in_memory()
-        compact = Compact.of_columns(rows)
-        inside = filtered(rows, self.signal, self.rate)
-        beside = Samples(filtered(rows, self.noise, self.rate).array - inside.array)
-        weights = np.ones(rows.n) if rows.weights is None else rows.weights
-        counts = weights[:, None] / weights.sum()
+    divisor = "the second moment beside the band"
 
-        def pencil(change: Change) -> Pencil:
-            S, R, numbers = (
-                second_moments(change.about_zero(x), counts)[0] for x in (inside, beside, rows)
-            )
-            sizes = np.sqrt(np.diag(numbers))  # what the filters rounded
-            return Pencil(S, SumOfSquares(R, np.zeros(len(R)), 1.0, S + R, offsets=sizes))
+    def opened(self, data: Data, room: int) -> Opened:
+        compact = Compact.of_columns(data.samples.in_memory())
+        return Opened(self.name, data, compact, [compact.rows])
 
-        what = "the second moment beside the band"
-        found = RowPencil(compact, pencil, what, (inside, beside))
-        return whitened_trace(self, found, r, ridge=self.ridge)
-
-    def forms(self, data: DataForms) -> PencilMatrices:
+    def matrices(self, data: DataSums) -> PencilMatrices:
         h, wide = (band_pass(band, self.rate) for band in (self.signal, self.noise))
         inside = data.through(partial(convolved, h=h), partial(convolved_back, h=h))
         beside = data.through(
             lambda X: convolved(X, wide) - convolved(X, h),
             lambda Y: convolved_back(Y, wide) - convolved_back(Y, h),
         )
-        n = data.rows.count
-        zero, counts = np.zeros(n), np.full(n, 1.0 / n)
-        S, R = (rows.about(zero).form(counts) for rows in (inside, beside))
-        return PencilMatrices(S, R, ridge=self.ridge, shares=zero)
+        rows = data.rows
+        counts = (np.ones(rows.count) if rows.weights is None else rows.weights) / rows.n
+        S, R = (found.about_zero.form(counts) for found in (inside, beside))
 
+        def rounded() -> Array:
+            """What the filters rounded."""
+            return np.diag(rows.about_zero.form(counts))
 
-def filtered(rows: Samples, band: tuple[float, ...], rate: float) -> Samples:
-    """The rows in a band of frequencies, each trial by itself."""
-    X, h = rows.dense(), band_pass(band, rate)
-    found = np.zeros_like(X)
-    for run in rows.runs:
-        found[run] = convolved(X[run], h)
-    return Samples(found)
+        zero = np.zeros(rows.count)
+        return PencilMatrices(S, R, ridge=self.ridge, shares=zero, total=S + R, offsets=rounded)
 
 
 def band_pass(band: tuple[float, ...], rate: float) -> Array:

@@ -19,9 +19,9 @@ from ldr.objectives.coordinates import signs
 from ldr.objectives.data.data import UnknownError, as_tuple, single
 from ldr.objectives.data.samples import fold
 from ldr.objectives.families.matrices import Solvable, StackedOptima
+from ldr.objectives.families.stacked import StackedData, StackedRows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
-from ldr.objectives.statistics.covariance import StackedData, StackedRows
 from ldr.solvers.checks import Pickled, whole
 from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.errors import DataError

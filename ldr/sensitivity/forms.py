@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldr.objectives.data.array_types import Cells, Matrix
+from ldr.objectives.data.array_types import Cells, Given, Matrix
 from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.matrices import Grouped, MovingKernel
+from ldr.objectives.families.matrices import Grouped, MovingKernel, by_links_of_pairs
 from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.statistics.products import OneSided
 from ldr.objectives.statistics.sums import counted_rows, membership, weighted
@@ -386,9 +387,15 @@ class QuadraticRows:
         return None if marks is None else marks.codes
 
     @property
-    def mean(self) -> MeanOfRows:
-        n = self.samples.n
-        return MeanOfRows(np.full(n, 1.0 / n) if self.shares is None else self.shares, self.view)
+    def weights(self) -> Array | None:
+        return self.samples.weights
+
+    @property
+    def about_zero(self) -> QuadraticRows:
+        return self.about(np.zeros(self.count))
+
+    def of_pairs(self, lag: int) -> tuple[Form, Form, Array]:
+        return by_links_of_pairs(self, lag)  # type: ignore[arg-type, return-value]
 
     def scatter(self) -> Quadratic:
         return self._of(lambda X: self.counted(self.centre(X)))
@@ -477,23 +484,6 @@ class QuadraticRows:
 
 
 @dataclass(frozen=True)
-class MeanOfRows:
-    """m, of which a method takes mm'; its weights are of the rows."""
-
-    shares: Array
-    view: int
-
-    def __getitem__(self, axes: object) -> MeanOfRows:
-        return self
-
-    def __mul__(self, other: MeanOfRows) -> Quadratic:
-        def kernel(X: Blocks) -> dict[int, Array]:
-            return {self.view: np.outer(self.shares, self.shares @ X[self.view])}
-
-        return Quadratic(kernel)
-
-
-@dataclass(frozen=True)
 class QuadraticData:
     """Those of all views, and of the groups that y makes.
 
@@ -547,13 +537,17 @@ class QuadraticData:
     def times_trace(self, A: Form, inverse: Inverse, F: csr_array) -> TimesTrace:
         return TimesTrace(A, inverse, F)
 
-    def fixed(self, A: Array) -> Constant:
-        return Constant(A)
+    def scatter_of(self, beside: Given) -> Constant:
+        X = derivatives_of(beside, self.data.samples.shape)
+        return Constant(X.T @ X)
 
     def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
         return of(self.y)
 
-    def links(self, weights: Callable[[Data], csr_array]) -> csr_array:
+    def links(
+        self, weights: Callable[[Data], csr_array], check: Callable[[Data], None]
+    ) -> csr_array:
+        check(self.data)
         return weights(self.data)
 
     @property

@@ -19,14 +19,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from ldr.objectives.custom.function import CustomObjective
 from ldr.objectives.data.accelerator import float64
 from ldr.objectives.data.data import UnknownError
-from ldr.objectives.families.matrices import MovingKernel
+from ldr.objectives.families.matrices import DataSums, MovingKernel, by_links_of_pairs
 from ldr.objectives.families.trace_ratio import NestedMethod
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.products import TRACED, Ratio
@@ -62,7 +62,7 @@ class Given:
 class TracedRows:
     """Sums over the rows of a view."""
 
-    trials = None
+    trials = weights = None
 
     def __init__(self, X: Traced, mean: Traced = None) -> None:
         self.n = self.count = len(X)
@@ -72,6 +72,13 @@ class TracedRows:
     def about(self, shares: Array) -> TracedRows:
         X = self.X + self.mean
         return TracedRows(X, shares @ X)
+
+    @property
+    def about_zero(self) -> TracedRows:
+        return self.about(np.zeros(self.count))
+
+    def of_pairs(self, lag: int) -> tuple[Traced, Traced, Array]:
+        return by_links_of_pairs(self, lag)
 
     def form(self, K: Traced, moving: MovingKernel | None = None) -> Traced:
         if K.ndim == 1:
@@ -95,8 +102,10 @@ class TracedRows:
         return changes.T @ changes
 
 
-class TracedData:
-    """Those of all views."""
+class TracedData(DataSums):
+    """Those of all views; NumPy's functions of y take no traced arrays."""
+
+    views: Sequence[TracedRows]
 
     def __init__(self, given: Given) -> None:
         self.views, self.y = [TracedRows(X) for X in given.X], given.y
@@ -118,12 +127,6 @@ class TracedData:
 
     def deviations(self) -> Traced:
         return self.y - self.y.mean()
-
-    def unknown(self, *of: object) -> NoReturn:
-        """NumPy's functions take no traced arrays, and columns are not all there."""
-        raise UnknownError
-
-    labels = scatters_of_groups = groups = links = through = inverse = times_trace = fixed = unknown
 
 
 class Formula(ABC):

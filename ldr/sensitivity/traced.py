@@ -35,7 +35,7 @@ from ldr.objectives.robust_pca import Huber, Reconstruction, RobustPCA
 from ldr.objectives.sdr import GKDR
 from ldr.objectives.statistics.sums import median, middle_places
 from ldr.objectives.trials import CSP, JointDiagonal, JointFilters
-from ldr.sensitivity.forms import Blocks, centred
+from ldr.sensitivity.forms import Blocks, QuadraticRows, centred
 from ldr.sensitivity.known import Summand
 from ldr.sensitivity.optimum import TIED, Observed, Optimum, Rate
 from ldr.solvers.errors import ArgumentError, SingularError
@@ -590,8 +590,9 @@ class FiltersOfRows(TracedRows):
         if not isinstance(problem, JointFilters) or not isinstance(objective, CSP):
             return None
         (P,), (codes, classes), X = problem.maps(unit), data.labels, samples.dense()
-        weights, shares = objective.shares(samples, codes, classes)
-        members = weights * (codes == np.arange(len(classes))[:, None])
+        rows = QuadraticRows.of(samples, 0)
+        members = np.array(objective.members(rows, codes, classes))  # type: ignore[arg-type]
+        shares = objective.probabilities(rows, codes, classes)  # type: ignore[arg-type]
         moments = P.T, members, objective.ridge
         inverse = filters_inverse(np.array(moments_of(X, *moments)))
         given = shares, *moments

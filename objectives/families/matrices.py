@@ -10,13 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NoReturn, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.array_types import Cells, Given
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.statistics.products import Between
 from ldr.solvers.linalg.eigen import stacked_roots, stacked_trace_ratio
 from ldr.solvers.manifolds import Array
@@ -34,53 +34,6 @@ _LEAST = 1e-4
 _LEAST_RANK = 1e-9
 
 
-class RowSums(Protocol):
-    """Sums over the rows of a view: of one data set (d, d), or of a stack of them (b, d, d)."""
-
-    @property
-    def n(self) -> float:
-        """What the rows count together."""
-
-    @property
-    def count(self) -> int: ...
-    @property
-    def trials(self) -> Codes | None:
-        """Of the rows; None is one trial."""
-
-    @property
-    def mean(self) -> Array: ...
-    def about(self, shares: Array) -> Self:
-        """The rows less sum_i shares_i x_i, in place of their mean."""
-
-    def form(self, K: Kernel) -> Array:
-        """X'KX of a sparse K, or of the numbers on its diagonal: (n,), or (b, n) of a stack."""
-
-    def scatter(self) -> Array: ...
-    def cross(self, other: Self) -> Array: ...
-    def lagged(self, lag: int) -> Array: ...
-    def scatter_of_changes(self) -> Array: ...
-
-
-class DataSums(Protocol):
-    """Those of all views; of samples and background where there is one.
-
-    What is not known of the data is an `UnknownError`.
-    """
-
-    @property
-    def views(self) -> Sequence[RowSums]: ...
-    @property
-    def rows(self) -> RowSums: ...
-    def deviations(self) -> Array:
-        """The response less its mean, where it is a number that varies."""
-
-    def labels(self) -> tuple[Codes, Cells]:
-        """Codes of classes, and the classes."""
-
-    def scatters_of_classes(self) -> tuple[Array, Array]: ...
-    def scatters_of_groups(self, groups: Callable[[Cells], Cells]) -> tuple[Array, Array]: ...
-
-
 class MovingKernel(Protocol):
     """A K that depends on the rows X."""
 
@@ -91,36 +44,108 @@ class MovingKernel(Protocol):
         """The derivative in X of <Y, KZ>."""
 
 
-class RowForms(RowSums, Protocol):
-    """Those of one data set, with forms X'KX in its rows of a K that may move with them."""
-
-    def form(self, K: Kernel, moving: MovingKernel | None = None) -> Array: ...
-
-
-class DataForms(DataSums, Protocol):
-    """Those of all views, with what is made of y and of the rows where these are known."""
+class RowSums(Protocol):
+    """Sums over the rows of a view: of one data set (d, d), or of a stack of them (b, d, d)."""
 
     @property
-    def views(self) -> Sequence[RowForms]: ...
+    def n(self) -> float:
+        """The number of rows, or the sum of their weights."""
+
     @property
-    def rows(self) -> RowForms: ...
-    def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> RowForms:
-        """Rows that are linear in all rows, and the transpose."""
+    def count(self) -> int: ...
+    @property
+    def weights(self) -> Array | None:
+        """None where each row counts once."""
+
+    @property
+    def trials(self) -> Codes | None:
+        """The trial of each row; None is one trial."""
+
+    @property
+    def mean(self) -> Array: ...
+    def about(self, shares: Array) -> Self:
+        """The rows less sum_i shares_i x_i, in place of their mean."""
+
+    @property
+    def about_zero(self) -> Self: ...
+    def form(self, K: Kernel, moving: MovingKernel | None = None) -> Array:
+        """X'KX of a sparse K, or of the numbers on its diagonal: (n,), or (b, n) of a stack.
+
+        K may move with the rows of one data set.
+        """
+
+    def scatter(self) -> Array: ...
+    def cross(self, other: Self) -> Array: ...
+    def lagged(self, lag: int) -> Array: ...
+    def scatter_of_changes(self) -> Array: ...
+    def of_pairs(self, lag: int) -> tuple[Array, Array, Array | None]:
+        """The reversible lagged covariance and covariance of the pairs at a lag.
+
+        Third, the shares of the rows in the mean of both members; None where that is known.
+        """
+
+
+class DataSums(ABC):
+    """Those of all views; of samples and background where there is one.
+
+    What is not known of the data is an `UnknownError`.
+    """
+
+    views: Sequence[RowSums]
+
+    @property
+    def rows(self) -> RowSums:
+        """Of the first view."""
+        return self.views[0]
+
+    def unknown(self, *of: object) -> NoReturn:
+        """What needs more than these data know."""
+        raise UnknownError
+
+    def deviations(self) -> Array:
+        """The response less its mean, where it is a number that varies."""
+        return self.unknown()
+
+    def labels(self) -> tuple[Codes, Cells]:
+        """Codes of classes, and the classes."""
+        return self.unknown()
+
+    def scatters_of_classes(self) -> tuple[Array, Array]:
+        """The scatters between and within classes."""
+        return self.unknown()
+
+    def scatters_of_groups(self, groups: Callable[[Cells], Cells]) -> tuple[Array, Array]:
+        """The same of groups that are made of y."""
+        return self.unknown()
+
+    def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> RowSums:
+        """Rows that are linear in all rows of a trial, and the transpose."""
+        return self.unknown()
 
     def inverse(self, B: Array, ridge: float) -> Array:
         """(B + ridge mean(diag B) I)^{-1}, where the columns are all there."""
+        return self.unknown()
 
     def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
         """A tr(B^{-1}X'F'FX) of such an inverse."""
+        return self.unknown()
 
-    def fixed(self, A: Array) -> Array:
-        """A matrix of the columns that stays, where these are all there."""
+    def scatter_of(self, beside: Given) -> Array:
+        """The scatter about zero of numbers beside the rows, one a column; it stays."""
+        return self.unknown()
 
     def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
         """What is made of y."""
+        return self.unknown()
 
-    def links(self, weights: Callable[[Data], csr_array]) -> csr_array:
-        """Weights between rows."""
+    def links(
+        self, weights: Callable[[Data], csr_array], check: Callable[[Data], None]
+    ) -> csr_array:
+        """Weights between rows; `check` refuses those that jump where rows move."""
+        return self.unknown()
+
+
+DataForms = DataSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,10 +194,20 @@ class Divided(Matrices):
 
 @dataclass(frozen=True, eq=False)
 class Against(Divided):
-    """A against B."""
+    """A against B.
+
+    - cancels: size of the terms that cancel in A, in units of B
+    - offsets: gives what squares of numbers in the rows add to B's diagonal; None is their means'
+    - total: of all that varies in the rows, where that is more than B
+    - unrelated: gives what A is, in units of B, of rows that have nothing to do with neighbours
+    """
 
     A: Array
     B: Array
+    cancels: float = field(default=0.0, kw_only=True)
+    offsets: Callable[[], Array | float] | None = field(default=None, kw_only=True)
+    total: Array | None = field(default=None, kw_only=True)
+    unrelated: Callable[[], float] | None = field(default=None, kw_only=True)
 
     @property
     def divisors(self) -> tuple[Array, ...]:
@@ -358,6 +393,28 @@ def _of_full_rank(S: Array) -> np.ndarray:
     except np.linalg.LinAlgError:
         return np.linalg.eigvalsh(scaled)[:, 0] > _LEAST_RANK
     return np.ones(len(S), dtype=bool)
+
+
+def links_of_pairs(rows: RowSums, lag: int) -> csr_array:
+    """One over their number at (t, t + lag) of one trial."""
+    from scipy.sparse import diags_array
+
+    n, trials = rows.count, rows.trials
+    together = np.ones(max(n - lag, 0))
+    if trials is not None:
+        together[trials[lag:] != trials[:-lag]] = 0.0
+    if not together.any():
+        raise UnknownError
+    return diags_array(together / together.sum(), offsets=lag, shape=(n, n)).tocsr()
+
+
+def by_links_of_pairs(rows: RowSums, lag: int) -> tuple[Array, Array, Array]:
+    """See `RowSums.of_pairs`."""
+    K = links_of_pairs(rows, lag)
+    K = 0.5 * (K + K.T).tocsr()
+    shares = K.sum(axis=1)
+    about = rows.about(shares)
+    return about.form(K), about.form(shares), shares
 
 
 def ridged(B: Array, ridge: float) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -36,32 +36,28 @@ class SumOfSquares:
 
     - B (k, k)
     - mean (k,): of the rows
-    - weight: the sum of w_i
+    - sizes (k,): of each column, the root of the sum of squares of the numbers in the rows
     - total (k, k): of all that varies in the rows, where that is more than B
-    - within: whether B is what is left of `total` within groups of the rows
     - scatter: of the rows
-    - offsets (k,): what the numbers in the rows are about, where that is not their mean alone
     """
 
     B: Array
     mean: Array
-    weight: float
+    sizes: Array
     total: Array | None = None
-    within: bool = False
     scatter: KnownScatter | None = None
-    offsets: Array | None = None
+
+    @classmethod
+    def of_rows(cls, scatter: Array, mean: Array, n: float) -> SumOfSquares:
+        """The scatter of n rows."""
+        sizes = np.sqrt(diagonal(scatter) + n * mean**2)
+        return cls(scatter, mean, sizes, scatter=KnownScatter(scatter, n))
 
     @classmethod
     def covariance(cls, scatter: Array, mean: Array, n: float) -> SumOfSquares:
         """Of n rows, from their scatter."""
-        return cls(scatter / n, mean, 1.0, scatter=KnownScatter(scatter, n))
-
-    @property
-    def sizes(self) -> Array:
-        """Of each column, the root of the sum of squares of the numbers in the rows."""
-        about_mean = self.total if self.within and self.total is not None else self.B
-        offsets = self.mean if self.offsets is None else self.offsets
-        return np.sqrt(diagonal(about_mean) + self.weight * offsets**2)
+        sizes = np.sqrt(diagonal(scatter / n) + mean**2)
+        return cls(scatter / n, mean, sizes, scatter=KnownScatter(scatter, n))
 
 
 @dataclass(frozen=True)
@@ -71,19 +67,18 @@ class Pencil:
     - A (k, k)
     - size: of the terms that cancel in A, in units of B
     - groups: where the rows are of classes
+    - unrelated: gives what A is, in units of B, of rows that have nothing to do with neighbours
     """
 
     A: Array
     B: SumOfSquares
     size: float = 0.0
     groups: ClassMoments | None = None
-
-
-Found = TypeVar("Found", bound=Pencil, covariant=True)
+    unrelated: Callable[[], float] | None = None
 
 
 @dataclass(frozen=True)
-class RowPencil(Generic[Found]):
+class RowPencil:
     """What a method makes of rows in any coordinates of them, for its variants to optimise.
 
     - compact: the rows
@@ -93,21 +88,19 @@ class RowPencil(Generic[Found]):
     - classes (c,): the labels of the pencil's groups
     - chosen: numbers that the rows chose: see `BoundObjective`
     - wide: the pencil by its products, where the rows have too many columns for arrays
-    - notes: what the user should know of it
     """
 
     compact: Compact
-    of: Callable[[Change], Found]
+    of: Callable[[Change], Pencil]
     what: str
     others: Sequence[Samples] = ()
     classes: Cells | None = None
     chosen: Mapping[str, float | Array] = field(default_factory=dict)
     wide: WidePencil | None = None
-    notes: Sequence[str] = ()
 
     def narrowed(
         self, r: int, ridge: float, sign: float, weights: Array | None = None
-    ) -> tuple[RowPencil[Found], float, Narrow | None]:
+    ) -> tuple[RowPencil, float, Narrow | None]:
         """Of wide rows, the pencil of the rows in a subspace that the answer lies in.
 
         And the same ridge in units of B there, and what is known of the rest. See `Narrow`; A is
@@ -126,14 +119,14 @@ class RowPencil(Generic[Found]):
         return rows, share, found
 
     @cached_property
-    def plain(self) -> Found:
+    def plain(self) -> Pencil:
         """Of the rows as they are."""
         return self.of(Change())
 
     @property
     def view(self) -> View:
         """The way back, from the mean of the rows."""
-        return self.compact.view(self.plain.B.mean, self.plain.B.scatter).noting(*self.notes)
+        return self.compact.view(self.plain.B.mean, self.plain.B.scatter)
 
     def answers(
         self,
@@ -223,18 +216,16 @@ class Shrinking(Objective):
             )
         return Compact.of_columns(samples)
 
-    def shrunk(
-        self, rows: RowPencil[Found], unrelated: Callable[[Found], float] | None = None
-    ) -> RowPencil[Found]:
+    def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
         """B moved towards its diagonal, by what shrinks the rows' covariance; if it is asked for.
 
-        - unrelated: what A is, in units of B, where rows have nothing to do with their neighbours.
-          Of a method that is minimised A is the part of B that neighbours do not explain, and is
-          moved as B is. Were B alone, directions in which hardly anything varies would be best.
+        Of a method that is minimised A is the part of B that neighbours do not explain, and is
+        moved as B is, times what it is of rows that have nothing to do with their neighbours: were
+        B alone, directions in which hardly anything varies would be best.
         """
         if self.shrinkage is None:
             return rows
-        times = None if unrelated is None else unrelated(rows.plain)
+        times = None if rows.plain.unrelated is None else rows.plain.unrelated()
         return moved(rows, statistics.ledoit_wolf(rows.compact.rows), times)
 
 
@@ -263,7 +254,7 @@ def _unknown(data: object) -> NoReturn:
     raise UnknownError
 
 
-def moved(rows: RowPencil[Found], by: Shrinkage, times: float | None = None) -> RowPencil[Found]:
+def moved(rows: RowPencil, by: Shrinkage, times: float | None = None) -> RowPencil:
     """B towards its diagonal, and A, unless None, towards that times a number."""
     s = float(by.coefficients[0])
     diagonal = statistics.target(rows.plain.B.B, by.units[0])
@@ -271,7 +262,7 @@ def moved(rows: RowPencil[Found], by: Shrinkage, times: float | None = None) -> 
     def towards(S: Array, times: float, change: Change) -> Array:
         return (1.0 - s) * S + s * times * change.of_matrix(diagonal)
 
-    def of(change: Change) -> Found:
+    def of(change: Change) -> Pencil:
         found = rows.plain if change.T is None else rows.of(change)
         A = found.A if times is None else towards(found.A, times, change)
         return replace(found, A=A, B=replace(found.B, B=towards(found.B.B, 1.0, change)))

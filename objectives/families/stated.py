@@ -2,143 +2,368 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, cast
+
+import numpy as np
 
 from ldr.objectives import statistics
-from ldr.objectives.data.array_types import Cells
+from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.opening import derivatives_of
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.matrices import Against, DataSums, TraceMatrices
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
+from ldr.objectives.families.matrices import (
+    Against,
+    DataSums,
+    Grouped,
+    Kernel,
+    Matrices,
+    MovingKernel,
+    TraceMatrices,
+)
+from ldr.objectives.families.pencil import (
+    Pencil,
+    RowPencil,
+    Shrinking,
+    SumOfSquares,
+    diagonal,
+)
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
-from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.families.wide import WidePencil
+from ldr.objectives.families.whitened_trace import AbsoluteTrace, whitened_trace
+from ldr.objectives.families.wide import WidePencil, WideSums
+from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import ClassMoments, Codes
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.graph import diagonal_form, linked_form
 from ldr.objectives.statistics.scatters import Moments
+from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
-class SampleSums:
-    """The `DataSums` of samples in memory or in files, of the rows and of themselves.
 
-    A pass over the rows for classes or for a lag gives mean and scatter too: these come last.
+class SampleRows:
+    """The `RowSums` of samples in memory or in files, in other coordinates.
+
+    A pass over the rows for classes or for pairs gives mean and scatter too: these come last.
+
+    - shares (n,): of the rows in what is subtracted from them; None is their mean
     """
 
-    def __init__(self, data: Data, rows: Samples) -> None:
-        self._data, self._rows = data, rows
+    def __init__(self, given: Samples, change: Change, shares: Array | None = None) -> None:
+        self.given, self.change, self.shares = given, change, shares
         self.classes: ClassMoments | None = None
-        self._moments: Moments | None = None
+        self.found: Moments | None = None
+
+    @cached_property
+    def samples(self) -> Samples:
+        return (self.change.about_zero if self._at_zero else self.change)(self.given)
 
     @property
-    def rows(self) -> Self:
-        return self
+    def _at_zero(self) -> bool:
+        return self.shares is not None and not self.shares.any()
 
     @property
     def moments(self) -> Moments:
-        if self._moments is None:
-            self._moments = statistics.moments(self._rows)
-        return self._moments
+        if self.found is None:
+            self.found = statistics.moments(self.samples)
+        return self.found
 
     @property
     def n(self) -> float:
-        return self.moments.n
+        return self.given.weight if self.given.n_known else self.moments.n
 
-    def labels(self) -> tuple[Codes, Cells]:
-        return self._data.labels
+    @property
+    def count(self) -> int:
+        return self.given.n
+
+    @property
+    def weights(self) -> Array | None:
+        return self.given.weights
+
+    @property
+    def trials(self) -> Codes | None:
+        return None if self.given.marks is None else self.given.marks.codes
+
+    @property
+    def mean(self) -> Array:
+        return self.moments.mean
+
+    @property
+    def centre(self) -> list[Array]:
+        """What is subtracted from the samples in turn.
+
+        One number does not hold a mean far larger than the deviations: of rows in memory the rest
+        of it comes next.
+        """
+        if self._at_zero:
+            return []
+        mean, shares, given = self.mean, self.shares, self.given
+        if shares is None and (given.stored or given.is_sparse or self.change.T is not None):
+            return [mean]
+        if shares is None:
+            counts = np.ones(given.n) if given.weights is None else given.weights
+            shares = counts / given.weight
+        return [mean, self.samples.in_memory().centred_transpose_times(shares, mean)]
+
+    def about(self, shares: Array) -> SampleRows:
+        return SampleRows(self.given, self.change, shares)
+
+    @property
+    def about_zero(self) -> SampleRows:
+        return self.about(np.zeros(1))
+
+    def form(self, K: Kernel, moving: MovingKernel | None = None) -> Array:
+        of = diagonal_form if isinstance(K, np.ndarray) else linked_form
+        return of(self.samples, K, self.centre)  # type: ignore[arg-type]
 
     def scatter(self) -> Array:
+        if self._at_zero:
+            found = self.moments
+            return found.scatter + found.n * np.outer(found.mean, found.mean)
         return self.moments.scatter
 
     def lagged(self, lag: int) -> Array:
-        self._moments = found = statistics.lagged_moments(self._rows, lag)
+        self.found = found = statistics.lagged_moments(self.samples, lag)
         return found.lagged
 
     def scatter_of_changes(self) -> Array:
-        return statistics.difference_scatter(self._rows)
+        return statistics.difference_scatter(self.samples)
+
+    def of_pairs(self, lag: int) -> tuple[Array, Array, None]:
+        """Mean and scatter are those of both members of the pairs."""
+        stats = statistics.pair_moments(self.samples, lag)
+        (before, after), S = stats.means, stats.block
+        mean, half = 0.5 * (before + after), 0.5 * (before - after)
+        between = stats.n * np.outer(half, half)
+        scatter = 0.5 * (S(0, 0) + S(1, 1)) + between
+        self.found = Moments(stats.n, mean, scatter)
+        lagged = 0.5 * (S(0, 1) + S(1, 0)) - between
+        return lagged / stats.n, scatter / stats.n, None
+
+    def of_groups(self, codes: Codes, groups: int) -> tuple[Array, Array]:
+        """The scatters between and within groups."""
+        self.classes = found = statistics.class_moments(self.samples, codes, groups)
+        self.found = Moments(found.n, found.mean, found.total)
+        return found.between, found.within
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """The data that a statement is of, in coordinates in which their rows are few columns.
+
+    - samples: of the rows and of a background, in these
+    """
+
+    name: str
+    data: Data
+    compact: Compact
+    samples: Sequence[Samples]
+    _links: list[csr_array] = field(default_factory=list)
+
+    def at(self, change: Change) -> SampleSums:
+        """Sums over the rows in further coordinates; those of a background are about its mean."""
+        changes = [change] * len(self.samples)
+        if change.T is not None:
+            means = [statistics.mean(each) for each in self.samples[1:]]
+            changes[1:] = [Change(change.T, mean) for mean in means]
+        return SampleSums(self, change, list(map(SampleRows, self.samples, changes)))
+
+    def links(self, weights: Callable[[Data], csr_array]) -> csr_array:
+        """Weights between the rows, made once."""
+        if not self._links:
+            self._links.append(weights(self.data))
+        return self._links[0]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleSums:
+    """The `DataSums` of samples in memory or in files."""
+
+    opened: Opened
+    change: Change
+    views: Sequence[SampleRows]
+
+    @property
+    def rows(self) -> SampleRows:
+        return self.views[0]
+
+    def deviations(self) -> Array:
+        samples = self.opened.data.samples
+        y = as_response(self.opened.data.y, samples.n)
+        if y.shape[1] != 1:
+            raise DataError(
+                f"y has {y.shape[1]} columns; {self.opened.name} takes one response, one number a "
+                "row or a trial"
+            )
+        found = deviations(y[:, 0], samples.weights)
+        if not found.any():
+            raise DataError(
+                "y is constant, the same in all trials or rows: expected a quantity that varies"
+            )
+        return found
+
+    def labels(self) -> tuple[Codes, Cells]:
+        return self.opened.data.labels
 
     def scatters_of_classes(self) -> tuple[Array, Array]:
         codes, classes = self.labels()
-        found = statistics.class_moments(self._rows, codes, len(classes))
-        self.classes, self._moments = found, Moments(found.n, found.mean, found.total)
-        return found.between, found.within
+        return self.rows.of_groups(codes, len(classes))
 
-    @property
-    def known(self) -> KnownScatter:
-        return KnownScatter(self.moments.scatter, self.n)
+    def scatters_of_groups(self, groups: Callable[[Cells], Codes]) -> tuple[Array, Array]:
+        codes = groups(self.opened.data.y)
+        return self.rows.of_groups(codes, int(codes.max()) + 1)
 
-    def squares(self, B: Array) -> SumOfSquares:
-        """B, with what its rounding is relative to: the scatter within classes, or covariance."""
-        if self.classes is None:
-            return SumOfSquares(B, self.moments.mean, 1.0, scatter=self.known)
-        total = self.moments.scatter
-        return SumOfSquares(B, self.moments.mean, self.n, total, True, self.known)
+    def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
+        return of(as_array(self.opened.data.y))
+
+    def links(
+        self, weights: Callable[[Data], csr_array], check: Callable[[Data], None]
+    ) -> csr_array:
+        return self.opened.links(weights)
+
+    def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> SampleRows:
+        given = self.rows.given
+        X = given.dense()
+        found = np.zeros_like(X)
+        for run in given.runs:
+            found[run] = of(X[run])
+        return SampleRows(Samples(found), self.change)
+
+    def scatter_of(self, beside: Given) -> Array:
+        given, space = self.rows.given, self.opened.compact.space
+        X = derivatives_of(beside, (given.n, given.d if space is None else len(space.mean)))
+        if space is not None:
+            X = np.ascontiguousarray(space.lower(X.T).T)
+        X = weighted(X if self.change.T is None else X @ self.change.T, given.weights)
+        return X.T @ X
+
+    def squares(self, found: Against) -> SumOfSquares:
+        """B, with what its rounding is relative to."""
+        rows, shares = self.rows, found.shares
+        if rows.classes is not None and found.B is rows.classes.within:
+            total, n = rows.classes.total, rows.n
+            sizes = np.sqrt(diagonal(total) + n * rows.mean**2)
+            return SumOfSquares(found.B, rows.mean, sizes, total, KnownScatter(total, n))
+        mean, scatter = np.zeros(len(found.B)), None
+        if shares is None:
+            mean, scatter = rows.mean, KnownScatter(rows.scatter(), rows.moments.n)
+        elif shares.any():
+            mean = np.sum(rows.about(shares).centre, axis=0)
+        offsets = self._offsets(mean, found.B) if found.offsets is None else found.offsets()
+        sizes = np.sqrt(diagonal(found.B) + offsets)
+        return SumOfSquares(found.B, mean, sizes, found.total, scatter)
+
+    def _offsets(self, mean: Array, B: Array) -> Array:
+        """What the mean adds to the squares of the numbers, in units of B, where these vary."""
+        if not mean.any():
+            return mean
+        if len(self.views) > 1:
+            parts = [np.where(np.diag(v.scatter()) > 0, v.mean**2, 0.0) for v in self.views]
+            return np.sum(parts, axis=0)
+        variances = diagonal(self.rows.scatter()) / self.rows.moments.n
+        shares = np.divide(mean**2, variances, out=np.zeros_like(mean), where=variances > 0)
+        return diagonal(B) * shares
 
 
 @dataclass(frozen=True)
-class StatedTrace(Objective):
-    """Base of the traces tr(M'AM) of its `TraceMatrices`, over orthonormal M."""
-
-    def bind(self, data: Data, r: int) -> Trace:
-        """A minimum is restricted to directions in which something varies: others are empty."""
-        compact = Compact.of(data.samples, room=r if self.sense == "max" else 0)
-        sums = SampleSums(data, compact.rows)
-        found = self.matrices(cast(DataSums, sums))
-        assert isinstance(found, TraceMatrices)
-        view = compact.view_of(sums.moments)
-        if self.sense == "max":
-            return Trace(self, (view,), found.A, r)
-        return trace_where_varied(self, view, found.A, sums.scatter(), r, is_square=False)
-
-
-@dataclass(frozen=True)
-class StatedQuotient(Shrinking):
-    """Base of the trace ratios and whitened traces of A against B, its `Against` matrices.
+class StatedMethod(Objective):
+    """Base of the methods that are their `matrices`: a trace, or A against B.
 
     Attributes
     ----------
     divisor : str
-        The name of B, for messages.
-    cancels : float
-        Size of the terms that cancel in A, in units of B.
+        The name of B, for messages; empty where there is none.
+    about_zero : bool
+        Whether sums are about zero.
     """
 
     divisor: ClassVar[str] = "the covariance"
-    cancels: ClassVar[float] = 0.0
+    about_zero: ClassVar[bool] = False
+    spectral: ClassVar[type[AbsoluteTrace]] = AbsoluteTrace
+
+    def opened(self, data: Data, room: int) -> Opened:
+        """The data that the matrices are of, with room for directions in which nothing varies."""
+        parts = data.samples, *filter(None, [data.background])
+        if isinstance(self, Shrinking) and self.shrinkage is not None:
+            return Opened(self.name, data, self.compact(data.samples), parts)
+        if len(parts) > 1 or self.about_zero:
+            return Opened(self.name, data, *Compact.about_zero(*parts, room=room))
+        compact = Compact.of(data.samples, room=room)
+        return Opened(self.name, data, compact, [compact.rows])
 
     def bind(self, data: Data, r: int) -> Trace | TraceRatio:
-        rows, notes = self.shrunken(self.rows(data), data), self.notes_on(data, r)
+        opened = self.opened(data, r if self.sense == "max" and not self.divisor else 0)
+        notes = self.notes_on(data, r)
+        if not self.divisor:
+            return self._trace(opened, r, notes)
+        rows = self.shrunken(self._pencil(opened), data)
+        ridge = float(getattr(self, "ridge", 0.0))
         if isinstance(self, NestedMethod):
-            return trace_ratio(self, rows, r, ridge=self.ridge, notes=notes)
-        return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
+            return trace_ratio(self, rows, r, ridge=ridge, notes=notes)
+        kind = self.spectral if self.by_size else None
+        return whitened_trace(self, rows, r, ridge=ridge, notes=notes, spectral=kind)
 
-    def rows(self, data: Data) -> RowPencil[Pencil]:
+    def _stated(self, sums: SampleSums | WideSums) -> Matrices:
+        """Of the features, where they are mapped, and whatever an instance says of other sums."""
+        method = self.of_features()
+        return type(method).matrices(method, cast(DataSums, sums))
+
+    def _trace(self, opened: Opened, r: int, notes: Sequence[str]) -> Trace:
+        """A minimum is restricted to directions in which something varies: others are empty."""
+        sums = opened.at(Change())
+        found = self._stated(sums)
+        assert isinstance(found, TraceMatrices)
+        view = opened.compact.view_of(sums.rows.moments).noting(*notes)
+        if self.sense == "max":
+            return Trace(self, (view,), found.A, r)
+        is_square = found.varied is not None
+        return trace_where_varied(self, view, found.A, sums.rows.scatter(), r, is_square=is_square)
+
+    def _pencil(self, opened: Opened) -> RowPencil:
         """A and B of the rows in any coordinates."""
-        compact, wide = self.compact(data.samples), None
-        labels = data.labels[1] if self.predicts == "classes" else None
 
         def of(change: Change) -> Pencil:
-            sums = SampleSums(data, change(compact.rows))
-            found = type(self).matrices(self, cast(DataSums, sums))
+            sums = opened.at(change)
+            found = self._stated(sums)
             assert isinstance(found, Against)
-            return Pencil(found.A, sums.squares(found.B), self.cancels, sums.classes)
+            groups = sums.rows.classes
+            B, size = sums.squares(found), float(found.cancels)
+            return Pencil(found.A, B, size, groups, found.unrelated)
 
-        if data.samples.wide:
-            wide = self.wide(data)
-        return RowPencil(compact, of, self.divisor, classes=labels, wide=wide)
+        data = opened.data
+        return RowPencil(
+            opened.compact,
+            of,
+            self.divisor,
+            opened.samples[1:],
+            classes=self.classes(data),
+            wide=self._wide(opened) if data.samples.wide else None,
+        )
 
-    def wide(self, data: Data) -> WidePencil | None:
+    def _wide(self, opened: Opened) -> WidePencil:
         """Of sparse rows with very many columns, A against B by products."""
-        return None
+        sums = WideSums(opened.data, opened.links)
+        found = self._stated(sums)
+        assert isinstance(found, Against)
+        return sums.pencil(found)
 
-    def shrunken(self, rows: RowPencil[Pencil], data: Data) -> RowPencil[Pencil]:
+    def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
         """With B moved towards its diagonal, if it is asked for."""
-        return self.shrunk(rows)
+        return rows
+
+    def classes(self, data: Data) -> Cells | None:
+        """Those that the groups of the rows tell of other rows."""
+        return None
 
     def notes_on(self, data: Data, r: int) -> list[str]:
         """What the user should know of so many dimensions."""

@@ -13,7 +13,7 @@ import scipy
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable, diagonal
+from ldr.objectives.families.pencil import RowPencil, check_comparable, diagonal
 from ldr.objectives.families.whitened import add_ridge, ridge_amount
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
@@ -431,7 +431,7 @@ class TraceRatio(BoundObjective):
 
 def trace_ratio(
     objective: NestedMethod,
-    rows: RowPencil[Pencil],
+    rows: RowPencil,
     r: int,
     *,
     ridge: float = 0.0,

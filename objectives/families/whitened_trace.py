@@ -32,12 +32,12 @@ from ldr.solvers.manifolds import Array
 
 def whitened_trace(
     objective: Stated,
-    rows: RowPencil[Pencil],
+    rows: RowPencil,
     r: int,
     *,
     ridge: float = 0.0,
     notes: Sequence[str] = (),
-    absolute: bool = False,
+    spectral: type[AbsoluteTrace] | None = None,
 ) -> Trace:
     """tr(M'B^{-1/2} A B^{-1/2} M) in the objective's sense; P = M'B^{-1/2}.
 
@@ -52,12 +52,12 @@ def whitened_trace(
         A = whitened(found.A)
     check_comparable(A, rows.what)
     view = rows.compact.view(whitened.mean, whitened.scatter)
-    view = view.noting(*rows.notes, *notes).within(whitened)
-    kind = partial(AbsoluteTrace, signed=A) if absolute else Trace
+    view = view.noting(*notes).within(whitened)
+    kind = Trace if spectral is None else partial(spectral, signed=A)
     return kind(
         objective,
         (view,),
-        absolute_value(A) if absolute else A,
+        A if spectral is None else absolute_value(A),
         r,
         scale=-objective.sign,
         is_square=objective.sense == "min",
@@ -128,7 +128,7 @@ class WhiteRows:
             B = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
             return Pencil(B.B, B)
 
-        rows = method.shrunk(RowPencil(compact, covariance, "the covariance"))
+        rows = method.shrunken(RowPencil(compact, covariance, "the covariance"), data)
         given = Unwhitened.of(compact, rows.what, method.ridge)
         found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
         return cls(compact, whitened, whitened(found.A), rows.chosen)

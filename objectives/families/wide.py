@@ -10,13 +10,18 @@ dense and solved as any other. What is claimed of all columns is proved by produ
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.data.array_types import Cells
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.matrices import Against
 from ldr.objectives.statistics.products import Between, CentredRows, Form
 from ldr.objectives.statistics.sums import Codes
 from ldr.objectives.statistics.time import check_lag, count_pairs, pair_matrix
@@ -33,6 +38,9 @@ from ldr.solvers.trace_ratio import (
     largest_pairs,
     ratio_steps,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,40 +279,124 @@ def _gap(value: float, most: float) -> float:
     return max(0.0, float(np.nextafter(most - value, math.inf)))
 
 
-def of_classes(samples: Samples, codes: Codes, classes: int) -> WidePencil:
-    """S_B against S_W, the scatters between and within classes."""
-    rows = CentredRows.of(samples).distinct
-    sizes = np.bincount(codes, rows.counts, minlength=classes)
-    sums = rows.sums(codes, classes) / np.sqrt(sizes)
-    shares = np.sqrt(sizes / rows.weight)
-    contrasts = np.linalg.qr(np.column_stack([shares, np.eye(classes)[:, 1:]]))[0][:, 1:]
-    U = sums @ contrasts
-    within = Form(rows, rows, rows.counts, less=sums)
-    spread = np.maximum(rows.squares(rows.counts) - np.sum(sums**2, axis=1), 0.0)
-    return WidePencil(rows, Product(U), within, spread, U)
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A symmetric matrix by its products.
+
+    - diagonal (k,), U (k, q): with UU' for the matrix; None where they are not known
+    """
+
+    products: SymmetricOperator
+    diagonal: Array | None = None
+    U: Array | None = None
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.products @ V
+
+    def __add__(self, other: Known) -> Known:
+        both = None
+        if self.diagonal is not None and other.diagonal is not None:
+            both = self.diagonal + other.diagonal
+        return Known(Added(self, other), both)
+
+    def __truediv__(self, divisor: float) -> Known:
+        diagonal = None if self.diagonal is None else self.diagonal / divisor
+        U = None if self.U is None else self.U / math.sqrt(divisor)
+        return Known(Plus(self.products, 1.0 / divisor), diagonal, U)
 
 
-def against_total(pencil: WidePencil) -> WidePencil:
-    """S_W against S_T, of that of S_B against S_W."""
-    rows = pencil.rows
-    total = Form(rows, rows, rows.counts)
-    return WidePencil(rows, pencil.within, total, rows.squares(rows.counts))
+@dataclass(frozen=True, eq=False)
+class Added:
+    """The sum of two matrices."""
+
+    first: SymmetricOperator
+    second: SymmetricOperator
+
+    def __matmul__(self, V: Array) -> Array:
+        found = self.first @ V
+        found += self.second @ V
+        return found
 
 
-def against_covariance(rows: CentredRows, L: Between, divisor: float = 1.0) -> WidePencil:
-    """Xc'LXc / divisor against the covariance."""
-    spread = rows.squares(rows.counts) / rows.weight
-    return WidePencil(rows, Form(rows, rows, L, divisor), Form.covariance(rows), spread)
+@dataclass(frozen=True, eq=False)
+class WideRows:
+    """The `RowSums` of sparse rows with very many columns: matrices by their products."""
+
+    samples: Samples
+    rows: CentredRows
+
+    @property
+    def n(self) -> float:
+        return self.rows.weight
+
+    @property
+    def count(self) -> int:
+        return self.samples.n
+
+    @property
+    def weights(self) -> Array | None:
+        return self.samples.weights
+
+    def about(self, shares: Array) -> WideRows:
+        mean = self.rows.mean
+        middle = mean + self.samples.centred_transpose_times(shares, mean)
+        return replace(self, rows=self.rows.about(middle))
+
+    def form(self, K: Between | Array, moving: object = None) -> Known:
+        diagonal = self.rows.squares(K) if isinstance(K, np.ndarray) else None
+        return Known(Form(self.rows, self.rows, K), diagonal)
+
+    def scatter(self) -> Known:
+        return self.form(self.rows.counts)
+
+    def lagged(self, lag: int) -> Known:
+        check_lag(lag, self.count, self.samples.name)
+        pairs = pair_matrix(self.samples, lag, np.array([0.0, 0.5]))
+        return self.form(pairs) / count_pairs(self.samples, lag)
+
+    def scatter_of_changes(self) -> Known:
+        return self.form(pair_matrix(self.samples, 1, np.array([1.0, -1.0])))
+
+    def of_classes(self, codes: Codes, classes: int) -> tuple[Known, Known]:
+        """The scatters between and within classes."""
+        rows = self.rows
+        sizes = np.bincount(codes, rows.counts, minlength=classes)
+        sums = rows.sums(codes, classes) / np.sqrt(sizes)
+        shares = np.sqrt(sizes / rows.weight)
+        contrasts = np.linalg.qr(np.column_stack([shares, np.eye(classes)[:, 1:]]))[0][:, 1:]
+        U, own = sums @ contrasts, np.sum(sums**2, axis=1)
+        spread = np.maximum(rows.squares(rows.counts) - own, 0.0)
+        within = Form(rows, rows, rows.counts, less=sums)
+        return Known(Product(U), np.sum(U**2, axis=1), U), Known(within, spread)
 
 
-def of_lag(samples: Samples, lag: int) -> WidePencil:
-    """The lagged covariance against the covariance."""
-    check_lag(lag, samples.n, samples.name)
-    L = pair_matrix(samples, lag, np.array([0.0, 0.5]))
-    return against_covariance(CentredRows.of(samples).distinct, L, count_pairs(samples, lag))
+class WideSums:
+    """The `DataSums` of such rows."""
 
+    def __init__(self, data: Data, links: Callable[..., csr_array]) -> None:
+        rows = CentredRows.of(data.samples).distinct
+        self.data, self.views, self._links = data, [WideRows(data.samples, rows)], links
 
-def of_differences(samples: Samples) -> WidePencil:
-    """The scatter of the differences of successive rows against the covariance."""
-    L = pair_matrix(samples, 1, np.array([1.0, -1.0]))
-    return against_covariance(CentredRows.of(samples).distinct, L)
+    def labels(self) -> tuple[Codes, Cells]:
+        return self.data.labels
+
+    @property
+    def rows(self) -> WideRows:
+        return self.views[0]
+
+    def scatters_of_classes(self) -> tuple[Known, Known]:
+        codes, classes = self.labels()
+        return self.rows.of_classes(codes, len(classes))
+
+    def links(
+        self, weights: Callable[[Data], csr_array], check: Callable[[Data], None]
+    ) -> csr_array:
+        return self._links(weights)
+
+    def pencil(self, found: Against) -> WidePencil:
+        """A against B as they are stated of these sums."""
+        rows, A, B = self.rows, cast(Known, found.A), cast(Known, found.B)
+        if found.shares is not None:
+            rows = rows.about(found.shares)
+        assert B.diagonal is not None
+        return WidePencil(rows.rows, A, B, B.diagonal, A.U)

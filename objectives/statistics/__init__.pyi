@@ -1,4 +1,4 @@
-from .graph import graph_scatter, reconstruction_scatter
+from .graph import diagonal_form, linked_form
 from .row_spaces import (
     DenseRowSpace,
     RowSpace,
@@ -13,7 +13,6 @@ from .scatters import (
     class_moments,
     mean,
     moments,
-    second_moments,
     view_moments,
 )
 from .shrinkage import JointShrinkage, Shrinkage, ledoit_wolf, ledoit_wolf_of_views, target
@@ -33,17 +32,16 @@ __all__ = [
     "ViewMoments",
     "WidenedRowSpace",
     "class_moments",
+    "diagonal_form",
     "difference_scatter",
-    "graph_scatter",
     "lagged_moments",
     "ledoit_wolf",
     "ledoit_wolf_of_views",
+    "linked_form",
     "mean",
     "moments",
     "pair_moments",
-    "reconstruction_scatter",
     "row_space",
-    "second_moments",
     "target",
     "view_moments",
     "window_moments",

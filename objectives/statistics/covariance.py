@@ -9,14 +9,11 @@ from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import UnknownError
 from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.objectives.statistics import mean, moments
-from ldr.objectives.statistics.products import Between, column_means, scaled_rows, shifted_rows
+from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import (
     add_square,
     added,
@@ -26,7 +23,6 @@ from ldr.objectives.statistics.sums import (
     weighted,
     zeros,
 )
-from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -373,153 +369,3 @@ class SpannedScatter:
     def variation(self, P: Array) -> Variation:
         found = self.inner.variation(self.space.lower(P.T).T)
         return replace(found, columns=self.space.lift(found.columns))
-
-
-Codes = npt.NDArray[np.intp]
-
-# A scatter within classes that is below this share of the whole is added up, not a difference.
-_CANCELLED = 1e-3
-
-
-@dataclass(frozen=True, eq=False)
-class StackedData:
-    """Many data sets of one shape."""
-
-    views: tuple[StackedRows, ...]
-    y: Cells | None = None
-
-    @property
-    def rows(self) -> StackedRows:
-        """Of the first view."""
-        return self.views[0]
-
-    def deviations(self) -> Array:
-        """(b, n), the response of each less its mean, where it is a number that varies."""
-        y = self.y
-        assert y is not None
-        known = y.dtype.kind in "iuf" and np.isfinite(y).all()
-        if not known or (y == y[:, :1]).all(axis=1).any():
-            raise UnknownError
-        return StackedRows.of(y[:, :, None].astype(np.float64)).X[:, :, 0]
-
-    def labels(self) -> tuple[Codes, Cells]:
-        """Codes (b, n), and the classes, where none is missing from a problem."""
-        assert self.y is not None
-        classes, codes = np.unique(self.y, return_inverse=True)
-        codes = codes.reshape(self.y.shape)
-        counts = [np.bincount(of_one, minlength=len(classes)) for of_one in codes]
-        if len(classes) < 2 or np.min(counts) < 2:
-            raise UnknownError
-        return codes, classes
-
-    def scatters_of_classes(self) -> tuple[Array, Array]:
-        """The scatters between and within the classes."""
-        return self.rows.scatters_of_classes(self.labels()[0])
-
-    def scatters_of_groups(self, of: Callable[[Cells], Cells]) -> tuple[Array, Array]:
-        """The same of groups that are made of each y."""
-        assert self.y is not None
-        return self.rows.scatters_of_classes(np.stack([of(y) for y in self.y]))
-
-
-@dataclass(frozen=True, eq=False)
-class StackedRows:
-    """The centred rows of b problems; a stack of one stands for rows that all share.
-
-    - X (b, n, d): less the mean of each
-    - mean (b, d)
-    - trials (n,): of the rows of all problems; None is one trial
-    """
-
-    X: Array
-    mean: Array
-    trials: Codes | None = None
-
-    @classmethod
-    def of(cls, X: Array, trials: Codes | None = None) -> StackedRows:
-        """Of rows as they come, (n, d) or (b, n, d). The mean in two parts keeps its digits.
-
-        Sums over rows are products with ones: of few columns NumPy's own take eight times as long.
-        """
-        stack = X if X.ndim == 3 else X[None]
-        n = stack.shape[1]
-        mean = np.matmul(np.ones(n), stack) / n
-        centred = stack - mean[:, None, :]
-        rest = np.matmul(np.ones(n), centred) / n
-        centred -= rest[:, None, :]
-        return cls(centred, mean + rest, trials)
-
-    @property
-    def n(self) -> int:
-        """Rows of each problem."""
-        return int(self.X.shape[1])
-
-    count = n
-
-    def about(self, shares: Array) -> StackedRows:
-        """The rows less sum_i shares_i x_i of each, in place of their mean."""
-        apart = shares @ self.X - (1.0 - shares.sum()) * self.mean
-        return replace(self, X=self.X - apart[:, None, :], mean=self.mean + apart)
-
-    def form(self, K: Array | Between) -> Array:
-        """X'KX of each, of a sparse K, or of the numbers on its diagonal: (n,), or (b, n)."""
-        if isinstance(K, np.ndarray):
-            return self.X.transpose(0, 2, 1) @ (K[..., None] * self.X)
-        b, n, d = self.X.shape
-        products = np.asarray(K @ self.X.transpose(1, 0, 2).reshape(n, b * d))
-        return self.X.transpose(0, 2, 1) @ products.reshape(n, b, d).transpose(1, 0, 2)
-
-    def scatter(self) -> Array:
-        """sum_i x_i x_i' of each, (b, d, d)."""
-        return self.cross(self)
-
-    def cross(self, other: StackedRows) -> Array:
-        """sum_i x_i z_i' with the rows of another view, (b, d, e)."""
-        return self.X.transpose(0, 2, 1) @ other.X
-
-    def scatters_of_classes(self, codes: Codes) -> tuple[Array, Array]:
-        """The scatters between and within classes.
-
-        - codes (b, n): 0 .. c-1, each of which occurs in each problem.
-        """
-        members = codes[:, None, :] == np.arange(codes.max() + 1)[None, :, None]
-        counts = members.sum(axis=2)
-        sums = (members / np.sqrt(counts)[:, :, None]) @ self.X
-        between = sums.transpose(0, 2, 1) @ sums
-        total = self.scatter()
-        within = total - between
-        diagonal, all_of_it = (np.einsum("bii->bi", S) for S in (within, total))
-        lost = np.flatnonzero((diagonal < _CANCELLED * all_of_it).any(axis=1))
-        if len(lost):
-            of_sums, of_codes, of_rows = (_of(len(S), lost) for S in (sums, codes, self.X))
-            roots = np.sqrt(counts[of_codes])[:, :, None]
-            own = np.take_along_axis(sums[of_sums] / roots, codes[of_codes][:, :, None], axis=1)
-            rest = self.X[of_rows] - own
-            within[lost] = rest.transpose(0, 2, 1) @ rest
-        return between, within
-
-    def lagged(self, lag: int) -> Array:
-        """The symmetric part of the mean of x_t x_{t+lag}' of each, of pairs within a trial."""
-        check_lag(lag, self.n, "X")
-        before, after = self._pairs(lag)
-        products = before.transpose(0, 2, 1) @ after
-        return (products + products.transpose(0, 2, 1)) * (0.5 / before.shape[1])
-
-    def scatter_of_changes(self) -> Array:
-        """sum_t (x_{t+1} - x_t)(x_{t+1} - x_t)' of each, within trials."""
-        before, after = self._pairs(1)
-        changes = after - before
-        return changes.transpose(0, 2, 1) @ changes
-
-    def _pairs(self, lag: int) -> tuple[Array, Array]:
-        """The rows that have a partner `lag` later in their trial, and the partners."""
-        before, after = self.X[:, :-lag], self.X[:, lag:]
-        if self.trials is None:
-            return before, after
-        together = self.trials[:-lag] == self.trials[lag:]
-        return before[:, together], after[:, together]
-
-
-def _of(count: int, where: Codes) -> Codes | slice:
-    """Some problems of a stack; a stack of one is all problems'."""
-    return slice(None) if count == 1 else where

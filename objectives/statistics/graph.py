@@ -1,126 +1,104 @@
-"""Sums over the edges of a graph on the samples."""
+"""Forms Xc'KXc of rows about a centre, of a diagonal K or of one that links rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.products import scaled_rows, shifted_rows
-from ldr.objectives.statistics.sums import (
-    add_product,
-    add_square,
-    counted,
-    dense,
-    full,
-    sampled,
-    symmetric,
-    weighted,
-    zeros,
-)
+from ldr.objectives.statistics.products import Between, Squares, scaled_rows, shifted_rows
+from ldr.objectives.statistics.sums import Codes, added, class_sums, dense, symmetric, zeros
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_GATHERED_BLOCKS = 4
+
+Centre: TypeAlias = Sequence[Array]
 
 
-def graph_scatter(
-    samples: Samples, W: csr_array, mean: Array, rest: Array | float = 0.0
-) -> tuple[Array, Array]:
-    """Xc'L Xc and Xc'D Xc for a weighted graph on the samples, Xc = X - 1 (mean + rest)'.
+def less(rows: Array, centre: Centre) -> Array:
+    for part in centre:
+        rows = rows - part
+    return rows
 
-    L = D - W is the graph Laplacian and D the diagonal of W's row sums. L is blind to the mean
-    (Xc'L Xc = X'L X), but the sums are made of centred rows, which keep the digits; D is not
-    blind. Works on a few rows of W at a time with the rows of X they touch, in
-    O(nnz(W) d + n d^2).
+
+def diagonal_form(samples: Samples, counts: Array, centre: Centre = ()) -> Array:
+    """sum_i c_i (x_i - m)(x_i - m)', in one pass; weights of the rows are not looked at.
 
     - samples (n, d)
-    - W (n, n): symmetric, its row sums not negative; never made dense
-    - mean (d,)
-    - rest (d,): of a mean with more digits than one number has, what the first number leaves; of
-      dense rows
-    - returns laplacian, degree (d, d): entry (i, j) of either is accurate relative to
-      sqrt(degree_ii degree_jj).
+    - counts (n,): c, of either sign; a row costs nothing where it counts zero
+    - centre: m, as numbers (d,) that are subtracted in turn; none is zero
     """
-    degrees = W.sum(axis=1)
-    if samples.is_sparse:
-        return _sparse_graph_scatter(samples, W, degrees, mean)
-    laplacian, degree = zeros(samples.d, samples.d), zeros(samples.d, samples.d)
-    for where in _graph_slices(W, samples):
-        Z = samples.rows(where) - mean - rest
-        degree = add_square(degree, weighted(Z, degrees, where))
-        each = degrees[where, None] * Z
-        each -= _neighbour_sums(samples, W[where], mean) - degrees[where, None] * rest
-        laplacian = add_product(laplacian, Z, each)
-    return symmetric(laplacian), full(degree)
+    return symmetric(samples.reduce(partial(_diagonal_form, centre=centre), added, counts))
 
 
-def reconstruction_scatter(
-    samples: Samples, W: csr_array, mean: Array, rest: Array | float = 0.0
-) -> Array:
-    """Xc'(I - W)'(I - W) Xc for reconstruction weights W, Xc = X - 1 (mean + rest)'.
+def _diagonal_form(piece: Samples, counts: Array, centre: Centre) -> Array:
+    if piece.is_sparse:
+        X, m = _shifted(piece, centre)
+        sums = np.asarray(X.T @ counts)
+        return dense(X.T @ scaled_rows(X, counts)) - _moved(sums, m, float(counts.sum()))
+    found = zeros(piece.d, piece.d)
+    for where, Z in piece.blocks():
+        c = counts[where]
+        if not c.all():
+            Z, c = Z[there := np.flatnonzero(c)], c[there]
+        Z = less(Z, centre)
+        if (c > 0).all():  # a product with its own transpose takes half as long
+            Z = Z * np.sqrt(c)[:, None]
+            found += Z.T @ Z
+        else:
+            found += Z.T @ (c[:, None] * Z)
+    return found
 
-    Of rows with weights each residual counts as often. Blind to the mean where the rows of W sum
-    to 1. Works on a few rows of W at a time with the rows of X they touch; W need not be symmetric,
-    and n x n matrices are never formed.
 
-    - samples (n, d), W (n, n), mean (d,)
-    - rest (d,): see `graph_scatter`
-    - returns (d, d): A sum of squares of residuals: nothing cancels but in the residuals
-      themselves.
+def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
+    """(X - 1m')'K(X - 1m') of a symmetric K between rows: csr, or F'F as `Squares`.
+
+    - samples (n, d): sums of groups are made from pieces, others need all rows in memory
+    - centre: m, as numbers (d,) that are subtracted in turn; none is zero
+    - returns (d, d): entries are accurate relative to those of the rows times |K|; of squares
+      nothing cancels but in FX itself
     """
-    left = 1.0 - W.sum(axis=1)
+    F = K.F if isinstance(K, Squares) else None
     if samples.is_sparse:
-        X, shift = shifted_rows(samples)
-        mean = mean - shift
-        residual = X - W @ X
-        each = scaled_rows(residual, samples.weights)
-        sums = np.asarray(each.T @ left)
-        scatter = dense(each.T @ residual) - np.outer(sums, mean) - np.outer(mean, sums)
-        square = float(left @ counted(left, samples.weights))
-        return symmetric(scatter + square * np.outer(mean, mean))
-    scatter = zeros(samples.d, samples.d)
-    for where in _graph_slices(W, samples):
-        residual = samples.rows(where) - mean
-        residual -= _neighbour_sums(samples, W[where], mean)
-        residual -= left[where, None] * rest
-        scatter = add_square(scatter, weighted(residual, samples.weights, where))
-    return full(scatter)
+        X, m = _shifted(samples, centre)
+        LX, RX = (X, K @ X) if F is None else (F @ X, F @ X)
+        of_ones = np.asarray((K if F is None else F) @ np.ones((samples.n, 1)))[:, 0]
+        total = float(of_ones.sum()) if F is None else float(of_ones @ of_ones)
+        return symmetric(dense(LX.T @ RX) - _moved(np.asarray(LX.T @ of_ones), m, total))
+    if F is None:
+        Z = _centred(samples, centre)
+        return symmetric(Z.T @ (K @ Z))
+    columns = F.tocsc()
+    there = np.diff(columns.indptr) > 0
+    if columns.nnz > np.count_nonzero(there):  # some rows are in several sums
+        Z = np.asarray(F @ _centred(samples, centre))
+    else:
+        codes, shares = np.zeros(samples.n, dtype=np.intp), np.zeros(samples.n)
+        codes[there], shares[there] = columns.indices, columns.data
+        term = partial(_sums, groups=F.shape[0], centre=centre)
+        Z = samples.reduce(term, added, codes, shares)
+    return np.asarray(Z.T @ Z)
 
 
-def _graph_slices(W: csr_array, samples: Samples) -> Iterator[slice]:
-    """Slices of rows of W, each touching no more rows of X than fit in a few blocks."""
-    step = samples.block_rows
-    entries = _GATHERED_BLOCKS * step
-    start = 0
-    while start < samples.n:
-        fits = int(np.searchsorted(W.indptr, W.indptr[start] + entries, side="right")) - 1
-        stop = min(max(fits, start + 1), start + step, samples.n)
-        yield slice(start, stop)
-        start = stop
+def _sums(piece: Samples, codes: Codes, shares: Array, groups: int, centre: Centre) -> Array:
+    """Of the rows times their shares."""
+    return class_sums(shares[:, None] * _centred(piece, centre), codes, groups)
 
 
-def _neighbour_sums(samples: Samples, W: csr_array, mean: Array) -> Array:
-    """Rows W of the graph times Xc, gathering only the rows of X that have weights there."""
-    from scipy.sparse import csr_array
-
-    touched, local = np.unique(W.indices, return_inverse=True)
-    compact = csr_array((W.data, local, W.indptr), shape=(W.shape[0], len(touched)))
-    Z = sampled(samples, touched)
-    Z -= mean
-    return np.asarray(compact @ Z)
+def _centred(samples: Samples, centre: Centre) -> Array:
+    return less(samples.in_memory().dense(), centre)
 
 
-def _sparse_graph_scatter(
-    samples: Samples, W: csr_array, degrees: Array, mean: Array
-) -> tuple[Array, Array]:
+def _shifted(samples: Samples, centre: Centre) -> tuple[csr_array, Array]:
+    """Sparse rows less a shift, and the centre less it."""
     X, shift = shifted_rows(samples)
-    mean = mean - shift
-    degree = dense(X.T @ scaled_rows(X, degrees))
-    laplacian = degree - dense(X.T @ (W @ X))
-    sums = np.asarray(X.T @ degrees)
-    degree = degree - np.outer(sums, mean) - np.outer(mean, sums - degrees.sum() * mean)
-    return symmetric(laplacian), symmetric(degree)
+    return X, sum(centre, -shift)
+
+
+def _moved(sums: Array, m: Array, total: float) -> Array:
+    """What X'KX loses where rows are less m, of X'K1 and 1'K1."""
+    return np.outer(sums, m) + np.outer(m, sums - total * m)

@@ -26,7 +26,6 @@ from ldr.objectives.statistics.sums import (
     add_outers,
     add_square,
     add_sum,
-    added,
     class_sums,
     counted_rows,
     counting_rows,
@@ -362,27 +361,6 @@ def sparse_spread(X: csr_array, shift: Array, weights: Array | None = None) -> S
     centre = column_means(X, weights)
     scatter = dense(X.T @ scaled_rows(X, weights)) - n * np.outer(centre, centre)
     return Spread(TwoPartMean(n, shift, centre), np.asfortranarray(symmetric(scatter)))
-
-
-def second_moments(samples: Samples, counts: Array) -> Array:
-    """sum_i c_ik x_i x_i' for each column of the counts, in one pass.
-
-    - samples (n, d)
-    - counts (n, q): of either sign; a row costs nothing where it counts zero. Weights of the rows
-      are not looked at.
-    """
-    return samples.reduce(_squares, added, counts)
-
-
-def _squares(piece: Samples, counts: Array) -> Array:
-    found = np.zeros((counts.shape[1], piece.d, piece.d))
-    for where, block in piece.blocks():
-        for square, of_block in zip(found, counts[where].T, strict=True):
-            there = np.flatnonzero(of_block)
-            rows, count = block[there], of_block[there]
-            scaled = scaled_rows(rows, count) if piece.is_sparse else rows * count[:, None]
-            square += dense(rows.T @ scaled)
-    return 0.5 * (found + found.transpose(0, 2, 1))
 
 
 @dataclass(frozen=True, eq=False)

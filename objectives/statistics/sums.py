@@ -238,6 +238,19 @@ def membership(codes: Codes, n_classes: int) -> csr_array:
     return csc_array((np.ones(n), codes, np.arange(n + 1)), shape=(n_classes, n))
 
 
+def class_averages(
+    codes: Codes, n_classes: int, weights: Array | None = None
+) -> tuple[csr_array, Array]:
+    """Sparse F, FX the means of the classes, and their sizes; rows of codes < 0 are in none."""
+    from scipy.sparse import csr_array
+
+    there = np.flatnonzero(codes >= 0)
+    known, counts = codes[there], np.ones(len(there)) if weights is None else weights[there]
+    sizes = np.asarray(np.bincount(known, counts, minlength=n_classes), dtype=np.float64)
+    shape = n_classes, len(codes)
+    return csr_array((counts / sizes[known], (known, there)), shape=shape), sizes
+
+
 def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     """Sums of the rows class by class, in the rows' order: the same bits either way."""
     if rows.size > _FEW_NUMBERS:

@@ -12,8 +12,8 @@ from ldr.inference.bootstrap import aligned
 from ldr.inference.many import Chunk, optima
 from ldr.inference.permutation import Null, canonical_bases, exceedances, statistics
 from ldr.objectives.data.data import as_tuple
+from ldr.objectives.families.stacked import StackedData, StackedRows
 from ldr.objectives.registry import REGISTRY
-from ldr.objectives.statistics.covariance import StackedData, StackedRows
 from ldr.solvers.linalg.eigen import stacked_trace_ratio
 
 WINE, CLASSES = load_wine(return_X_y=True)
@@ -110,12 +110,12 @@ def test_what_has_no_stack_goes_one_by_one(name, X, parameters):
 
 @pytest.mark.parametrize("name", ["tica", "csp", "spoc"])
 def test_stacks_of_rows_in_trials(name):
-    """tica makes no pair across two of them; filters count them alike, and go one by one."""
+    """tica makes no pair across two of them; spoc counts them alike, and goes one by one."""
     rng, trials = np.random.default_rng(0), np.repeat(np.arange(6), [5, 9, 7, 8, 6, 5])
     X, y = rng.standard_normal((40, 3)), (rng.standard_normal(6) > 0)[trials]
     y = None if name == "tica" else y.astype(int)
     found = optima(REGISTRY[name](), [Chunk((X[None],), y, 1, trials=trials)], 2)
-    assert found.alone == (name != "tica")
+    assert found.alone == (name == "spoc")
     alone = ldr.solve(name, X, 2, y=y, groups=trials)
     assert found.values[0] == pytest.approx(alone.value, rel=1e-12)
     np.testing.assert_allclose(found.P[0], alone.P, atol=1e-10)

@@ -12,8 +12,10 @@ from benchmarks import sparse_wide
 from ldr.errors import DataError, SingularError
 from ldr.objectives import CCA, LDA, MAF, PCA, PPCA, factor_analysis
 from ldr.objectives.data import memory, samples
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.wide import of_classes
+from ldr.objectives.families.matrices import Against
+from ldr.objectives.families.wide import WideSums
 from ldr.objectives.statistics import products as products_of_rows
 
 N, D, CLASSES = 300, 60, 5
@@ -161,7 +163,8 @@ def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatc
 
 
 def pencil_of_classes():
-    return of_classes(as_samples(X), np.unique(Y, return_inverse=True)[1], CLASSES)
+    sums = WideSums(Data((as_samples(X),), Y), None)
+    return sums.pencil(Against(*sums.scatters_of_classes()))
 
 
 @pytest.mark.parametrize("ridge", [0.05, 1.0])

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 import ldr
 from ldr.objectives import statistics
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.graphs import laplacian, residuals
 from ldr.objectives.statistics.covariance import CovarianceOperator
-from ldr.objectives.statistics.products import shifted_classes, shifted_rows
+from ldr.objectives.statistics.products import Squares, shifted_classes, shifted_rows
 from tests.objectives.statistics.references import (
     OFFSETS,
     centred,
@@ -73,13 +74,15 @@ def test_graph_scatters_keep_the_digits(offset):
     W = W + W.T
     Z = centred(extended(X))
     D = np.diag(W.sum(axis=1))
-    laplacian, degree = statistics.graph_scatter(sparse, sp.csr_array(W), statistics.mean(sparse))
-    assert error(laplacian, Z.T @ (D - W) @ Z, Z.T @ D @ Z) < 1e-12
+    mean = statistics.mean(sparse)
+    laplace = statistics.linked_form(sparse, laplacian(sp.csr_array(W)), [mean])
+    degree = statistics.diagonal_form(sparse, W.sum(axis=1), [mean])
+    assert error(laplace, Z.T @ (D - W) @ Z, Z.T @ D @ Z) < 1e-12
     # the mean that is subtracted is rounded, and D is not blind to it
     assert error(degree, Z.T @ D @ Z) < 1e-12 + 1e-15 * offset
     R = Z - (W / W.sum(axis=1, keepdims=True)) @ Z
     weights = sp.csr_array(W / W.sum(axis=1, keepdims=True))
-    found = statistics.reconstruction_scatter(sparse, weights, statistics.mean(sparse))
+    found = statistics.linked_form(sparse, Squares(residuals(weights)), [mean])
     assert error(found, R.T @ R) < 1e-12 + 1e-15 * offset
 
 

@@ -15,6 +15,7 @@ from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks
+from ldr.objectives.graphs import laplacian
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter
 from ldr.objectives.statistics.sums import class_sums
 from tests.objectives.statistics.references import (
@@ -217,12 +218,18 @@ def neighbour_graph(n, seed=0):
     return sp.csr_array(W + W.T)
 
 
+def graph_forms(samples, W, mean):
+    """Xc'(D - W)Xc and Xc'DXc."""
+    laplace = statistics.linked_form(samples, laplacian(W), [mean])
+    return laplace, statistics.diagonal_form(samples, W.sum(axis=1), [mean])
+
+
 def test_graph_scatter(data):
     n = len(data)
     W = neighbour_graph(n)
     samples = as_samples(data)
     mean = statistics.mean(samples)
-    laplacian, degree = statistics.graph_scatter(samples, W, mean)
+    laplace, degree = graph_forms(samples, W, mean)
     Z = data.astype(np.longdouble) - mean
     degrees = W.sum(axis=1)
     exact = Z.T @ (degrees[:, None] * Z)
@@ -230,16 +237,16 @@ def test_graph_scatter(data):
     # sum_ij w_ij (x_i - x_j)(x_i - x_j)' = 2 X'L X
     edges = sp.triu(W, 1).tocoo()
     steps = Z[edges.row] - Z[edges.col]
-    assert error(laplacian, steps.T @ (edges.data[:, None] * steps), exact) < 1e-13
-    np.testing.assert_array_equal(laplacian, laplacian.T)
+    assert error(laplace, steps.T @ (edges.data[:, None] * steps), exact) < 1e-13
+    np.testing.assert_array_equal(laplace, laplace.T)
 
 
 def test_graph_scatter_of_sparse_rows():
     X = np.where(RNG.random((N, D)) < 0.3, BASE, 0.0)
     W = neighbour_graph(N)
     mean = X.mean(axis=0)
-    found = statistics.graph_scatter(as_samples(sp.csr_matrix(X)), W, mean)
-    expected = statistics.graph_scatter(as_samples(X), W, mean)
+    found = graph_forms(as_samples(sp.csr_matrix(X)), W, mean)
+    expected = graph_forms(as_samples(X), W, mean)
     np.testing.assert_allclose(found[0], expected[0], atol=1e-9)
     np.testing.assert_allclose(found[1], expected[1], atol=1e-9)
 
@@ -250,6 +257,6 @@ def test_complete_graph_gives_the_scatter():
     samples = as_samples(X)
     S = statistics.moments(samples).scatter
     W = sp.csr_array(np.ones((60, 60)))
-    laplacian, degree = statistics.graph_scatter(samples, W, statistics.mean(samples))
-    assert error(laplacian, 60 * S) < 1e-13
+    laplace, degree = graph_forms(samples, W, statistics.mean(samples))
+    assert error(laplace, 60 * S) < 1e-13
     assert error(degree, 60 * S) < 1e-13
