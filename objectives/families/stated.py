@@ -113,7 +113,8 @@ class SampleRows:
         if shares is None:
             counts = np.ones(given.n) if given.weights is None else given.weights
             shares = counts / given.weight
-        return [mean, self.samples.in_memory().centred_transpose_times(shares, mean)]
+        rest = self.samples.in_memory().centred_transpose_times(shares, mean)
+        return [mean + rest] if given.is_sparse else [mean, rest]  # a constant column stays exact
 
     def about(self, shares: Array) -> SampleRows:
         return SampleRows(self.given, self.change, shares)
