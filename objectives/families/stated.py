@@ -36,7 +36,6 @@ from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import AbsoluteTrace, whitened_trace
 from ldr.objectives.families.wide import WidePencil, WideSums
-from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import ClassMoments, Codes
 from ldr.objectives.statistics.covariance import KnownScatter
@@ -199,6 +198,8 @@ class SampleSums:
         return self.views[0]
 
     def deviations(self) -> Array:
+        from ldr.objectives.kernel import as_response, deviations
+
         samples = self.opened.data.samples
         y = as_response(self.opened.data.y, samples.n)
         if y.shape[1] != 1:
