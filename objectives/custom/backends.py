@@ -54,44 +54,15 @@ def compilations() -> Iterator[Counter[str]]:
         _tally.reset(token)
 
 
-class Program:
-    """A function for arguments of one shape, compiled when it is first called."""
-
-    def __init__(self, function: Function, tell: Callable[[], None]) -> None:
-        self._function, self._tell = function, tell
-        self._compiled: Function | None = None
-        self.operations = 0
-
-    def __call__(self, *arguments: Traced) -> Traced:
-        if self._compiled is None:
-            self._compiled = self._compile(arguments)
-        return self._compiled(*arguments)
-
-    @property
-    def compiled(self) -> bool:
-        """Whether it has been called."""
-        return self._compiled is not None
-
-    def _compile(self, arguments: tuple[Traced, ...]) -> Function:
-        import jax
-
-        teller = Timer(PATIENCE, self._tell)
-        teller.daemon = True
-        teller.start()
-        try:
-            traced = jax.jit(self._function).trace(*arguments)
-            self.operations = _operations(traced.jaxpr.jaxpr)
-            compiled: Function = traced.lower().compile()
-        finally:
-            teller.cancel()
-        tally = _tally.get()
-        if tally is not None:
-            tally["compilation"] += 1
-        return compiled
-
-
 class Programs:
-    """Those of f for arguments of one shape: derivatives with respect to the first, M."""
+    """A function of M and data of one shape, and its derivatives in M, compiled when first called.
+
+    - value_and_gradient(M, *data)
+    - product(M, V, *data): the derivative of the gradient along V; keeps nothing of the size of X
+    - pullback(M, *data): the transposed derivative of the gradient at M: the Hessian, being
+      symmetric. It keeps what does not depend on V: where f forms X'X, a product never sees X.
+    - along(pullback, V): the product
+    """
 
     def __init__(self, function: Function, tell: Callable[[], None]) -> None:
         import jax
@@ -99,30 +70,47 @@ class Programs:
         if next(_shapes) % MANY_SHAPES == 0:
             jax.clear_caches()
 
-        def f(
-            M: Traced, *data: Traced
-        ) -> Traced:  # of its own, so that jax forgets what is not kept here
+        # A function of its own, so that jax forgets what is not kept here.
+        def f(M: Traced, *data: Traced) -> Traced:
             return function(M, *data)
 
         def gradient(M: Traced, *data: Traced) -> Traced:
             return jax.grad(f)(M, *data)
 
-        def product(M: Traced, V: Traced, *data: Traced) -> Traced:
-            return jax.jvp(lambda N: gradient(N, *data), (M,), (V,))[1]
-
-        def pullback(M: Traced, *data: Traced) -> Traced:
-            return jax.vjp(lambda N: gradient(N, *data), M)[1]
-
-        self._f = f
-        self.value_and_gradient = Program(jax.value_and_grad(f), tell)
-        # The derivative of the gradient along V, which holds on to nothing of the size of X.
-        self.product = Program(product, tell)
-        # The transposed derivative of the gradient at M, which is the Hessian, being symmetric. It
-        # holds what does not depend on V, so that each product costs only what does: where f forms
-        # X'X, a product never sees X.
-        self.pullback = Program(pullback, tell)
-        self.along = Program(lambda pullback, V: pullback(V)[0], tell)
+        self._f, self._tell = f, tell
+        self._functions: dict[str, Function] = {
+            "value_and_gradient": jax.value_and_grad(f),
+            "product": lambda M, V, *data: jax.jvp(lambda N: gradient(N, *data), (M,), (V,))[1],
+            "pullback": lambda M, *data: jax.vjp(lambda N: gradient(N, *data), M)[1],
+            "along": lambda pullback, V: pullback(V)[0],
+        }
+        self._compiled: dict[str, Function] = {}
         self._returned: Traced = None
+        self.hessian_is_long = False
+
+    def call(self, name: str, *arguments: Traced) -> Traced:
+        """What one of the functions returns."""
+        if name not in self._compiled:
+            self._compiled[name] = self._compile(name, arguments)
+        return self._compiled[name](*arguments)
+
+    def _compile(self, name: str, arguments: tuple[Traced, ...]) -> Function:
+        import jax
+
+        teller = Timer(PATIENCE, self._tell)
+        teller.daemon = True
+        teller.start()
+        try:
+            traced = jax.jit(self._functions[name]).trace(*arguments)
+            if name == "value_and_gradient":
+                self.hessian_is_long = _operations(traced.jaxpr.jaxpr) > LONG
+            compiled: Function = traced.lower().compile()
+        finally:
+            teller.cancel()
+        tally = _tally.get()
+        if tally is not None:
+            tally["compilation"] += 1
+        return compiled
 
     def returned(self, M: Traced, *data: Traced) -> Traced:
         """Something of the shape and dtype of what f returns."""
@@ -135,7 +123,7 @@ class Programs:
     @property
     def hessian_is_dear(self) -> bool:
         """Whether compiling it would take seconds; it is not compiled, and the gradient is."""
-        return self.value_and_gradient.operations > LONG and not self.along.compiled
+        return self.hessian_is_long and "along" not in self._compiled
 
 
 class Compiler:
@@ -268,30 +256,35 @@ class Jax(Backend):
 
     def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
         with float64():
-            value, gradient = self._programs(M, *data).value_and_gradient(M, *data)
+            value, gradient = self._programs(M, *data).call("value_and_gradient", M, *data)
             return value, partial(np.asarray, gradient, np.float64)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         programs = self._programs(M, *data)
         with float64():
-            pullback = programs.pullback(M, *data)
+            pullback = programs.call("pullback", M, *data)
 
         def product(V: Array) -> Array:
             with float64():
-                return np.asarray(programs.along(pullback, V), np.float64)
+                return np.asarray(programs.call("along", pullback, V), np.float64)
 
         return product
 
     def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
         with float64():
-            return np.asarray(self._programs(M, *data).product(M, V, *data), np.float64)
+            return np.asarray(self._programs(M, *data).call("product", M, V, *data), np.float64)
 
     def first_product_is_dear(self, M: Array, data: Arguments) -> bool:
         return self._programs(M, *data).hessian_is_dear
 
     @cached_property
     def _programs(self) -> Callable[..., Programs]:
-        return Compiler(self.function, _name(self.function)).programs
+        return Compiler(self.compiled_function, _name(self.function)).programs
+
+    @property
+    def compiled_function(self) -> Function:
+        """The function of what `place` gives."""
+        return self.function
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ldr.objectives.custom.backends import (
     Traced,
 )
 from ldr.objectives.custom.by_value import reduced
-from ldr.objectives.custom.problem import CustomProblem, Differentiated, FunctionTerm, SummedProblem
+from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.array_types import Cells
@@ -127,68 +127,35 @@ def _blocks(M: Traced, widths: list[int]) -> list[Traced]:
 
 # Up to so many rows an evaluation takes less time than a compilation saves; more are as they are.
 MOST_PADDED = 1024
-_FEWEST = 64
-
-
-@dataclass(frozen=True)
-class PerRow:
-    """sum_i w_i f(M, x_i), or f(M, x_i, y_i), of a sum over rows f written with jax.
-
-    - function: f, which sees one row at a time, as an array of one row
-    """
-
-    function: Function
-
-    def __call__(self, M: Traced, *data: Traced) -> Traced:
-        import jax
-
-        *rows, weights = data
-
-        def of_row(*row: Traced) -> Traced:
-            return self.function(M, *(one[None] for one in row))
-
-        return weights @ jax.vmap(of_row)(*rows)
 
 
 @dataclass(frozen=True)
 class JaxOfRows(Jax):
-    """A sum of weighted rows, of which few are made a power of two by rows of weight zero.
+    """sum_i w_i f(M, x_i), where f is a sum over rows and sees one at a time, as an array.
 
-    So folds and data of other lengths need no compiling. What is added is the last row again, where
-    f is sure to have a value.
+    Few rows are made a power of two by rows of weight zero, so that folds and data of other lengths
+    need no compiling. What is added is the last row again, where f is sure to have a value.
     """
 
     def place(self, *data: Traced, accelerator: Accelerator | None = None) -> Arguments:
         *rows, weights = data
         n = len(weights)
         if n <= MOST_PADDED:
-            further = max(_FEWEST, 1 << (n - 1).bit_length()) - n
+            further = max(64, 1 << (n - 1).bit_length()) - n
             weights = np.append(weights, np.zeros(further))
             rows = [np.concatenate([a, np.repeat(a[-1:], further, axis=0)]) for a in rows]
         return super().place(*rows, weights, accelerator=accelerator)
 
-
-@dataclass(frozen=True)
-class WeightedFunction:
-    """An objective of one's own whose last argument is the weights of the rows."""
-
-    objective: Differentiated
-    function: Function
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return WeightedFunction, (self.objective, self.function)
-
     @property
-    def center(self) -> bool:
-        return self.objective.center
+    def compiled_function(self) -> Function:
+        import jax
 
-    @property
-    def sign(self) -> float:
-        return self.objective.sign
+        def weighted(M: Traced, *data: Traced) -> Traced:
+            *rows, weights = data
+            of_row = jax.vmap(lambda *row: self.function(M, *(one[None] for one in row)))
+            return weights @ of_row(*rows)
 
-    @cached_property
-    def derivatives(self) -> Backend:
-        return JaxOfRows(PerRow(self.function))
+        return weighted
 
 
 MANIFOLDS = ("auto", "stiefel", "grassmann", "euclidean")
@@ -439,6 +406,11 @@ class CustomObjective(Objective):
             hessian = hessian and BlockwiseDerivative(hessian, self.views, 1)
         return HandWritten(self.of_point, gradient, hessian)
 
+    @cached_property
+    def of_rows(self) -> Backend:
+        """The sum of its weighted rows with its derivatives."""
+        return JaxOfRows(self.of_point)
+
     def order(self, data: Data) -> int:
         return 0
 
@@ -473,7 +445,7 @@ class CustomObjective(Objective):
         if any(view.stored for view in data.views) or samples.n > piece_rows(samples.d):
             return RowSum(self, tested.views, tested.manifold, samples, term, beside=beside)
         if self.backend == "jax" and samples.n <= MOST_PADDED:
-            term = FunctionTerm(self._of_rows, term.means, weighted=True)
+            term = FunctionTerm(self, term.means, weighted=True)
         arguments = term.arguments(samples, *beside)
         problem = SummedProblem(self, tested.views, tested.manifold, term, arguments)
         Trial(problem).check_value()
@@ -504,16 +476,10 @@ class CustomObjective(Objective):
         return attached(CustomProblem(self, views, manifold, term, arguments), self.manifold)
 
     def _term(self, views: tuple[Samples, ...]) -> FunctionTerm:
-        weighted = views[0].weights is not None
-        of = self._of_rows if weighted else self
         for view in views if self.center else ():
             check_squares(view)
         means = (mean(view) if self.center else np.zeros(view.d) for view in views)
-        return FunctionTerm(of, tuple(means), weighted)
-
-    @cached_property
-    def _of_rows(self) -> WeightedFunction:
-        return WeightedFunction(self, self.of_point)
+        return FunctionTerm(self, tuple(means), views[0].weights is not None)
 
     def _in_memory(self, samples: Samples) -> Samples:
         """All rows, which f can take."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,18 +19,8 @@ from ldr.solvers.problem import Point, read_only
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.trust_region import GradientsFirst
 
-
-class Differentiated(Protocol):
-    """What is needed here of an objective of the user's own."""
-
-    @property
-    def center(self) -> bool: ...
-
-    @property
-    def sign(self) -> float: ...
-
-    @property
-    def derivatives(self) -> Backend: ...
+if TYPE_CHECKING:
+    from ldr.objectives.custom.function import CustomObjective
 
 
 class CustomPoint(Point):
@@ -40,9 +30,9 @@ class CustomPoint(Point):
     - arguments: those of f after M
     """
 
-    def __init__(self, objective: Differentiated, M: Array, arguments: Arguments) -> None:
+    def __init__(self, term: FunctionTerm, M: Array, arguments: Arguments) -> None:
         self.M = M
-        self._sign, self._derivatives = objective.sign, objective.derivatives
+        self._sign, self._derivatives = term.objective.sign, term.derivatives
         self._arguments = arguments
 
     @cached_property
@@ -83,13 +73,18 @@ class FunctionTerm(RowTerm):
     - weighted: whether f takes the weights of the rows
     """
 
-    objective: Differentiated
+    objective: CustomObjective
     means: tuple[Array, ...]
     weighted: bool = False
 
     @property
+    def derivatives(self) -> Backend:
+        """Those of f, or of the sum of its weighted rows."""
+        return self.objective.of_rows if self.weighted else self.objective.derivatives
+
+    @property
     def has_hessian(self) -> bool:  # type: ignore[override]
-        return self.objective.derivatives.has_hessian
+        return self.derivatives.has_hessian
 
     def first(self, M: Array, rows: Samples, *beside: Beside) -> tuple[float, Array]:
         point = self._at(M, rows, beside)
@@ -99,7 +94,7 @@ class FunctionTerm(RowTerm):
         return self._at(M, rows, beside).one_product(V)
 
     def _at(self, M: Array, rows: Samples, beside: tuple[Beside, ...]) -> CustomPoint:
-        return CustomPoint(self.objective, M, self.arguments(rows, *beside))
+        return CustomPoint(self, M, self.arguments(rows, *beside))
 
     def arguments(self, rows: Samples, *beside: Beside) -> Arguments:
         """What f takes after M, where and how it takes it: views, a response, weights."""
@@ -109,7 +104,7 @@ class FunctionTerm(RowTerm):
         weights: tuple[Array, ...] = ()
         if self.weighted:
             weights = (np.ones(rows.n) if rows.weights is None else rows.weights,)
-        place = self.objective.derivatives.place
+        place = self.derivatives.place
         return place(*seen, *others, *weights, accelerator=rows.accelerator)
 
     def _seen(self, rows: Samples, mean: Array) -> Matrix:
@@ -139,7 +134,7 @@ class CustomProblem(BoundObjective):
     @property
     def _first_product_is_dear(self) -> bool:
         M = np.zeros(self.manifold.shape)
-        return self.term.objective.derivatives.first_product_is_dear(M, self.arguments)
+        return self.term.derivatives.first_product_is_dear(M, self.arguments)
 
     def specialist(self) -> AnySolver | None:
         return GradientsFirst() if self._first_product_is_dear else None
@@ -148,7 +143,7 @@ class CustomProblem(BoundObjective):
         return replace(self, products=False) if self._first_product_is_dear else self
 
     def at(self, M: Array) -> CustomPoint:
-        return CustomPoint(self.term.objective, M, self.arguments)
+        return CustomPoint(self.term, M, self.arguments)
 
     def of_rows(self, where: slice) -> CustomProblem:
         """f of some of the rows."""

@@ -93,7 +93,7 @@ class Trial:
         """
         problem, M, gradient = self.problem, self.point.M, self.point.gradient
         self._check_matrix("gradient", gradient)
-        if problem.term.objective.derivatives.differentiates:
+        if problem.term.derivatives.differentiates:
             return
         manifold = problem.manifold
         along = manifold.project(M, gradient)
@@ -118,7 +118,7 @@ class Trial:
     def check_hessian(self) -> None:
         """H[V] against the central difference of the gradient along the manifold in direction V."""
         problem, M = self.problem, self.point.M
-        if problem.term.objective.derivatives.derives_hessian or not problem.has_hessian:
+        if problem.term.derivatives.derives_hessian or not problem.has_hessian:
             return
         self._check_matrix("Hessian product", self.point.hessian_vector(M))
         manifold = problem.manifold
