@@ -21,9 +21,6 @@ from ldr.solvers.manifolds import Array
 
 Indices = npt.NDArray[np.intp]
 
-# Rows of a pattern, by those of their triangle, from which it saves more than it takes.
-_WORTH_A_TRIANGLE = 2
-
 
 @dataclass(frozen=True, eq=False)
 class Observed:
@@ -64,27 +61,19 @@ class Observed:
 
     def compressed(self) -> Observed:
         """As few rows of each pattern as have the same sums: R of their QR decomposition."""
-        members = np.bincount(self.which, minlength=len(self.patterns))
-        common = np.flatnonzero(members > _WORTH_A_TRIANGLE * (self.patterns.sum(axis=1) + 1))
         order = np.argsort(self.which, kind="stable")
-        starts = np.cumsum(members) - members
-        others = np.sort(order[np.isin(self.which[order], common, invert=True)])
-        parts = [(self.which[others], self.ones[others], self.Z[others])]
-        for k in common:
-            ones, Z = self._triangle(
-                order[starts[k] : starts[k] + members[k]], np.flatnonzero(self.patterns[k])
-            )
+        members = np.bincount(self.which, minlength=len(self.patterns))
+        parts = []
+        for k, group in enumerate(np.split(order, np.cumsum(members)[:-1])):
+            ones, Z = self.ones[group], self.Z[group]
+            there = np.flatnonzero(self.patterns[k])
+            if len(group) > 2 * (len(there) + 1):  # fewer rows than half are worth a decomposition
+                R = np.asarray(np.linalg.qr(np.hstack([ones, Z[:, there]]), mode="r"))
+                ones, Z = R[:, :1], np.zeros((len(R), Z.shape[1]))
+                Z[:, there] = R[:, 1:]
             parts.append((np.full(len(ones), k), ones, Z))
-        which, ones, Z = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        which, ones, Z = (np.concatenate(each) for each in zip(*parts, strict=True))
         return replace(self, Z=Z, ones=ones, which=which)
-
-    def _triangle(self, members: Indices, there: Indices) -> tuple[Array, Array]:
-        """(ones, Z) of rows of one pattern."""
-        rows = np.hstack([self.ones[members], self.Z[np.ix_(members, there)]])
-        R = np.asarray(np.linalg.qr(rows, mode="r"))
-        Z = np.zeros((len(R), self.Z.shape[1]))
-        Z[:, there] = R[:, 1:]
-        return R[:, :1], Z
 
     @cached_property
     def mask(self) -> Array:

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any
 
 from ldr.solvers.descent.lbfgs import LBFGS, QuasiNewtonState
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.problem import Point, Problem, RiemannianProblem
+from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.solver import Solver, State
-
-
-@runtime_checkable
-class Separable(Protocol):
-    """A problem some of whose variables are best at a closed form of the others."""
-
-    def profile(self) -> Problem:
-        """The problem of the others: the least value over the eliminated variables."""
-
-    def restrict(self, M: Array) -> Array:
-        """The point of the profile at M: the variables that stay."""
-
-    def complete(self, point: Point) -> Point:
-        """The point above one of the profile, the eliminated variables at their best."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +26,9 @@ class VariableProjection(Solver[ProfileState]):
 
     Where those are at their best, the gradient in them is zero and the gradient in the others is
     the profile's: stopping rules mean the same as on the whole problem. The start is completed
-    first: only the variables that stay matter of it.
+    first: only the variables that stay matter of it. A problem says so by three methods: `profile`,
+    the problem of the variables that stay; `restrict`, of a point to these; and `complete`, the
+    point above one of the profile.
 
     Source: G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least
     squares problems whose variables separate, SIAM J. Numer. Anal. 10 (1973).
@@ -51,8 +39,8 @@ class VariableProjection(Solver[ProfileState]):
     patience = 20
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> ProfileState:
-        whole = problem.problem
-        if not isinstance(whole, Separable):
+        whole: Any = problem.problem
+        if not hasattr(whole, "profile"):
             raise ArgumentError(
                 "solver 'variable-projection' needs variables with a closed form given the others "
                 "(fa); for other objectives take 'trust-region' or 'lbfgs'"
@@ -68,8 +56,7 @@ class VariableProjection(Solver[ProfileState]):
     def _completed(
         self, problem: RiemannianProblem, profile: RiemannianProblem, inner: QuasiNewtonState
     ) -> ProfileState:
-        whole = problem.problem
-        assert isinstance(whole, Separable)
+        whole: Any = problem.problem
         above = whole.complete(inner.point.point)
         point = problem.at(above.M, above)
         return ProfileState(point, profile, inner, halt=inner.halt)
