@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from operator import add
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.composite import Exchangeable
 from ldr.objectives.families.projected import (
     DenseRows,
     ProjectedPoint,
@@ -35,6 +35,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts import few_or_more, fourth_order_directions, oriented, random_points
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import counted_rows
 from ldr.objectives.trials import inverse_in_pairs
 from ldr.solvers.linalg.eigen import symmetric_eigen
@@ -346,11 +347,13 @@ class SourcesPoint(Point):
         return self._change(self._means.slope, dY, self._means.curvature(dY))
 
 
-class Sources(Exchangeable):
+class Sources(BoundObjective):
     """Directions in the order of what each alone, without regard to the angles, adds to -f.
 
     - gaussian: E G(nu); None of experts, whose M is any matrix
     """
+
+    exchangeable = True
 
     gaussian: float | None
 
@@ -366,9 +369,13 @@ class Sources(Exchangeable):
         k, r = self.manifold.shape
         return Stiefel(k, r).random_point(rng)
 
-    def contributions(self, M: Array) -> Array:
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         costs = _costs(np.asarray(self.means(M).value), self.gaussian)
-        return np.log(np.linalg.norm(M, axis=0)) - costs
+        return Axes.ordered(np.log(np.linalg.norm(M, axis=0)) - costs)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """What each direction adds."""
+        return {"contribution": axes.numbers}
 
 
 def _manifold(k: int, r: int, gaussian: float | None) -> Manifold:

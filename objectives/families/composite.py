@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,10 +12,9 @@ from typing import Any, Self
 import numpy as np
 
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import Axes, Columns, Coordinates, Subspace
+from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.problem import BoundObjective, Fitted, Stated, check_dimension
-from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import length
@@ -262,23 +260,6 @@ def best_heuristic(problem: BoundObjective, terms: Sequence[Term]) -> Array | No
         if M is not None:
             found.append(M if term.same_point else problem.lower(term.bound.lift(M)))
     return min(found, key=problem.value) if found else None
-
-
-class Exchangeable(BoundObjective):
-    """A sum over columns that may change places: they come in the order of what they contribute."""
-
-    exchangeable = True
-
-    @abstractmethod
-    def contributions(self, M: Array) -> Array:
-        """Of each column to -f."""
-
-    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        return Axes.ordered(self.contributions(M))
-
-    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """What each column adds."""
-        return {"contribution": axes.numbers}
 
 
 def weighted_sum(
