@@ -105,9 +105,9 @@ def built_in(request):
 def test_built_in_objectives_are_those_of_memory(built_in, saved):
     objective, rows = built_in
     here, there = bound(objective, rows), bound(objective, saved(rows))
-    assert type(here) is not type(there)
     start = here.lift(here.random_point(np.random.default_rng(0)))
     points = [problem.at(problem.lower(start)) for problem in (here, there)]
+    assert (type(here), type(points[0])) != (type(there), type(points[1]))
     assert points[0].value == pytest.approx(points[1].value, rel=1e-10)
     baselines = [problem.value(problem.baseline()) for problem in (here, there)]
     # Of robust-pca, fewer steps of reweighting.
@@ -449,12 +449,12 @@ def test_own_terms_are_pickled_by_value_and_compiled_once(saved, monkeypatch):
     problem = bound(local, saved(X))
     M = problem.random_point(np.random.default_rng(0))
     piece = problem.samples.piece(slice(0, 50))
-    weighted = FunctionTerm(local._of_rows, problem.term.means, weighted=True)
+    weighted = FunctionTerm(local, problem.term.means, weighted=True)
     expected = [term.first(M, piece)[0] for term in (problem.term, weighted)]
     pickled = [cloudpickle.dumps(term) for term in (problem.term, problem.term, weighted)]
     monkeypatch.setattr(by_value, "_known", WeakValueDictionary())  # as in another process
     *terms, weighted = map(pickle.loads, pickled)
-    assert terms[0].objective is terms[1].objective is weighted.objective.objective is not local
+    assert terms[0].objective is terms[1].objective is weighted.objective is not local
     assert [term.first(M, piece)[0] for term in (terms[0], weighted)] == expected
     assert isinstance(terms[0], FunctionTerm)
 
