@@ -11,19 +11,17 @@ import numpy as np
 
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
+from ldr.objectives.statistics.products import scaled_rows, shifted_rows
 from ldr.objectives.statistics.scatters import (
     Moments,
     Spread,
     ViewMoments,
     joint_spread,
-    sparse_spread,
     spread,
 )
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
     add_outer,
-    add_product,
     add_square,
     add_sum,
     dense,
@@ -119,11 +117,11 @@ def count_pairs(samples: Samples, lag: int) -> float:
 
 @dataclass(eq=False)
 class PairedSpread:
-    """Mean and scatter of marked rows, and sums over their pairs; can be merged with later rows.
+    """Mean and scatter of rows, and sums over their pairs; can be merged with later rows.
 
     With z = x - mean and the counts c_t of the pairs (t, t + lag) the sums are
 
-    - products (d, d): sum_t c_t z_t z_{t+lag}'
+    - products (d, d): sum_t c_t z_t z_{t+lag}', of which only the symmetric part means anything
     - heads, tails (d,): sum_t c_t z_t and sum_t c_t z_{t+lag}
     - pairs: sum_t c_t
     - first, last: at most `lag` rows each: those with a partner before or after
@@ -149,7 +147,8 @@ class PairedSpread:
         self._add(later.products, later.heads, later.tails, later.pairs)
         partners = later.first[self.lag - len(self.last.rows) :]
         last = self.last[: len(partners.rows)]
-        self._add(*_pair_sums(last, partners, last.counts(partners), new))
+        before, after = less(last.rows, new), less(partners.rows, new)
+        self._add(*_pair_sums(before, after, last.counts(partners)))
         if len(self.first.rows) < self.lag:
             self.first = self.first.followed_by(later.first)[: self.lag]
         self.last = self.last.followed_by(later.last)[-self.lag :]
@@ -157,57 +156,48 @@ class PairedSpread:
         return self
 
     def _add(self, products: Array, heads: Array, tails: Array, pairs: float) -> None:
-        self.products += products
-        self.heads += heads
-        self.tails += tails
+        self.products = self.products + products
+        self.heads = self.heads + heads
+        self.tails = self.tails + tails
         self.pairs += pairs
 
     def _move(self, new: TwoPartMean) -> None:
         """Take the sums about another mean: z + e."""
         e = self.spread.mean - new
         self.products += np.outer(self.heads + self.pairs * e, e) + np.outer(e, self.tails)
-        self.heads += self.pairs * e
-        self.tails += self.pairs * e
-
-    def lagged(self, name: str) -> Array:
-        """The symmetric part of the mean of z_t z_{t+lag}'.
-
-        - raises ArgumentError: There are no pairs.
-        """
-        check_pairs(self.pairs, self.lag, name)
-        return symmetric(self.products) / self.pairs
+        self.heads = self.heads + self.pairs * e
+        self.tails = self.tails + self.pairs * e
 
 
 PairSums = tuple[Array, Array, Array, float]
 
 
-def _pair_sums(first: Edge, second: Edge, counts: Array | None, mean: TwoPartMean) -> PairSums:
+def _pair_sums(before: Array, after: Array, counts: Array | None) -> PairSums:
     """Sums over pairs of rows of two arrays: of c z z'', of c z, of c z'' and of c."""
-    assert counts is not None
-    before, after = less(first.rows, mean), less(second.rows, mean)
-    before_counted = counts[:, None] * before
-    heads, tails = before_counted.sum(axis=0), counts @ after
-    return before_counted.T @ after, heads, tails, float(counts.sum())
+    counts = np.ones(len(before)) if counts is None else counts
+    counted = counts[:, None] * before
+    return counted.T @ after, counted.sum(axis=0), counts @ after, float(counts.sum())
 
 
 def paired_spread(piece: Samples, lag: int) -> PairedSpread:
     """Sums over the pairs of a piece, about its own mean."""
-    counts = pair_counts(piece.marks, piece.n, lag)
-    assert counts is not None
-    own = spread(piece)
-    d = piece.d
-    first = Edge.of(piece, slice(0, lag))
-    last = Edge.of(piece, slice(max(0, piece.n - lag), piece.n))
-    zero = np.zeros
-    found = PairedSpread(lag, own, zero((d, d)), zero(d), zero(d), 0.0, first, last)
+    n, counts = piece.n, pair_counts(piece.marks, piece.n, lag)
+    first, last = Edge.of(piece, slice(0, lag)), Edge.of(piece, slice(max(0, n - lag), n))
+    if counts is None and not piece.is_sparse:
+        own, sums = _alike_pair_sums(piece, lag, first.rows, last.rows)
+        return PairedSpread(lag, own, *sums, first, last)
+    own, d = spread(piece), piece.d
+    nothing: PairSums = np.zeros((d, d)), np.zeros(d), np.zeros(d), 0.0
+    found = PairedSpread(lag, own, *nothing, first, last)
     if piece.is_sparse:
+        counts = np.ones(max(0, n - lag)) if counts is None else counts
         found._add(*_sparse_pair_sums(piece, lag, counts, own.mean))
         return found
     for where in piece.slices():
-        partners = piece.rows(slice(where.start + lag, where.stop + lag))
-        here = slice(where.start, where.start + len(partners))
-        block = Edge(piece.rows(here), None)
-        found._add(*_pair_sums(block, Edge(partners, None), counts[here], own.mean))
+        after = less(piece.rows(slice(where.start + lag, where.stop + lag)), own.mean)
+        here = slice(where.start, where.start + len(after))
+        before = less(piece.rows(here), own.mean)
+        found._add(*_pair_sums(before, after, None if counts is None else counts[here]))
     return found
 
 
@@ -219,6 +209,31 @@ def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean
     products = dense(head.T @ scaled_rows(tail, counts))
     products -= np.outer(heads, e) + np.outer(e, tails - pairs * e)
     return products, heads - pairs * e, tails - pairs * e, pairs
+
+
+def _alike_pair_sums(
+    piece: Samples, lag: int, first: Array, last: Array
+) -> tuple[Spread, PairSums]:
+    """Mean and scatter of a piece of dense rows that count once, and the sums over its pairs.
+
+    With Z the rows less a shift c, e = mean - c, and a, b the sums of the first and of the last
+    n - lag rows of Z, sum_t (x_t - mean)(x_{t+lag} - mean)' is
+    sum_t z_t z_{t+lag}' - a e' - e b' + (n - lag) e e'.
+    """
+    (n, d), shift = piece.shape, pilot(piece)
+    if piece.accelerator is not None:
+        origin = np.zeros(d) if shift is None else shift
+        total, squares, products = piece.accelerator.lagged(piece.array, origin, lag)
+    else:
+        total, squares, products = _lagged_sums(piece, lag, shift)
+    mean, pairs = TwoPartMean.about(shift, total, n), float(max(0, n - lag))
+    e, heads, tails = mean.offset, np.zeros(d), np.zeros(d)
+    if pairs > 0:
+        heads = total - _less_shift(last, shift).sum(axis=0) - pairs * e
+        tails = total - _less_shift(first, shift).sum(axis=0) - pairs * e
+        products -= np.outer(heads + pairs * e, e) + np.outer(e, tails)
+    own = Spread(mean, add_outer(squares, e, -float(n)))
+    return own, (products, heads, tails, pairs)
 
 
 @dataclass(eq=False)
@@ -387,99 +402,13 @@ def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
     """
     if samples.n_known:
         check_lag(lag, samples.n, samples.name)
-    if samples.marks is not None:
-        pairs = samples.reduce(partial(paired_spread, lag=lag), PairedSpread.merge)
-        found = pairs.spread.moments
-        return LaggedMoments(found.n, found.mean, found.scatter, pairs.lagged(samples.name))
-    whole = samples.reduce(partial(_lagged_spread, lag=lag), LaggedSpread.merge)
-    of_rows = whole.spread.moments
-    check_lag(lag, int(of_rows.n), samples.name)
-    lagged = symmetric(whole.products) / (of_rows.n - lag)
+    found = samples.reduce(partial(paired_spread, lag=lag), PairedSpread.merge)
+    of_rows = found.spread.moments
+    if samples.marks is None:
+        check_lag(lag, int(of_rows.n), samples.name)
+    check_pairs(found.pairs, lag, samples.name)
+    lagged = symmetric(found.products) / found.pairs
     return LaggedMoments(of_rows.n, of_rows.mean, of_rows.scatter, lagged)
-
-
-@dataclass(eq=False)
-class LaggedSpread:
-    """Mean, scatter and lagged products of rows in time order; can be merged with later rows.
-
-    - products (d, d): sum_t (x_t - mean)(x_{t+lag} - mean)' over the pairs within these rows; only
-      its symmetric part means anything
-    - first, last (at most lag, d): the first and the last rows themselves: those with a partner
-      before or after
-    """
-
-    lag: int
-    spread: Spread
-    products: Array
-    first: Array
-    last: Array
-
-    def merge(self, later: LaggedSpread) -> LaggedSpread:
-        """Those of both, in place: both are moved to the common mean, then come the pairs across.
-
-        A pair (t, t + lag) across is one of the last and one of the first rows: the last k rows
-        have their partners from row lag - k of the later ones on.
-        """
-        own = self.spread.mean
-        new = own.merge(later.spread.mean)
-        self._move(new)
-        later._move(new)
-        self.products += later.products
-        k = len(self.last)
-        partners = later.first[self.lag - k :]
-        pairs = min(k, len(partners))
-        before, after = less(self.last[:pairs], new), less(partners[:pairs], new)
-        self.products = add_product(self.products, before, after)
-        if own.n < self.lag:
-            self.first = np.vstack([self.first, later.first])[: self.lag]
-        self.last = np.vstack([self.last, later.last])[-self.lag :]
-        self.spread = self.spread.merge(later.spread)
-        return self
-
-    def _move(self, new: TwoPartMean) -> None:
-        """Take the products about another mean.
-
-        sum (z_t + e)(z_{t+lag} + e)' with the sums of the pairs' first and second members, which
-        are minus those of the last and the first rows, as the z add up to zero.
-        """
-        own = self.spread.mean
-        pairs = own.n - self.lag
-        if pairs <= 0:
-            return
-        change = own - new
-        heads = -less(self.last, own).sum(axis=0)
-        tails = -less(self.first, own).sum(axis=0)
-        self.products += np.outer(heads + pairs * change, change) + np.outer(change, tails)
-
-
-def _lagged_spread(piece: Samples, lag: int) -> LaggedSpread:
-    """Mean, scatter and lagged products of a piece.
-
-    With Z the rows less a shift c, e = mean - c, and a, b the sums of the first and of the last
-    n - lag rows of Z, sum_t (x_t - mean)(x_{t+lag} - mean)' is
-    sum_t z_t z_{t+lag}' - a e' - e b' + (n - lag) e e'.
-    """
-    first, last = (
-        rows_of(piece, slice(0, lag)),
-        rows_of(piece, slice(max(0, piece.n - lag), piece.n)),
-    )
-    if piece.is_sparse:
-        X, origin = shifted_rows(piece)
-        return LaggedSpread(lag, sparse_spread(X, origin), _sparse_products(X, lag), first, last)
-    n, d = piece.shape
-    shift = pilot(piece)
-    if piece.accelerator is not None:
-        origin = np.zeros(d) if shift is None else shift
-        total, squares, products = piece.accelerator.lagged(piece.array, origin, lag)
-    else:
-        total, squares, products = _lagged_sums(piece, lag, shift)
-    mean = TwoPartMean.about(shift, total, n)
-    e, pairs = mean.offset, max(0, n - lag)
-    heads = total - _less_shift(last, shift).sum(axis=0)
-    tails = total - _less_shift(first, shift).sum(axis=0)
-    if pairs > 0:
-        products -= np.outer(heads, e) + np.outer(e, tails - pairs * e)
-    return LaggedSpread(lag, Spread(mean, add_outer(squares, e, -float(n))), products, first, last)
 
 
 def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, Array, Array]:
@@ -504,14 +433,3 @@ def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, 
 
 def _less_shift(rows: Array, shift: Array | None) -> Array:
     return rows if shift is None else rows - shift
-
-
-def _sparse_products(X: csr_array, lag: int) -> Array:
-    (n, d), centre = X.shape, column_means(X)
-    if n <= lag:
-        return zeros(d, d)
-    head, tail = X[: n - lag], X[lag:]
-    products = dense(head.T @ tail)
-    products -= np.outer(np.asarray(head.sum(axis=0)).ravel(), centre)
-    products -= np.outer(centre, np.asarray(tail.sum(axis=0)).ravel() - (n - lag) * centre)
-    return np.asfortranarray(products)
