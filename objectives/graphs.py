@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,11 +43,10 @@ from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from scipy.sparse import coo_array, csr_array
 
 
 Integers = npt.NDArray[np.intp]
-Found = TypeVar("Found")
 Kind = TypeVar("Kind", PencilMatrices, RatioMatrices)
 
 KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
@@ -518,76 +517,47 @@ class RatioGraph(NestedMethod, ShrinkingGraph):
         return self.against(data, RatioMatrices, weights=weights, ridge=self.ridge)
 
 
-# Of all pairs of rows, from which share on edges are many.
-_MANY = 1 / 32
-# Up to this many numbers (32 MiB) the differences of neighbours are kept.
-_KEPT = 2**22
-# Squared lengths of the edges, the heat, and the edges that it is the mean of.
-Squared: TypeAlias = tuple[Array, float, Integers]
-
-
 @dataclass(frozen=True, eq=False)
 class HeatedEdges:
     """Edges whose weights exp(-||x_i - x_j||^2 / heat) move with the rows."""
 
     W: csr_array
     heat: float | str
-    _rows: list[tuple[Array, Squared]] = field(default_factory=list, init=False)
-    _last: list[tuple[Array, Array]] = field(default_factory=list, init=False)
 
     @cached_property
     def ends(self) -> tuple[Integers, Integers]:
-        """i and j of every edge."""
-        i, j = self._upper.tocoo().coords
-        return self._order[i], self._order[j]
+        """i and j of every edge, i < j."""
+        i, j = self._upper.coords
+        return i, j
 
     @cached_property
-    def _order(self) -> Integers:
-        """Of the rows, in which the ends of edges are near one another."""
-        from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-        return np.asarray(reverse_cuthill_mckee(self.W, symmetric_mode=True))
-
-    @cached_property
-    def _upper(self) -> csr_array:
+    def _upper(self) -> coo_array:
         from scipy.sparse import triu
 
-        return triu(self.W[self._order][:, self._order], format="csr")
-
-    @property
-    def many(self) -> bool:
-        """Whether sums over the edges take longer than products of all rows."""
-        return self._upper.nnz >= _MANY * len(self._upper.indptr) ** 2
-
-    def apart(self, weights: Array) -> EdgeLaplacian:
-        """The Laplacian of other weights of the edges."""
-        from scipy.sparse import csr_array
-
-        upper = self._upper
-        moved = csr_array((weights, upper.indices, upper.indptr), shape=upper.shape)
-        return EdgeLaplacian(moved, self._order)
+        return triu(self.W, k=1, format="coo")
 
     @cached_property
     def between(self) -> csr_array:
-        """Of every edge a row e_i - e_j."""
+        """A row e_i - e_j for every edge."""
         return differences(*self.ends, self.W.shape[0])
 
     def along(self, X: Array, dX: Array) -> Array:
-        """How the weights change; the last direction's is kept, which more than one asks for."""
-        return _kept(self._last, dX, lambda: self._along(X, dX))
-
-    def _along(self, X: Array, dX: Array) -> Array:
-        squared, width, middle = _kept(self._rows, X, lambda: self._squares(X))
+        """How the weights change."""
+        squared, width, middle = self._squares(X)
         rate = self._summed(X, dX)
         widens = 2.0 * float(rate[middle].mean()) if len(middle) else 0.0
         rate *= -2.0 / width
         rate += widens / width**2 * squared
-        rate *= self._upper.data
-        return rate
+        return rate * self._upper.data
 
-    def _squares(self, X: Array) -> Squared:
+    def _squares(self, X: Array) -> tuple[Array, float, Integers]:
+        """Squared lengths of the edges, the heat, and the edges that it is the mean of."""
         squared = self._summed(X, X)
-        return (squared, *self._width(squared))
+        if self.heat != "median":
+            return squared, float(self.heat), np.zeros(0, dtype=np.intp)
+        order, m = np.argsort(squared, kind="stable"), len(squared)
+        middle = order[(m - 1) // 2 : m // 2 + 1]
+        return squared, float(squared[middle].mean()), middle
 
     def back(self, X: Array, slopes: Array) -> Array:
         """The derivative in X of the sum of slopes times weights, of every edge once."""
@@ -603,62 +573,11 @@ class HeatedEdges:
         return found
 
     def _summed(self, X: Array, other: Array) -> Array:
-        """<x_i - x_j, z_i - z_j> of every edge; of many by products of all rows."""
-        (i, j), n = self.ends, len(X)
-        found = np.empty(len(i))
-        if self.many:
-            X, other = (rows[self._order] for rows in (X, other))
-            X, other = X - X.mean(axis=0), other - other.mean(axis=0)  # large numbers would cancel
-            own, ones = np.einsum("ij,ij->i", X, other)[:, None], np.ones((n, 1))
-            left, right = np.hstack([X, other, own, ones]), np.hstack([-other, -X, ones, own]).T
-            for own_rows, others, edges, places in self._blocks:
-                products = left[own_rows] @ right[:, others]
-                np.take(products, places, out=found[edges], mode="clip")
-            return found
+        """<x_i - x_j, z_i - z_j> of every edge."""
+        (i, j), found = self.ends, np.empty(self._upper.nnz)
         for some in few(np.arange(len(i)), X.shape[1]):
             Z, there = (rows[i[some]] - rows[j[some]] for rows in (X, other))
             found[some] = np.einsum("ij,ij->i", Z, there)
-        return found
-
-    @cached_property
-    def _blocks(self) -> list[tuple[slice, slice, slice, Integers]]:
-        """Rows, those their edges lead to, the edges, and where these stand among the pairs."""
-        (i, j), n, found = self._upper.tocoo().coords, self.W.shape[0], []
-        for rows in few(np.arange(n), n // 3):
-            a, b = int(rows[0]), int(rows[-1]) + 1
-            edges = slice(*np.searchsorted(i, [a, b]))  # they are in order
-            end = int(j[edges].max(initial=a)) + 1
-            places = (i[edges] - a) * np.intp(end - a) + (j[edges] - a)
-            found.append((slice(a, b), slice(a, end), edges, places))
-        return found
-
-    def _width(self, squared: Array) -> tuple[float, Integers]:
-        """heat, and the edges that it is the mean of."""
-        if self.heat != "median":
-            return float(self.heat), np.zeros(0, dtype=np.intp)
-        order, m = np.argsort(squared, kind="stable"), len(squared)
-        middle = order[(m - 1) // 2 : m // 2 + 1]
-        return float(squared[middle].mean()), middle
-
-
-def _kept(last: list[tuple[Array, Found]], of: Array, find: Callable[[], Found]) -> Found:
-    """What was found of this array last, or is now."""
-    if not last or last[0][0] is not of:
-        last[:] = [(of, find())]
-    return last[0][1]
-
-
-@dataclass(frozen=True, eq=False)
-class EdgeLaplacian:
-    """D - W, of the weights of i < j, the rows in an order of their own."""
-
-    upper: csr_array
-    order: Integers
-
-    def __matmul__(self, Y: Array) -> Array:
-        Z, found = Y[self.order], np.empty_like(Y)
-        degrees = self.upper.sum(axis=1) + self.upper.sum(axis=0)
-        found[self.order] = degrees[:, None] * Z - self.upper @ Z - self.upper.T @ Z
         return found
 
 
@@ -668,9 +587,8 @@ class MovingLaplacian:
 
     edges: HeatedEdges
 
-    def along(self, X: Array, dX: Array) -> WeightedSquares | EdgeLaplacian:
-        edges, rates = self.edges, self.edges.along(X, dX)
-        return edges.apart(rates) if edges.many else WeightedSquares(edges.between, rates)
+    def along(self, X: Array, dX: Array) -> WeightedSquares:
+        return WeightedSquares(self.edges.between, self.edges.along(X, dX))
 
     def back(self, X: Array, Y: Array, Z: Array) -> Array:
         i, j = self.edges.ends
@@ -699,18 +617,13 @@ class MovingResiduals:
 
     W: csr_array
     regularisation: float
-    _rows: list[tuple[Array, list[Neighbourhoods]]] = field(default_factory=list, init=False)
 
     @cached_property
     def _residuals(self) -> csr_array:
         return residuals(self.W)
 
-    def _around(self, X: Array) -> Iterable[Neighbourhoods]:
-        """The neighbourhoods; few are kept for further directions."""
-        found = Neighbourhoods.of(self.W, X, self.regularisation)
-        if self.W.nnz * X.shape[1] > _KEPT:
-            return found
-        return _kept(self._rows, X, lambda: list(found))
+    def _around(self, X: Array) -> Iterator[Neighbourhoods]:
+        return Neighbourhoods.of(self.W, X, self.regularisation)
 
     def along(self, X: Array, dX: Array) -> SymmetricProduct:
         from scipy.sparse import csr_array
