@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,18 +19,14 @@ from ldr.objectives.families.matrices import (
 from ldr.objectives.families.pencil import Shrinking
 from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened_trace import (
-    AbsoluteTrace,
-    WhiteRows,
-    spectral_bound,
-)
+from ldr.objectives.families.whitened_trace import AbsoluteTrace
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole
 from ldr.objectives.slices import sliced
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.statistics.products import Squares
-from ldr.objectives.statistics.sums import membership
+from ldr.objectives.statistics.products import Squares, scaled_rows
+from ldr.objectives.statistics.sums import class_averages
 from ldr.solvers.manifolds import Array
 
 
@@ -60,19 +57,13 @@ class SlicedMethod(Objective):
         """The slice of each row."""
         return sliced(data.y, data.samples.n, self.slices, data.samples.weights)
 
-    def known(self, data: DataSums) -> Codes:
-        """The same where y is known."""
-        return data.groups(lambda y: sliced(y, data.rows.count, self.slices))
+    def slices_of(self, data: DataSums) -> Codes:
+        """The slice of each row."""
+        rows, slices = data.rows, self.slices
+        return data.groups(lambda y: sliced(y, rows.count, slices, rows.weights))
 
     def held(self, data: Data) -> Data:
         return replace(data, y=self.codes(data).astype(str))
-
-    def of_slices(self, rows: WhiteRows, data: Data) -> Iterator[tuple[float, Array, Array]]:
-        """Of each slice its share of the rows, and their mean and covariance."""
-        codes = self.codes(data)
-        counts = np.bincount(codes, rows.compact.rows.weights)
-        for b, share in enumerate(counts / counts.sum()):
-            yield share, *rows.moments(rows.compact.rows.take(codes == b))
 
 
 @dataclass(frozen=True)
@@ -109,7 +100,7 @@ class SIR(Shrinking, StatedMethod, SlicedMethod):
 
 
 @dataclass(frozen=True)
-class SAVE(Shrinking, SlicedMethod):
+class SAVE(Shrinking, StatedMethod, SlicedMethod):
     r"""Sliced average variance estimation (SAVE).
 
     .. math:: \max_M \operatorname{tr}\left(M' \sum_b p_b (I - \operatorname{Cov}_b(z))^2 M\right)
@@ -129,27 +120,27 @@ class SAVE(Shrinking, SlicedMethod):
     name = "save"
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
 
-    def bind(self, data: Data, r: int) -> Trace:
-        rows = WhiteRows.of(self, data)
-        A, size = np.zeros_like(rows.of_all), 0.0
-        for share, _, of_slice in self.of_slices(rows, data):
-            change = rows.of_all - of_slice
-            A += share * (change @ change)
-            size += 2.0 * share * spectral_bound(change) * spectral_bound(of_slice)
-        return rows.trace(self, A, r, size)
+    def matrices(self, data: DataSums) -> PencilMatrices:
+        rows, slices = data.rows, list(shares(self.slices_of(data), data.rows.weights))
+        C = rows.scatter() / rows.n
+        parts = [(share, C - rows.about(own).form(own)) for share, own in slices]
 
-    def forms(self, data: DataSums) -> PencilMatrices:
-        C = data.rows.scatter() / data.rows.n
-        codes, inverse = self.known(data), data.inverse(C, self.ridge)
-        A = 0.0 * C
-        for share, own in shares(codes):
-            change = C - data.rows.about(own).form(own)
-            A = A + share * (change @ inverse @ change)
-        return PencilMatrices(A, C, ridge=self.ridge)
+        def A(inverse: Array) -> Array:
+            terms = [share * (change @ inverse @ change) for share, change in parts]
+            return sum(terms[1:], start=terms[0])
+
+        roots = sum(math.sqrt(share) for share, _ in slices)
+
+        def cancels(a: float) -> float:
+            """2 sum_b p_b |I - V_b| |V_b|, V_b = Cov_b(z), as p_b |I - V_b|^2 <= |A| <= a."""
+            return 2.0 * (math.sqrt(a) * roots + len(slices) * a)
+
+        inner = data.with_inverse(A, C, self.ridge)
+        return PencilMatrices(inner, C, ridge=self.ridge, cancels=cancels)
 
 
 @dataclass(frozen=True)
-class DirectionalRegression(Shrinking, SlicedMethod):
+class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
     r"""Directional regression (DR).
 
     .. math::
@@ -171,37 +162,36 @@ class DirectionalRegression(Shrinking, SlicedMethod):
     name = "directional-regression"
     baseline = "top eigenvectors of 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I"
 
-    def bind(self, data: Data, r: int) -> Trace:
-        rows = WhiteRows.of(self, data)
-        (A, K), size = np.zeros((2, *rows.of_all.shape)), 0.0
-        for share, mean, of_slice in self.of_slices(rows, data):
-            V = of_slice + np.outer(mean, mean)
-            change = V - rows.of_all
-            A += 2.0 * share * (change @ change)
-            K += share * np.outer(mean, mean)
-            size += 4.0 * share * spectral_bound(change) * spectral_bound(V)
-        trace = float(K.trace())
-        size += 8.0 * trace * spectral_bound(K)
-        return rows.trace(self, A + 2.0 * K @ K + 2.0 * trace * K, r, size)
+    def matrices(self, data: DataSums) -> PencilMatrices:
+        rows, codes = data.rows, self.slices_of(data)
+        slices = list(shares(codes, rows.weights))
+        C = rows.scatter() / rows.n
+        means, sizes = class_averages(codes, len(slices), rows.weights)
+        F = scaled_rows(means, np.sqrt(sizes / sizes.sum()))
+        K, parts = rows.form(Squares(F)), [(share, rows.form(own) - C) for share, own in slices]
 
-    def forms(self, data: DataSums) -> PencilMatrices:
-        rows, C = data.rows, data.rows.scatter() / data.rows.n
-        codes, inverse = self.known(data), data.inverse(C, self.ridge)
-        counts = np.bincount(codes)[:, None]
-        F = (membership(codes, len(counts)).tocsr() / np.sqrt(counts * len(codes))).tocsr()
-        K = rows.form(Squares(F))
-        A = 2.0 * (K @ inverse @ K) + data.times_trace(2.0 * K, inverse, F)
-        for share, own in shares(codes):
-            change = rows.form(own) - C
-            A = A + 2.0 * share * (change @ inverse @ change)
-        return PencilMatrices(A, C, ridge=self.ridge)
+        def A(inverse: Array) -> Array:
+            found = 2.0 * (K @ inverse @ K) + data.times_trace(2.0 * K, inverse, F)
+            for share, change in parts:
+                found = found + 2.0 * share * (change @ inverse @ change)
+            return found
+
+        roots = sum(math.sqrt(share) for share, _ in slices)
+
+        def cancels(a: float) -> float:
+            """4 sum_b p_b |V_b - I| |V_b| + 8 tr(K) |K|, as A is a sum of squares and |A| <= a."""
+            return 4.0 * (math.sqrt(0.5 * a) * roots + (0.5 * len(slices) + 1.0) * a)
+
+        inner = data.with_inverse(A, C, self.ridge)
+        return PencilMatrices(inner, C, ridge=self.ridge, cancels=cancels)
 
 
-def shares(codes: Codes) -> Iterator[tuple[float, Array]]:
-    """Of each slice its share of the rows, and what each row counts in its mean."""
+def shares(codes: Codes, weights: Array | None) -> Iterator[tuple[float, Array]]:
+    """The share of each slice, and what each row counts in its mean."""
+    counts = np.ones(len(codes)) if weights is None else weights
     for b in range(int(codes.max()) + 1):
-        members = (codes == b).astype(np.float64)
-        yield float(members.mean()), members / members.sum()
+        own = counts * (codes == b)
+        yield float(own.sum() / counts.sum()), own / own.sum()
 
 
 @dataclass(frozen=True)

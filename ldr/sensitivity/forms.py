@@ -534,6 +534,9 @@ class QuadraticData:
     def inverse(self, B: Form, ridge: float) -> Inverse:
         return Inverse.of(B, ridge, self.data.samples.dense())
 
+    def with_inverse(self, A: Callable[[Form], Form], B: Form, ridge: float) -> Form:
+        return A(self.inverse(B, ridge))
+
     def times_trace(self, A: Form, inverse: Inverse, F: csr_array) -> TimesTrace:
         return TimesTrace(A, inverse, F)
 

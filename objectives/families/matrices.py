@@ -126,6 +126,10 @@ class DataSums(ABC):
         """(B + ridge mean(diag B) I)^{-1}, where the columns are all there."""
         return self.unknown()
 
+    def with_inverse(self, A: Callable[[Array], Array], B: Array, ridge: float) -> Array:
+        """A of such an inverse, which may be found later."""
+        return self.unknown()
+
     def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
         """A tr(B^{-1}X'F'FX) of such an inverse."""
         return self.unknown()
@@ -196,7 +200,7 @@ class Divided(Matrices):
 class Against(Divided):
     """A against B.
 
-    - cancels: size of the terms that cancel in A, in units of B
+    - cancels: size of the terms that cancel in A, in units of B; or that from a bound of A
     - offsets: gives what squares of numbers in the rows add to B's diagonal; None is their means'
     - total: of all that varies in the rows, where that is more than B
     - unrelated: gives what A is, in units of B, of rows that have nothing to do with neighbours
@@ -204,7 +208,7 @@ class Against(Divided):
 
     A: Array
     B: Array
-    cancels: float = field(default=0.0, kw_only=True)
+    cancels: float | Callable[[float], float] = field(default=0.0, kw_only=True)
     offsets: Callable[[], Array | float] | None = field(default=None, kw_only=True)
     total: Array | None = field(default=None, kw_only=True)
     unrelated: Callable[[], float] | None = field(default=None, kw_only=True)

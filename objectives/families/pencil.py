@@ -64,7 +64,7 @@ class SumOfSquares:
 class Pencil:
     """What a method makes of rows: A is optimised against B.
 
-    - A (k, k)
+    - A (k, k), or that as a function of the inverse of B
     - size: of the terms that cancel in A, in units of B
     - groups: where the rows are of classes
     - unrelated: gives what A is, in units of B, of rows that have nothing to do with neighbours
@@ -72,9 +72,13 @@ class Pencil:
 
     A: Array
     B: SumOfSquares
-    size: float = 0.0
+    size: float | Callable[[float], float] = 0.0
     groups: ClassMoments | None = None
     unrelated: Callable[[], float] | None = None
+
+    def terms(self, a: float) -> float:
+        """The size of the terms that A, bounded by a, is the sum of."""
+        return self.size(a) if callable(self.size) else max(a, self.size)
 
 
 @dataclass(frozen=True)

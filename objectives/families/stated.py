@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
@@ -40,8 +40,9 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import ClassMoments, Codes
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.graph import diagonal_form, linked_form
+from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.scatters import Moments
-from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.statistics.sums import added, weighted
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
@@ -112,11 +113,14 @@ class SampleRows:
         if shares is None:
             counts = np.ones(given.n) if given.weights is None else given.weights
             shares = counts / given.weight
-        rest = self.samples.in_memory().centred_transpose_times(shares, mean)
+        rest = self.samples.reduce(partial(_shared, mean=mean), added, shares)
         return [mean + rest] if given.is_sparse else [mean, rest]  # a constant column stays exact
 
     def about(self, shares: Array) -> SampleRows:
-        return SampleRows(self.given, self.change, shares)
+        other = SampleRows(self.given, self.change, shares)
+        if shares.any():
+            other.found = self.moments
+        return other
 
     @property
     def about_zero(self) -> SampleRows:
@@ -155,6 +159,11 @@ class SampleRows:
         self.classes = found = statistics.class_moments(self.samples, codes, groups)
         self.found = Moments(found.n, found.mean, found.total)
         return found.between, found.within
+
+
+def _shared(piece: Samples, shares: Array, mean: Array) -> Array:
+    """The sum of shares of the rows less a mean."""
+    return piece.centred_transpose_times(shares, mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +249,15 @@ class SampleSums:
         for run in given.runs:
             found[run] = of(X[run])
         return SampleRows(Samples(found), self.change)
+
+    def with_inverse(
+        self, A: Callable[[Array], Array], B: Array, ridge: float
+    ) -> Callable[[Array], Array]:
+        """A, as B is inverted where it is whitened."""
+        return A
+
+    def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
+        return float(np.vdot(inverse, self.rows.form(Squares(F)))) * A
 
     def scatter_of(self, beside: Given) -> Array:
         given, space = self.rows.given, self.opened.compact.space
@@ -339,8 +357,7 @@ class StatedMethod(Objective):
             found = self._stated(sums)
             assert isinstance(found, Against)
             groups = sums.rows.classes
-            B, size = sums.squares(found), float(found.cancels)
-            return Pencil(found.A, B, size, groups, found.unrelated)
+            return Pencil(found.A, sums.squares(found), found.cancels, groups, found.unrelated)
 
         data = opened.data
         return RowPencil(

@@ -463,7 +463,10 @@ def trace_ratio(
         restricted=total is None and bool(kept.notes),
         outside=math.inf if lost else amount,
         weights=weights,
-        sums=(kept.squares(np.abs(np.diag(A)) + rows.plain.size * spread), kept.squares(spread)),
+        sums=(
+            kept.squares(np.abs(np.diag(A)) + rows.plain.terms(0.0) * spread),
+            kept.squares(spread),
+        ),
         sibling=objective.sibling,
         answers=rows.answers(
             rows.plain, rows.compact.coordinates, ridged=B if amount else None, ridge=amount
