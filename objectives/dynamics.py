@@ -111,13 +111,11 @@ def _triangular(states: Array, moves: Array) -> tuple[Array, Array, float]:
     And ||Xdot||^2 in the rows that no combination of the states reaches.
     """
     k = states.shape[1]
-    if len(states) <= k:
-        return states, moves, 0.0
     R = np.asarray(np.linalg.qr(np.hstack([states, moves]), mode="r"))
-    unreached = R[k:, k:]
+    of_states, of_moves, unreached = R[:k, :k], R[:k, k:], R[k:, k:]
     return (
-        np.ascontiguousarray(R[:k, :k]),
-        np.ascontiguousarray(R[:k, k:]),
+        np.ascontiguousarray(of_states),
+        np.ascontiguousarray(of_moves),
         float(np.vdot(unreached, unreached)),
     )
 

@@ -10,16 +10,14 @@ import numpy as np
 
 from ldr.objectives.coordinates import Axes, Subspace, signs
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiTrace, multi_trace
 from ldr.objectives.families.white_views import Bilinear, bilinear
-from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
 from ldr.objectives.prediction import LinearPredictor, Outputs
 from ldr.objectives.problem import Fitted, check_dimension
-from ldr.objectives.regression import Fit, Regression
+from ldr.objectives.regression import Fit, Regression, outputs_of
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Compact
 from ldr.solvers.linalg.eigen import power_of_two
@@ -117,8 +115,7 @@ class PLSRegression(Objective):
     algorithm: str = word("simpls", ("simpls", "nipals"))
 
     def bind(self, data: Data, r: int) -> ScoreRegression:
-        outputs = Samples(as_response(data.y, data.samples.n), None, "y", marks=data.samples.marks)
-        fit = Fit.of(Compact.of(data.samples), outputs, "the covariance")
+        fit = Fit.of(Compact.of(data.samples), outputs_of(data), "the covariance")
         check_dimension(r, fit.Z.shape[1])
         weights, rotations = successive_weights(fit.Z, fit.T, r, self.algorithm == "nipals")
         Q = np.linalg.qr(rotations)[0]
@@ -162,14 +159,12 @@ def successive_weights(Z: Array, T: Array, r: int, nipals: bool) -> tuple[Array,
             rotation, t = rotation - R[:, :j] @ along, t - Z @ (R[:, :j] @ along)
         length = np.linalg.norm(t)
         W[:, j], R[:, j], P[:, j] = w, rotation / length, Z.T @ (t / length)
-        if nipals:
-            S = S - np.outer(P[:, j], R[:, j] @ S)
-            continue
-        v = P[:, j]
-        for _ in range(2):
-            v = v - V[:, :j] @ (V[:, :j].T @ v)
-        V[:, j] = v / np.linalg.norm(v)
-        S = S - np.outer(V[:, j], V[:, j] @ S)
+        left, right = P[:, j], R[:, j]
+        if not nipals:
+            for _ in range(2):
+                left = left - V[:, :j] @ (V[:, :j].T @ left)
+            left = right = V[:, j] = left / np.linalg.norm(left)
+        S = S - np.outer(left, right @ S)
     return W, R / unit
 
 

@@ -209,12 +209,12 @@ class Regression(BoundObjective):
             left = self.T - theta
             dual = float(np.vdot(self.T, self.T) - np.vdot(left, left)) + self.constant
             gap = point.value - dual + self._rounding(M)
-        gap = max(0.0, gap)
-        if gap <= 1e-9 * max(float(np.vdot(self.T, self.T)) + self.constant, 1e-300):
-            kind, message = "global", "the objective is convex and the gap is zero"
-        else:
-            kind, message = "bound", "the objective is convex: the optimum is this near"
-        found = Certificate(kind, gap * self.unit, message)
+        found = Certificate.of_gap(
+            max(0.0, gap) * self.unit,
+            1e-9 * max(float(np.vdot(self.T, self.T)) + self.constant, 1e-300) * self.unit,
+            "the objective is convex and the gap is zero",
+            "the objective is convex: the optimum is this near",
+        )
         return found.restricted_to(str(self.span)) if self.restricted else found
 
     def _above_optimum(self, point: RegressionPoint) -> float:
@@ -228,6 +228,12 @@ class Regression(BoundObjective):
         return float(np.sum((g[there] / roots[:, None]) ** 2))
 
 
+def outputs_of(data: Data) -> Samples:
+    """The response as rows, with the marks of the data's."""
+    samples = data.samples
+    return Samples(as_response(data.y, samples.n), None, "y", marks=samples.marks)
+
+
 def regression(
     objective: Stated, data: Data, r: int, *, ridge: float = 0.0, lasso: float = 0.0
 ) -> Regression:
@@ -237,7 +243,7 @@ def regression(
     one they do not, and for n < d the rows themselves are used.
     """
     samples = data.samples
-    outputs = Samples(as_response(data.y, samples.n), None, "y", marks=samples.marks)
+    outputs = outputs_of(data)
     compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
     if lasso > 0 and samples.n < samples.d:
         return _of_rows(objective, data, outputs, r, lasso)
@@ -477,8 +483,7 @@ class PrincipalComponentsRegression(Objective):
 
     def bind(self, data: Data, r: int) -> Components:
         compact = Compact.of(data.samples)
-        outputs = Samples(as_response(data.y, data.samples.n), None, "y", marks=data.samples.marks)
-        stats = view_moments((compact.rows, outputs))
+        stats = view_moments((compact.rows, outputs_of(data)))
         (mean, mean_y), scatter = stats.means, stats.block(0, 0)
         return Components(
             self,
