@@ -359,9 +359,9 @@ class ProfilePoint(Point):
     def loadings(self) -> Array:
         """(k, r), zero in the factors that explain nothing."""
         values, V = self._top
-        M = np.zeros((len(V), self._problem.r))
-        M[:, : len(values)] = np.sqrt(self._psi)[:, None] * V * np.sqrt(values - 1.0)
-        return M
+        M = np.sqrt(self._psi)[:, None] * V * np.sqrt(values - 1.0)
+        idle = self._problem.r - len(values)
+        return M if idle == 0 else np.pad(M, ((0, 0), (0, idle)))
 
     @cached_property
     def value(self) -> float:

@@ -44,7 +44,7 @@ class Term:
     bound: BoundObjective
     maps: tuple[Array | None, ...]
 
-    @property
+    @cached_property
     def same_point(self) -> bool:
         """Whether its point is the sum's."""
         return all(T is None for T in self.maps)
