@@ -78,6 +78,7 @@ def each(matrices):
     return matrices if isinstance(matrices, tuple) else (matrices,)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("filled", [0.0, np.inf], ids=["rows", "squares"])
 @pytest.mark.parametrize("name", METHODS)
 def test_products_find_what_arrays_find(name, filled, monkeypatch):
