@@ -40,7 +40,7 @@ def reduced(whole: object, parts: Sequence[object]) -> tuple[object, ...]:
                 f"{whole!r} cannot be pickled with what its functions use: {error}"
             ) from error
         pickled = None
-    return opened, (address, _names(whole), pickled)
+    return opened, (address, _named(whole), pickled)
 
 
 def _pickled(whole: object, parts: Sequence[object]) -> bytes:
@@ -56,36 +56,34 @@ def _pickled(whole: object, parts: Sequence[object]) -> bytes:
             _underway.pop()
 
 
-def opened(address: Address | None, names: tuple[str, ...], pickled: bytes | None) -> object:
+def opened(address: Address | None, name: str, pickled: bytes | None) -> object:
     """The object that was pickled, of this process or of its module; else a new one."""
-    for name in reversed(names):
-        if name in _known:
-            return _known[name]
-    found = None if address is None else _imported(*address)
+    found = _known.get(name)
+    if found is None and address is not None:
+        found = _imported(*address)
     if found is None and pickled is None:
         raise pickle.UnpicklingError(f"there is no {'.'.join(address or ())} in this process")
-    return _made(names, pickled) if found is None else found
+    return _made(name, pickled) if found is None else found
 
 
 @lru_cache(maxsize=32)
-def _made(names: tuple[str, ...], pickled: bytes) -> object:
-    """One object for what is opened again and again, with a further name of this process."""
+def _made(name: str, pickled: bytes) -> object:
+    """One object for what is opened again and again, which keeps what jax compiled."""
     cls, parts = pickle.loads(pickled)
-    whole = cls(*parts)
-    _named(whole, names)
+    return _with_name(cls(*parts), name)
+
+
+def _named(whole: object) -> str:
+    """The name that travels with an object, the same wherever it is opened and pickled again."""
+    if "_name" not in vars(whole):
+        _with_name(whole, uuid4().hex)
+    return str(vars(whole)["_name"])
+
+
+def _with_name(whole: object, name: str) -> object:
+    object.__setattr__(whole, "_name", name)
+    _known[name] = whole
     return whole
-
-
-def _names(whole: object) -> tuple[str, ...]:
-    known = vars(whole).get("_names")
-    return _named(whole, ()) if known is None else known
-
-
-def _named(whole: object, names: tuple[str, ...]) -> tuple[str, ...]:
-    names = (*names, uuid4().hex)
-    object.__setattr__(whole, "_names", names)
-    _known[names[-1]] = whole
-    return names
 
 
 def _address(whole: object) -> Address | None:
