@@ -16,8 +16,7 @@ import scipy
 
 from ldr.cross_validation import FAILURES, Criterion, Folds, HeldOut, Part, criteria, gap_of
 from ldr.dimension_rule import as_dimension, is_open
-from ldr.inputs import as_data, as_generator, check_weighted, of_list
-from ldr.io.chunks import by_index
+from ldr.inputs import as_data, as_generator, by_index, check_weighted, of_list
 from ldr.method_selection import asked_for, beyond, has_gaps, suited
 from ldr.objectives.data.opening import with_columns
 from ldr.objectives.kernel import is_categorical

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
 
-from ldr.io.chunks import by_index
 from ldr.objectives import registry
+from ldr.objectives.data.array_types import brought
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples, with_columns
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_trials, as_weights
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Stack
-from ldr.objectives.data.stored import AccumulatedSamples, brought, expect, side_by_side
+from ldr.objectives.data.stored import AccumulatedSamples, side_by_side
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.registry import REGISTRY, named
@@ -109,7 +110,7 @@ def data_in_order(
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
     y = brought(y)
-    expect(views[0], y)
+    views[0].expect_rows(y)
     data = Data(views, y, background)
     for need in objective.needs:
         if need in OF_Y:
@@ -263,7 +264,7 @@ def marked(
     if weights is None and ids is None:
         return data
     for view in data.views:
-        expect(view, ids if weights is None else weights)
+        view.expect_rows(ids if weights is None else weights)
     own = first.marks or Marks()
     marks = Marks(
         own.weights if weights is None else as_weights(weights, first.n),
@@ -306,4 +307,74 @@ def check_weighted(objective: Objective) -> None:
             )
         raise ArgumentError(
             f"objective {objective.name!r} takes no weights of its rows (sample_weight=){whose}"
+        )
+
+
+def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:
+    """X, y and what else stands beside the rows, all in the order of the index of the first view.
+
+    A background has rows of its own.
+    """
+    beside = {"y": y, **beside}
+    if objective.views == 1 and Need.BACKGROUND not in objective.needs:
+        return X, *[aligned(X, other, name, "X") for name, other in beside.items()]
+    if not isinstance(X, (tuple, list)) or not X:
+        return X, *beside.values()
+    first, *others = X
+    if objective.views > 1:
+        others = [aligned(first, other, f"X[{i}]", "X[0]") for i, other in enumerate(others, 1)]
+    rows = (aligned(first, other, name, "X[0]") for name, other in beside.items())
+    return (first, *others), *rows
+
+
+def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
+    """The other's rows in the order of the first's index, where both are pandas'; else as they are.
+
+    Two Dask frames whose divisions are known must begin and end alike.
+
+    - raises DataError: The indices differ by more than their order, or have duplicates and differ
+      in order.
+    """
+    if other is None or isinstance(first, np.ndarray):
+        return other
+    _check_divisions(first, other, name, first_name)
+    index, others = _index(first), _index(other)
+    if index is None or others is None or len(index) != len(others) or index.equals(others):
+        return other
+    by_place = f"reset both indices, or pass {name}.to_numpy(), to pair rows by their place"
+    if not (index.is_unique and others.is_unique):
+        raise DataError(
+            f"{first_name} and {name} have indices that differ and hold duplicates, so it cannot "
+            f"be told which rows belong together; {by_place}"
+        )
+    places = others.get_indexer(index)
+    absent = index[places < 0]
+    if len(absent):
+        examples = ", ".join(map(repr, absent[:3].tolist()))
+        raise DataError(
+            f"{first_name} and {name} have different indices: {len(absent)} of {first_name}'s "
+            f"{len(index)} are not in {name}'s, the first {examples}; {by_place}"
+        )
+    return other.iloc[places]
+
+
+def _index(rows: Rows) -> PerRow:
+    """Of a pandas DataFrame or Series; None of anything else."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(rows, (pandas.DataFrame, pandas.Series)):
+        return None
+    return rows.index
+
+
+def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> None:
+    ends = [
+        (rows.divisions[0], rows.divisions[-1])
+        for rows in (first, other)
+        if getattr(rows, "known_divisions", False) is True  # of a Delayed it is another one
+    ]
+    if len(ends) == 2 and ends[0] != ends[1]:
+        raise DataError(
+            f"{first_name} and {name} have different indices: from {ends[0][0]!r} to "
+            f"{ends[0][1]!r} and from {ends[1][0]!r} to {ends[1][1]!r}; pass arrays, "
+            f"{name}.to_dask_array(), to pair rows by their place"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import add
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldr.inputs import of_array
-from ldr.objectives.data.containers import like
+from ldr.objectives.data.array_types import check_dimensions, like
 from ldr.objectives.data.opening import as_samples, open_table
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import lazy_rows
@@ -18,12 +18,15 @@ from ldr.objectives.view import Features
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
-from ldr.types import Rows
+from ldr.types import Argument, Rows
 from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
     from ldr.result import Result
+
+# Of data and their name in messages.
+Project = Callable[[Rows, str], Array]
 
 
 def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
@@ -41,16 +44,54 @@ def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
     return X
 
 
-def in_kind(
-    X: Rows, project: Callable[[Rows, str], Array], name: str, names: tuple[str, ...]
-) -> Rows:
+def in_kind(X: Rows, project: Project, name: str, names: tuple[str, ...]) -> Rows:
     """The projection in X's own kind of container; of Dask's it is computed later."""
     lazy = lazy_rows(X)
     if lazy is None:
         return like(X, project(X, name), names)
-    from ldr.io.chunks import project_chunks
-
     return project_chunks(lazy, project, name, names)
+
+
+def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -> Rows:
+    """The projected rows, of which nothing has been computed yet.
+
+    - X (m, d): lengths of chunks need not be known
+    - project: of a chunk, and what to call it
+    - names: of the r columns
+    - returns (m, r): in the same chunks of rows; a DataFrame has X's index, and these columns.
+    - raises ldr.errors.ArgumentError, ldr.errors.DataError: At once for columns that do not fit;
+      for NaN when it is computed.
+    """
+    from ldr.objectives.data.dask_rows import is_frame  # imports dask
+
+    if is_frame(X):
+        row = X._meta_nonempty
+        empty = like(row, project(row, name), names).iloc[:0]
+        return X.map_partitions(partial(_partition, project, name, empty), meta=empty)
+    check_dimensions(X, name)
+    r = project(np.ones((1, *X.shape[1:]), X.dtype), name).shape[1]
+    return X.rechunk({1: -1}).map_blocks(
+        partial(_chunk, project, name, r), chunks=(X.chunks[0], (r,)), meta=np.empty((0, 0))
+    )
+
+
+def _partition(
+    project: Project,
+    name: str,
+    empty: Rows,
+    part: Rows,
+    partition_info: Argument,
+) -> Rows:
+    if len(part) == 0:
+        return empty
+    number = partition_info["number"]
+    return like(part, project(part, f"{name}, partition {number}"), empty.columns)
+
+
+def _chunk(project: Project, name: str, r: int, chunk: Rows, block_id: Argument) -> Array:
+    if len(chunk) == 0:
+        return np.empty((0, r))
+    return project(chunk, f"{name}, chunk {block_id[0]}")
 
 
 def project_rows(

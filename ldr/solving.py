@@ -24,7 +24,6 @@ from ldr.inputs import (
 from ldr.multistart import StartPoints, Starts, best_of, closed_form_run, search, solver_for
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.custom.backends import compilations
-from ldr.objectives.data.accelerator import accelerator
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import without_header
 from ldr.objectives.data.stored import StoredSamples
@@ -312,7 +311,7 @@ def solve(
         deadline.task = "the data were opened"
         data = as_data(objective, X, y, sample_weight, groups)
         units = Units.of(objective, data) if standardise else None
-        data = (units.divided(data) if units else data).on(accelerator(device))
+        data = (units.divided(data) if units else data).on(device)
 
         began = time.perf_counter()
         deadline.task = "the statistics of the data were computed"

@@ -10,8 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.array_types import Given
-from ldr.objectives.data.containers import like
+from ldr.objectives.data.array_types import Given, like
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.covariance import Variation

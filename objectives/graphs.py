@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.array_types import Matrix, check_real
-from ldr.objectives.data.containers import open_matrix
+from ldr.objectives.data.array_types import Matrix, check_real, open_matrix
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.data.samples import Samples

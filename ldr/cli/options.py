@@ -7,8 +7,8 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -126,16 +126,6 @@ def folds(text: str) -> object:
         raise typer.BadParameter(f"{text!r}, expected a whole number or loo") from None
 
 
-Folds = Annotated[
-    Any,
-    typer.Option(
-        metavar="NUMBER|loo", parser=folds, help="Held-out parts; loo leaves out one at a time."
-    ),
-]
-Rule = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="best or one-standard-error: what is chosen by folds."),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -210,15 +200,19 @@ def with_fields(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Cal
     Where it takes them, the options of the function of its name and the parameters of the method
     that the arguments name are options too.
     """
-    parameters: list[inspect.Parameter] = []
+    stated: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
-    for parameter in inspect.signature(verb, eval_str=True).parameters.values():
-        if is_dataclass(parameter.annotation):
-            groups[parameter.name] = parameter.annotation
-            parameters += _fields_of(parameter.annotation)
-        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    further, own = _of_signatures(verb, parameters, arguments) if arguments else ([], [])
+    for each in inspect.signature(verb, eval_str=True).parameters.values():
+        if is_dataclass(each.annotation):
+            groups[each.name] = each.annotation
+            hints = get_type_hints(each.annotation, include_extras=True)
+            stated += [
+                each.replace(name=one.name, default=one.default, annotation=hints[one.name])
+                for one in fields(each.annotation)
+            ]
+        elif each.kind is not each.VAR_KEYWORD:
+            stated.append(each)
+    further, own = _of_signatures(verb, stated, arguments) if arguments else ([], [])
 
     @wraps(verb)
     def called(**options: object) -> None:
@@ -233,16 +227,21 @@ def with_fields(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Cal
             options[name] = group(**{each.name: options.pop(each.name) for each in fields(group)})
         verb(**options)
 
-    called.__signature__ = inspect.Signature([*parameters, *further, *own])  # type: ignore[attr-defined]
-    called.__annotations__ = {each.name: each.annotation for each in [*parameters, *further, *own]}
+    parameters = [*stated, *further, *own]
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
     return called
+
+
+# Parameters of the functions that are no options, or whose options are called otherwise.
+_NO_OPTIONS = {"X", "y", "sample_weight", "random_state", "observers", "progress", "help", "h"}
 
 
 def _of_signatures(
     verb: Callable[..., None], stated: list[inspect.Parameter], arguments: Sequence[str]
 ) -> tuple[list[inspect.Parameter], list[inspect.Parameter]]:
-    """Options of `ldr.solve` or `ldr.path`, and of the method named, that are not stated."""
-    taken = {"y", "sample_weight", "random_state", "observers", "help", "h"}
+    """Options of the verb's function in `ldr`, and of the method named, that are not stated."""
+    taken = set(_NO_OPTIONS)
     for each in stated:
         taken.add(each.name)
         for option in getattr(each.annotation, "__metadata__", ()):
@@ -251,17 +250,14 @@ def _of_signatures(
     if any(each.kind is each.VAR_KEYWORD for each in inspect.signature(verb).parameters.values()):
         import ldr
 
-        function = getattr(ldr, verb.__name__)
-        signature = inspect.signature(function).parameters.values()
-        further = _options(signature, f"{ldr.solve.__doc__}", taken)
+        name = "permutation_test" if verb.__name__ == "test" else verb.__name__
+        further = _options(getattr(ldr, name), f"{ldr.solve.__doc__}", taken)
         taken |= {each.name for each in further}
     if "param" in taken:
         from ldr.objectives.registry import REGISTRY
 
-        for name in arguments:
-            if (method := REGISTRY.get(name)) is not None:
-                own = _options(inspect.signature(method).parameters.values(), method.__doc__, taken)
-                break
+        named = next((REGISTRY[name] for name in arguments if name in REGISTRY), None)
+        own = [] if named is None else _options(named, "", taken)
     return further, own
 
 
@@ -273,42 +269,23 @@ def literal(text: str) -> object:
         return text
 
 
-def _options(
-    parameters: Iterable[inspect.Parameter], text: str | None, taken: set[str]
-) -> list[inspect.Parameter]:
-    """The parameters of a function as options, with what its docstring says of each."""
+def _options(function: Callable[..., Any], text: str, taken: set[str]) -> list[inspect.Parameter]:
+    """The parameters of a function as options, and what its docstring or a text says of each."""
     from ldr.objectives.docstrings import described
 
-    entries, found = described(text), []
-    for each in parameters:
-        if each.kind is not each.KEYWORD_ONLY and each.kind is not each.POSITIONAL_OR_KEYWORD:
-            continue
-        if each.name in taken or each.default is each.empty:
+    entries, found = {**described(text), **described(function.__doc__)}, []
+    for each in inspect.signature(function).parameters.values():
+        if each.name in taken or each.default is each.empty or each.kind is each.VAR_KEYWORD:
             continue
         said = " ".join(entries.get(each.name, "").partition("\n")[2].split())
         default = "" if each.default is None else f" [default: {each.default}]"
         help = f"{re.split(r'(?<=[a-z)])[.:;] ', said)[0].removesuffix('.')}.{default}"
         types = {"bool": bool, "int": int, "int | None": int, "float": float, "float | None": float}
         kind = types.get(str(each.annotation))
-        option = typer.Option(help=help, parser=None if kind else literal, metavar=None)
-        annotation: Any = Annotated[kind or Any, option]
-        found.append(
-            each.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        )
+        parser = None if kind else folds if each.name == "folds" else literal
+        annotation: Any = Annotated[kind or Any, typer.Option(help=help, parser=parser)]
+        found.append(each.replace(kind=each.KEYWORD_ONLY, default=None, annotation=annotation))
     return found
-
-
-def _fields_of(group: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if each.default is MISSING else each.default,
-            annotation=hints[each.name],
-        )
-        for each in fields(group)
-    ]
 
 
 FAILED = 1

@@ -28,10 +28,8 @@ from ldr.cli.options import (
     DataFile,
     Dimension,
     Dimensions,
-    Folds,
     Json,
     ObjectiveName,
-    Rule,
     Seed,
     Selection,
     check_outputs,
@@ -43,7 +41,6 @@ from ldr.validation import finite
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ldr.comparison import Comparison
     from ldr.inference.bootstrap import Bootstrap
     from ldr.inference.dimension import Dimension
     from ldr.inference.permutation import PermutationTest
@@ -116,7 +113,7 @@ def solve(
             write_report(report, result, given.shown, colour, data_name=data.name)
     written = [str(path) for path in outputs.values() if path is not None]
     if as_json:
-        print(json.dumps({**result.summary(), "written": written}, allow_nan=False, indent=2))
+        _print_json({**result.summary(), "written": written})
     else:
         print_result(result, data.name, written)
     if not result.converged:
@@ -133,17 +130,7 @@ def compare(
     ] = "",
     r: Dimension = "2",
     selection: Selection,
-    time_order: Annotated[
-        bool, typer.Option("--time-order", help="The rows are a time series.")
-    ] = False,
-    folds: Folds = "5",
     seed: Seed = 0,
-    workers: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Starts solved at the same time; -1: all cores.")
-    ] = 1,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Of each solution.")
-    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The projections side by side: .png, .pdf or .svg."),
@@ -152,6 +139,7 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Table, words and picture: .html.")
     ] = None,
     as_json: Json = False,
+    **further: Argument,
 ) -> None:
     """Compare methods, and their heuristics, on rows that they did not see."""
     import ldr
@@ -165,25 +153,27 @@ def compare(
     check_outputs({"--plot": plot, "--report": report}, files_read("", data, selection))
     with one_line_each():
         X, y, _, options = rows_of(data, selection, allow_nan=True)
+        chosen = [load(name, None) for name in names_in(methods)] or None
         with Bar():
-            found = ldr.compare(
-                [load(name, None) for name in names_in(methods)] or None,
-                X,
-                y,
-                r,
-                folds=folds,
-                **options,
-                time_order=time_order,
-                workers=workers,
-                time_limit=time_limit,
-                random_state=seed,
-            )
+            found = ldr.compare(chosen, X, y, r, random_state=seed, **options, **further)
         if plot is not None:
             write_figure(plot, found.plot())
         if report is not None:
             write_comparison(report, found, data_name=data.name)
     if as_json:
-        print(json.dumps(_plain(found), allow_nan=False, indent=2))
+        _print_json(
+            {
+                "records": [
+                    {name: x if isinstance(x, str) else finite(x) for name, x in row.items()}
+                    for row in found.records
+                ],
+                "findings": found.findings,
+                "left_out": dict(found.left_out),
+                "notes": list(found.notes),
+                "why": {method.name: method.why for method in found.methods},
+                "folds": found.folds,
+            }
+        )
     else:
         print(found)
         for path in (plot, report):
@@ -193,19 +183,88 @@ def compare(
         raise typer.Exit(FAILED)
 
 
-def _plain(found: Comparison) -> dict[str, object]:
-    """A comparison as what JSON can hold."""
-    return {
-        "records": [
-            {name: cell if isinstance(cell, str) else finite(cell) for name, cell in row.items()}
-            for row in found.records
-        ],
-        "findings": found.findings,
-        "left_out": dict(found.left_out),
-        "notes": list(found.notes),
-        "why": {method.name: method.why for method in found.methods},
-        "folds": found.folds,
-    }
+def _print_json(summary: Mapping[str, object]) -> None:
+    print(json.dumps(summary, allow_nan=False, indent=2))
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """What is drawn from, who reads the files, and where the answer goes."""
+
+    seed: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Of permutations, folds and draws.")
+    ] = None
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The picture: .png, .pdf or .svg.")
+    ] = None
+    cluster: Cluster = ""
+    as_json: Json = False
+
+    @property
+    def outputs(self) -> dict[str, Path | None]:
+        """The files that are written, by their options."""
+        return {"--plot": self.plot}
+
+    def ask(
+        self,
+        function: Callable[..., Any],
+        objective: str,
+        data: Path,
+        selection: Selection,
+        *r: Argument,
+        **options: Argument,
+    ) -> Any:
+        """What a function finds, once it is known that the answer can be written."""
+        from ldr.observers import Bar
+
+        check_outputs(self.outputs, files_read(objective, data, selection))
+        with opened(objective, data, selection, self.cluster) as given, Bar():
+            options |= {**given.options, "y": given.y, "random_state": self.seed}
+            return function(given.objective, given.X, *r, **options)
+
+    def answer(
+        self,
+        found: Argument,
+        summary: Mapping[str, object],
+        draw: Callable[[], Figure] | None = None,
+    ) -> None:
+        """Write the picture, and print what was found."""
+        from ldr.io.files import write_figure
+
+        if self.plot is not None:
+            write_figure(self.plot, (draw or found.plot)())
+        if self.as_json:
+            _print_json(summary)
+        else:
+            print(found)
+
+
+@dataclass(frozen=True)
+class Reported(Inquiry):
+    """An inquiry whose answer is a page too."""
+
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What was found, with its picture: .html.")
+    ] = None
+
+    @property
+    def outputs(self) -> dict[str, Path | None]:
+        return {"--plot": self.plot, "--report": self.report}
+
+    def tell(
+        self,
+        found: Bootstrap | Dimension | PermutationTest,
+        summary: Mapping[str, object],
+        data: Path,
+        draw: Callable[[], Figure] | None = None,
+    ) -> None:
+        """Write the page too."""
+        from ldr.report import write_finding
+
+        if self.report is not None:
+            figure = (draw or found.plot)()
+            write_finding(self.report, found, figure=figure, data_name=data.name)
+        self.answer(found, summary, draw)
 
 
 def path(
@@ -216,54 +275,28 @@ def path(
         str, typer.Option("-r", "--r", metavar="A-B|A:B|A,B,...", help="Dimensions to solve for.")
     ] = "1-5",
     selection: Selection,
-    seed: Seed = None,
-    folds: Folds = None,
-    rule: Rule = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The curve: .png, .pdf or .svg.")
-    ] = None,
-    cluster: Cluster = "",
-    as_json: Json = False,
+    inquiry: Inquiry,
     **further: Argument,
 ) -> None:
     """Solve for several dimensions, to choose one."""
     import ldr
-    from ldr.io.files import write_figure
-    from ldr.observers import Bar
 
-    check_outputs({"--plot": plot}, files_read(objective, data, selection))
-    order = _dimensions(dimensions)
-    with opened(objective, data, selection, cluster) as given, Bar():
-        found = ldr.path(
-            given.objective,
-            given.X,
-            order,
-            y=given.y,
-            **given.options,
-            folds=folds,
-            rule=rule,
-            random_state=seed,
-            **further,
-        )
-    if plot is not None:
-        write_figure(plot, found.plot())
-    if as_json:
-        summary = {
-            "dimensions": list(found.dimensions),
-            "elbow": found.elbow,
-            "best": found.best,
-            "chosen": found.chosen,
-            "rule": found.rule,
-            "scored_by": found.scored_by,
-            "scores": None if found.scores is None else _finite(found.scores),
-            "pooled": None if found.pooled is None else _finite(found.pooled),
-            "numbers": {name: _finite(each) for name, each in found.numbers.items()},
-            "notes": list(found.notes),
-            "results": [result.summary() for result in found.results],
-        }
-        print(json.dumps(summary, allow_nan=False, indent=2))
-    else:
-        print(found)
+    order, folds = _dimensions(dimensions), further.get("folds")
+    found = inquiry.ask(ldr.path, objective, data, selection, order, **further)
+    summary = {
+        "dimensions": list(found.dimensions),
+        "elbow": found.elbow,
+        "best": found.best,
+        "chosen": found.chosen,
+        "rule": found.rule,
+        "scored_by": found.scored_by,
+        "scores": None if found.scores is None else _finite(found.scores),
+        "pooled": None if found.pooled is None else _finite(found.pooled),
+        "numbers": {name: _finite(each) for name, each in found.numbers.items()},
+        "notes": list(found.notes),
+        "results": [result.summary() for result in found.results],
+    }
+    inquiry.answer(found, summary)
     scored = 0 if found.scores is None else found.scores.shape[1]
     wanted = [r for r in order if r > 0]
     if len(found.results) < len(wanted) or (folds is not None and scored == 0):
@@ -293,78 +326,19 @@ def _dimensions(text: str) -> list[int]:
         raise typer.BadParameter(f"-r {text!r}, expected A-B, A:B or A,B,...") from None
 
 
-@dataclass(frozen=True)
-class Inquiry:
-    """What all of them take: what is drawn from, who reads the files, where the answer goes."""
-
-    seed: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Of permutations, folds and draws.")
-    ] = None
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help=".png, .pdf or .svg.")] = None
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What was found, with its picture: .html.")
-    ] = None
-    cluster: Cluster = ""
-    as_json: Json = False
-
-    def ask(
-        self,
-        function: Callable[..., Any],
-        objective: str,
-        data: Path,
-        selection: Selection,
-        *r: int,
-        **options: Argument,
-    ) -> Any:
-        """What a function finds, once it is known that the answer can be written."""
-        from ldr.observers import Bar
-
-        outputs = {"--plot": self.plot, "--report": self.report}
-        check_outputs(outputs, files_read(objective, data, selection))
-        with opened(objective, data, selection, self.cluster) as given, Bar():
-            options |= {**given.options, "y": given.y, "random_state": self.seed}
-            return function(given.objective, given.X, *r, **options)
-
-    def answer(
-        self,
-        found: Bootstrap | Dimension | PermutationTest,
-        summary: Mapping[str, object],
-        data_name: str,
-        draw: Callable[[], Figure] | None = None,
-    ) -> None:
-        """Write the picture and the page, and print what was found."""
-        from ldr.io.files import write_figure
-        from ldr.report import write_finding
-
-        draw = draw or found.plot
-        if self.plot is not None:
-            write_figure(self.plot, draw())
-        if self.report is not None:
-            write_finding(self.report, found, figure=draw(), data_name=data_name)
-        print(json.dumps(summary, allow_nan=False, indent=2) if self.as_json else found)
-
-
 def test(
     *,
     objective: ObjectiveName,
     data: DataFile,
     r: Dimensions = 2,
     selection: Selection,
-    permutations: Annotated[int, typer.Option(metavar="NUMBER")] = 999,
-    null: Annotated[
-        str,
-        typer.Option(
-            metavar="KIND",
-            help="How samples change places: auto, rows, within (groups), groups or shift.",
-        ),
-    ] = "auto",
-    inquiry: Inquiry,
+    inquiry: Reported,
+    **further: Argument,
 ) -> None:
     """Whether an optimum is more than what is found where there is nothing."""
     import ldr
 
-    options = {"permutations": permutations, "null": null}
-    found = inquiry.ask(ldr.permutation_test, objective, data, selection, r, **options)
+    found = inquiry.ask(ldr.permutation_test, objective, data, selection, r, **further)
     summary = {
         "value": found.value,
         "p_value": found.p_value,
@@ -373,7 +347,7 @@ def test(
         "permutations": len(found.null),
         "null": found.kind,
     }
-    inquiry.answer(found, summary, data.name)
+    inquiry.tell(found, summary, data)
 
 
 def dimension(
@@ -381,19 +355,13 @@ def dimension(
     objective: ObjectiveName,
     data: DataFile,
     selection: Selection,
-    method: Annotated[
-        str, typer.Option(metavar="RULE", help="auto, permutation, ladle, bic, folds or parallel.")
-    ] = "auto",
-    most: Annotated[int | None, typer.Option(metavar="R", help="The largest to look at.")] = None,
-    folds: Folds = "5",
-    rule: Rule = None,
-    inquiry: Inquiry,
+    inquiry: Reported,
+    **further: Argument,
 ) -> None:
     """How many directions there are, by the rule that fits the method."""
     import ldr
 
-    options = {"method": method, "most": most, "folds": folds, "rule": rule}
-    found = inquiry.ask(ldr.dimension, objective, data, selection, **options)
+    found = inquiry.ask(ldr.dimension, objective, data, selection, **further)
     summary = {
         "r": found.r,
         "rule": found.rule,
@@ -402,7 +370,7 @@ def dimension(
         "scores": [finite(score) for score in found.scores.tolist()],
         "notes": list(found.notes),
     }
-    inquiry.answer(found, summary, data.name)
+    inquiry.tell(found, summary, data)
 
 
 def bootstrap(
@@ -412,31 +380,24 @@ def bootstrap(
     r: Dimensions = 2,
     selection: Selection,
     draws: Annotated[int, typer.Option(metavar="NUMBER")] = 200,
-    block: Annotated[
-        int | None,
-        typer.Option(metavar="ROWS", help="Rows drawn together, of time series."),
-    ] = None,
-    bca: Annotated[bool, typer.Option("--bca", help="Mend bias and skewness.")] = False,
-    inquiry: Inquiry,
+    inquiry: Reported,
+    **further: Argument,
 ) -> None:
     """How far the projection moves over resampled data: angles, an interval for every entry."""
     import ldr
     from ldr.objectives.data.data import as_tuple
 
-    options = {"draws": draws, "block": block, "bca": bca}
+    options = {"draws": draws, **further}
     found = inquiry.ask(ldr.bootstrap, objective, data, selection, r, **options)
     ends = found.interval()
+    ends = ends if isinstance(found.result.P, tuple) else (ends,)
     summary = {
         "value": found.result.value,
         "values": found.values.tolist(),
         "region": found.region(),
         "intervals": [
             {"low": low.tolist(), "P": P.tolist(), "high": high.tolist()}
-            for (low, high), P in zip(
-                ends if isinstance(found.result.P, tuple) else (ends,),
-                as_tuple(found.result.P),
-                strict=True,
-            )
+            for (low, high), P in zip(ends, as_tuple(found.result.P), strict=True)
         ],
     }
-    inquiry.answer(found, summary, data.name, found.plot_loadings)
+    inquiry.tell(found, summary, data, found.plot_loadings)

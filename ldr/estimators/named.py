@@ -21,8 +21,7 @@ from ldr.estimators.base import (
     taking,
 )
 from ldr.estimators.two_views import TwoViews, Views
-from ldr.inputs import as_objective
-from ldr.io.chunks import aligned
+from ldr.inputs import aligned, as_objective
 from ldr.objectives.docstrings import described
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import Projection, are_views, other_views
+from ldr.objectives.data.array_types import is_dask
 from ldr.objectives.data.data import single
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import as_array
-from ldr.objectives.data.stored import is_dask
 from ldr.objectives.objective import Objective
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from ldr.io.files import TABLES, Table, ending_of
+from ldr.io.files import TABLES, Table, ending_of, read
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.samples import piece_rows
 from ldr.objectives.data.sources import MappedFile
-from ldr.objectives.data.stored import brought
-from ldr.objectives.data.tables import SEPARATORS, named, typed
+from ldr.objectives.data.tables import SEPARATORS, named
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.types import Argument, Rows
 
@@ -64,51 +61,43 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
     ending = ".parquet" if path.is_dir() else ending_of(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
-    where = path.resolve()  # workers have other folders
-    if ending == ".npy":
-        return Table(path.name, _array(MappedFile(where, path.name)))
-    if ending not in TABLES:
+    if ending not in (*TABLES, ".npy"):
         raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
+    where = path.resolve()  # workers have other folders
     try:
-        if ending == ".parquet":
-            import dask.dataframe as frames
-
-            return Table(path.name, frames.read_parquet(where))
-        return TextTable.of(where, separator or SEPARATORS[ending], header)
+        X = _rows(where, ending, separator or SEPARATORS.get(ending, ""), header)
     except (DataError, MemoryError):
         raise
     except Exception as error:  # each reader has exceptions of its own
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
+    return ClusterTable(path.name, X, here=partial(read, where, separator, header))
 
 
 @dataclass(frozen=True, eq=False)
-class TextTable(Table):
-    """A table of numbers, whose cells are known as they were written too."""
+class ClusterTable(Table):
+    """A table whose rows workers read, and whose labels are read here, as without them."""
 
-    cells: Rows = None
+    here: Callable[[], Table] = field(kw_only=True)
 
-    @classmethod
-    def of(cls, path: Path, separator: str, header: bool) -> TextTable:
-        import dask.dataframe as frames
-        import pandas
+    def column(self, name: str, as_text: bool = False) -> Cells:
+        return self.here().column(name, as_text)
 
-        read = partial(frames.read_csv, path, sep=separator, header=0 if header else None)
-        # Not an ulp off, as pandas read by default before its version 3.
-        exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
-        numbers, cells = read(**exactly), read(dtype=str)
-        columns = named(tuple(map(str, numbers.columns)), path.name)
-        if len(columns) < len(numbers.columns):
-            numbers, cells = numbers.iloc[:, 1:], cells.iloc[:, 1:]
-        return cls(path.name, numbers, cells=cells)
 
-    def column(self, name: str, as_text: bool = False) -> np.ndarray:
-        """The cells as `TextFile` has them: 007 is not 7."""
-        from pyarrow import array
+def _rows(path: Path, ending: str, separator: str, header: bool) -> Rows:
+    """Rows as a Dask array or DataFrame; of a text without a first column that has no name."""
+    if ending == ".npy":
+        return _array(MappedFile(path, path.name))
+    import dask.dataframe as frames
 
-        self._position(name)
-        texts = array(np.ravel(brought(self.cells[[name]])), from_pandas=True)
-        found = texts if as_text else typed(texts)
-        return np.asarray(found.to_numpy(zero_copy_only=False))
+    if ending == ".parquet":
+        return frames.read_parquet(path)
+    import pandas
+
+    # Not an ulp off, as pandas read by default before its version 3.
+    exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
+    numbers = frames.read_csv(path, sep=separator, header=0 if header else None, **exactly)
+    columns = named(tuple(map(str, numbers.columns)), path.name)
+    return numbers.iloc[:, len(numbers.columns) - len(columns) :]
 
 
 def _array(file: MappedFile) -> Rows:

@@ -7,7 +7,9 @@ Tables are read by pyarrow, as `ldr.solve` reads them, and written by pandas (wi
 from __future__ import annotations
 
 import errno
+import glob
 import os
+import platform
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,9 +31,10 @@ from ldr.objectives.data.array_types import Cells, Matrix
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_path, as_samples, open_path
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources import Changed, MappedFile, load_npy
-from ldr.objectives.data.stored import StoredSamples, brought, lazy_rows, side_by_side
-from ldr.objectives.data.tables import not_installed
+from ldr.objectives.data.sources import Changed, MappedFile, Source, load_npy
+from ldr.objectives.data.stored import StoredSamples, lazy_rows, side_by_side
+from ldr.objectives.data.tables import Table as TableSource
+from ldr.objectives.data.tables import Tables, not_installed
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.types import Argument, Rows
@@ -57,12 +60,16 @@ def replaced(path: str | Path) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
+    _remove_leftovers(target.parent)
     # Writers know the kind of a file by its ending.
-    new = target.with_name(f".ldr-{uuid4().hex}{Path(path).suffix.lower()}")
+    ending = Path(path).suffix.lower()
+    new = target.with_name(f"{_PREFIX}{os.getpid()}-{uuid4().hex}{ending}")
     try:
         yield new
         if target.exists():
             shutil.copymode(target, new)
+        with new.open("rb+") as file:
+            os.fsync(file.fileno())
         new.replace(target)
     except OSError as error:
         if error.filename not in (None, str(new)):  # of another file, that was read meanwhile
@@ -71,6 +78,22 @@ def replaced(path: str | Path) -> Iterator[Path]:
         raise OSError(error.errno or errno.EIO, reason, str(path)) from error
     finally:
         new.unlink(missing_ok=True)
+
+
+_PREFIX = f".ldr-{platform.node()}-"
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the files that processes of this machine began to write and were killed over."""
+    if os.name != "posix" or not folder.is_dir():
+        return
+    for old in folder.glob(f"{glob.escape(_PREFIX)}*"):
+        try:
+            os.kill(int(old.name.removeprefix(_PREFIX).partition("-")[0]), 0)
+        except ProcessLookupError:
+            old.unlink(missing_ok=True)
+        except (ValueError, OSError):  # no file of ours, or a process of somebody else
+            continue
 
 
 def write_figure(path: str | Path, figure: Figure, **style: Argument) -> None:
@@ -170,32 +193,39 @@ class Table:
     """What a file holds: a matrix, whose columns may have names, and other arrays beside it.
 
     - name: of the file, for messages
-    - X (n, d)
+    - X (n, d): an array, a sparse matrix, a Dask array or DataFrame, or a `Source`, whose rows are
+      read when they are asked for
     - beside: the other arrays of an .npz or .mat file
+    - loaded: whether the rows of a source, once they are asked for, are all in memory; else they
+      stay where they are
     """
 
     name: str
     X: Rows
     beside: dict[str, Array] = field(default_factory=dict)
+    loaded: bool = False
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns; their numbers from 0 where the file has none."""
-        if _is_frame(self.X):
-            return [str(column) for column in self.X.columns]
-        return [str(j) for j in range(self.X.shape[1])]
+        source = isinstance(self.X, Source)
+        names = self.X.feature_names if source else getattr(self.X, "columns", None)
+        return list(map(str, range(self.X.shape[1]) if names is None else names))
 
     def column(self, name: str, as_text: bool = False) -> Cells:
         """One column, or an array beside the matrix: labels, a response; or its cells as texts."""
-        found = self._numbers(name)
-        return found.astype(str) if as_text else found
-
-    def _numbers(self, name: str) -> Array:
+        if isinstance(self.X, (TableSource, Tables)):
+            return self.X.column(name, as_text)
         if name in self.beside:
             found = self.beside[name]
-            return np.ravel(found) if 1 in found.shape else found
-        column = brought(self.select([name]).X)
-        return np.ravel(column.toarray() if hasattr(column, "toarray") else column)
+            found = np.ravel(found) if 1 in found.shape else found
+        elif isinstance(self.X, Source):
+            j = self._position(name)
+            found = np.concatenate([block[:, j].copy() for block in self.X.blocks()])
+        else:
+            column = self.select([name]).X
+            found = np.ravel(column.toarray() if hasattr(column, "toarray") else column)
+        return found.astype(str) if as_text else found
 
     def response(self, names: Sequence[str], as_text: bool = False) -> Cells:
         """y: one column, or several side by side."""
@@ -204,11 +234,19 @@ class Table:
 
     def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
         """The table of some columns, in the order given; by default of all but those left out."""
-        where = self._selected(only, without)
-        if where == list(range(len(self.columns))):
+        columns, X = self.columns, self.X
+        keys = set(X.columns) - set(columns) if isinstance(X, (TableSource, Tables)) else ()
+        left_out = {self._position(name) for name in without if name not in keys}
+        where = [j for j in map(self._position, only or columns) if j not in left_out]
+        if not where:
+            raise ArgumentError(f"{self.name}: no column is left")
+        if where == list(range(len(columns))):
             return self  # a memory map stays one
-        X = self.X.iloc[:, where] if _is_frame(self.X) else self.X[:, where]
-        return replace(self, X=X)
+        if isinstance(X, (TableSource, Tables)):
+            return replace(self, X=X.select([columns[j] for j in where]))
+        if isinstance(X, Source):
+            return replace(self, X=Changed(X, itemgetter((slice(None), where)), None, len(where)))
+        return replace(self, X=X.iloc[:, where] if hasattr(X, "iloc") else X[:, where])
 
     @in_words
     def samples(self, allow_nan: bool = False) -> Samples:
@@ -217,16 +255,8 @@ class Table:
         - raises ldr.errors.DataError: A cell is no number; its row (the first is row 0) and its
           column are named.
         """
-        return as_samples(self.X, self.name, allow_nan=allow_nan)
-
-    def _selected(self, only: Sequence[str], without: Sequence[str]) -> list[int]:
-        """The positions of the columns that are wanted."""
-        left_out = {self._position(name) for name in without}
-        where = [self._position(name) for name in only or self.columns]
-        where = [j for j in where if j not in left_out]
-        if not where:
-            raise ArgumentError(f"{self.name}: no column is left")
-        return where
+        rows = as_samples(self.X, self.name, allow_nan=allow_nan)
+        return as_samples(rows.in_memory(), allow_nan=allow_nan) if self.loaded else rows
 
     def _position(self, name: str) -> int:
         columns = self.columns
@@ -235,44 +265,6 @@ class Table:
         shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
         there = ", ".join([*self.beside, *shown])
         raise ArgumentError(f"{self.name} has no column {name!r}; it has: {there}")
-
-
-@dataclass(frozen=True, eq=False)
-class StoredTable(Table):
-    """A file whose rows and columns are read when they are asked for.
-
-    - loaded: whether the rows, once they are asked for, are all in memory; else they stay where
-      they are
-    """
-
-    loaded: bool = False
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self.X.feature_names or map(str, range(self.X.d)))
-
-    def column(self, name: str, as_text: bool = False) -> Cells:
-        named = self.X.feature_names is not None
-        return self.X.column(name, as_text) if named else super().column(name, as_text)
-
-    def _numbers(self, name: str) -> Array:
-        j = self._position(name)
-        return np.concatenate([block[:, j].copy() for block in self.X.blocks()])
-
-    def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
-        keys = set(getattr(self.X, "columns", ())) - set(self.columns)  # of folders, no features
-        where = self._selected(only, [name for name in without if name not in keys])
-        if where == list(range(self.X.d)):
-            return self
-        if self.X.feature_names is None:
-            columns = itemgetter((slice(None), where))
-            return replace(self, X=Changed(self.X, columns, None, len(where)))
-        return replace(self, X=self.X.select([self.columns[j] for j in where]))
-
-    @in_words
-    def samples(self, allow_nan: bool = False) -> Samples:
-        rows = as_samples(self.X, self.name, allow_nan=allow_nan)
-        return as_samples(rows.in_memory(), allow_nan=allow_nan) if self.loaded else rows
 
 
 def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
@@ -291,7 +283,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
     """
     path, wanted = split_array(str(as_path(path, "the file")))
     if path.is_dir():
-        return StoredTable(path.name, open_path(path, path.name))
+        return Table(path.name, open_path(path, path.name))
     ending = ending_of(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
@@ -299,11 +291,11 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
     try:
         if ending in TABLES:
             source = open_path(path, path.name, separator, header)
-            return StoredTable(path.name, source, loaded=not large)
+            return Table(path.name, source, loaded=not large)
         if ending == ".npy":
             array = load_npy(path, path.name)
             if array.ndim == 2:
-                return StoredTable(path.name, MappedFile(path, path.name), loaded=not large)
+                return Table(path.name, MappedFile(path, path.name), loaded=not large)
             return Table(path.name, _matrix(array, path.name))
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
     except (ArgumentError, DataError, OSError, MemoryError):
@@ -327,16 +319,28 @@ def write_projection(path: str | Path, result: Result, X: Rows) -> None:
     if ending in (".npz", ".mat") or not in_pieces:
         write(path, result, result.transform(X))
         return
-    names = sum(result.columns, ()) if len(views) > 1 else result.columns
+    names = _names(result)
     if ending == ".npy" and len(views) > 1:
         raise ArgumentError(_PAIR_IN_NPY)
     first, *others = side_by_side(views)
     parts = (_projected(result, pieces) for pieces in first.walk(*others))
     with replaced(path) as file:
-        if ending == ".npy":
-            _save_parts(file, (views[0].n, result.r), parts)
-        else:
-            write_frames(file, ending, parts, names)
+        _write_parts(file, ending, (first.n if ending == ".npy" else 0, result.r), parts, names)
+
+
+def _write_parts(
+    file: Path, ending: str, shape: tuple[int, int], parts: Iterable[Array], names: Sequence[str]
+) -> None:
+    """Rows below one another in a table or an .npy file, a part at a time."""
+    if ending == ".npy":
+        _save_parts(file, shape, parts)
+    else:
+        write_frames(file, ending, parts, names)
+
+
+def _names(result: Result) -> tuple[str, ...]:
+    """Names of the coordinates, those of all views one after the other."""
+    return sum(result.columns, ()) if isinstance(result.P, tuple) else result.columns
 
 
 def write(path: str | Path, result: Result, Y: Rows) -> None:
@@ -349,36 +353,29 @@ def write(path: str | Path, result: Result, Y: Rows) -> None:
     - raises OSError: The file cannot be written.
     """
     path = Path(path)
-    ending = ending_of(path)
+    ending, views = ending_of(path), as_tuple(result.P)
     check_outputs({"path": path}, {})
+    if ending == ".npy" and len(views) > 1:
+        raise ArgumentError(_PAIR_IN_NPY)
+    arrays: dict[str, Any] = {"Y": Y, "M": result.M, "P": result.P, "mean": result.mean}
+    if len(views) > 1:
+        letters = view_letters(len(views))
+        arrays = {
+            f"{name}_{view}": array
+            for name, both in arrays.items()
+            for view, array in zip(letters, both, strict=True)
+        }
     with replaced(path) as file:
-        _write(file, ending, result, Y)
-
-
-def _write(path: Path, ending: str, result: Result, Y: Rows) -> None:
-    pair = isinstance(result.P, tuple)
-    if ending == ".npy":
-        if pair:
-            raise ArgumentError(_PAIR_IN_NPY)
-        _save_parts(path, Y.shape, [np.asarray(Y)])
-    elif ending in ARRAYS:
-        arrays = {"Y": Y, "M": result.M, "P": result.P, "mean": result.mean}
-        if pair:
-            arrays = {
-                f"{name}_{view}": array
-                for name, both in arrays.items()
-                for view, array in zip(view_letters(len(both)), both, strict=True)
-            }
         if ending == ".npz":
             plain: Any = {name: np.asarray(array) for name, array in arrays.items()}
-            np.savez(path, **plain)
-        else:
+            np.savez(file, **plain)
+        elif ending == ".mat":
             from scipy.io import savemat
 
-            savemat(path, arrays)
-    else:
-        names = sum(result.columns, ()) if pair else result.columns
-        write_frames(path, ending, [np.asarray(np.hstack(Y) if pair else Y)], names)
+            savemat(file, arrays)
+        else:
+            parts = [np.hstack(tuple(map(np.asarray, as_tuple(Y))))]
+            _write_parts(file, ending, (len(parts[0]), result.r), parts, _names(result))
 
 
 _PAIR_IN_NPY = "two views do not fit into one .npy file: write .npz, or a table"
@@ -387,10 +384,6 @@ _PAIR_IN_NPY = "two views do not fit into one .npy file: write .npz, or a table"
 def _projected(result: Result, pieces: Sequence[Rows]) -> Array:
     """Some rows projected, the coordinates of all views side by side."""
     return np.hstack(as_tuple(result.transform(single(pieces))))
-
-
-def _is_frame(X: Rows) -> bool:
-    return hasattr(X, "iloc")
 
 
 def split_array(path: str) -> tuple[Path, str | None]:

@@ -7,7 +7,7 @@ stand in it by their names there and their parameters, all else by the names of 
 from __future__ import annotations
 
 import json
-import zipfile
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -54,25 +54,28 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
     path = _npz(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
+    by = ""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(str(arrays.pop(_HEADER)[()]))
-        written_by, found = header["ldr"], header["format"]
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, TypeError, AttributeError) as error:
+            header = json.loads(str(archive[_HEADER][()]))
+            found = header["format"]
+            by = f"{path.name} was written by ldr {header['ldr']}"
+            if not isinstance(found, int) or found > FORMAT:
+                raise DataError(
+                    f"{by} in format {found}, this one reads up to {FORMAT}: use a newer ldr"
+                )
+            return Reader(archive, kinds).of(header["result"])
+    except (DataError, PermissionError):
+        raise
+    except Exception as error:  # each part of a damaged archive has exceptions of its own
+        if by and isinstance(error, (KeyError, TypeError, ArgumentError)):
+            raise DataError(
+                f"{by} and has what this one does not know ({error}): read it with the version "
+                "that wrote it, or solve again"
+            ) from error
         raise DataError(
             f"{path.name} is no model of ldr, or is damaged ({error}): expected a file that "
             "result.save wrote"
-        ) from error
-    by = f"{path.name} was written by ldr {written_by}"
-    if not isinstance(found, int) or found > FORMAT:
-        raise DataError(f"{by} in format {found}, this one reads up to {FORMAT}: use a newer ldr")
-    try:
-        return Reader(arrays, kinds).of(header["result"])
-    except (KeyError, TypeError, ArgumentError) as error:
-        raise DataError(
-            f"{by} and has what this one does not know ({error}): read it with the version that "
-            "wrote it, or solve again"
         ) from error
 
 
@@ -132,7 +135,7 @@ class Writer:
             return {"objective": cls.name, "parameters": found}
         return {"kind": cls.__name__, "fields": found}
 
-    def _array(self, array: Any) -> dict[str, str]:
+    def _array(self, array: Any) -> dict[str, Any]:
         array = np.asarray(array)
         if array.dtype.kind == "O":  # labels that are strings, as pandas has them
             array = np.array(array.tolist())
@@ -142,24 +145,24 @@ class Writer:
             )
         name = f"array{len(self.arrays)}"
         self.arrays[name] = array
-        return {"array": name}
+        return {"array": name, "shape": list(array.shape), "type": array.dtype.str}
 
 
 @dataclass(frozen=True)
 class Reader:
-    """The values that a `Writer` wrote.
+    """The values that a `Writer` wrote; arrays are read when they are needed.
 
     - kinds: classes by their names in the file
     """
 
-    arrays: Mapping[str, Any]
+    archive: Any
     kinds: Mapping[str, type]
 
     def of(self, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         if "array" in value:
-            return self.arrays[value["array"]]
+            return self._array(value)
         if "csr" in value:
             from scipy.sparse import csr_array
 
@@ -178,6 +181,20 @@ class Reader:
         if "objective" in value:
             return named(value["objective"], **self._all(value["parameters"]))
         return self.kinds[value["kind"]](**self._all(value["fields"]))
+
+    def _array(self, entry: Mapping[str, Any]) -> Any:
+        """An array of the archive, which is what the header says."""
+        name = entry["array"]
+        if "shape" not in entry:  # a file of version 0.9
+            return self.archive[name]
+        shape, kind = tuple(entry["shape"]), np.dtype(entry["type"])
+        size = math.prod(shape) * kind.itemsize
+        # What a few bytes unpack to is looked at before it is unpacked; 4096 are enough for a head.
+        if self.archive.zip.getinfo(f"{name}.npy").file_size <= size + 4096:
+            array = self.archive[name]
+            if array.shape == shape and array.dtype == kind:
+                return array
+        raise DataError(f"{name} is not of shape {shape} and type {kind}: the file is damaged")
 
     def _all(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: self.of(each) for name, each in values.items()}

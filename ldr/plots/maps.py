@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldr.component_table import view_letters
-from ldr.io.chunks import by_index
+from ldr.inputs import by_index
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.parameters import Need

@@ -1,7 +1,8 @@
-"""What rows come in: arrays of whatever type, and sparse matrices."""
+"""What rows come in, and back into it: arrays of whatever type, sparse matrices, data frames."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+Array = npt.NDArray[np.float64]
 Cells: TypeAlias = npt.NDArray[Any]
 CellType: TypeAlias = np.dtype[Any]
 # What a user hands over, or a library without types: an array, a frame, a table, a column.
@@ -35,3 +37,134 @@ def check_unmasked(array: object, name: str) -> None:
 def check_real(dtype: CellType, name: str) -> None:
     if dtype.kind not in REAL_KINDS:
         raise DataError(f"{name} must hold real numbers, but its type is {dtype}")
+
+
+def is_dask(X: object) -> bool:
+    """Whether something is a Dask array, DataFrame or Series; never imports Dask."""
+    return type(X).__module__.partition(".")[0] == "dask"
+
+
+def brought(y: object) -> Given:
+    """Labels or a response, brought from the workers if they are Dask's."""
+    if not is_dask(y):
+        return y
+    from ldr.objectives.data.dask_rows import computed
+
+    return np.asarray(computed(y))
+
+
+def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
+    """A matrix of real numbers of any size out of its container, and the columns' names if any.
+
+    - raises DataError: Not two-dimensional, or not real numbers.
+    """
+    array, feature_names = _open(X, name)
+    check_dimensions(array, name)
+    check_real(array.dtype, name)
+    if type(array) is np.ndarray and not array.dtype.isnative:  # scipy.sparse takes no others
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array, feature_names
+
+
+def _open(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
+    """Unwrap the container: an ndarray or sparse matrix, and the columns' names if any."""
+    check_unmasked(X, name)
+    if isinstance(X, np.memmap) or hasattr(X, "tocsr"):
+        return X, None
+    if type(X).__name__ == "LazyFrame":
+        raise DataError(f"{name} is a LazyFrame, whose rows are not there yet: {name}.collect()")
+    if all(hasattr(X, attribute) for attribute in ("columns", "dtypes", "to_numpy")):
+        return open_frame(X, name)
+    try:
+        return np.asarray(X), None
+    except ValueError as error:  # rows of unequal lengths
+        raise DataError(
+            f"{name} could not be read as a 2-D array of numbers ({error}); "
+            f"samples in rows of equal length were expected"
+        ) from error
+
+
+def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
+    """Array and column names of a pandas or polars data frame (known by what they can do)."""
+    names = tuple(str(column) for column in frame.columns)
+    for column, dtype in zip(names, frame.dtypes, strict=True):
+        if not _is_real_dtype(dtype):
+            raise DataError(
+                f"{name} has a column {column!r} of type {dtype}; numeric columns were expected"
+            )
+    array = np.asarray(frame.to_numpy())
+    if array.dtype.kind not in REAL_KINDS:
+        # Columns of several types, or nullable ones, come out as objects.
+        array = np.column_stack([_column(frame, j) for j in range(len(names))])
+    return array, names
+
+
+def _is_real_dtype(dtype: Given) -> bool:
+    """Whether a column's type (numpy, pandas extension or polars) holds real numbers."""
+    if callable(getattr(dtype, "is_numeric", None)):
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    return getattr(dtype, "kind", "O") in REAL_KINDS
+
+
+def _column(frame: Given, j: int) -> Array:
+    """Return column j of a data frame in float64, missing values as NaN."""
+    if hasattr(frame, "iloc"):
+        column = frame.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        column = frame[frame.columns[j]].to_numpy()
+    return np.asarray(column, dtype=np.float64)
+
+
+def as_csr(matrix: csr_array) -> csr_array:
+    """Any scipy.sparse container as csr_array, sharing memory where it is csr already.
+
+    Entries that stand more than once are summed, in a copy: the user's matrix stays as it is.
+    """
+    from scipy.sparse import csr_array
+
+    csr = csr_array(matrix)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def check_dimensions(array: Given, name: str) -> None:
+    if array.ndim == 2:
+        return
+    hint = f"; for one feature pass {name}.reshape(-1, 1)" if array.ndim == 1 else ""
+    raise DataError(
+        f"{name} must be 2-D (samples in rows, features in columns), "
+        f"but has {array.ndim} dimension(s) and shape {tuple(array.shape)}{hint}"
+    )
+
+
+def check_shape(array: Given, name: str, minimum_rows: int) -> None:
+    n, d = array.shape
+    if n == 0 or d == 0:
+        missing = "rows (samples)" if n == 0 else "columns (features)"
+        raise DataError(f"{name} is empty: its shape is ({n}, {d}), it has no {missing}")
+    if n < minimum_rows:
+        raise DataError(
+            f"{name} has {n} row(s) (samples); at least {minimum_rows} are needed "
+            f"(samples go in rows: shape (n, d), got ({n}, {d}))"
+        )
+
+
+def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
+    """Y as a data frame with these columns where X is one, with its index; else Y itself.
+
+    - Y (m, r)
+    - names: of the r columns
+    - returns pandas.DataFrame, polars.DataFrame or ndarray (m, r)
+    """
+    library = type(X).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(X, "columns"):
+        import pandas
+
+        return pandas.DataFrame(Y, index=X.index, columns=list(names))
+    if library == "polars" and hasattr(X, "columns"):
+        import polars
+
+        return polars.DataFrame(Y, schema=list(names))
+    return Y

@@ -67,7 +67,7 @@ class MadeSamples(Samples):
         """Makes a piece; it can be pickled."""
 
     @property
-    def n_known(self) -> bool:
+    def n_known(self) -> bool:  # type: ignore[override]
         return bool(self.array.n_known)
 
     @property

@@ -12,8 +12,14 @@ import numpy as np
 from dask.base import get_scheduler
 from dask.delayed import delayed
 
-from ldr.objectives.data.array_types import Cells, CellType, Given, check_real
-from ldr.objectives.data.containers import check_dimensions, open_frame
+from ldr.objectives.data.array_types import (
+    Cells,
+    CellType,
+    Given,
+    check_dimensions,
+    check_real,
+    open_frame,
+)
 from ldr.objectives.data.samples import BLOCK_NUMBERS
 from ldr.objectives.data.sources import Source
 from ldr.solvers.deadline import check

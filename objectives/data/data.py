@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.sample_metadata import as_array, as_labels
 from ldr.objectives.data.samples import Samples
@@ -90,12 +89,15 @@ class Data:
         y = self.y if self.y is None else as_array(self.y)[rows]
         return replace(self, views=tuple(view.take(rows) for view in self.views), y=y)
 
-    def on(self, accelerator: Accelerator | None) -> Data:
-        """The same data, with sums over their rows computed on an accelerator."""
-        if accelerator is None:
+    def on(self, device: str) -> Data:
+        """The same data, with sums over their rows computed on a device."""
+        if device == "cpu":
             return self
-        views = tuple(replace(view, accelerator=accelerator) for view in self.views)
-        background = self.background and replace(self.background, accelerator=accelerator)
+        from ldr.objectives.data.accelerator import accelerator
+
+        there = accelerator(device)
+        views = tuple(replace(view, accelerator=there) for view in self.views)
+        background = self.background and replace(self.background, accelerator=there)
         return replace(self, views=views, background=background)
 
     def require(self, need: str, name: str) -> None:

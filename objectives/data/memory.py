@@ -1,17 +1,17 @@
-"""Checks at the door: arrays that do not fit into memory, and numbers that are not finite."""
+"""Checks of data: arrays that do not fit into memory, and numbers that are not finite."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from ldr.objectives.data.array_types import Cells
+from ldr.objectives.data.array_types import Given
 from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import DataError, MissingValuesError, TooLargeError
@@ -42,66 +42,38 @@ def in_words(size: float) -> str:
     return f"{size / 2**30:.3g} GiB" if size >= 2**30 else f"{size / 2**20:.3g} MiB"
 
 
+# Where a container reads its limit and what it takes, in both versions of control groups.
+_GROUPS = (
+    (Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
+
+
 def _limits() -> Iterator[tuple[float, str]]:
-    """What the machine, the process's limits and its control groups leave."""
+    """What the machine, the process's limit and its container leave."""
     if os.name != "posix":
         return  # such a machine says when there is none
     resource = import_module("resource")  # which others have not
-    if (free := _in_kilobytes("/proc/meminfo", "MemAvailable:")) is not None:
-        yield free, "the machine"
-    else:
-        yield float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")), "the machine"
-    for kind, taken, name in (
-        (resource.RLIMIT_AS, "VmSize:", "the limit of the process's addresses"),
-        (resource.RLIMIT_DATA, "VmData:", "the limit of the process's data"),
-    ):
-        most = resource.getrlimit(kind)[0]
-        used = _in_kilobytes("/proc/self/status", taken)
-        if most != resource.RLIM_INFINITY and used is not None:
-            yield max(0.0, most - used), name
-    for folder, most_in, used_in in _groups():
-        most_of, used_of = _number(folder / most_in), _number(folder / used_in)
+    free = _bytes(r"MemAvailable:\s*(\d+) kB", "/proc/meminfo", 1024)
+    pages = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    yield pages if free is None else free, "the machine"
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    used = _bytes(r"VmSize:\s*(\d+) kB", "/proc/self/status", 1024)
+    if most != resource.RLIM_INFINITY and used is not None:
+        yield max(0.0, most - used), "the limit of the process's addresses"
+    for folder, limit, usage in _GROUPS:
+        most_of, used_of = (_bytes(r"^(\d+)$", folder / file) for file in (limit, usage))
         if most_of is not None and used_of is not None:
             yield max(0.0, most_of - used_of), "the control group (container)"
 
 
-def _groups() -> Iterator[tuple[Path, str, str]]:
-    """Control groups of the process and those around them, of both versions."""
+def _bytes(pattern: str, file: str | Path, unit: int = 1) -> float | None:
+    """A number in a file of the system; None where there is no such file or number."""
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return
-    root = Path("/sys/fs/cgroup")
-    for line in lines:
-        _, kinds, path = line.split(":", 2)
-        if kinds and "memory" not in kinds.split(","):
-            continue
-        names = ("memory.max", "memory.current")
-        if kinds:
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
-        top = root / "memory" if kinds else root
-        own = top / path.lstrip("/")
-        for folder in (own, *own.parents)[: 1 + len(own.parts) - len(top.parts)]:
-            yield folder, *names
-
-
-def _in_kilobytes(file: str, key: str) -> float | None:
-    """The entry of a file of /proc, in bytes."""
-    try:
-        lines = Path(file).read_text().splitlines()
+        found = re.search(pattern, Path(file).read_text())
     except OSError:
         return None
-    found = (line.split()[1] for line in lines if line.startswith(key))
-    return next((1024.0 * int(number) for number in found), None)
-
-
-def _number(file: Path) -> float | None:
-    """The number in a file; None where there is none, or no limit."""
-    try:
-        text = file.read_text().strip()
-    except OSError:
-        return None
-    return float(text) if text.isdigit() else None
+    return None if found is None else float(unit * int(found[1]))
 
 
 def check_squares(samples: Samples) -> None:
@@ -117,23 +89,19 @@ def check_squares(samples: Samples) -> None:
 
 def largest_entry(samples: Samples) -> float:
     """The largest absolute value."""
-    largest = 0.0
-    for _, block in samples.blocks():
-        values = np.asarray(block.data if samples.is_sparse else block)
-        if values.size:
-            largest = max(largest, float(values.max()), -float(values.min()))
-    return largest
-
-
-def largest_wide_entry(samples: Samples) -> float:
-    """The largest absolute value; 0 of types whose squares are numbers whatever the value."""
-    wide = samples.array.dtype.kind == "f" and samples.array.dtype.itemsize >= 8
-    return largest_entry(samples) if wide else 0.0
+    if samples.is_sparse:
+        return float(np.abs(samples.array.data).max(initial=0.0))
+    blocks = (block for _, block in samples.blocks())
+    return max((max(float(block.max()), -float(block.min())) for block in blocks), default=0.0)
 
 
 def largest_of_piece(piece: Samples) -> float:
-    """`largest_wide_entry`, refused at once above the range; below it, all pieces tell together."""
-    largest = largest_wide_entry(piece)
+    """The largest absolute value, refused at once above the range; below it all pieces decide.
+
+    0 of types whose squares are numbers whatever the value.
+    """
+    wide = piece.array.dtype.kind == "f" and piece.array.dtype.itemsize >= 8
+    largest = largest_entry(piece) if wide and piece.n else 0.0
     if largest > LARGEST:
         check_largest(largest, piece.name)
     return largest
@@ -154,8 +122,11 @@ def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
     """
     if samples.array.dtype.kind != "f":
         return False
-    bad, first, has_nan = 0, (0, 0), False
-    for start, values in _float_pieces(samples):
+    stored = samples.array.data if samples.is_sparse else np.asarray(samples.array)
+    step = BLOCK_NUMBERS if samples.is_sparse else max(1, BLOCK_NUMBERS // samples.d)
+    bad, place, has_nan = 0, np.empty(0, np.intp), False
+    for start in range(0, len(stored), step):
+        values = stored[start : start + step]
         # One sum is far cheaper than a test of each number; if it overflows, the test decides.
         flat = values.ravel(order="K")
         with np.errstate(over="ignore", invalid="ignore"):
@@ -163,46 +134,23 @@ def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
                 continue
         nan = np.isnan(values)
         has_nan = has_nan or bool(nan.any())
-        wrong = np.isinf(values) if allow_nan else nan | np.isinf(values)
-        found = np.argwhere(wrong)
+        found = np.argwhere(np.isinf(values) if allow_nan else nan | np.isinf(values))
         if bad == 0 and len(found):
-            first = _position(samples, start, found[0])
+            place = found[0] + [start, *[0] * (values.ndim - 1)]
         bad += len(found)
-    if bad:
-        row, column = first
-        raise _not_finite(samples, bad, (first_row + row, column), allow_nan, has_nan)
-    return has_nan
-
-
-def _float_pieces(samples: Samples) -> Iterator[tuple[int, Cells]]:
-    """Pieces of the stored numbers in their own type, with the place where each starts."""
-    if samples.is_sparse:
-        for start in range(0, len(samples.array.data), BLOCK_NUMBERS):
-            yield start, samples.array.data[start : start + BLOCK_NUMBERS]
-        return
-    array = np.asarray(samples.array)
-    for where in samples.slices(max(1, BLOCK_NUMBERS // samples.d)):
-        yield where.start, array[where]
-
-
-def _position(samples: Samples, start: int, found: npt.NDArray[np.intp]) -> tuple[int, int]:
-    """Row and column of an element found in a piece."""
-    if not samples.is_sparse:
-        return start + int(found[0]), int(found[1])
-    stored = start + int(found[0])
-    row = int(np.searchsorted(samples.array.indptr, stored, side="right")) - 1
-    return row, int(samples.array.indices[stored])
-
-
-def _not_finite(
-    samples: Samples, bad: int, first: tuple[int, int], allow_nan: bool, has_nan: bool
-) -> DataError:
-    row, column = first
-    names = samples.feature_names
-    feature = f" ({names[column]!r})" if names else ""
+    if not bad:
+        return has_nan
+    row, column = place if len(place) == 2 else _position(samples.array, int(place[0]))
+    feature = f" ({samples.feature_names[column]!r})" if samples.feature_names else ""
     what = "infinite" if allow_nan else "NaN or infinite"
     kind = DataError if allow_nan or not has_nan else MissingValuesError
-    return kind(
-        f"{samples.name} has {bad} {what} value(s), the first in row {row}, "
+    raise kind(
+        f"{samples.name} has {bad} {what} value(s), the first in row {first_row + row}, "
         f"column {column}{feature}; finite numbers were expected"
     )
+
+
+def _position(matrix: Given, stored: int) -> tuple[int, int]:
+    """Row and column of a stored number of a sparse matrix."""
+    row = int(np.searchsorted(matrix.indptr, stored, side="right")) - 1
+    return row, int(matrix.indices[stored])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.array_types import Given
-from ldr.objectives.data.containers import as_csr, check_shape, open_matrix
+from ldr.objectives.data.array_types import Given, as_csr, check_shape, is_dask, open_matrix
 from ldr.objectives.data.memory import check_finite, check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import (
@@ -22,7 +21,7 @@ from ldr.objectives.data.sources import (
     is_stream,
     load_npy,
 )
-from ldr.objectives.data.stored import StoredSamples, is_dask
+from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.data.tables import (
     SEPARATORS,
     ParquetFiles,
@@ -54,7 +53,7 @@ def as_samples(
         if X.n_known:
             check_shape(X, X.name, minimum_rows)
         return X.taken(allow_nan)
-    stored = open_stored(X, name, minimum_rows)
+    stored = None if type(X) is np.ndarray else open_stored(X, name, minimum_rows)
     if stored is not None:
         if stored.n_known:
             check_shape(stored, name, minimum_rows)
@@ -64,8 +63,7 @@ def as_samples(
     if hasattr(array, "tocsr"):
         array = as_csr(array)
     samples = Samples(array, feature_names, name)
-    has_nan = check_finite(samples, allow_nan)
-    return Samples(array, feature_names, name, has_nan)
+    return replace(samples, has_nan=True) if check_finite(samples, allow_nan) else samples
 
 
 def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
@@ -172,12 +170,15 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
     - returns X
     - returns *beside (n,)
     """
+    named, texts = {}, set()
     for name, given in beside.items():
         if isinstance(given, Path) or (isinstance(given, str) and given.lower().endswith(".npy")):
             beside[name] = _array_in(as_path(given, name), name)
-    named = {name: given for name, given in beside.items() if isinstance(given, str)}
-    texts = {name: given[0] for name, given in beside.items() if _is_of_texts(given)}
-    named |= texts
+        elif isinstance(given, str):
+            named[name] = given
+        elif isinstance(given, tuple) and given[1:] == (str,) and isinstance(given[0], str):
+            named[name] = given[0]
+            texts.add(name)
     if not named:
         return X, *beside.values()
     table = open_table(X, "X")
@@ -192,10 +193,6 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
     columns = {name: table.column(given, name in texts) for name, given in named.items()}
     found = beside | columns
     return table.select(rest), *found.values()
-
-
-def _is_of_texts(given: object) -> TypeGuard[tuple[str, type[str]]]:
-    return isinstance(given, tuple) and given[1:] == (str,) and isinstance(given[0], str)
 
 
 def open_table(X: object, name: str) -> Table | Tables | None:

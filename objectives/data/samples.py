@@ -7,8 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice, pairwise
-from typing import TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,12 @@ class Samples:
     - by_products: whether arrays of columns x columns are avoided where they would be large
     """
 
+    # Whether n is known without reading all rows; whether they can be read again; whether they are
+    # read only when they are asked for, so that each pass over them costs.
+    n_known: ClassVar[bool] = True
+    repeatable: ClassVar[bool] = True
+    stored: ClassVar[bool] = False
+
     array: Given
     feature_names: tuple[str, ...] | None = None
     name: str = "X"
@@ -61,7 +68,7 @@ class Samples:
     marks: Marks | None = None
     by_products: bool = True
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of samples (rows)."""
         return int(self.array.shape[0])
@@ -96,20 +103,13 @@ class Samples:
         """What goes with a slice of the rows, or with some of them."""
         return None if self.marks is None else self.marks[rows]
 
-    @property
-    def n_known(self) -> bool:
-        """Whether n is known without reading all rows; of a stream it is not."""
-        return True
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether the rows can be read as often as a method asks for them."""
-        return True
-
-    @property
+    @cached_property
     def d(self) -> int:
         """Number of features (columns)."""
         return int(self.array.shape[1])
+
+    def expect_rows(self, beside: object) -> None:
+        """Tell a stream how many rows there are, because so many labels stand beside them."""
 
     def expect_columns(self, d: int) -> None:
         """Refuse another number of columns than the data had that something was found from."""
@@ -123,7 +123,7 @@ class Samples:
         """(n, d)."""
         return self.n, self.d
 
-    @property
+    @cached_property
     def is_sparse(self) -> bool:
         """Whether the data are a sparse matrix."""
         return not isinstance(self.array, np.ndarray)
@@ -132,11 +132,6 @@ class Samples:
     def wide(self) -> bool:
         """Whether the data are sparse and columns x columns, or rows x rows, would be large."""
         return self.by_products and self.is_sparse and min(self.shape) > _WIDE
-
-    @property
-    def stored(self) -> bool:
-        """Whether rows are read only when they are asked for: each pass over them costs."""
-        return False
 
     @property
     def in_pieces(self) -> bool:

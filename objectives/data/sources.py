@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldr.objectives.data.array_types import Cells, Given
-from ldr.objectives.data.containers import open_matrix
+from ldr.objectives.data.array_types import Cells, Given, open_matrix
 from ldr.objectives.data.samples import piece_rows
 from ldr.solvers.errors import ArgumentError, DataError
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.array_types import Cells, Given
+from ldr.objectives.data.array_types import Cells, Given, is_dask
 from ldr.objectives.data.change import MadeSamples, of_made
 from ldr.objectives.data.memory import check_finite, check_largest, check_memory, largest_of_piece
 from ldr.objectives.data.sample_metadata import as_array
@@ -59,11 +59,11 @@ class StoredSamples(Samples):
         return self.tally.rows / self.n
 
     @property
-    def n_known(self) -> bool:
+    def n_known(self) -> bool:  # type: ignore[override]
         return bool(self.array.n_known)
 
     @property
-    def repeatable(self) -> bool:
+    def repeatable(self) -> bool:  # type: ignore[override]
         return bool(self.array.repeatable)
 
     @property
@@ -82,6 +82,10 @@ class StoredSamples(Samples):
     @property
     def d(self) -> int:
         return int(self.array.d)
+
+    def expect_rows(self, beside: object) -> None:
+        if not self.n_known and beside is not None:
+            self.array.n = len(as_array(beside))
 
     def __repr__(self) -> str:
         n = "unknown number of rows" if self.array.n is None else self.array.n
@@ -279,30 +283,10 @@ def side_by_side(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
     return StoredSamples(source, first.feature_names, first.name, marks=first.marks), *others
 
 
-def expect(samples: Samples, y: object) -> None:
-    """Tell a stream how many rows there are, because there are as many labels."""
-    if isinstance(samples, StoredSamples) and not samples.n_known and y is not None:
-        samples.array.n = len(as_array(y))
-
-
-def is_dask(X: object) -> bool:
-    """Whether something is a Dask array, DataFrame or Series; never imports Dask."""
-    return type(X).__module__.partition(".")[0] == "dask"
-
-
 def lazy_rows(X: object) -> Given:
     """The Dask array or DataFrame that X is, or that samples are made of; None of others."""
     rows = getattr(X.array, "array", None) if isinstance(X, StoredSamples) else X
     return rows if is_dask(rows) else None
-
-
-def brought(y: object) -> Given:
-    """Labels or a response, brought from the workers if they are Dask's."""
-    if not is_dask(y):
-        return y
-    from ldr.objectives.data.dask_rows import computed
-
-    return np.asarray(computed(y))
 
 
 def _length(other: Samples | Cells) -> int:

@@ -42,7 +42,7 @@ def test_the_least_of_the_limits_counts(tmp_path, monkeypatch):
     (tmp_path / "memory.max").write_text("3000000\n")
     (tmp_path / "memory.current").write_text("1000000\n")
     group = (tmp_path, "memory.max", "memory.current")
-    monkeypatch.setattr(memory, "_groups", lambda: iter([group]))
+    monkeypatch.setattr(memory, "_GROUPS", (group,))
     assert memory.available() == (2_000_000, "the control group (container)")
     (tmp_path / "memory.max").write_text("max\n")  # no limit
     assert memory.available()[1] != "the control group (container)"
@@ -52,10 +52,9 @@ def test_what_is_left_is_the_least_of_what_anybody_says(monkeypatch):
     resource = pytest.importorskip("resource")
     free, whose = memory.available()
     assert 0 < free < math.inf and whose in ("the machine", "the control group (container)")
-    used = memory._in_kilobytes("/proc/self/status", "VmSize:")
-    told = {resource.RLIMIT_AS: int(used) + 2**20, resource.RLIMIT_DATA: resource.RLIM_INFINITY}
+    used = memory._bytes(r"VmSize:\s*(\d+) kB", "/proc/self/status", 1024)
     with monkeypatch.context() as patch:
-        patch.setattr(resource, "getrlimit", lambda kind: (told[kind],) * 2)
+        patch.setattr(resource, "getrlimit", lambda kind: (int(used) + 2**20,) * 2)
         left, whose = memory.available()
         assert 0 <= left <= 2**20 and whose == "the limit of the process's addresses"
 

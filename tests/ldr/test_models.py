@@ -129,13 +129,19 @@ def test_what_does_not_fit_is_refused(tmp_path):
         ldr.load(path).transform(pandas.DataFrame(X).rename(columns="other{}".format))
     with pytest.raises(ArgumentError, match="X has 12 columns, expected 13"):
         ldr.load(path).transform(X[:, 1:])
-    for content in (b"", b"no archive", path.read_bytes()[:300]):
+    whole = path.read_bytes()
+    for content in (b"", b"no archive", *(whole[:end] for end in range(300, len(whole), 150))):
         (tmp_path / "bad.npz").write_bytes(content)
         with pytest.raises(DataError, match=r"bad\.npz is no model of ldr, or is damaged"):
             ldr.load(tmp_path / "bad.npz")
     np.savez(tmp_path / "other.npz", X=X)
     with pytest.raises(DataError, match="no model of ldr"):
         ldr.load(tmp_path / "other.npz")
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    np.savez(path, **{**arrays, "array0": np.zeros((1, 1)), "unread": np.zeros(3)})
+    with pytest.raises(DataError, match=r"array0 is not of shape .*: the file is damaged"):
+        ldr.load(path)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Trials: series of which no pair of rows is of two, however they are handed over."""
 
 import json
+from dataclasses import replace
 
 import dask.array as da
 import numpy as np
@@ -62,7 +63,7 @@ ROWS = {
 def test_sums_are_of_pairs_within_trials(lag, container, weights, small_pieces, tmp_path):
     rows = ROWS[container](tmp_path / "X.npy")
     marks = Marks(weights, np.repeat(np.arange(40), 10))
-    marked = type(rows)(**{**vars(rows), "marks": marks})
+    marked = replace(rows, marks=marks)
     lagged, differences = by_hand(lag, weights)
     found = lagged_moments(marked, lag)
     np.testing.assert_allclose(found.lagged, lagged, rtol=0, atol=1e-12 * np.abs(lagged).max())

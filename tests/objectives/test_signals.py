@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_pairs_are_summed_as_rows_of_two_views(lag, monkeypatch):
         monkeypatch.setattr(samples, "PIECE_NUMBERS", numbers)
         for given in (SERIES, scipy.sparse.csr_array(SERIES)):
             rows = as_samples(given)
-            marked = type(rows)(**{**vars(rows), "marks": samples.Marks(None, ids)})
+            marked = replace(rows, marks=samples.Marks(None, ids))
             found = pair_moments(marked, lag)
             np.testing.assert_allclose(found.scatter, expected, rtol=0, atol=1e-11 * expected.max())
             assert found.n == len(both)

@@ -12,11 +12,12 @@ import pytest
 import ldr
 from ldr.errors import ArgumentError
 from ldr.io import files
-from ldr.io.files import StoredTable, read, write_projection
+from ldr.io.files import read, write_projection
 from ldr.objectives import PCA
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.sources import Source
 from ldr.scaling import Units
 from tests.ldr.io.test_files import WRITERS, X, labels
 from tests.real_data import tumour_views
@@ -41,7 +42,7 @@ def path(request, tmp_path):
 
 def test_large_files_are_tables_whose_rows_stay_there(path, large):
     table = read(path)
-    assert isinstance(table, StoredTable)
+    assert isinstance(table.X, Source)
     label = "13" if path.suffix == ".npy" else "cultivar"
     y = table.column(label)
     np.testing.assert_array_equal(np.unique(y, return_inverse=True)[1], labels)
@@ -65,7 +66,7 @@ def test_small_files_are_loaded(path):
 def test_arrays_stored_column_after_column(tmp_path, large):
     np.save(tmp_path / "X.npy", np.asfortranarray(X))
     table = read(tmp_path / "X.npy")
-    assert isinstance(table, StoredTable)
+    assert isinstance(table.X, Source)
     np.testing.assert_array_equal(table.samples().dense(), X)
 
 

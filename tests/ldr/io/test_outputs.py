@@ -240,3 +240,13 @@ def test_too_little_memory_is_called_so(folder, call, monkeypatch):
     done = call("solve", "pca", "X.csv", "--out", "Y.csv", folder=folder)
     assert done.returncode == 2
     assert done.stderr == "ldr: not enough memory: Unable to allocate 8.00 TiB\n"
+
+
+def test_what_a_killed_write_left_is_removed_by_the_next(tmp_path):
+    ours, others = tmp_path / f"{files._PREFIX}999999999-ab.csv", tmp_path / ".ldr-else-1-ab.csv"
+    running = tmp_path / f"{files._PREFIX}{os.getpid()}-ab.csv"
+    for path in (ours, others, running):
+        path.write_text("half")
+    with replaced(tmp_path / "Y.csv") as path:
+        path.write_text("whole")
+    assert sorted(tmp_path.iterdir()) == sorted([others, running, tmp_path / "Y.csv"])

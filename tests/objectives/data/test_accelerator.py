@@ -83,7 +83,7 @@ def test_objectives_of_ones_own_are_computed_there(monkeypatch, sum_over_rows):
         return jax.numpy.sum((X @ M) ** 2)
 
     monkeypatch.setattr(jax, "device_put", watched)
-    monkeypatch.setattr("ldr.solving.accelerator", lambda device: PROCESSOR)
+    monkeypatch.setattr("ldr.objectives.data.accelerator.accelerator", lambda _: PROCESSOR)
     found = ldr.solve(spread, DATA["centred"], 2, device="gpu")
     assert placed
     assert all(device == PROCESSOR.device for device in placed)
