@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from ldr.objectives import registry
-from ldr.objectives.data.array_types import brought
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.opening import as_samples, with_columns
+from ldr.objectives.data.opening import as_samples, brought, with_columns
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_trials, as_weights
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Stack

@@ -62,7 +62,7 @@ def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -
     - raises ldr.errors.ArgumentError, ldr.errors.DataError: At once for columns that do not fit;
       for NaN when it is computed.
     """
-    from ldr.objectives.data.dask_rows import is_frame  # imports dask
+    from ldr.objectives.data.dask_samples import is_frame  # imports dask
 
     if is_frame(X):
         row = X._meta_nonempty

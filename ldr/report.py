@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     Finding = Bootstrap | Dimension | PermutationTest
 
 
-_DPI = 150
-_SHOWN = 0.8  # of the size in print, so that pictures are sharp
-
-
 @dataclass(frozen=True)
 class Section:
     """A picture under a heading.
@@ -59,8 +55,8 @@ class Section:
     @classmethod
     def of(cls, heading: str, caption: str, figure: Figure) -> Section:
         file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=_DPI)
-        width = round(figure.get_figwidth() * _DPI * _SHOWN)
+        figure.savefig(file, format="png", dpi=150)  # sharper than it is shown
+        width = round(figure.get_figwidth() * figure.dpi)
         return cls(heading, caption, base64.b64encode(file.getvalue()).decode(), width)
 
 

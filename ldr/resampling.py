@@ -11,8 +11,8 @@ import numpy.typing as npt
 import scipy
 
 from ldr.inputs import data_in_order, in_order, trials_of
-from ldr.objectives.data.array_types import brought
 from ldr.objectives.data.data import Data, as_tuple, single
+from ldr.objectives.data.opening import brought
 from ldr.objectives.data.sample_metadata import Marks, as_array
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need

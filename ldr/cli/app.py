@@ -24,10 +24,8 @@ import typer
 
 from ldr.cli.inputs import Input, load, one_line_each, opened
 from ldr.cli.options import (
-    FAILED,
-    INTERRUPTED,
-    MISTAKE,
     DataFile,
+    Exit,
     Header,
     Json,
     ObjectiveName,
@@ -45,9 +43,6 @@ from ldr.cli.solve import bootstrap, compare, dimension, path, solve, test
 
 if TYPE_CHECKING:
     from ldr.objectives.registry import Entry
-
-
-_NAMES = 24  # columns of the terminal for a name, which all but one need
 
 
 def methods(
@@ -87,10 +82,11 @@ def _page(facts: dict[str, str], text: str) -> str:
 
 def _listed(entries: Sequence[Entry]) -> str:
     """What each does, and what it needs."""
+    width = max(len(e.name) for e in entries)
     return "\n".join(
         _fitting(
-            f"{e.name:<{_NAMES - 2}}  {e.summary}" + ("" if e.needs == "-" else f" ({e.needs})"),
-            indent=_NAMES,
+            f"{e.name:<{width}}  {e.summary}" + ("" if e.needs == "-" else f" ({e.needs})"),
+            indent=width + 2,
         )
         for e in entries
     )
@@ -200,7 +196,7 @@ def check(
         )
     print(checked)
     if not checked.passed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(Exit.FAILED)
 
 
 @contextmanager
@@ -314,13 +310,13 @@ def main() -> None:
     except (ValueError, ObjectiveError) as error:  # all of ldr.errors
         code = complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
-        code = INTERRUPTED
+        code = Exit.INTERRUPTED
     except Exception as error:
         if not (told or _is_interrupt(error)):
             raise
-        code = told[0] if told else INTERRUPTED
+        code = told[0] if told else Exit.INTERRUPTED
     code = code if isinstance(code, int) else 0
-    sys.exit(code if is_printed() else code or MISTAKE)
+    sys.exit(code if is_printed() else code or Exit.MISTAKE)
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from enum import IntEnum
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -288,9 +289,13 @@ def _options(function: Callable[..., Any], text: str, taken: set[str]) -> list[i
     return found
 
 
-FAILED = 1
-INTERRUPTED = 130
-MISTAKE = 2
+class Exit(IntEnum):
+    """Exit codes."""
+
+    FAILED = 1
+    MISTAKE = 2
+    INTERRUPTED = 130
+
 
 _ENDINGS = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html",), "--save": (".npz",)}
 
@@ -353,4 +358,4 @@ def is_printed() -> bool:
 def complain(message: str) -> int:
     """A mistake of the user's, in one line on standard error."""
     print(f"ldr: {' '.join(message.split())}", file=sys.stderr)
-    return MISTAKE
+    return Exit.MISTAKE

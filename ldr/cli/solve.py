@@ -22,12 +22,11 @@ from ldr.cli.inputs import (
     start_of,
 )
 from ldr.cli.options import (
-    FAILED,
-    INTERRUPTED,
     Cluster,
     DataFile,
     Dimension,
     Dimensions,
+    Exit,
     Json,
     ObjectiveName,
     Seed,
@@ -119,7 +118,7 @@ def solve(
     if not result.converged:
         print(f"ldr: not converged: {result.message}", file=sys.stderr)
         interrupted = result.status is Status.INTERRUPTED
-        raise typer.Exit(INTERRUPTED if interrupted else FAILED)
+        raise typer.Exit(Exit.INTERRUPTED if interrupted else Exit.FAILED)
 
 
 def compare(
@@ -180,7 +179,7 @@ def compare(
             if path is not None:
                 print(f"written {path}")
     if any(not method.result.converged for method in found.methods):
-        raise typer.Exit(FAILED)
+        raise typer.Exit(Exit.FAILED)
 
 
 def _print_json(summary: Mapping[str, object]) -> None:
@@ -303,11 +302,11 @@ def path(
         done = f"{len(found.results)} of {len(wanted)} dimensions"
         parts = f" and {scored} of {folds} folds" if folds else ""
         print(f"ldr: interrupted after {done}{parts}", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(Exit.INTERRUPTED)
     failed = [str(result.r) for result in found.results if not result.converged]
     if failed:
         print(f"ldr: not converged: r = {', '.join(failed)}", file=sys.stderr)
-        raise typer.Exit(FAILED)
+        raise typer.Exit(Exit.FAILED)
 
 
 def _finite(numbers: Argument) -> Argument:

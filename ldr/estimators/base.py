@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ldr.cross_validation import score
 from ldr.dimension_rule import check_asked, is_open
 from ldr.inputs import aligned, as_data, of_list
-from ldr.objectives.data.array_types import brought, is_dask
+from ldr.objectives.data.array_types import is_dask
 from ldr.objectives.data.data import as_tuple, single
-from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.opening import as_samples, brought
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_labels, distinct
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import AccumulatedSamples, Totals

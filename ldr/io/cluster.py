@@ -16,8 +16,6 @@ from ldr.objectives.data.tables import SEPARATORS, named
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.types import Argument, Rows
 
-_TIMEOUT = 5.0  # seconds
-
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
@@ -34,7 +32,7 @@ def connected(address: str) -> Iterator[None]:
         ) from None
     try:
         # as the default it would stay so for the process where nothing answers
-        client = Client(address, timeout=_TIMEOUT, set_as_default=False)
+        client = Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ArgumentError(
             f"--cluster {address}: no scheduler answers there ({error}); start one with "

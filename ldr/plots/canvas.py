@@ -134,7 +134,7 @@ _MUTED = (
 )  # fmt: skip
 _MARKERS = "osD^v<>*ph"
 
-_LEGEND = 40  # classes that a legend can hold
+MOST_NAMES = 40  # that a legend, or an axis, can hold
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ def _coloured(axes: Sequence[Axes]) -> Collection | None:
 def _legend(colouring: Colouring) -> dict[str, Argument]:
     from matplotlib.lines import Line2D
 
-    groups = colouring.groups(0)[:_LEGEND]
+    groups = colouring.groups(0)[:MOST_NAMES]
     left_out = len(colouring.names) - len(groups)
     handles = [
         Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=name)

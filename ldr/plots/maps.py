@@ -15,6 +15,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.parameters import Need
 from ldr.plots.canvas import (
     HIGHLIGHT,
+    MOST_NAMES,
     SINGLE,
     Colouring,
     colouring_of,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-_PANELS = 4  # coordinates in a scatter matrix, pairs of two views
+_PANELS = 4  # in a row: coordinates of a scatter matrix, pairs of two views, methods compared
 
 
 def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
@@ -354,9 +355,6 @@ def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
     ax.autoscale_view()
 
 
-_COLUMNS = 4
-
-
 def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
     """The first two coordinates of every method, and of its heuristic where that is another.
 
@@ -377,7 +375,7 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
         panels.append((method.name, method.result, method.scores))
         if method.heuristic is not None and method.heuristic_scores is not None:
             panels.append((f"{method.name}: heuristic", method.heuristic, method.heuristic_scores))
-    columns = min(_COLUMNS, len(panels))
+    columns = min(_PANELS, len(panels))
     rows = -(-len(panels) // columns)
     figure = new_figure(1.2 + 3.1 * columns, 0.6 + 3.0 * rows)
     axes: list[Axes] = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
@@ -396,7 +394,6 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
     return figure
 
 
-_FEATURES = 40  # rows of a heat map
 _LINES = 100  # features beyond which each coordinate is a line
 
 
@@ -485,14 +482,13 @@ def _places(columns: Sequence[str] | None, count: int) -> tuple[Array, str]:
 
 def longest(loading: Array) -> np.ndarray:
     """The rows of a map that are worth showing, in their order."""
-    if len(loading) <= _FEATURES:
+    if len(loading) <= MOST_NAMES:
         return np.arange(len(loading))
-    return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:_FEATURES])
+    return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:MOST_NAMES])
 
 
-# Columns with a name in a picture, those that correlate most; and how far the longest arrow goes.
+# Columns with a name in a picture, those that correlate most.
 _NAMED = 14
-_REACH = 0.9
 _LINE = 9.5  # points from one name to the next
 
 
@@ -522,7 +518,7 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     panel = new_figure(7.2, 5.4).subplots() if ax is None else ax
     draw_points(panel, colouring, Y[:, 0], Y[:, 1])
     reach = np.abs(Y).max() / max(float(np.abs(correlations).max()), 1e-300)
-    arrows = correlations * _REACH * reach
+    arrows = 0.9 * reach * correlations  # within the rows
     kept = _draw_arrows(panel, arrows)
     _finish(panel, result)
     if ax is None:

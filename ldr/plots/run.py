@@ -261,8 +261,6 @@ def _random_angles(d: int, r: int) -> Array:
     return np.asarray(np.median([principal_angles(A, B) for A, B in pairs], axis=0))
 
 
-# Bins of a histogram of permuted values.
-_BINS = 40
 # Rows of most influence that are named.
 _NAMED = 5
 
@@ -330,7 +328,7 @@ def permutation_test(found: PermutationTest, *, ax: Panels = None) -> Figure:
     ax : matplotlib Axes, optional
     """
     panel = given_panels(ax, 1)[0]
-    panel.hist(found.null, bins=_BINS, color=SINGLE, alpha=0.6, label="permuted")
+    panel.hist(found.null, bins="auto", color=SINGLE, alpha=0.6, label="permuted")
     panel.axvline(found.value, color=HIGHLIGHT, label=f"data, p = {found.p_value:.3g}")
     panel.set(xlabel=f"value ({found.objective.sense}imised)", ylabel="permutations")
     panel.legend(frameon=False, fontsize=9)

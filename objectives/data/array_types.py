@@ -44,15 +44,6 @@ def is_dask(X: object) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
-def brought(y: object) -> Given:
-    """Labels or a response, brought from the workers if they are Dask's."""
-    if not is_dask(y):
-        return y
-    from ldr.objectives.data.dask_rows import computed
-
-    return np.asarray(computed(y))
-
-
 def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
     """A matrix of real numbers of any size out of its container, and the columns' names if any.
 

@@ -97,6 +97,15 @@ def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | N
     return None if source is None else StoredSamples(source, source.feature_names, name)
 
 
+def brought(y: object) -> Given:
+    """Labels or a response, brought from the workers if they are Dask's."""
+    if not is_dask(y):
+        return y
+    from ldr.objectives.data.dask_samples import computed
+
+    return np.asarray(computed(y))
+
+
 def open_source(X: Given, name: str, minimum_rows: int = 2) -> Source | None:
     """The source of the rows that X stands for; None of what is in memory."""
     if isinstance(X, Source):

@@ -28,9 +28,8 @@ Merge: TypeAlias = Callable[[Term, Term], Term]
 BLOCK_NUMBERS = 2**20
 # Numbers in a piece, which a thread sums up and which is read from files at once: 32 MiB.
 PIECE_NUMBERS = 2**22
-# Numbers in the sums of all threads together, columns x columns each: 2 GiB.
-_SUMS = 2**28
-# Of sparse data an array is made up to this order, at which it takes 128 MiB.
+# Columns up to which columns x columns is small, 128 MiB: each thread has sums of that size, and an
+# array of it is made of sparse data.
 _WIDE = 4096
 
 
@@ -208,7 +207,7 @@ class Samples:
         - merge: of the terms of two neighbouring pieces, the earlier first; it may change the
           earlier
         """
-        workers = max(1, min(os.cpu_count() or 1, _SUMS // self.d**2))
+        workers = os.cpu_count() or 1 if self.d <= _WIDE else 1
         return fold(term, merge, self.walk(*beside), workers)
 
     def in_turn(

@@ -22,9 +22,6 @@ from ldr.objectives.data.sources import Changed, InMemory, Portions
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError, DataError
 
-# Times its rows that a method holds which needs them all at once: as they are, centred, turned.
-_COPIES = 3
-
 
 @dataclass
 class Tally:
@@ -251,8 +248,9 @@ class StoredSamples(Samples):
         return earlier
 
     def _check_memory(self, rows: int) -> None:
+        """Refuse rows that do not fit three times: as they are, centred and turned."""
         check_memory(
-            _COPIES * 8.0 * rows * self.d,
+            3 * 8.0 * rows * self.d,
             f"{self.name} ({rows} x {self.d}) and what is made of it by this method, which needs "
             "all of its rows at once,",
             "give fewer rows or columns, or a method of sums over rows",

@@ -16,7 +16,7 @@ from types import ModuleType
 import numpy as np
 
 from ldr.objectives.data.array_types import Cells, CellType, Given
-from ldr.objectives.data.samples import piece_rows
+from ldr.objectives.data.samples import BLOCK_NUMBERS
 from ldr.objectives.data.sources import Source, Stack, after
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning
 
@@ -30,8 +30,6 @@ MISSING = [
 _BLOCK_BYTES = 2**24
 # Bytes of a Parquet column that are fetched at a time.
 _BUFFER = 2**18
-# Blocks in a piece: what is decoded takes memory in Arrow's columns and again in rows.
-_BLOCKS = 4
 # Numbers that are names: 007 is not 7. And whole numbers of more digits than a float has.
 _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
@@ -326,7 +324,8 @@ class ParquetFiles(Table):
 
     def _batches(self, columns: Sequence[str], labels: bool) -> Iterator[Given]:
         parquet, pyarrow = arrow("parquet"), arrow()
-        rows = max(1, piece_rows(len(columns)) // _BLOCKS)
+        # A block, as what is decoded takes memory in Arrow's columns and again in rows.
+        rows = max(1, BLOCK_NUMBERS // max(1, len(columns)))
         for path, n, keys in self._parts:
             if labels and columns[0] in keys:
                 yield pyarrow.record_batch([pyarrow.repeat(keys[columns[0]], n)], list(columns))

@@ -35,9 +35,9 @@ def test_the_time_limit_holds_while_workers_are_waited_for(client):
 
 
 def test_ctrl_c_is_heard_while_workers_are_waited_for(client, monkeypatch):
-    from ldr.objectives.data import dask_rows
+    from ldr.objectives.data import dask_samples
 
-    monkeypatch.setattr(dask_rows, "check", lambda: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(dask_samples, "check", lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         ldr.solve("pca", rows(), 2)
 

@@ -105,10 +105,10 @@ def test_a_cluster_needs_dask(monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "tcp://no.such.host.:8786"])
-def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, call, tmp_path, address):
+def test_a_scheduler_that_is_not_there_is_one_line(call, tmp_path, address):
     np.save(tmp_path / "X.npy", X)
-    monkeypatch.setattr(cluster, "_TIMEOUT", 0.3)
-    done = call("solve", "pca", "X.npy", "--cluster", address, folder=tmp_path)
+    with dask.config.set({"distributed.comm.timeouts.connect": 0.3}):
+        done = call("solve", "pca", "X.npy", "--cluster", address, folder=tmp_path)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith(f"ldr: --cluster {address}: no scheduler answers there (")
     assert done.stderr.count("\n") == 1

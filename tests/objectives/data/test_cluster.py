@@ -55,9 +55,9 @@ def two_workers(tmp_path_factory):
 
 def spread_out(monkeypatch):
     """A term for each chunk."""
-    from ldr.objectives.data import dask_rows
+    from ldr.objectives.data import dask_samples
 
-    monkeypatch.setattr(dask_rows, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(dask_samples, "BLOCK_NUMBERS", 1)
 
 
 @pytest.mark.parametrize(

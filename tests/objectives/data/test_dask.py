@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import ldr
 from ldr.errors import DataError
 from ldr.objectives import statistics
-from ldr.objectives.data import dask_rows, dask_samples, memory
+from ldr.objectives.data import dask_samples, memory
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
@@ -30,7 +30,7 @@ N = 120
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Chunks are not put together, and those of more than 8 rows (of 5 columns) are cut."""
-    monkeypatch.setattr(dask_rows, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(dask_samples, "BLOCK_NUMBERS", 1)
     monkeypatch.setattr(dask_samples, "piece_rows", lambda columns: max(1, 40 // columns))
 
 
@@ -105,7 +105,7 @@ def extremes(a, b):
 
 
 def test_small_chunks_are_joined_and_large_ones_cut(monkeypatch):
-    monkeypatch.setattr(dask_rows, "BLOCK_NUMBERS", 5 * 20)
+    monkeypatch.setattr(dask_samples, "BLOCK_NUMBERS", 5 * 20)
     monkeypatch.setattr(dask_samples, "piece_rows", lambda columns: 30)
     X = np.ones((300, 5))
     samples = as_samples(da.from_array(X, chunks=((1,) * 100 + (0, 200), 5)))

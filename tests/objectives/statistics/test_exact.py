@@ -6,7 +6,7 @@ import dask.array as da
 import pytest
 import scipy.sparse as sp
 
-from ldr.objectives.data import dask_rows, dask_samples
+from ldr.objectives.data import dask_samples
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.opening import as_samples
@@ -74,7 +74,7 @@ AGAIN = ("blocks of 10000", "pieces of 150", "sparse columns")
 def test_statistics_are_those_of_80_bits(way, name, statistic, monkeypatch):
     come = WAYS[way]
     X = DATA[name][: come.most]
-    monkeypatch.setattr(dask_rows, "BLOCK_NUMBERS", 1)
+    monkeypatch.setattr(dask_samples, "BLOCK_NUMBERS", 1)
     monkeypatch.setattr(dask_samples, "piece_rows", lambda columns: 8)
     if come.piece:
         monkeypatch.setattr(samples_module, "PIECE_NUMBERS", come.piece * X.shape[1])
