@@ -254,6 +254,8 @@ def marked(
     if sample_weight is not None:
         check_weighted(objective)
     timed, first = Need.TIME_ORDER in objective.needs, data.samples
+    if sample_weight is None and groups is None and first.marks is None and not listed:
+        return data
     source = first.array
     if groups is None and listed and isinstance(source, Stack):
         groups = np.repeat(np.arange(len(source.sources)), np.diff(source.starts))
@@ -316,6 +318,8 @@ def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
     """
     beside = {"y": y, **beside}
     if objective.views == 1 and Need.BACKGROUND not in objective.needs:
+        if isinstance(X, (np.ndarray, Samples)):
+            return X, *beside.values()
         return X, *[aligned(X, other, name, "X") for name, other in beside.items()]
     if not isinstance(X, (tuple, list)) or not X:
         return X, *beside.values()

@@ -59,9 +59,9 @@ def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
 
 def _open(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
     """Unwrap the container: an ndarray or sparse matrix, and the columns' names if any."""
-    check_unmasked(X, name)
-    if isinstance(X, np.memmap) or hasattr(X, "tocsr"):
+    if type(X) is np.ndarray or isinstance(X, np.memmap) or hasattr(X, "tocsr"):
         return X, None
+    check_unmasked(X, name)
     if type(X).__name__ == "LazyFrame":
         raise DataError(f"{name} is a LazyFrame, whose rows are not there yet: {name}.collect()")
     if all(hasattr(X, attribute) for attribute in ("columns", "dtypes", "to_numpy")):

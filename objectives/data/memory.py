@@ -89,10 +89,9 @@ def check_squares(samples: Samples) -> None:
 
 def largest_entry(samples: Samples) -> float:
     """The largest absolute value."""
-    if samples.is_sparse:
-        return float(np.abs(samples.array.data).max(initial=0.0))
-    blocks = (block for _, block in samples.blocks())
-    return max((max(float(block.max()), -float(block.min())) for block in blocks), default=0.0)
+    values = samples.array.data if samples.is_sparse else np.asarray(samples.array)
+    most, least = (np.nanmax, np.nanmin) if samples.has_nan else (np.max, np.min)
+    return max(float(most(values, initial=0)), -float(least(values, initial=0)))
 
 
 def largest_of_piece(piece: Samples) -> float:
@@ -101,7 +100,7 @@ def largest_of_piece(piece: Samples) -> float:
     0 of types whose squares are numbers whatever the value.
     """
     wide = piece.array.dtype.kind == "f" and piece.array.dtype.itemsize >= 8
-    largest = largest_entry(piece) if wide and piece.n else 0.0
+    largest = largest_entry(piece) if wide else 0.0
     if largest > LARGEST:
         check_largest(largest, piece.name)
     return largest
