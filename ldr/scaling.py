@@ -212,22 +212,13 @@ class Extent:
 
     @classmethod
     def of(cls, piece: Samples) -> Extent:
-        X = np.asarray(piece.array)
-        if piece.weights is not None:
-            return cls.of_weighted(X, piece.weights)
-        if not piece.has_nan:
+        X, weights = np.asarray(piece.array), piece.weights
+        if weights is None and not piece.has_nan:
             mean = X.mean(axis=0, dtype=np.float64)
             Z = X - mean
             n = np.full(X.shape[1], len(X))
             return cls(n, mean, np.einsum("ij,ij->j", Z, Z), X.min(axis=0), X.max(axis=0))
-        there = ~np.isnan(X)
-        n = there.sum(axis=0)
-        mean = X.sum(axis=0, dtype=np.float64, where=there) / np.maximum(n, 1)
-        squares = np.square(X - mean).sum(axis=0, where=there)
-        return cls(n, mean, squares, np.fmin.reduce(X), np.fmax.reduce(X))
-
-    @classmethod
-    def of_weighted(cls, X: Cells, weights: Array) -> Extent:
+        weights = np.ones(len(X)) if weights is None else weights
         X, weights = X[weights > 0].astype(np.float64), weights[weights > 0]
         there = ~np.isnan(X)
         n, zero = weights @ there, np.where(there, X, 0.0)

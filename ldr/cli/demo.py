@@ -48,17 +48,16 @@ class DataSet:
 def data_sets() -> list[DataSet]:
     """digits, wine and breast_cancer, as `NOTES` says."""
     from sklearn import datasets
+    from sklearn.preprocessing import scale
 
-    digits, wine, cancer = (
-        datasets.load_digits(),
-        datasets.load_wine(),
-        datasets.load_breast_cancer(),
-    )
-    return [
-        DataSet("digits", _leading_components(digits.data, 30), digits.target.astype(str)),
-        DataSet("wine", _standardised(wine.data), wine.target_names[wine.target]),
-        DataSet("breast_cancer", _standardised(cancer.data), cancer.target_names[cancer.target]),
-    ]
+    digits = datasets.load_digits()
+    # Some pixels are blank in nearly every digit, and a trace ratio is free to prefer them.
+    pixels = solve("pca", digits.data, 30, certify=False).transform(digits.data)
+    found = [DataSet("digits", pixels, digits.target.astype(str))]
+    for name in ("wine", "breast_cancer"):
+        data = getattr(datasets, f"load_{name}")()
+        found.append(DataSet(name, scale(data.data), data.target_names[data.target]))
+    return found
 
 
 def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result]]:
@@ -160,16 +159,3 @@ def _accuracies(data: DataSet, r: int) -> tuple[float, float]:
     scores = (method.heuristic_scores or method.scores, method.scores)  # none where it is optimal
     before, after = (float(next(iter(each.values())).mean()) for each in scores)
     return before, after
-
-
-def _standardised(X: Array) -> Array:
-    sd = X.std(axis=0)
-    return np.asarray(X[:, sd > 0] / sd[sd > 0])
-
-
-def _leading_components(X: Array, k: int) -> Array:
-    """The usual step before LDA of images.
-
-    Some pixels are blank in nearly every digit, and a trace ratio is free to prefer them.
-    """
-    return np.asarray(solve("pca", X, k, certify=False).transform(X))

@@ -116,7 +116,7 @@ def load(objective: str, parameters: list[str] | None) -> Objective:
     from ldr.objectives import named
 
     values = dict(_key_and_value(text) for text in parameters or ())
-    if not is_file(objective):
+    if split_file(objective) is None:
         return named(objective, **values)
     if values:
         raise ArgumentError("--param is for objectives of the registry, not for a file's")
@@ -170,7 +170,7 @@ def files_read(
         "OBJECTIVE": None if code is None else code[0],
         "DATA": data,
         "--background": selection.background,
-        "--start": start if _is_start_file(start) else None,
+        "--start": start if start.endswith(".npy") else None,
     }
     files = {name: [path] for name, path in given.items() if path is not None}
     files["--view"] = list(selection.view or ())
@@ -179,20 +179,11 @@ def files_read(
 
 def start_of(start: str) -> Start:
     """What `ldr.solve` takes as a start: a word, or the matrix in a file."""
-    if not _is_start_file(start):
+    if not start.endswith(".npy"):
         return start
     from ldr.io.files import read
 
     return read(Path(start)).samples().dense()
-
-
-def _is_start_file(start: str) -> bool:
-    return start.endswith(".npy")
-
-
-def is_file(objective: str) -> bool:
-    """Whether the objective is a file, or a function in one, and not a name."""
-    return split_file(objective) is not None
 
 
 def load_objective(objective: str) -> Objective:

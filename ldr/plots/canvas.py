@@ -118,6 +118,11 @@ def shortened(name: str) -> str:
     return name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"
 
 
+def column_names(columns: Sequence[str] | None, kept: np.ndarray) -> list[str]:
+    """Names of some columns of a view, as they are drawn."""
+    return [literal(shortened(columns[j] if columns else f"column {j}")) for j in kept]
+
+
 def parts(Y: PerView) -> tuple[Array, ...]:
     """The arrays of one view or of several, whatever container they are in."""
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))

@@ -19,6 +19,7 @@ from ldr.plots.canvas import (
     SINGLE,
     Colouring,
     colouring_of,
+    column_names,
     draw_key,
     draw_points,
     figure_of,
@@ -29,7 +30,6 @@ from ldr.plots.canvas import (
     new_figure,
     note,
     parts,
-    shortened,
     tidy,
     write_quantity,
 )
@@ -431,9 +431,7 @@ def loadings(result: Result) -> Figure:
         picture = ax.imshow(
             loading[kept], cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto"
         )
-        labels = [columns[j] if columns else f"column {j}" for j in kept]
-        shown = [literal(shortened(label)) for label in labels]
-        ax.set_yticks(range(len(kept)), shown, fontsize=8)
+        ax.set_yticks(range(len(kept)), column_names(columns, kept), fontsize=8)
         ax.set_xticks(range(result.r), [f"$y_{{{k + 1}}}$" for k in range(result.r)])
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
@@ -583,13 +581,13 @@ def _name_arrows(
     """Each name beside the end of its arrow, outwards; the axes have room, and no two one line."""
     from matplotlib.patheffects import withStroke
 
-    figure, names = figure_of(ax), result.feature_names
+    figure = figure_of(ax)
     ax.autoscale_view()
     figure.draw_without_rendering()  # the size of the axes, and the scales
     texts = [
         note(
             ax,
-            literal(shortened(names[j] if names else f"column {j}")),
+            name,
             tuple(arrows[j]),
             (4.0 if arrows[j, 0] >= 0 else -4.0, 0.0),
             annotation_clip=False,
@@ -599,7 +597,7 @@ def _name_arrows(
             color=colour,
             path_effects=[withStroke(linewidth=2.0, foreground="white")],
         )
-        for j in kept
+        for j, name in zip(kept, column_names(result.feature_names, kept), strict=True)
     ]
     extents = [text.get_window_extent() for text in texts]
     widths = np.array([extent.width + 8.0 for extent in extents]) / ax.bbox.width

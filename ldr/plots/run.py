@@ -14,6 +14,7 @@ from ldr.plots.canvas import (
     SINGLE,
     Panels,
     Style,
+    column_names,
     figure_of,
     given_panels,
     literal,
@@ -395,8 +396,7 @@ def intervals(found: Bootstrap, level: float = 0.9) -> Figure:
             ax.hlines(at, low[k, kept], high[k, kept], colors=list(colours))
             ax.scatter(P[k, kept], at, c=list(colours), s=12)
             ax.axvline(0.0, color="0.7", linewidth=0.8)
-            labels = [columns[j] if columns else f"column {j}" for j in kept]
-            ax.set_yticks(at, [literal(shortened(label)) for label in labels], fontsize=8)
+            ax.set_yticks(at, column_names(columns, kept), fontsize=8)
             ax.set_title(f"$y_{{{k + 1}}}$", fontsize=10)
             ax.invert_yaxis()
             ax.xaxis.set_major_locator(MaxNLocator(4))
