@@ -248,8 +248,6 @@ def marked(
 
     - sample_weight, groups (n,)
     - listed: whether X is a list, whose elements are trials for methods with time order
-    - raises ldr.errors.ArgumentError: The objective takes no weights.
-    - raises ldr.errors.DataError: Weights or ids that do not fit to the rows.
     """
     if sample_weight is not None:
         check_weighted(objective)
@@ -334,9 +332,6 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
     """The other's rows in the order of the first's index, where both are pandas'; else as they are.
 
     Two Dask frames whose divisions are known must begin and end alike.
-
-    - raises DataError: The indices differ by more than their order, or have duplicates and differ
-      in order.
     """
     if other is None or isinstance(first, np.ndarray):
         return other

@@ -59,8 +59,6 @@ def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -
     - project: of a chunk, and what to call it
     - names: of the r columns
     - returns (m, r): in the same chunks of rows; a DataFrame has X's index, and these columns.
-    - raises ldr.errors.ArgumentError, ldr.errors.DataError: At once for columns that do not fit;
-      for NaN when it is computed.
     """
     from ldr.objectives.data.dask_samples import is_frame  # imports dask
 
@@ -130,10 +128,7 @@ def _posterior_means(piece: Samples, model: FactorModel, mean: Array, P: Array) 
 
 @in_words
 def predicted(result: Result, X: Rows, view: int, question: str) -> Array:
-    """Predict new samples by the named method of a view's predictor.
-
-    - raises ldr.errors.ArgumentError: There is no predictor, or it does not know.
-    """
+    """Predict new samples by the named method of a view's predictor."""
     whole("view", view, 0)
     predictors = result.predictors if result.objective.predicts else ()
     if view >= len(predictors) or not hasattr(predictors[view], question):

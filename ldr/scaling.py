@@ -46,9 +46,6 @@ class Units:
 
     @classmethod
     def of(cls, objective: Objective, data: Data) -> Units:
-        """
-        - raises ldr.errors.ArgumentError: The objective is of distances.
-        """
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(
                 f"objective {objective.name!r} is of distances, which have no columns to divide: "

@@ -61,10 +61,7 @@ def data_sets() -> list[DataSet]:
 
 
 def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result]]:
-    """Orthogonal LDA of every data set, to r dimensions or the number of classes minus one.
-
-    - raises ldr.errors.ArgumentError: r is less than one.
-    """
+    """Orthogonal LDA of every data set, to r dimensions or the number of classes minus one."""
     if r < 1:
         raise ArgumentError(f"r must be at least 1, got {r}")
     from ldr.observers import Progress

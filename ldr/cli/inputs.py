@@ -95,10 +95,7 @@ def rows_of(
 
 
 def _of_each(option: str, given: list[str] | None, files: int) -> list[list[str]]:
-    """Names of columns for each file, of an option that is given once for each, or for the first.
-
-    - raises ldr.errors.ArgumentError: More than there are files.
-    """
+    """Names of columns for each file, of an option that is given once for each or for the first."""
     from ldr.errors import ArgumentError
 
     names = [names_in(text) for text in given or ()]
@@ -191,10 +188,6 @@ def load_objective(objective: str) -> Objective:
 
     An objective is what `ldr.objective` decorates, or an instance of an `Objective`. The file is
     executed, as Python would.
-
-    - raises FileNotFoundError
-    - raises ldr.errors.ArgumentError: No such objective in the file, or several and no name.
-    - raises ldr.errors.ObjectiveError: The file cannot be executed.
     """
     split = split_file(objective)
     assert split is not None

@@ -146,10 +146,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @abstractmethod
     def _objective(self) -> Objective:
-        """The objective with its parameters.
-
-        - raises ldr.errors.ArgumentError: A parameter is out of range.
-        """
+        """The objective with its parameters."""
 
     @abstractmethod
     def _traits(self) -> Objective:
@@ -618,10 +615,7 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
 
 
 def _refuse(name: str, function: str, method: type[Objective]) -> None:
-    """Refuse weights, trials or a background that are not taken, in words.
-
-    - raises ArgumentError: Always.
-    """
+    """Refuse weights, trials or a background that are not taken, in words."""
     names = ", ".join(each for each, one in REGISTRY.items() if name in taken_by(one))
     takes = f"{function} takes no {name}=: "
     if name == "background":

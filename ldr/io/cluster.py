@@ -19,11 +19,7 @@ from ldr.types import Argument, Rows
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
-    """The cluster of a scheduler does what is computed within.
-
-    - raises ldr.errors.ArgumentError: Nothing answers at the address, or no worker is there; Dask
-      is not installed.
-    """
+    """The cluster of a scheduler does what is computed within."""
     try:
         from distributed import Client
     except ImportError:
@@ -52,9 +48,6 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
 
     - path: .csv, .tsv, .parquet, .npy, or a folder of .parquet files
     - separator, header: as of `ldr.io.files.read`
-    - raises FileNotFoundError
-    - raises ldr.errors.ArgumentError: Another ending.
-    - raises ldr.errors.DataError: The file is not what its ending says.
     """
     ending = ".parquet" if path.is_dir() else ending_of(path)
     if not path.exists():

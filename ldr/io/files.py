@@ -53,8 +53,6 @@ def replaced(path: str | Path) -> Iterator[Path]:
     Of whatever is raised while it is written, interrupts and the end of the process included,
     `path` is left as it was and the new file is removed. A symbolic link goes on to lead where it
     did; permissions stay. A device or a pipe is written to as it is.
-
-    - raises OSError: It cannot be written: no space is left, no permission.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -114,9 +112,6 @@ def check_outputs(
 
     - outputs: files to write, by what the caller calls them
     - inputs: files, and folders of .parquet files, that are read
-    - raises ldr.errors.ArgumentError: There is no such folder; an output is an input, whatever
-      links lead to it, or another output.
-    - raises OSError: No permission.
     """
     seen: dict[str, Path] = {}
     for name, output in outputs.items():
@@ -250,11 +245,7 @@ class Table:
 
     @in_words
     def samples(self, allow_nan: bool = False) -> Samples:
-        """The rows as numbers; empty cells are NaN, where they are allowed.
-
-        - raises ldr.errors.DataError: A cell is no number; its row (the first is row 0) and its
-          column are named.
-        """
+        """The rows as numbers; empty cells are NaN, where they are allowed."""
         rows = as_samples(self.X, self.name, allow_nan=allow_nan)
         return as_samples(rows.in_memory(), allow_nan=allow_nan) if self.loaded else rows
 
@@ -306,11 +297,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
 
 
 def write_projection(path: str | Path, result: Result, X: Rows) -> None:
-    """Projected rows in a file, piece by piece where the rows are stored ones.
-
-    - raises ldr.errors.ArgumentError
-    - raises OSError: As `write`; X is read from the file.
-    """
+    """Projected rows in a file, piece by piece where the rows are stored ones."""
     path = Path(path)
     ending = ending_of(path)
     check_outputs({"path": path}, {"X": files_of(X)})
@@ -349,8 +336,6 @@ def write(path: str | Path, result: Result, Y: Rows) -> None:
     - path: .csv, .tsv, .parquet: a column a coordinate (those of both views for two views). .npy:
       the array Y. .npz, .mat: Y with the M, P and mean of the result (with "_a" and "_b" for two
       views).
-    - raises ldr.errors.ArgumentError: An ending that is not known, two views in .npy.
-    - raises OSError: The file cannot be written.
     """
     path = Path(path)
     ending, views = ending_of(path), as_tuple(result.P)
@@ -493,10 +478,7 @@ def _matrix(array: np.ndarray, name: str) -> Matrix:
 
 
 def known_columns(table: Table, names: Sequence[str] | None) -> Table:
-    """The columns that a model knows by their names, in its order; all where it knows none.
-
-    - raises ldr.errors.ArgumentError: A column is not there.
-    """
+    """The columns that a model knows by their names, in its order; all where it knows none."""
     return table.select(names) if names else table
 
 
@@ -506,8 +488,6 @@ def write_filled(path: str | Path, result: Result, table: Table) -> int:
     - path: .csv, .tsv, .parquet or .npy
     - result: of ppca or fa
     - returns: how many were filled in.
-    - raises ldr.errors.ArgumentError: The result has no model of the columns; another ending.
-    - raises OSError: The file cannot be written.
     """
     if result.model is None or result.features is not None:
         raise ArgumentError(

@@ -31,11 +31,7 @@ _HEADER = "ldr_model"
 
 
 def write_model(path: str | Path, result: Any) -> None:
-    """A result in an .npz file, which is whole or, if anything goes wrong, as it was before.
-
-    - raises ldr.errors.ArgumentError: Another ending; an objective that a file cannot hold.
-    - raises OSError: The file cannot be written.
-    """
+    """A result in an .npz file, which is whole or, if anything goes wrong, as it was before."""
     path = _npz(path)
     check_outputs({"path": path}, {})
     writer = Writer(result.objective)
@@ -45,12 +41,7 @@ def write_model(path: str | Path, result: Any) -> None:
 
 
 def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
-    """The result in a file, of the classes of these names.
-
-    - raises FileNotFoundError
-    - raises ldr.errors.DataError: The file is no model, is damaged, or was written by a later
-      version.
-    """
+    """The result in a file, of the classes of these names."""
     path = _npz(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
@@ -97,9 +88,6 @@ class Writer:
     arrays: dict[str, Any] = field(default_factory=dict)
 
     def of(self, value: Any) -> Any:
-        """
-        - raises ldr.errors.ArgumentError: A function, or another thing that only a pickle holds.
-        """
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         if isinstance(value, np.generic):

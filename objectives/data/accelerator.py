@@ -122,7 +122,6 @@ def _kernels() -> dict[str, Callable[..., object]]:
 def accelerator(device: str) -> Accelerator | None:
     """The accelerator of a device's name; None is the processor, by NumPy.
 
-    - raises ldr.errors.ArgumentError: An unknown name.
 
     Warns
     -----

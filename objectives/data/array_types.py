@@ -45,10 +45,7 @@ def is_dask(X: object) -> bool:
 
 
 def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
-    """A matrix of real numbers of any size out of its container, and the columns' names if any.
-
-    - raises DataError: Not two-dimensional, or not real numbers.
-    """
+    """A matrix of real numbers of any size out of its container, and the columns' names if any."""
     array, feature_names = _open(X, name)
     check_dimensions(array, name)
     check_real(array.dtype, name)

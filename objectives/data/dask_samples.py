@@ -119,11 +119,6 @@ def computed(lazy: Given) -> Given:
 
     How long a cluster without workers is waited for is Dask's setting
     `distributed.scheduler.no-workers-timeout`.
-
-    - raises ClusterError: The scheduler was lost, or its workers were lost one after the other at a
-      task.
-    - raises KeyboardInterrupt, TimeLimitError: While there was nothing yet; the workers are told to
-      leave it.
     """
     client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
     if client is None:
@@ -212,9 +207,6 @@ class DaskSamples(StoredSamples):
 
     @classmethod
     def open(cls, X: object, name: str) -> DaskSamples:
-        """
-        - raises DataError: Not a matrix of real numbers.
-        """
         source = DaskRows.open(X, name)
         return cls(source, source.feature_names, name)
 

@@ -80,8 +80,6 @@ def check_squares(samples: Samples) -> None:
     """Refuse data so large or so small that their sums of squares would not be numbers.
 
     Stored samples check that themselves, as they are read.
-
-    - raises DataError: The largest entry is above 1e130 or (zero excepted) below 1e-130.
     """
     if not samples.stored:
         check_largest(largest_entry(samples), samples.name)

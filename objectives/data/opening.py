@@ -67,10 +67,7 @@ def as_samples(
 
 
 def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
-    """Xdot, row by row as X has them.
-
-    - raises DataError: Another shape than X's; numbers whose squares are none.
-    """
+    """Xdot, row by row as X has them."""
     samples = as_samples(given, "derivatives")
     check_squares(samples)
     if samples.shape != shape:
@@ -85,9 +82,6 @@ def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | N
       list has arrays, data frames and paths, the rows of one below those of the other. An iterator
       gives blocks of rows, once; a callable returns a new iterator each time that the rows are
       read. A Dask array or DataFrame is read by workers.
-    - raises ArgumentError: The ending of a path is not known.
-    - raises DataError: What is stored is no matrix of real numbers.
-    - raises FileNotFoundError
     """
     if is_dask(X):
         from ldr.objectives.data.dask_samples import DaskSamples  # imports dask
@@ -159,9 +153,6 @@ def without_header(X: Given, name: str = "X") -> Given:
 
 
 def as_path(path: str | Path, name: str) -> Path:
-    """
-    - raises ArgumentError: It is no path, is empty, or has a character that no path has.
-    """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"{name} is {path!r}, expected the path of a file")
     if not str(path).strip():

@@ -27,9 +27,6 @@ class CodedLabels:
 
     @classmethod
     def of(cls, y: object, n: int, classes: Cells) -> CodedLabels:
-        """
-        - raises DataError: Not n labels, or a label that is none of the classes.
-        """
         labels = _open_labels(y, n)
         codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
         unknown = np.flatnonzero(classes[codes] != labels)
@@ -66,11 +63,7 @@ def as_labels(y: object, n: int, *, smallest_class: int = 2) -> tuple[npt.NDArra
 
 
 def as_array(y: object, name: str = "y") -> Cells:
-    """Labels or a response as an array of one entry or row a sample, of whatever type.
-
-    - raises DataError: A masked array, a sparse matrix, rows of unequal lengths, or what is no
-      array at all.
-    """
+    """Labels or a response as an array of one entry or row a sample, of whatever type."""
     check_unmasked(y, name)
     if hasattr(y, "tocsr"):
         raise DataError(f"{name} is sparse, a dense array was expected: pass {name}.toarray()")
@@ -87,10 +80,7 @@ def as_array(y: object, name: str = "y") -> Cells:
 
 
 def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
-    """The sorted classes, the class of each label, and how many labels a class has.
-
-    - raises DataError: Labels that cannot be ordered.
-    """
+    """The sorted classes, the class of each label, and how many labels a class has."""
     try:
         if labels.dtype.kind != "O" or labels.ndim != 1:
             return np.unique(labels, return_inverse=True, return_counts=True)
@@ -133,10 +123,8 @@ def _open_labels(y: object, n: int) -> Cells:
 
 def _missing(labels: Cells) -> npt.NDArray[np.intp]:
     """Where there is no label."""
-    if labels.dtype.kind == "f":
+    if labels.dtype.kind in "fmM":
         return np.flatnonzero(~np.isfinite(labels))
-    if labels.dtype.kind in "mM":
-        return np.flatnonzero(np.isnat(labels))
     if labels.dtype.kind == "O":
         return np.flatnonzero([_is_missing(label) for label in labels])
     return np.empty(0, np.intp)
@@ -255,10 +243,7 @@ def as_weights(given: Given, n: int) -> Array:
 
 
 def as_trials(given: Given, n: int) -> Cells:
-    """The trials of n rows.
-
-    - raises DataError: Not n ids, or rows of one trial that do not stand next to one another.
-    """
+    """The trials of n rows."""
     ids = as_array(given, "groups")
     if ids.shape != (n,):
         raise DataError(f"groups has shape {ids.shape}, expected ({n},): a trial for each row")

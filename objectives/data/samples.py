@@ -240,10 +240,7 @@ class Samples:
         return np.asarray(self.array, dtype=np.float64)
 
     def dense_if_few(self) -> Array:
-        """`dense`, also of sparse rows that are no larger than columns x columns of others may be.
-
-        - raises DataError: They are.
-        """
+        """`dense`, also of sparse rows no larger than columns x columns of others may be."""
         if not self.is_sparse or self.n * self.d > _WIDE**2:
             return self.dense()
         return np.asarray(self.array.toarray(), dtype=np.float64)

@@ -102,10 +102,6 @@ class MappedFile(Source):
     seekable = True
 
     def __init__(self, path: Path, name: str, mapped: Callable[[], Cells] | None = None) -> None:
-        """
-        - raises FileNotFoundError
-        - raises DataError: No .npy file, or not a matrix of real numbers.
-        """
         self.name, self.files = name, (path,)
         self._mapped = partial(load_npy, path, name) if mapped is None else mapped
         array = self._mapped()
@@ -135,11 +131,7 @@ class MappedFile(Source):
 
 
 def load_npy(path: Path, name: str) -> Cells:
-    """A map of the array in an .npy file.
-
-    - raises FileNotFoundError
-    - raises DataError: No .npy file, a damaged one, or one of Python's objects.
-    """
+    """A map of the array in an .npy file."""
     try:
         return np.lib.format.open_memmap(path, mode="r")
     except (FileNotFoundError, PermissionError):
@@ -168,10 +160,6 @@ class Stack(Source):
     """
 
     def __init__(self, sources: Sequence[Source], name: str) -> None:
-        """
-        - raises DataError: Another number of columns, or other names of columns, than the first
-          has.
-        """
         first = sources[0]
         for i, source in enumerate(sources):
             if source.d != first.d:
@@ -237,7 +225,6 @@ class Stream(Source):
         """
         - X: blocks are what `as_samples` takes: arrays (m, d), data frames; m may be 0
         - minimum_rows: the fewest rows that the caller can use
-        - raises DataError: There are no blocks, or the first is no matrix of real numbers.
         """
         self.name, self.n, self._minimum_rows = name, None, minimum_rows
         self.repeatable = not hasattr(X, "__next__")

@@ -192,10 +192,7 @@ class StoredSamples(Samples):
         return np.ascontiguousarray(self.read(where), dtype=np.float64)
 
     def take(self, rows: npt.ArrayLike) -> Samples:
-        """Some rows, in one pass.
-
-        - raises DataError: The rows cannot be read again.
-        """
+        """Some rows, in one pass."""
         self._expect_repeatable()
         wanted = np.arange(self.n)[np.asarray(rows)]
         order = np.argsort(wanted, kind="stable")
@@ -227,11 +224,7 @@ class StoredSamples(Samples):
         return self.in_memory().dense()
 
     def in_memory(self) -> Samples:
-        """All rows, read and checked.
-
-        - raises DataError: As float64, and what is made of them, they would take more memory than
-          there is.
-        """
+        """All rows, read and checked."""
         if self.array.n is not None:
             self._check_memory(self.n)
         parts = self.reduce(_rows, self._kept)

@@ -175,11 +175,6 @@ class TextFile(Table):
     def __init__(
         self, path: Path, name: str = "X", separator: str = "", header: bool = True
     ) -> None:
-        """
-        - raises FileNotFoundError
-        - raises ArgumentError: pyarrow is not installed.
-        - raises DataError: No line of names, two columns of one name, rows of different lengths.
-        """
         self.path, self.name, self.files = path, name, (path,)
         self._separator = separator or SEPARATORS[path.suffix.lower()]
         self._header = header
@@ -272,11 +267,6 @@ class ParquetFiles(Table):
     """
 
     def __init__(self, path: Path, name: str = "X") -> None:
-        """
-        - raises FileNotFoundError
-        - raises ArgumentError: pyarrow is not installed; a folder without .parquet files.
-        - raises DataError: No Parquet file, or two columns of one name.
-        """
         self.path, self.name = path, name
         folder = path.is_dir()
         self.files = tuple(sorted(path.rglob("*.parquet"))) if folder else (path,)
