@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,7 +15,6 @@ from ldr import plots
 from ldr.io.files import check_outputs, files_of, replaced
 from ldr.objectives.registry import REGISTRY, Entry
 from ldr.plots.canvas import parts
-from ldr.solvers.errors import ArgumentError
 from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
@@ -93,8 +92,7 @@ def write_report(
     """
     check_outputs({"path": path}, {"X": files_of(X)})
     text = html(result, X, y, data_name=data_name, findings=findings)
-    with replaced(path) as file:
-        file.write_text(text, encoding="utf-8")
+    _write(path, text)
 
 
 def html(
@@ -151,8 +149,7 @@ def write_comparison(path: str | Path, comparison: Comparison, *, data_name: str
         comparison=comparison,
         picture=Section.of("Projections", caption, comparison.plot()),
     )
-    with replaced(path) as file:
-        file.write_text(text, encoding="utf-8")
+    _write(path, text)
 
 
 def write_finding(
@@ -178,6 +175,10 @@ def write_finding(
     check_outputs({"path": path}, {})
     title = f"{data_name}: {found.question}" if data_name else found.question
     text = _page("finding.html.jinja", title=title, finding=Section.of_finding(found, figure))
+    _write(path, text)
+
+
+def _write(path: str | Path, text: str) -> None:
     with replaced(path) as file:
         file.write_text(text, encoding="utf-8")
 
@@ -249,7 +250,9 @@ def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Fi
     if result.r >= 3 and not isinstance(result.P, tuple):
         caption = "The first three coordinates, in perspective."
         yield "In space", caption, plots.space(result, X, y)
-    yield from _comparison(lambda: plots.compare(result, X, y))
+    if result.baseline is not None and result.objective.transposed:
+        caption = "The heuristic's projection beside the optimised one, on the same scales."
+        yield "Heuristic and optimum", caption, plots.compare(result, X, y)
     if result.r >= 2 and not isinstance(result.P, tuple):
         caption = "Arrows are the correlations of the columns with the two coordinates."
         yield "Columns", caption, plots.biplot(result, X, y)
@@ -261,16 +264,6 @@ def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Fi
     if result.iterations > 0:
         caption = "Distance to the best value and gradient norm, by iteration."
         yield "Convergence", caption, plots.convergence(result)
-
-
-def _comparison(draw: Callable[[], Figure]) -> Iterator[tuple[str, str, Figure]]:
-    """The heuristic beside the optimum, where both are orthogonal projections."""
-    try:
-        figure = draw()
-    except ArgumentError:
-        return
-    caption = "The heuristic's projection beside the optimised one, on the same scales."
-    yield "Heuristic and optimum", caption, figure
 
 
 def _table(summary: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:

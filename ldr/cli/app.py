@@ -123,7 +123,7 @@ def transform(
     """
     import ldr
     from ldr.errors import ArgumentError
-    from ldr.io.files import known_columns, read, write_projection
+    from ldr.io.files import read, write_projection
 
     files = [data, *(view or ())]
     check_outputs({"--out": out}, {"MODEL": [model], "DATA": files})
@@ -138,7 +138,7 @@ def transform(
             )
         gaps = result.model is not None and result.features is None
         rows = tuple(
-            known_columns(read(file, sep, header), names).samples(gaps)
+            read(file, sep, header).select(names or ()).samples(gaps)
             for file, names in zip(files, named, strict=True)
         )
         write_projection(out, result, rows if several else rows[0])

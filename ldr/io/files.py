@@ -477,11 +477,6 @@ def _matrix(array: np.ndarray, name: str) -> Matrix:
     return array
 
 
-def known_columns(table: Table, names: Sequence[str] | None) -> Table:
-    """The columns that a model knows by their names, in its order; all where it knows none."""
-    return table.select(names) if names else table
-
-
 def write_filled(path: str | Path, result: Result, table: Table) -> int:
     """A table with its missing entries replaced by a model, and other columns as they are.
 
@@ -499,7 +494,7 @@ def write_filled(path: str | Path, result: Result, table: Table) -> int:
     if ending not in (*TABLES, ".npy"):
         expected = ", ".join((*TABLES, ".npy"))
         raise ArgumentError(f"{path}: filled tables are written as {expected}, got {ending}")
-    rows = known_columns(table, result.feature_names)
+    rows = table.select(result.feature_names or ())
     given = rows.samples(allow_nan=True).dense()
     filled = result.model.impute(given)
     with replaced(path) as file:

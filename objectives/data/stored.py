@@ -7,7 +7,6 @@ import pickle
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,7 +72,7 @@ class StoredSamples(Samples):
                 "blocks, a list of arrays, or the path of a file"
             )
         if self.array.n is None:
-            self.reduce(_count, operator.add)
+            self.reduce(lambda piece: piece.n, operator.add)
         return int(self.array.n)
 
     @property
@@ -218,7 +217,9 @@ class StoredSamples(Samples):
             )
 
     def centred_times(self, V: Array, mean: Array) -> Array:
-        return np.concatenate(self.reduce(partial(_product, V=V, mean=mean), list.__add__))
+        return np.concatenate(
+            self.reduce(lambda piece: [piece.centred_times(V, mean)], list.__add__)
+        )
 
     def dense(self) -> Array:
         return self.in_memory().dense()
@@ -227,7 +228,7 @@ class StoredSamples(Samples):
         """All rows, read and checked."""
         if self.array.n is not None:
             self._check_memory(self.n)
-        parts = self.reduce(_rows, self._kept)
+        parts = self.reduce(lambda piece: [piece.array], self._kept)
         self.tally.whole = True
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
         samples = Samples(rows, self.feature_names, self.name, marks=self.marks)
@@ -282,18 +283,6 @@ def lazy_rows(X: object) -> Given:
 
 def _length(other: Samples | Cells) -> int:
     return other.n if isinstance(other, Samples) else len(other)
-
-
-def _product(piece: Samples, V: Array, mean: Array) -> list[Array]:
-    return [piece.centred_times(V, mean)]
-
-
-def _rows(piece: Samples) -> list[Cells]:
-    return [piece.array]
-
-
-def _count(piece: Samples) -> int:
-    return piece.n
 
 
 # The total of each term, by the term and its merge.
