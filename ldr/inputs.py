@@ -37,7 +37,8 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
         )
     if isinstance(objective, str):
         return named(objective, **parameters)
-    objective = registry.as_objective(objective)
+    if not isinstance(objective, Objective):
+        registry.as_objective(objective)  # which refuses it
     if parameters:
         raise ArgumentError(
             f"unknown argument {next(iter(parameters))!r}: parameters of an objective go into the "

@@ -602,7 +602,8 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
             given = signature.bind(*args, **kwargs)
         except TypeError as error:
             for each in sorted(refused & kwargs.keys()):
-                _refuse(each, f"{type(args[0]).__name__}.{name}", method)
+                owner = type(args[0]).__name__ if args else "the estimator"
+                _refuse(each, f"{owner}.{name}", method)
             raise TypeError(f"{name}: {error}") from None
         return function(*given.args, **given.kwargs)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -50,11 +51,11 @@ class Data:
     background: Samples | None = None
     view_names: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def samples(self) -> Samples:
         return self.views[0]
 
-    @property
+    @cached_property
     def labels(self) -> tuple[npt.NDArray[np.intp], Cells]:
         """y as codes of classes, and the classes; see `as_labels`. One row with a weight is enough
         for a class.

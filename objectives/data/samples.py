@@ -83,7 +83,7 @@ class Samples:
         ends = [0, *(np.flatnonzero(cuts) + 1), self.n]
         return [slice(a, b) for a, b in pairwise(ends) if there[a]]
 
-    @property
+    @cached_property
     def weights(self) -> Array | None:
         """Of the rows, shape (n,); None where every row counts once."""
         return None if self.marks is None else self.marks.weights

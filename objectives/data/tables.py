@@ -21,11 +21,6 @@ from ldr.objectives.data.sources import Source, Stack, after
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Cells without a value, as pandas has them.
-MISSING = [
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-]
 # Bytes of text that are read at a time, and more than which no row has.
 _BLOCK_BYTES = 2**24
 # Bytes of a Parquet column that are fetched at a time.
@@ -203,6 +198,7 @@ class TextFile(Table):
     ) -> AbstractContextManager[Given]:
         """Pyarrow's, of all columns, or of those that have a type."""
         csv = arrow("csv", "text")
+        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # those that pandas has
         return csv.open_csv(
             self.path,
             csv.ReadOptions(
@@ -214,7 +210,7 @@ class TextFile(Table):
             csv.ConvertOptions(
                 column_types=types,
                 include_columns=None if types is None else list(types),
-                null_values=MISSING,
+                null_values=missing,
                 strings_can_be_null=True,
             ),
         )
