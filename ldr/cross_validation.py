@@ -14,7 +14,6 @@ import scipy
 
 from ldr.inputs import as_data
 from ldr.objectives.data.data import as_tuple, single
-from ldr.objectives.data.opening import brought
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, distinct
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernel import as_response, is_categorical
