@@ -20,7 +20,6 @@ from ldr.objectives.kernel import as_response, is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
-from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.sums import dense
 from ldr.power import mean_power
@@ -32,7 +31,7 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
-from ldr.types import Argument, PerRow, PerView, Rows
+from ldr.types import Argument, PerRow, Rows
 from ldr.validation import in_words
 
 # Neighbours that predict a sample in `ldr.compare`, as in KNeighborsClassifier of scikit-learn.
@@ -77,13 +76,10 @@ class HeldOut:
     @classmethod
     def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
         """Join the samples of all folds."""
-
-        def together(name: str) -> Argument:
-            each = [getattr(part, name) for part in parts]
-            return None if any(one is None for one in each) else np.concatenate(each)
-
         names = ("values", "weights", "reference", "classes", "log_loss")
-        return cls(parts[0].kind, **{name: together(name) for name in names})
+        columns = {name: [getattr(part, name) for part in parts] for name in names}
+        known = {name: c for name, c in columns.items() if not any(each is None for each in c)}
+        return cls(parts[0].kind, **{name: np.concatenate(c) for name, c in known.items()})
 
     @property
     def score(self) -> float:
@@ -194,28 +190,17 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
     if old is not None and timed and OF_Y & set(objective.needs):
         return of_trials(new, old)
     if result.predictors and objective.predicts == "classes":
-        return _classes(new)
+        return class_scores(new, old)
     if result.predictors and objective.predicts == "response":
-        return _errors(new, new.response)
+        return response_scores(new, old)
     if name == "reduced-rank-regression":
-        return _errors(new, new.rows)
+        return response_scores(new, old, "view")
     if len(new.views) > 1:
         return _products(new)
     if name in VARIANCE:
         return _reconstruction(new, name, elements)
     value = np.full((new.views[0].n, 1), _objective_value(new))
     return HeldOut(OBJECTIVE if timed else DESCRIPTION, value, new.weights)
-
-
-def _classes(new: Part) -> HeldOut:
-    """Score the classes of `predict`."""
-    predictor = new.result.predictors[0]
-    assert isinstance(predictor, ClassPredictor)
-    found = _classified(new, predictor, predicted(new.result, new.views[0], 0, "decision"))
-    skipped = getattr(new.result.objective, "unlabelled", None)
-    if skipped is None:
-        return found
-    return replace(found, weights=found.weights * (found.classes != skipped))
 
 
 def _classified(new: Part, predictor: ClassPredictor, decision: Array) -> HeldOut:
@@ -226,18 +211,6 @@ def _classified(new: Part, predictor: ClassPredictor, decision: Array) -> HeldOu
     guesses = classes[np.argmax(decision, axis=1)], classes[np.argmax(predictor.priors)]
     right, usual = (np.asarray(truth == each, dtype=float)[:, None] for each in guesses)
     return HeldOut(ACCURACY, right, new.weights, usual, truth, loss)
-
-
-def _errors(new: Part, truth: Array) -> HeldOut:
-    """Score the responses of `predict`, beside the training mean."""
-    found, predictor = predicted(new.result, new.views[0], 0, "predict"), new.result.predictors[0]
-    assert isinstance(predictor, LinearPredictor)
-    if found.size != truth.size:
-        expected = found.size // len(truth)
-        raise DataError(
-            f"y has {truth.shape[1]} columns, expected {expected}: the responses of the fit"
-        )
-    return _squared(truth, np.reshape(found, truth.shape), predictor.mean, new.weights)
 
 
 def _squared(truth: Array, found: Array, mean: Array, weights: Array) -> HeldOut:
@@ -346,30 +319,26 @@ def _objective_value(new: Part) -> float:
     that, and second moments are unchanged. vamp has a mean of heads and another of tails, and is
     scored about those of the new pairs, as in deeptime.
     """
-    result, X, y = new.result, new.X, new.y
-    objective, maps = result.objective, as_tuple(result.P)
-    views, features = as_tuple(X), as_tuple(result.features)
-    mapped = any(features)
-    if mapped:  # samples and background may share a map
-        maps_of = features if len(features) == len(views) else features * len(views)
-        parts = zip(maps_of, views, strict=True)
-        X = single([view if each is None else each(view) for each, view in parts])
-        objective = objective.of_features()
-    for view, P in zip(as_tuple(X), maps, strict=False):  # a background has no map
-        if view.d != P.shape[1]:
-            raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")
+    result, objective, P = new.result, new.result.objective, new.result.P
+    views = as_tuple(new.X)  # the samples, and a background
+    if result.features is not None:
+        views, objective = tuple(map(result.features, views)), objective.of_features()
+    samples, *background = views
+    samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
     given = getattr(objective, "derivatives", None) is not None  # of these samples
     if timed and not given and "right" not in result.parameters:
-        first, *background = as_tuple(X)
-        X = single((_mirrored(first, result.mean), *background))
-    data = as_data(objective, X, y)
-    if result.scale is not None and not mapped:  # features divide first
-        data = divided(data, result.scale)
-        maps = tuple(P * scale for P, scale in zip(maps, as_tuple(result.scale), strict=True))
+        samples = _mirrored(samples, result.mean)
+    data = as_data(objective, single((samples, *background)), new.y)
+    if result.scale is not None and result.features is None:  # features divide first
+        data, P = divided(data, result.scale), P * result.scale
     problem = objective.bind(data, result.r)
-    M = _carried(problem, as_tuple(result.M), maps)
-    value = problem.reported(problem.value_of(M, result.parameters))
+    coordinates = problem.coordinates[0]
+    M = coordinates.carried(result.M, P)
+    if coordinates.is_whitened and isinstance(problem.factors[0], Orthonormal):
+        # the span counts: unit variance on the training data is another variance on these
+        M = polar_factor(M / power_of_two(M))
+    value = problem.reported(problem.value_of(problem.point([M]), result.parameters))
     return value if objective.sense == "max" else -value
 
 
@@ -381,29 +350,9 @@ def _mirrored(samples: Samples, mean: Array) -> Samples:
     Z = np.asarray(samples.dense()) - mean
     codes = None if samples.marks is None else samples.marks.codes
     codes = np.zeros(len(Z), dtype=np.intp) if codes is None else codes
-    weights = np.full(2 * len(Z), 0.5)
-    if samples.weights is not None:
-        weights *= np.tile(samples.weights, 2)
-    marks = Marks(weights, np.concatenate([codes, codes + codes[-1] + 1]))
+    weights = np.ones(len(Z)) if samples.weights is None else samples.weights
+    marks = Marks(np.tile(0.5 * weights, 2), np.concatenate([codes, codes + codes[-1] + 1]))
     return Samples(np.concatenate([Z, -Z]), name=samples.name, marks=marks)
-
-
-def _carried(problem: BoundObjective, matrices: tuple[Array, ...], maps: PerView) -> Array:
-    """Return the solver's point of another data set for the matrices and maps of a result.
-
-    For a whitened method with an orthonormal matrix the span of the map counts: unit variance on
-    the training data is another variance on the new data.
-    """
-    together = len(problem.factors) < len(problem.coordinates)  # one matrix for all views
-    blocks = []
-    parts = zip(problem.coordinates, matrices, maps, strict=True)
-    for i, (coordinates, M, P) in enumerate(parts):
-        Z = coordinates.carried(M, P)
-        whitened = coordinates.is_whitened and not together
-        span = whitened and isinstance(problem.factors[i], Orthonormal)
-        blocks.append(polar_factor(Z / power_of_two(Z)) if span else Z)
-    point = problem.point(blocks)
-    return problem.manifold.nearest(point) if together else point
 
 
 @in_words
@@ -482,10 +431,17 @@ def criteria(X: Rows, y: PerRow, *, views: int, ordered: bool, gaps: bool) -> di
     return {"Q2 of X": partial(response_scores, what="rows")}
 
 
-def class_scores(new: Part, old: Part) -> HeldOut:
+def class_scores(new: Part, old: Part | None) -> HeldOut:
     """Score classes by `predict`, or else by the nearest class mean in the projection."""
-    if new.result.predictors and new.result.objective.predicts == "classes":
-        return _classes(new)
+    result = new.result
+    if result.predictors and result.objective.predicts == "classes":
+        decision, predictor = predicted(result, new.views[0], 0, "decision"), result.predictors[0]
+        assert isinstance(predictor, ClassPredictor)
+        found = _classified(new, predictor, decision)
+        skipped = getattr(result.objective, "unlabelled", None)
+        counted = 1.0 if skipped is None else found.classes != skipped
+        return replace(found, weights=found.weights * counted)
+    assert old is not None
     codes, classes = as_labels(old.y, len(old.Y[0]))
     centre = _mean(old.Y[0], old.weights)
     rows = Samples(old.Y[0] - centre, marks=Marks(old.weights))
@@ -495,16 +451,25 @@ def class_scores(new: Part, old: Part) -> HeldOut:
     return _classified(new, predictor, predictor.decision(new.Y[0] - centre))
 
 
-def response_scores(new: Part, old: Part, what: str = "response") -> HeldOut:
+def response_scores(new: Part, old: Part | None, what: str = "response") -> HeldOut:
     """Score a response by `predict`, or else by least squares on the coordinates.
 
     - what: "response"; "view", the second one; "rows", X itself in standardised columns
     """
-    known, truth = (part.response if what == "response" else part.rows for part in (old, new))
-    if new.result.predictors and new.result.objective.predicts == what:
-        return _errors(new, truth)
-    training, held = (old.Y[0], known, old.weights), (new.Y[0], truth, new.weights)
-    return _least_squares(training, held, standardise=what == "rows")
+    result, truth = new.result, new.response if what == "response" else new.rows
+    if not (result.predictors and result.objective.predicts == what):
+        assert old is not None
+        known = old.response if what == "response" else old.rows
+        training, held = (old.Y[0], known, old.weights), (new.Y[0], truth, new.weights)
+        return _least_squares(training, held, standardise=what == "rows")
+    found, predictor = predicted(result, new.views[0], 0, "predict"), result.predictors[0]
+    assert isinstance(predictor, LinearPredictor)
+    if found.size != truth.size:
+        raise DataError(
+            f"y has {truth.shape[1]} columns, expected {found.size // len(truth)}: the responses "
+            "of the fit"
+        )
+    return _squared(truth, np.reshape(found, truth.shape), predictor.mean, new.weights)
 
 
 def _nearest(new: Part, old: Part, labels: bool) -> HeldOut:
@@ -631,15 +596,12 @@ class Folds:
                 raise ArgumentError(
                     f"folds = {folds} is too large: expected at most {units}, the number of {what}"
                 )
-            kind, options = "KFold", {}
-            if not blocks:
-                kind = f"{'Stratified' if labels else ''}{'Group' if what == 'groups' else ''}KFold"
-            if not blocks and what != "groups":
-                seed = random_state
-                if isinstance(seed, np.random.Generator):
-                    seed = int(seed.integers(2**31))
-                options = {"shuffle": True, "random_state": seed}
-            folds = getattr(model_selection, kind)(folds, **options)
+            grouped, seed = what == "groups", random_state
+            if isinstance(seed, np.random.Generator):
+                seed = int(seed.integers(2**31))
+            kind = f"{'Stratified' if labels else ''}{'Group' if grouped else ''}KFold"
+            options = {} if blocks or grouped else {"shuffle": True, "random_state": seed}
+            folds = getattr(model_selection, "KFold" if blocks else kind)(folds, **options)
         try:
             with warnings.catch_warnings():  # a note says where groups are not used
                 warnings.simplefilter("ignore", UserWarning)

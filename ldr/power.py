@@ -1,4 +1,4 @@
-"""The power of projected trials: what spatial filters are made for."""
+"""Power of projected trials, the features of spatial filters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def mean_power(Y: Array, starts: npt.NDArray[np.intp]) -> Array:
 
 @in_words
 def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
-    """The logarithm of the mean square of each coordinate in each trial: features of csp and spoc.
+    """Compute the logarithm of mean squares in each trial: the features of csp and spoc.
 
     Parameters
     ----------

@@ -100,12 +100,6 @@ class _HeldOut:
         self.history.append((parameters, float(losses / units)))
         return float(losses / units), math.log(10.0) * gradients / units
 
-    def share_of_first(self, decades: Array) -> tuple[float, Array]:
-        """Return the loss and its gradient in units of the first loss."""
-        value, gradient = self(decades)
-        unit = abs(self.history[0][1]) or 1.0
-        return value / unit, gradient / unit
-
     def _of_fold(
         self, parameters: dict[str, Array], training: XandY, held: XandY
     ) -> tuple[float, list[float], float]:
@@ -264,10 +258,16 @@ def tune(
     parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]
     held_out = _HeldOut(objective, parts, r, _loss(loss, y), at_first, evaluations)
     start = np.zeros(sum(value.size for value in at_first.values()))
+
+    def share_of_first(decades: Array) -> tuple[float, Array]:
+        value, gradient = held_out(decades)
+        unit = abs(held_out.history[0][1]) or 1.0
+        return value / unit, gradient / unit
+
     with warnings.catch_warnings(), suppress(StopIteration):
         warnings.simplefilter("ignore", ConvergenceWarning)
         scipy.optimize.minimize(
-            held_out.share_of_first,
+            share_of_first,
             start,
             jac=True,
             method="L-BFGS-B",

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from ldr.inference.permutation import Null, canonical_bases, pairs_of
 from ldr.inputs import as_objective
@@ -38,20 +39,16 @@ class Statistic:
 
 
 def _chi2(name: str, step: int, value: float, df: float) -> Statistic:
-    import scipy
-
     return Statistic(name, step, value, "chi2", (df,), float(scipy.stats.chi2.sf(value, df)))
 
 
 def _F(name: str, step: int, value: float, F: float, *df: float) -> Statistic:
-    import scipy
-
     return Statistic(name, step, value, "F", df, float(scipy.stats.f.sf(F, *df)))
 
 
 @dataclass(frozen=True)
 class ParametricTest(Pickled):
-    """The tests of a method, of all its directions and of those after the first, the second, ...
+    """Tests of all directions of a method and of those after the first, the second, ...
 
     Attributes
     ----------
@@ -63,7 +60,7 @@ class ParametricTest(Pickled):
     statistics: tuple[Statistic, ...]
 
     def __getitem__(self, name: str) -> tuple[Statistic, ...]:
-        """The tests of one name, step after step."""
+        """Return the tests of one name, step after step."""
         return tuple(each for each in self.statistics if each.name == name)
 
     def __repr__(self) -> str:
@@ -84,7 +81,7 @@ class ParametricTest(Pickled):
 def parametric_test(
     objective: str | Objective, X: Rows, *, y: PerRow = None, **parameters: object
 ) -> ParametricTest:
-    """The classical tests of cca, lda, sir and save; exact or asymptotic for normal data.
+    """Compute the classical tests of cca, lda, sir and save; exact or asymptotic for normal data.
 
     For cca and lda, classical or not, those of the canonical correlations d_j of two views, or of
     the columns with the classes: Wilks' lambda prod_{j>k}(1 - d_j^2) by Rao's F and by Bartlett's
