@@ -348,15 +348,15 @@ def compare(
     Parameters
     ----------
     methods : sequence of str or Objective, optional
-        Names, or objectives with their parameters; by default those of the registry that fit what
-        was handed over, and pca beside them; of more than 1000 rows without those of pairs of rows
-        (nca, lmnn, wda, mds-stress, sdr, hsic), which take minutes.
+        Names, or objectives with their parameters; by default those of the registry that fit X and
+        y, and pca; for more than 1000 rows without those of pairs of rows (nca, lmnn, wda,
+        mds-stress, sdr, hsic), which take minutes.
     X : array, sparse matrix or DataFrame (n, d); a pair of them for two views or a background
     y : array (n,), optional
         Labels or a response.
     r : int, float or "auto"
-        Dimension to reduce to, of all methods. A share of the variance, or "auto", is asked of pca
-        of all rows ("auto" of ppca, where values are missing), as `ldr.solve` has it.
+        Dimension to reduce to, of all methods. For a share of the variance, or "auto", it is that
+        of pca of all rows (of ppca where values are missing), as in `ldr.solve`.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     sample_weight : array (n,), optional
@@ -477,7 +477,7 @@ def _dimension(
     if not is_open(r):
         return r, ()
     if first.views > 1 or Need.BACKGROUND in first.needs:
-        raise ArgumentError(f"r = {r!r} is told by the columns of one X: expected a whole number")
+        raise ArgumentError(f"r = {r!r} needs the columns of one X: expected a whole number")
     rule = named("ppca" if gaps else "pca")
     data = as_data(rule, rows.data.X, None)
     if standardise:

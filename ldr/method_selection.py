@@ -161,8 +161,8 @@ ANY: rows near a curved sheet | neighbours kept as neighbours
 def _read(text: str) -> Iterator[Advice]:
     lines = text.strip().splitlines()
     for question, answer in zip(lines[::2], lines[1::2], strict=True):
-        fits, _, asked = question.partition(": ")
-        has, wants = asked.split(" | ")
+        fits, _, rest = question.partition(": ")
+        has, wants = rest.split(" | ")
         use, _, instead = answer.strip().partition(" | ")
         whole = (Beside.NOTHING, Beside.LABELS, Beside.RESPONSE, Beside.TIME)
         of = whole if fits == "ANY" else (Beside[fits],)

@@ -142,10 +142,11 @@ class Path(Pickled):
         """Standard errors of the scores: standard deviation over folds / sqrt(folds)."""
         if self.scores is None:
             return None
-        unit = float(np.nanmax(np.abs(self.scores), where=np.isfinite(self.scores), initial=0.0))
+        # in units of the largest, whose square is a number
+        unit = np.abs(self.scores).max(where=np.isfinite(self.scores), initial=0.0) or 1.0
         with np.errstate(invalid="ignore"):
-            spread = (self.scores / (unit or 1.0)).std(axis=1, ddof=1)
-        return np.asarray((unit or 1.0) * spread / math.sqrt(self.scores.shape[1]))
+            spread = (self.scores / unit).std(axis=1, ddof=1)
+        return np.asarray(unit * spread / math.sqrt(self.scores.shape[1]))
 
     @property
     def best(self) -> int | None:
@@ -157,9 +158,7 @@ class Path(Pickled):
     @property
     def chosen(self) -> int | None:
         """The r chosen by `rule`: the best, or the smallest within one standard error of it."""
-        if self.pooled is None or self.errors is None or self.best is None:
-            return None
-        if self.rule == "best":
+        if self.pooled is None or self.errors is None or self.best is None or self.rule == "best":
             return self.best
         k = int(np.nanargmax(self.pooled))
         return self.dimensions[int(np.argmax(self.pooled >= self.pooled[k] - self.errors[k]))]

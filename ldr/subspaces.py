@@ -27,8 +27,8 @@ def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     """Compute the principal angles between the spans of the columns of two matrices, ascending.
 
     cos of angle k is the k-th largest singular value of Qa'Qb, Qa and Qb orthonormal bases, and its
-    sine the k-th smallest of (I - Qa Qa')Qb; the angle is taken from both, since a cosine tells
-    nothing of angles below 1e-8, nor a sine of angles that near to a right one.
+    sine the k-th smallest of (I - Qa Qa')Qb; the angle is computed from both, since rounding hides
+    angles below 1e-8 in a cosine, and angles that near to a right one in a sine.
 
     Source: Bjorck and Golub 1973; Knyazev and Argentati 2002.
 

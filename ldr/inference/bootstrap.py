@@ -97,7 +97,7 @@ class Bootstrap(Pickled):
         orthonormal map, or else by their projections of all rows. A pair of arrays for two views,
         which are turned together.
     without : ndarray (groups, r, d) or None
-        The same, of all rows but a group, for BCa intervals; where they were asked for.
+        The same, of all rows but a group, for BCa intervals; None without ``bca=True``.
     """
 
     question: ClassVar[str] = "How firm are the numbers?"

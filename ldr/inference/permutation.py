@@ -483,9 +483,8 @@ def permutation_test(
             hypothesis = hypothesis.compact()
         size = chunk_size(hypothesis.views)
         threads = (os.cpu_count() or 1) if workers < 0 else workers
-        batch = (
-            2 * threads * size if objective.stacks else 4 * threads
-        )  # between looks at the clock
+        # between looks at the clock
+        batch = 2 * threads * size if objective.stacks else 4 * threads
 
         def batches() -> Iterator[Solutions]:
             better = 0
@@ -582,7 +581,7 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
         return None
     best, numbers = drawn[:, 0], numbers[0]
     sense = "min" if numbers[0] < numbers[-1] else "max"
-    if len(numbers) == 1:  # nothing beside it tells whether the number is to be large
+    if len(numbers) == 1:  # no other direction shows whether large numbers are better
         best, numbers, sense = found.values, own.values, own.objective.sense
     reached = np.array([_as_good(best, number, sense) for number in numbers])
     same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)
