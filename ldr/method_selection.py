@@ -40,8 +40,7 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
 def beyond(chosen: Chosen, n: int) -> dict[str, str]:
     """Return the methods that take minutes for n rows, which nobody named, and why."""
     why = f"it looks at all pairs of {n} rows, which takes long: name it to have it"
-    pairs = {name for name, (objective, _) in chosen.items() if objective.by_pairs}
-    return dict.fromkeys(pairs if n > 1000 else (), why)
+    return {name: why for name, (o, _) in chosen.items() if o.by_pairs and n > 1000}
 
 
 class Beside(StrEnum):

@@ -242,12 +242,13 @@ def tune(
     """
     objective = as_objective(objective, {})
     whole("evaluations", evaluations, 1)
-    at_first = {name: np.asarray(value, np.float64) for name, value in parameters.items()}
-    for name, first in at_first.items():
+    at_first: dict[str, Array] = {}
+    for name, given in parameters.items():
         if name != SCALES:
             parameter(objective, name)
+        at_first[name] = first = np.asarray(given, dtype=np.float64)
         if not (np.isfinite(first) & (first > 0)).all():
-            raise ArgumentError(f"{name} starts at {parameters[name]!r}, expected positive numbers")
+            raise ArgumentError(f"{name} starts at {given!r}, expected positive numbers")
     if not at_first:
         raise ArgumentError("parameters is empty: expected numbers to start from, by name")
     if objective.views > 1:

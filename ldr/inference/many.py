@@ -46,6 +46,7 @@ class Chunk:
     - views (n, d) or (count, n, d): the last may be a background
     - y (n, ...), or (count, n) where every problem has its own
     - trials (n,): trials of the rows of all problems, for methods of time order
+    - alone: views and y are those of one problem, as `ldr.solve` takes them
     """
 
     views: tuple[Rows, ...]
@@ -53,10 +54,13 @@ class Chunk:
     count: int
     own_y: bool = False
     trials: Orders | None = None
+    alone: bool = False
 
     def problem(self, k: int) -> XandY:
         """Return X and y of one problem, as `ldr.solve` takes them."""
-        views = tuple(view[k] if getattr(view, "ndim", 2) == 3 else view for view in self.views)
+        if self.alone:
+            return single(self.views), self.y
+        views = tuple(view[k] if view.ndim == 3 else view for view in self.views)
         return single(views), self.y[k] if self.own_y else self.y
 
 
@@ -124,7 +128,7 @@ def _gathered(X: Iterable[Rows], y: PerRow, pair: bool) -> Iterator[Chunk]:
         alike = iter(group)
         for views, own in alike:
             if not plain:
-                yield Chunk(views, own, 1)
+                yield Chunk(views, own, 1, alone=True)
                 continue
             both = [(views, own), *islice(alike, chunk_size(views) - 1)]
             stacks = tuple(np.stack(parts) for parts in zip(*(v for v, _ in both), strict=True))
@@ -280,7 +284,7 @@ def solvable(
       or an error for them.
     """
     views, y = chunk.views, chunk.y
-    if not objective.stacks or Need.BACKGROUND in objective.needs or not all(map(_is_array, views)):
+    if not objective.stacks or Need.BACKGROUND in objective.needs or chunk.alone:
         raise UnknownError
     if any(view.shape[-2] <= view.shape[-1] or r > view.shape[-1] for view in views):
         raise UnknownError

@@ -163,6 +163,15 @@ def test_an_iterable_of_shapes():
     np.testing.assert_allclose(found.values, expected, rtol=1e-12)
 
 
+def test_sets_of_trials_are_solved_as_trials():
+    rng = np.random.default_rng(0)
+    sets, labels = rng.standard_normal((3, 8, 20, 3)), np.arange(8) % 2
+    for name, y in (("csp", [labels] * 3), ("maf", None)):
+        found = ldr.solve_many(name, iter(sets), 1, y=y)
+        expected = [ldr.solve(name, X, 1, y=None if y is None else labels).value for X in sets]
+        np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+
+
 def test_sets_with_labels_of_their_own_in_chunks(monkeypatch):
     monkeypatch.setattr("ldr.inference.many._CHUNK_NUMBERS", 2 * 44 * 4)
     sets = [WINE[k::4][:44, :4] for k in range(4)]
