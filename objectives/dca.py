@@ -83,41 +83,27 @@ class DCA(Objective):
                 f"half of the {data.samples.n} rows"
             )
 
-        def lags(change: Change) -> Lags:
-            return Lags.of(window_moments(change(compact.rows), tuple(range(length))), length)
+        def windows(change: Change) -> Moments:
+            return window_moments(change(compact.rows), tuple(range(length)))
+
+        def squares(stats: Moments) -> tuple[SumOfSquares]:
+            mean = stats.mean.reshape(length, -1).mean(axis=0)
+            C_0 = lagged_covariances(stats, length)[0]
+            return (SumOfSquares.covariance(stats.n * C_0, mean, stats.n),)
 
         given = Unwhitened.of(compact, "the covariance of the windows", self.ridge)
-        found, (whitened,) = whiten(lags, lambda lags: (lags.squares,), given)
-        C = np.array([whitened(lagged) for lagged in found.C])
-        C, notes = stationary(C)
+        found, (whitened,) = whiten(windows, squares, given)
+        C, notes = stationary(np.array(list(map(whitened, lagged_covariances(found, length)))))
         view = compact.view(whitened.mean, whitened.scatter).within(whitened)
         return Predictive(self, (view.noting(*notes),), C, r, whitened)
 
 
-@dataclass(frozen=True)
-class Lags:
-    """C_k, the covariance of x_{t+k} and x_t, for k = 0, 1, ...: a mean over windows of rows.
-
-    - C (K, d, d), mean (d,)
-    - n: the number of windows
-    """
-
-    C: Array
-    mean: Array
-    n: float
-
-    @classmethod
-    def of(cls, stats: Moments, length: int) -> Lags:
-        d = len(stats.mean) // length
-        blocks = stats.covariance.reshape(length, d, length, d)
-        C = [
-            np.mean([blocks[j + k, :, j] for j in range(length - k)], axis=0) for k in range(length)
-        ]
-        return cls(np.array(C), stats.mean.reshape(length, d).mean(axis=0), stats.n)
-
-    @property
-    def squares(self) -> SumOfSquares:
-        return SumOfSquares.covariance(self.n * self.C[0], self.mean, self.n)
+def lagged_covariances(stats: Moments, length: int) -> list[Array]:
+    """C_k, the covariance of x_{t+k} and x_t, for k = 0, 1, ...: a mean over windows of rows."""
+    blocks = stats.covariance.reshape(length, -1, length, len(stats.mean) // length)
+    return [
+        np.mean([blocks[j + k, :, j] for j in range(length - k)], axis=0) for k in range(length)
+    ]
 
 
 def stationary(C: Array) -> tuple[Array, list[str]]:

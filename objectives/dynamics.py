@@ -23,9 +23,6 @@ from ldr.solvers.linalg.eigen import power_of_two, rank_tolerance, top_eigenvect
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Squares that are a difference, and below this share of its terms, are added up instead.
-_CANCELLED = 0.1
-
 
 @dataclass(frozen=True)
 class Dynamics(Objective):
@@ -176,12 +173,9 @@ class DynamicsPoint(Point):
 
     @cached_property
     def value(self) -> float:
-        problem, left = self._problem, float(np.vdot(self._left, self._left))
-        explained = float(np.vdot(self._V, self._V)) - left
-        if explained <= (1.0 - _CANCELLED) * problem.squares:
-            return problem.outside + problem.squares - explained
+        problem, left = self._problem, self._left
         beside = problem.moves - self._V @ self.M.T
-        return problem.outside + float(np.vdot(beside, beside)) + left
+        return problem.outside + float(np.vdot(beside, beside) + np.vdot(left, left))
 
     @cached_property
     def gradient(self) -> Array:

@@ -154,23 +154,13 @@ class SpectralEntropyPoint(Point):
         self._s = self._a.sum(axis=0)
         self._p = self._a / self._s
         self._log = np.log(np.maximum(self._p, np.finfo(float).tiny))
-
-    @cached_property
-    def _h(self) -> Array:
-        return -np.sum(self._p * self._log, axis=0)
+        h = -np.sum(self._p * self._log, axis=0)
+        self._c = self._log + h
+        self.entropies = self._scale * h  # of each column, between 0 and 1
 
     @property
-    def entropies(self) -> Array:
-        """Of each column, between 0 and 1."""
-        return self._scale * self._h
-
-    @cached_property
     def value(self) -> float:
         return float(self.entropies.sum())
-
-    @cached_property
-    def _c(self) -> Array:
-        return self._log + self._h
 
     @property
     def sensitive(self) -> Array:
@@ -181,7 +171,7 @@ class SpectralEntropyPoint(Point):
 
     @cached_property
     def gradient(self) -> Array:
-        return -2.0 * self._scale * np.einsum("fj,fij->ij", self._c / self._s, self._RM)
+        return 2.0 * np.einsum("fj,fij->ij", self.pulls, self._RM)
 
     @property
     def pulls(self) -> Array:

@@ -43,11 +43,8 @@ _WARMEST, _SHARE_OF_GAP = 4e-3, 0.5
 _COOLING = 0.25
 # Newton's steps at a temperature, and halvings of a step that is too long.
 _STEPS = 30
-_INNER = 60  # conjugate gradient steps, each a Hessian product
 # A decrement this small beside what the smoothing adds ends a temperature.
 _SETTLED = 0.05
-# Of the way to where a multiplier would be singular.
-_INSIDE = 0.9
 
 
 # How near the bound is brought to the least one: by what share of the gap it may exceed that, and
@@ -192,7 +189,7 @@ class _Smoothed:
         enough = min(0.2, math.sqrt(length(g) / abs(self.value))) * length(g)
         step, residual, products = np.zeros_like(g), -g, 0
         z = direction = residual / scale
-        while products < _INNER and length(residual) > enough:
+        while products < 2 * _STEPS and length(residual) > enough:
             curved = self._hessian_product(direction)
             products += 1
             curvature, rz = float(np.vdot(direction, curved)), float(np.vdot(residual, z))
@@ -209,9 +206,7 @@ class _Smoothed:
         """Where the step leads, or a share of it; None where nothing is gained."""
         if not np.isfinite(step).all():
             return None
-        lowest = float(np.linalg.eigvalsh(step)[0])
-        share = min(1.0, -_INSIDE / lowest) if lowest < 0 else 1.0
-        near = [ratio.value for ratio in self.ratios]
+        share, near = 1.0, [ratio.value for ratio in self.ratios]
         for _ in range(_STEPS):
             Q = sym(self.Q + share * (self._P @ step @ self._P.T))
             with suppress(np.linalg.LinAlgError):  # too long: no bound

@@ -93,9 +93,7 @@ class Started(BoundObjective):
         vars(self).update(heuristics={name: cache(f) for name, f in self.heuristics.items()})
 
     def baseline(self) -> Array | None:
-        for heuristic in self.heuristics.values():
-            return heuristic()
-        return None
+        return next((heuristic() for heuristic in self.heuristics.values()), None)
 
     def starts(self) -> dict[str, Array]:
         return {name: heuristic() for name, heuristic in self.heuristics.items()}
