@@ -30,7 +30,7 @@ from scipy.linalg import block_diag, solve_triangular
 
 from ldr.objectives.certificate import PROVED_GLOBAL
 from ldr.solvers.deadline import decomposing
-from ldr.solvers.linalg.bounds import trace_ratio_bound
+from ldr.solvers.linalg.bounds import largest_sum_bound
 from ldr.solvers.linalg.eigen import length, rank_tolerance, top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
@@ -237,9 +237,20 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
 
 
 def proven_ratio(Q: Array, C: Array, M: Array) -> float:
-    """What max tr(M'QM) / tr(M'CM) is proved not to exceed, from an M near the best."""
+    """What max tr(M'QM) / tr(M'CM) is proved not to exceed, from an M near the best.
+
+    It is below t where the r largest eigenvalues of Q - tC have no positive sum.
+    """
     ratio, M = largest_ratio(Q, C, M)
-    return trace_ratio_bound(Q, C, M) if math.isfinite(ratio) else math.inf
+    more = 4 * len(Q) * _EPS * abs(ratio)
+    while 0 < more <= abs(ratio) < math.inf:
+        t = ratio + more
+        K, sizes = Q - t * C, np.abs(Q) + abs(t) * np.abs(C)
+        _, M = top_eigenvectors(K, M.shape[1])
+        if largest_sum_bound(K, M, M, 2, sizes) <= 0:
+            return t
+        more *= 4.0
+    return math.inf
 
 
 @dataclass(frozen=True)
