@@ -237,15 +237,22 @@ class SmoothedRatio:
 
 
 def _occupations(theta: Array, r: int, mu: float) -> Array:
-    """expit((theta - nu)/mu) that add up to r; theta descending."""
-    nu = scipy.optimize.brentq(
-        lambda nu: float(scipy.special.expit((theta - nu) / mu).sum()) - r,
-        theta[-1] - 50.0 * mu,
-        theta[0] + 50.0 * mu,
-        xtol=1e-15 * mu,
-        rtol=4 * _EPS,
-    )
-    return np.asarray(scipy.special.expit((theta - nu) / mu))
+    """expit((theta - nu)/mu) that add up to r, by Newton's method within bounds; theta descending.
+
+    SciPy's root finders take three times as many sums, a twelfth of a solve of cca.
+    """
+    low, high = theta[-1] - 50.0 * mu, theta[0] + 50.0 * mu
+    nu = 0.5 * (theta[r - 1] + theta[min(r, len(theta) - 1)])
+    for _ in range(100):
+        f = scipy.special.expit((theta - nu) / mu)
+        excess = float(f.sum()) - r
+        if abs(excess) <= 1e-13 * r:
+            break
+        low, high = (nu, high) if excess > 0 else (low, nu)
+        slope = float(np.sum(f * (1.0 - f))) / mu
+        newton = nu + excess / slope if slope > 0 else low
+        nu = newton if low < newton < high else 0.5 * (low + high)
+    return f
 
 
 # A point this flat, relative to the value, may be a saddle.
