@@ -359,11 +359,11 @@ def solve(
             with unlimited():
                 run, heuristic, directions, ties = in_canonical_coordinates(problem, run, heuristic)
                 notes += ties
-                if interrupt.is_set():
-                    run = replace(run, status=Status.INTERRUPTED)
                 stored = [view.passes for view in data.views if isinstance(view, StoredSamples)]
                 passes = {"passes": math.ceil(max(stored))} if stored else {}  # the last is whole
-                run = replace(run, evaluations={**run.evaluations, **compiled, **passes})
+                status = Status.INTERRUPTED if interrupt.is_set() else run.status
+                evaluations = {**run.evaluations, **compiled, **passes}
+                run = replace(run, status=status, evaluations=evaluations)
                 result = as_result(problem, data, run, heuristic, chosen, certificate, r, seconds)
                 result = units.undone(result) if units else result
     notes += () if units else units_matter(problem, data, run.status.converged)
