@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.text import Text
 
-_REFRESH_SECONDS = 0.1
-
 
 class Trace:
     """Keep every iteration, with its point, in a list.
@@ -115,7 +113,7 @@ class Progress:
         if self._live is None:
             self._live = self._open()
         done = iteration.gradient_norm <= iteration.threshold
-        due = iteration.seconds - self._last_refresh >= _REFRESH_SECONDS
+        due = iteration.seconds - self._last_refresh >= 0.1
         self._live.update(_line(iteration), refresh=due or done)
         if due:
             self._last_refresh = iteration.seconds

@@ -48,9 +48,7 @@ def oriented(axes: Array, X: Array, weights: Array | None = None) -> Array:
 
 
 SCREENED = "screened"
-_MOST_RANDOM = 12
-_RUNS = 5
-_GROUP = 8  # points, from the lowest of which there is a run
+_RUNS, _GROUP = 5, 8  # points of a group, from the lowest of which there is a run
 _SHORT = Stopping(1e-6, 10)
 _TIED = 1e-10  # eigenvalues this close, relative to the largest, count as equal
 
@@ -87,8 +85,8 @@ def random_points(
 
 
 def few_or_more(k: int, share: int, least: int = 0) -> int:
-    """How many random starts: more of few columns k, where a run is cheap; share / k^2 or so."""
-    return max(least, min(_MOST_RANDOM, share // (k * k)))
+    """How many random starts: share / k^2, at most 12; a run of few columns k is cheap."""
+    return max(least, min(12, share // (k * k)))
 
 
 def random_directions(problem: BoundObjective, count: int = 5) -> dict[str, Array]:

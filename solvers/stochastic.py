@@ -7,19 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldr.solvers.descent.lbfgs import Pairs
+from ldr.solvers.descent.lbfgs import LBFGS, Pairs
 from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianProblem, Sum
 from ldr.solvers.solver import Solver, State
 
-_MEMORY = 20
+# The factor of the first epoch's steps.
 _FIRST_RATE = 0.2
 # The cosine of a pair, of which noise may have made nearly nothing: it would suggest long steps.
 _LEAST_CURVATURE = 1e-2
-_PROBE = 1e-4  # of a first step
-_LONGEST = 0.25  # of the manifold's length scale, a step within an epoch
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class _Epoch:
     def _probe(self, part: Problem, parts: int, of_part: Array) -> None:
         """A first pair, from a part's gradient a little way down the whole's, without going."""
         manifold, W, down = self._manifold, self.W, -self._anchor.gradient
-        s = _PROBE * initial_step(self._problem, self._anchor) * down
+        s = 1e-4 * initial_step(self._problem, self._anchor) * down
         N = manifold.retract(W, s)
         y = manifold.transport(N, W, parts * self._gradient(part, N)) - of_part
         if manifold.inner(W, s, y) > 0:
@@ -133,9 +131,9 @@ class _Epoch:
         return self._rate * initial_step(self._problem, self._anchor)
 
     def _shortened(self, s: Array) -> Array:
-        """No longer than a part of the manifold's length scale: noise may suggest anything."""
+        """No longer than a quarter of the manifold's length scale: noise may suggest anything."""
         manifold, W = self._manifold, self.W
-        longest = _LONGEST * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
+        longest = 0.25 * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
         length = manifold.norm(W, s)
         return s if length <= longest else s * (longest / length)
 
@@ -143,5 +141,5 @@ class _Epoch:
         """Carry the pairs from W to the new point and add that of the step s from there."""
         manifold, N = self._manifold, self.W
         s, behind = manifold.transport(W, N, np.stack([s, behind]))
-        carried = self.pairs.carried(manifold, W, N, _MEMORY - 1)
+        carried = self.pairs.carried(manifold, W, N, LBFGS.memory - 1)
         self.pairs = carried.and_one(manifold, N, s, ahead - behind, _LEAST_CURVATURE)

@@ -24,7 +24,6 @@ _VALUE_NOISE = 1e-10  # epsilon: relative rise of f that counts as rounding
 _VALUE_ROUNDING = 1e-13  # relative difference of values that says nothing
 _EXPANSION = 5.0  # rho
 _SHRINKAGE = 0.66  # gamma
-_MAX_TRIALS = 40
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class _Line:
     def wolfe(self, start: Trial) -> Trial | None:
         """Shrink a bracket by double secant steps, by bisection where those are slow."""
         bracket = self.bracket(start)
-        while bracket and self.accepted is None and self.trials < _MAX_TRIALS:
+        while bracket and self.accepted is None and self.trials < 40:
             a, b = bracket
             left, right = self.double_secant(a, b)
             if self.accepted is None and right.t - left.t > _SHRINKAGE * (b.t - a.t):
@@ -141,7 +140,7 @@ class _Line:
     def bracket(self, trial: Trial) -> tuple[Trial, Trial] | None:
         """Expand until the slope turns up (or f does): a bracket of a minimum."""
         lowest = self.zero
-        while self.accepted is None and self.trials < _MAX_TRIALS:
+        while self.accepted is None and self.trials < 40:
             if trial.slope >= 0 and self.low(trial):
                 return lowest, trial
             if not self.low(trial):
@@ -152,7 +151,7 @@ class _Line:
 
     def shrink(self, a: Trial, b: Trial) -> tuple[Trial, Trial]:
         """Bisect between a low a and a high b until the right end's slope turns up."""
-        while self.accepted is None and self.trials < _MAX_TRIALS:
+        while self.accepted is None and self.trials < 40:
             middle = self.trial(0.5 * (a.t + b.t))
             if middle.slope >= 0 and self.low(middle):
                 return a, middle

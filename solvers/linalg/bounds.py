@@ -57,6 +57,7 @@ _SAFETY = 1.01
 # Of products that are summed: 16 eps.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
+# By how much delta grows after a factorisation that failed.
 _GROWTH = 64.0
 _TRIES_AT_M, _TRIES, _NEWTON_STEPS = 2, 60, 4
 
@@ -296,8 +297,6 @@ def _ratio(A: Array, B: Array, M: Array, weights: Array) -> float:
 # That a statement here is false, over the random vector, which tells at most two things.
 CHANCE = 1e-10
 _LEAST_PART = 0.5 * CHANCE * math.sqrt(math.pi / 2)
-# Steps that find where the eigenvalues are.
-_LANCZOS = 20
 # Half of the interval in which the polynomial is small, at least, relative to its ends.
 _NARROWEST = 1e-8
 _ROUNDINGS = 64 * float(np.finfo(float).eps)
@@ -342,8 +341,8 @@ def largest_of_rest(
 
 
 def _ends(H: Callable[[Array], Array], b: Array) -> tuple[float, float]:
-    """About the least eigenvalue of H, and the largest, by Lanczos from b."""
-    V, k, v = np.empty((min(_LANCZOS, len(b)), len(b))).T, 0, b
+    """About the least eigenvalue of H, and the largest, by twenty steps of Lanczos from b."""
+    V, k, v = np.empty((min(20, len(b)), len(b))).T, 0, b
     diagonal, beside, size = [], [float(np.linalg.norm(b))], 0.0
     while beside[-1] > _NARROWEST * size and k < V.shape[1]:
         V[:, k : k + 1] = v / beside[-1]

@@ -25,10 +25,6 @@ def power_of_two(A: Array) -> float:
     return math.ldexp(1.0, math.frexp(float(np.abs(A).max()))[1])
 
 
-# Pivots of a matrix with a unit diagonal below its order times this are rounding.
-_ROUNDING = 1e-16
-
-
 def cholesky(H: Array) -> Array | None:
     """Cholesky's factor of H, in H's place, below and on the diagonal; None if H is not positive
     definite. H is in LAPACK's order.
@@ -43,7 +39,7 @@ def full_factor(K: Array) -> Array:
 
     K is positive semidefinite, its diagonal 1 (or 0).
     """
-    L, pivots, rank, _ = dpstrf(K, tol=_ROUNDING * len(K), lower=1)
+    L, pivots, rank, _ = dpstrf(K, tol=1e-16 * len(K), lower=1)
     factor = np.empty((len(K), rank))
     factor[pivots - 1] = np.tril(L)[:, :rank]
     return factor
@@ -65,8 +61,6 @@ def defect_of(W: Array, B: Array) -> float:
 
 
 _EPS = float(np.finfo(float).eps)
-# Newton steps on rho; it converges quadratically and from one side, so that few are ever taken.
-_MOST_STEPS = 60
 
 
 def stacked_roots(S: Array) -> tuple[Array, Array]:
@@ -86,7 +80,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
     """The maximum of sum_j v_j m_j'Am_j / sum_j v_j m_j'Bm_j of each A and B, by Newton's method.
 
     f(rho) = sum_j v_j lambda_j(A - rho B) is convex and falls; from below its root, the steps
-    rise to it. Those problems alone that still move are decomposed again.
+    rise to it quadratically: few are ever taken. Only problems that still move are decomposed.
 
     - A, B (b, k, k): B positive semidefinite, of rank above k - r
     - weights (r,): v_1 >= ... >= v_r > 0, all equal for the trace ratio itself.
@@ -100,7 +94,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
     rho = np.full(len(A), -np.inf)
     M, f = np.empty((*A.shape[:2], r)), np.empty(len(A))
     active = np.arange(len(A))
-    for _ in range(_MOST_STEPS):
+    for _ in range(60):
         of_A, of_B, at = A[active], B[active], shift[active]
         values, vectors = np.linalg.eigh(of_A - at[:, None, None] * of_B)
         values, vectors = values[:, ::-1], vectors[:, :, ::-1]
@@ -145,7 +139,7 @@ def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
     """The best ratio of columns of the identity: whatever their units, Newton begins not far."""
     a, b = np.einsum("bii->bi", A), np.einsum("bii->bi", B)
     rho = a.sum(axis=1) / b.sum(axis=1)
-    for _ in range(_MOST_STEPS):
+    for _ in range(60):
         best = np.argsort(rho[:, None] * b - a, axis=1)[:, : len(weights)]
         top_a, top_b = (np.take_along_axis(S, best, axis=1) @ weights for S in (a, b))
         ratio = np.divide(top_a, top_b, out=rho.copy(), where=top_b > 0)

@@ -15,11 +15,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 
-_SWEEPS = 100
 # Zeros that a step along the face may make.
 _FACES = 20
-# scikit-learn ends sweeps at a duality gap of this, relative to |t|^2.
-_GAP = 1e-14
 # Signs have a part that no prediction tells if it is above this, relative to them.
 _UNSEEN = 1e-8
 
@@ -89,8 +86,8 @@ def _swept(Z: Array, t: Array, m: Array, penalty: float) -> Array:
         alpha=penalty / (2 * len(Z)),
         fit_intercept=False,
         warm_start=True,
-        tol=_GAP,
-        max_iter=_SWEEPS,
+        tol=1e-14,  # of the duality gap, relative to |t|^2
+        max_iter=100,
     )
     model.coef_ = m.copy()
     with warnings.catch_warnings():

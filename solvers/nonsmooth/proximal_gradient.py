@@ -37,8 +37,6 @@ _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
 _SUFFICIENT = 1e-4
 # The step may grow and shrink by this at most from one iteration to the next.
 _GROWTH = 10.0
-# Steps before Newton's method is tried on the support; doubled in vain.
-_PATIENCE = 5
 # Share of the stationarity measure that Newton's method is to leave of the gradient on the support;
 # nothing where that is less than so many thresholds, as the support is likely to be the last.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
@@ -203,14 +201,14 @@ class ProximalPoint(RiemannianPoint):
 class ProximalState(State):
     """`reference` is the value that a step may rise to; `waited` counts steps without Newton's.
 
-    `patience` is the number of such steps before Newton's method is tried.
+    `patience` is the number of such steps before Newton's method is tried; doubled in vain.
     """
 
     point: ProximalPoint
     reference: float
     weight: float = 1.0
     waited: int = 0
-    patience: int = _PATIENCE
+    patience: int = 5
 
 
 @dataclass(frozen=True)
