@@ -66,7 +66,7 @@ class Certificate(Pickled):
                 "directions in which next to nothing varies"
             )
             return cls("none", gap, message)
-        from ldr.solvers.linalg.bounds import CHANCE
+        from ldr.solvers.linalg.products import CHANCE
 
         where = f"within {within}: " if within else ""
         message = (

@@ -37,7 +37,7 @@ from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.bounds import SUMS_ROUNDING, top_values
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import (
     graded_eigen,
     is_graded,
@@ -47,6 +47,7 @@ from ldr.solvers.linalg.eigen import (
     symmetric_eigen,
 )
 from ldr.solvers.linalg.krylov import Ritz, block_krylov
+from ldr.solvers.linalg.products import top_values
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem

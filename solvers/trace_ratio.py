@@ -1,27 +1,17 @@
 """Trace ratios max tr(VM'AM) / tr(VM'BM), V = diag(weights), by Newton's method.
 
-Large matrices are known by their products: a block Davidson method finds the subspace.
+Of many problems at once, and of one; of a large one in a few eigenvectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol, cast
 
 import numpy as np
-import scipy
 
-from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.linalg.eigen import (
-    few_of_many,
-    stacked_trace_ratio,
-    symmetric_eigen,
-    top_eigenvectors,
-)
-from ldr.solvers.linalg.krylov import SymmetricOperator, complement
+from ldr.solvers.linalg.eigen import few_of_many, top_eigenvectors
 from ldr.solvers.loop import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
@@ -29,230 +19,80 @@ from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 
-# Residuals below this share of what cancels in them are converged; the steps that may take.
-_RESIDUAL, _STEPS = 1e-10, 300
-# Of conjugate gradients, relative to the right-hand side, and the steps that may take.
-_SOLVED, _SOLVING_STEPS = 1e-11, 500
-# Of a small B, the share of its largest eigenvalue below which a direction is out of B's range.
-_IN_RANGE = 1e-10
-# A small ratio is solved to this share of what its solution gains.
-_LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
-# Of A and B on a small basis: the combinations U that are best, in order, and the s and t of their
-# residuals R = AU - BU diag(s) - U diag(t), which are preconditioned.
-Small = Callable[[Array, Array], tuple[Array, Array, Array]]
-Preconditioned = Callable[[Array, Array, Array], Array]
 
+def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """The maximum of sum_j v_j m_j'Am_j / sum_j v_j m_j'Bm_j of each A and B, by Newton's method.
 
-@dataclass(frozen=True)
-class Found:
-    """Approximate solutions, and how good they are.
+    f(rho) = sum_j v_j lambda_j(A - rho B) is convex and falls; from below its root, the steps
+    rise to it quadratically: few are ever taken. Only problems that still move are decomposed.
 
-    - V (d, m): the wanted columns first
-    - residual: relative to what cancels in it
-    - products: vectors that A and B were applied to
+    - A, B (b, k, k): B positive semidefinite, of rank above k - r
+    - weights (r,): v_1 >= ... >= v_r > 0, all equal for the trace ratio itself.
+    - returns rho (b,)
+    - returns M (b, k, r): eigenvectors of A - rho B, the largest first.
+    - returns f (b,): at rho: what is above zero there, over the least denominator, is what rho may
+      lack.
     """
-
-    V: Array
-    residual: float
-    products: int
-
-    @classmethod
-    def last(cls, steps: Iterator[Found]) -> Found:
-        """The first that is good enough, or the last one in the steps there are."""
-        for _, found in zip(range(_STEPS), steps, strict=False):
-            check()
-            if found.residual <= _RESIDUAL:
-                break
-        return found
-
-
-def _steps(
-    A: SymmetricOperator,
-    B: SymmetricOperator,
-    start: Array,
-    r: int,
-    small: Small,
-    preconditioned: Preconditioned,
-) -> Iterator[Found]:
-    """The best r columns on ever better small bases: [block, last step, preconditioned residual].
-
-    The start has as many columns as the block. Ends where the bases have nothing to add.
-
-    Source: locally optimal blocks as in A. V. Knyazev, SIAM J. Sci. Comput. 23 (2001).
-    """
-    m = products = start.shape[1]
-    V = np.linalg.qr(start / np.linalg.norm(start, axis=0))[0]
-    basis = np.stack([V, A @ V, B @ V])
-    while True:
-        V, AV, BV = basis
-        U, s, t = (each[..., :m] for each in small(sym(V.T @ AV), sym(V.T @ BV)))
-        X, AX, BX = basis @ U
-        R = AX - BX * s - X * t
-        sizes = np.linalg.norm(AX, axis=0) + np.linalg.norm(BX * s, axis=0)
-        residual = float((np.linalg.norm(R, axis=0) / sizes)[:r].max())
-        yield Found(X, residual, products)
-        best, last = np.linalg.qr(U)[0], np.vstack([np.zeros((m, m)), U[m:]])
-        basis = basis @ np.hstack([best, complement(best, last)])
-        T = complement(basis[0], preconditioned(R, s, t))
-        if not T.shape[1]:
-            return
-        basis = np.concatenate([basis, [T, A @ T, B @ T]], axis=2)
-        products += T.shape[1]
-
-
-def ratio_steps(
-    A: SymmetricOperator,
-    B: SymmetricOperator,
-    start: Array,
-    weights: Array,
-    preconditioned: Preconditioned,
-) -> Iterator[Found]:
-    """Ever larger tr(VM'AM)/tr(VM'BM), V = diag(weights), M the first columns; in eigenvectors."""
-
-    def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
-        """Newton's method from the ratio of the first columns, the best so far."""
-        r = len(weights)
-        first = rho = float(weights @ np.diag(A)[:r]) / float(weights @ np.diag(B)[:r])
-        while True:
-            theta, Q = np.linalg.eigh(A - rho * B)
-            theta, Q = theta[::-1], Q[:, ::-1]
-            U = Q[:, :r] * weights
-            ratio = float(np.vdot(U, A @ Q[:, :r])) / float(np.vdot(U, B @ Q[:, :r]))
-            if not ratio - rho > max(_LITTLE * (rho - first), 4 * _EPS * abs(rho)):
-                return Q, np.full(len(theta), rho), theta
-            rho = ratio
-
-    return _steps(A, B, start, len(weights), small, preconditioned)
-
-
-def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: int) -> Found:
-    """The r largest generalised eigenvectors of (A, B) in B's range, its diagonal near 1."""
-
-    def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
-        sizes, Q = np.linalg.eigh(B)
-        kept = sizes > _IN_RANGE * sizes[-1]
-        W = Q[:, kept] / np.sqrt(sizes[kept])
-        values, U = np.linalg.eigh(W.T @ A @ W)
-        return (W @ U)[:, ::-1], values[::-1], np.zeros(len(values))
-
-    return Found.last(_steps(A, B, B @ start, r, small, lambda R, s, t: R))
-
-
-def conjugate_gradients(
-    H: Callable[[Array], Array], R: Array, preconditioned: Callable[[Array], Array]
-) -> tuple[Array, int]:
-    """H^{-1}R of a positive definite H, all columns at once; and the vectors H was applied to."""
-    X, left = np.zeros_like(R), R.copy()
-    z = preconditioned(left)
-    p, size = z.copy(), np.sum(left * z, axis=0)
-    enough = _SOLVED * np.linalg.norm(R, axis=0)
-    steps = 0
-    while steps < _SOLVING_STEPS and (np.linalg.norm(left, axis=0) > enough).any():
-        Hp = H(p)
-        curved = np.sum(p * Hp, axis=0)
-        step = np.divide(size, curved, where=curved > 0, out=np.zeros_like(size))
-        X += step * p
-        left -= step * Hp
-        z = preconditioned(left)
-        before, size = size, np.sum(left * z, axis=0)
-        p *= np.divide(size, before, where=before > 0, out=np.zeros_like(size))
-        p += z
-        steps += 1
-    return X, steps * R.shape[1]
-
-
-def columns_of(width: int, V: Array) -> Array:
-    """The first columns of V, with random ones beside them where they are too few."""
-    more = np.random.default_rng(0).standard_normal((len(V), max(0, width - V.shape[1])))
-    return np.hstack([V[:, :width], more])
-
-
-class SmoothedRatio:
-    """t = max (<Q, F> + mu S(F)) / <C, F> over 0 <= F <= I, tr F = r.
-
-    S is the entropy -sum f log f + (1 - f) log(1 - f) of F's eigenvalues f. At an F of rank r it
-    is zero, so that t is at least the largest tr(M'QM)/tr(M'CM); it exceeds it by `slack` at most.
-    The maximum is expit((Q - tC - nu)/mu), the occupations f = expit((theta - nu)/mu) of the
-    eigenvectors of Q - tC with nu such that they add up to r.
-
-    - temperature: mu, in units of the mean eigenvalue of `near` C
-    - near: what Newton's iteration for t begins at
-    - value: t
-    - gradient (d, d): of t in Q: F / <C, F>
-    - top (d, r): the eigenvectors most occupied
-    """
-
-    def __init__(self, Q: Array, C: Array, r: int, temperature: float, near: float) -> None:
-        mu = temperature * abs(near) * float(np.trace(C)) / len(C)
-        t = near
-        for _ in range(50):
-            theta, V = symmetric_eigen(Q - t * C)
-            f = _occupations(theta, r, mu)
-            entropy = -float(
-                np.sum(scipy.special.xlogy(f, f) + scipy.special.xlogy(1.0 - f, 1.0 - f))
-            )
-            size = float(f @ np.einsum("ij,ij->j", V, C @ V))
-            step = (float(f @ theta) + mu * entropy) / size
-            t += step
-            if not step * step > 1e-15 * temperature * t * t:  # the error that the step leaves
-                break
-        self.top = np.ascontiguousarray(V[:, :r])
-        self.value, self.slack = t, mu * entropy / size
-        self._C, self._mu, self._size = C, mu, size
-        self._theta, self._V, self._f = theta, V, f
-        self._occupied = V[:, : np.count_nonzero(f > 1e-14)]
-        self.gradient = (self._occupied * (f[: self._occupied.shape[1]] / size)) @ self._occupied.T
-
-    @cached_property
-    def _differences(self) -> Array:
-        """(f_i - f_j)/(theta_i - theta_j) of the occupied i and all j."""
-        theta, f = self._theta, self._f
-        occupied = slice(self._occupied.shape[1])
-        apart = theta[occupied, None] - theta
-        tied = np.abs(apart) < 1e-6 * self._mu  # there the derivative, not the difference
-        slopes = 0.5 * (self._slopes[occupied, None] + self._slopes)
-        return np.where(tied, slopes, (f[occupied, None] - f) / np.where(tied, 1.0, apart))
-
-    @cached_property
-    def _slopes(self) -> Array:
-        return self._f * (1.0 - self._f) / self._mu
-
-    def derivative(self, E: Array) -> Array:
-        """Of the gradient along a symmetric E."""
-        E = E - float(np.vdot(self.gradient, E)) * self._C
-        V, N = self._V, self._occupied
-        X = (N.T @ E) @ V
-        slopes = self._slopes
-        change = self._differences * X
-        total = float(slopes.sum())
-        if total > 0:  # nu moves too, so that the occupations go on adding up to r
-            k = np.arange(len(X))
-            change[k, k] -= slopes[k] * float(slopes[k] @ X[k, k]) / total
-        change[:, : len(X)] *= 0.5
-        D = N @ (change @ V.T)
-        D += D.T
-        return (D - float(np.vdot(self._C, D)) * self.gradient) / self._size
-
-
-def _occupations(theta: Array, r: int, mu: float) -> Array:
-    """expit((theta - nu)/mu) that add up to r, by Newton's method within bounds; theta descending.
-
-    SciPy's root finders take three times as many sums, a twelfth of a solve of cca.
-    """
-    low, high = theta[-1] - 50.0 * mu, theta[0] + 50.0 * mu
-    nu = 0.5 * (theta[r - 1] + theta[min(r, len(theta) - 1)])
-    for _ in range(100):
-        f = scipy.special.expit((theta - nu) / mu)
-        excess = float(f.sum()) - r
-        if abs(excess) <= 1e-13 * r:
+    r = len(weights)
+    shift = _ratio_of_axes(A, B, weights)
+    rho = np.full(len(A), -np.inf)
+    M, f = np.empty((*A.shape[:2], r)), np.empty(len(A))
+    active = np.arange(len(A))
+    for _ in range(60):
+        of_A, of_B, at = A[active], B[active], shift[active]
+        values, vectors = np.linalg.eigh(of_A - at[:, None, None] * of_B)
+        values, vectors = values[:, ::-1], vectors[:, :, ::-1]
+        found = vectors[:, :, :r]
+        turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
+        slope = np.einsum("bii,i->b", turned[:, :r], weights)
+        sums = values[:, :r] @ weights
+        # not at + sums / slope: eigenvalues are good to the size of the largest column only
+        ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
+        best = rho[active]
+        better = ratio > best
+        kept = active[better]
+        M[kept], f[kept], rho[kept] = found[better], sums[better], ratio[better]
+        further = _second_order(at, ratio, slope, values, turned, weights)
+        shift[active] = np.where(better, further, best)
+        moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
+        active = active[moved & (better | (at > best))]  # else Newton's step from the best is none
+        if len(active) == 0:
             break
-        low, high = (nu, high) if excess > 0 else (low, nu)
-        slope = float(np.sum(f * (1.0 - f))) / mu
-        newton = nu + excess / slope if slope > 0 else low
-        nu = newton if low < newton < high else 0.5 * (low + high)
-    return f
+    return rho, M, f
+
+
+def _second_order(
+    rho: Array, newton: Array, slope: Array, values: Array, turned: Array, weights: Array
+) -> Array:
+    """The root of the second-order model of f, which lies beyond Newton's step.
+
+    f'' = 2 sum_{i<j} (v_i - v_j)(q_j'Bq_i)^2 / (theta_i - theta_j), v_j = 0 beyond the r-th.
+    """
+    r = len(weights)
+    others = np.concatenate([weights, np.zeros(values.shape[1] - r)])
+    more = np.maximum(weights[None, :] - others[:, None], 0.0)
+    apart = values[:, None, :r] - values[:, :, None]
+    least = _EPS * np.abs(values).max(axis=1)[:, None, None]
+    bend = np.sum(more * turned**2 / np.maximum(apart, least), axis=(1, 2))
+    step = newton - rho
+    inner = np.maximum(0.0, 1.0 - 4.0 * bend * step / slope)
+    return rho + 2.0 * step / (1.0 + np.sqrt(inner))
+
+
+def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
+    """The best ratio of columns of the identity: whatever their units, Newton begins not far."""
+    a, b = np.einsum("bii->bi", A), np.einsum("bii->bi", B)
+    rho = a.sum(axis=1) / b.sum(axis=1)
+    for _ in range(60):
+        best = np.argsort(rho[:, None] * b - a, axis=1)[:, : len(weights)]
+        top_a, top_b = (np.take_along_axis(S, best, axis=1) @ weights for S in (a, b))
+        ratio = np.divide(top_a, top_b, out=rho.copy(), where=top_b > 0)
+        if not np.any(ratio > rho):
+            break
+        rho = np.maximum(ratio, rho)
+    return rho
 
 
 # A point this flat, relative to the value, may be a saddle.

@@ -34,7 +34,7 @@ from ldr.solvers.linalg.bounds import largest_sum_bound
 from ldr.solvers.linalg.eigen import length, rank_tolerance, top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.trace_ratio import SmoothedRatio
+from ldr.solvers.smoothed_ratio import SmoothedRatio
 
 _EPS = float(np.finfo(float).eps)
 # The first temperature, relative to the bound: a share of the gap, and at most this.

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.statistics.products import Between
-from ldr.solvers.linalg.eigen import stacked_roots, stacked_trace_ratio
+from ldr.solvers.linalg.eigen import stacked_roots
 from ldr.solvers.manifolds import Array
+from ldr.solvers.trace_ratio import stacked_trace_ratio
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

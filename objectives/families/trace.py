@@ -15,9 +15,10 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range, View
-from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound, top_values
+from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
 from ldr.solvers.linalg.krylov import Ritz, SizedOperator, block_krylov
+from ldr.solvers.linalg.products import top_values
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
 

@@ -26,18 +26,19 @@ from ldr.objectives.statistics.products import Between, CentredRows, Form
 from ldr.objectives.statistics.sums import Codes
 from ldr.objectives.statistics.time import check_lag, count_pairs, pair_matrix
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.bounds import pencil_values, ratio_bound
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator
-from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.trace_ratio import (
+from ldr.solvers.linalg.products import (
     Found,
     columns_of,
     conjugate_gradients,
     largest_pairs,
+    pencil_values,
+    ratio_bound,
     ratio_steps,
 )
+from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -27,13 +27,20 @@ from ldr.objectives.families.wide import (
 from ldr.objectives.prediction import LinearPredictor, Predictor
 from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.view import Compact
-from ldr.solvers.linalg.bounds import largest_of_rest, pencil_values, top_values
 from ldr.solvers.linalg.krylov import SymmetricOperator
+from ldr.solvers.linalg.products import (
+    Found,
+    columns_of,
+    conjugate_gradients,
+    largest_of_rest,
+    largest_pairs,
+    pencil_values,
+    top_values,
+)
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Preconditioner
-from ldr.solvers.trace_ratio import Found, columns_of, conjugate_gradients, largest_pairs
 from ldr.solvers.trust_region import TrustRegion
 
 # Of a unit vector, what is more than rounding of products.

@@ -14,7 +14,7 @@ from ldr.inference.permutation import Null, canonical_bases, exceedances, statis
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.families.stacked import StackedData, StackedRows
 from ldr.objectives.registry import REGISTRY
-from ldr.solvers.linalg.eigen import stacked_trace_ratio
+from ldr.solvers.trace_ratio import stacked_trace_ratio
 
 WINE, CLASSES = load_wine(return_X_y=True)
 LINNERUD = load_linnerud()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise, named_solver
-from ldr.solvers.trace_ratio import Found, ratio_steps
+from ldr.solvers.linalg.products import Found, ratio_steps
 from tests.objectives.test_certificates import bound_ratio, bound_trace, rotation
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy
 
-from ldr.solvers.linalg.bounds import largest_of_rest, pencil_values, ratio_bound, top_values
+from ldr.solvers.linalg.products import largest_of_rest, pencil_values, ratio_bound, top_values
 
 PRODUCTS = 400
 

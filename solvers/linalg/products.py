@@ -1,0 +1,332 @@
+"""Eigenvectors of matrices that are known by products with vectors, and bounds of what is missed.
+
+A locally optimal block method finds the eigenvectors.
+
+That no large eigenvalue was missed, from products alone: but for a chance that is stated.
+
+Of a Gaussian b, the part u'b along any unit vector u is Gaussian too: it is below s in size with a
+chance of less than s sqrt(2/pi). Where H has an eigenvalue above tau, a polynomial p that grows
+beyond tau therefore makes |p(H)b| >= p(tau) s, but for that chance; where p(H)b is shorter, there
+is none. Nothing is assumed of H: where p is small only decides how much can be told.
+
+Source: J. Kuczynski and H. Wozniakowski, Estimating the largest eigenvalue by the power and Lanczos
+algorithms with a random start, SIAM J. Matrix Anal. Appl. 13 (1992).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from ldr.solvers.checks import LARGEST
+from ldr.solvers.deadline import check
+from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
+from ldr.solvers.linalg.krylov import SymmetricOperator, complement
+from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
+
+# Residuals below this share of what cancels in them are converged; the steps that may take.
+_RESIDUAL, _STEPS = 1e-10, 300
+# Of conjugate gradients, relative to the right-hand side, and the steps that may take.
+_SOLVED, _SOLVING_STEPS = 1e-11, 500
+# Of a small B, the share of its largest eigenvalue below which a direction is out of B's range.
+_IN_RANGE = 1e-10
+# A small ratio is solved to this share of what its solution gains.
+_LITTLE = 0.01
+_EPS = float(np.finfo(float).eps)
+
+# Of A and B on a small basis: the combinations U that are best, in order, and the s and t of their
+# residuals R = AU - BU diag(s) - U diag(t), which are preconditioned.
+Small = Callable[[Array, Array], tuple[Array, Array, Array]]
+Preconditioned = Callable[[Array, Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Approximate solutions, and how good they are.
+
+    - V (d, m): the wanted columns first
+    - residual: relative to what cancels in it
+    - products: vectors that A and B were applied to
+    """
+
+    V: Array
+    residual: float
+    products: int
+
+    @classmethod
+    def last(cls, steps: Iterator[Found]) -> Found:
+        """The first that is good enough, or the last one in the steps there are."""
+        for _, found in zip(range(_STEPS), steps, strict=False):
+            check()
+            if found.residual <= _RESIDUAL:
+                break
+        return found
+
+
+def _steps(
+    A: SymmetricOperator,
+    B: SymmetricOperator,
+    start: Array,
+    r: int,
+    small: Small,
+    preconditioned: Preconditioned,
+) -> Iterator[Found]:
+    """The best r columns on ever better small bases: [block, last step, preconditioned residual].
+
+    The start has as many columns as the block. Ends where the bases have nothing to add.
+
+    Source: locally optimal blocks as in A. V. Knyazev, SIAM J. Sci. Comput. 23 (2001).
+    """
+    m = products = start.shape[1]
+    V = np.linalg.qr(start / np.linalg.norm(start, axis=0))[0]
+    basis = np.stack([V, A @ V, B @ V])
+    while True:
+        V, AV, BV = basis
+        U, s, t = (each[..., :m] for each in small(sym(V.T @ AV), sym(V.T @ BV)))
+        X, AX, BX = basis @ U
+        R = AX - BX * s - X * t
+        sizes = np.linalg.norm(AX, axis=0) + np.linalg.norm(BX * s, axis=0)
+        residual = float((np.linalg.norm(R, axis=0) / sizes)[:r].max())
+        yield Found(X, residual, products)
+        best, last = np.linalg.qr(U)[0], np.vstack([np.zeros((m, m)), U[m:]])
+        basis = basis @ np.hstack([best, complement(best, last)])
+        T = complement(basis[0], preconditioned(R, s, t))
+        if not T.shape[1]:
+            return
+        basis = np.concatenate([basis, [T, A @ T, B @ T]], axis=2)
+        products += T.shape[1]
+
+
+def ratio_steps(
+    A: SymmetricOperator,
+    B: SymmetricOperator,
+    start: Array,
+    weights: Array,
+    preconditioned: Preconditioned,
+) -> Iterator[Found]:
+    """Ever larger tr(VM'AM)/tr(VM'BM), V = diag(weights), M the first columns; in eigenvectors."""
+
+    def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
+        """Newton's method from the ratio of the first columns, the best so far."""
+        r = len(weights)
+        first = rho = float(weights @ np.diag(A)[:r]) / float(weights @ np.diag(B)[:r])
+        while True:
+            theta, Q = np.linalg.eigh(A - rho * B)
+            theta, Q = theta[::-1], Q[:, ::-1]
+            U = Q[:, :r] * weights
+            ratio = float(np.vdot(U, A @ Q[:, :r])) / float(np.vdot(U, B @ Q[:, :r]))
+            if not ratio - rho > max(_LITTLE * (rho - first), 4 * _EPS * abs(rho)):
+                return Q, np.full(len(theta), rho), theta
+            rho = ratio
+
+    return _steps(A, B, start, len(weights), small, preconditioned)
+
+
+def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: int) -> Found:
+    """The r largest generalised eigenvectors of (A, B) in B's range, its diagonal near 1."""
+
+    def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
+        sizes, Q = np.linalg.eigh(B)
+        kept = sizes > _IN_RANGE * sizes[-1]
+        W = Q[:, kept] / np.sqrt(sizes[kept])
+        values, U = np.linalg.eigh(W.T @ A @ W)
+        return (W @ U)[:, ::-1], values[::-1], np.zeros(len(values))
+
+    return Found.last(_steps(A, B, B @ start, r, small, lambda R, s, t: R))
+
+
+def conjugate_gradients(
+    H: Callable[[Array], Array], R: Array, preconditioned: Callable[[Array], Array]
+) -> tuple[Array, int]:
+    """H^{-1}R of a positive definite H, all columns at once; and the vectors H was applied to."""
+    X, left = np.zeros_like(R), R.copy()
+    z = preconditioned(left)
+    p, size = z.copy(), np.sum(left * z, axis=0)
+    enough = _SOLVED * np.linalg.norm(R, axis=0)
+    steps = 0
+    while steps < _SOLVING_STEPS and (np.linalg.norm(left, axis=0) > enough).any():
+        Hp = H(p)
+        curved = np.sum(p * Hp, axis=0)
+        step = np.divide(size, curved, where=curved > 0, out=np.zeros_like(size))
+        X += step * p
+        left -= step * Hp
+        z = preconditioned(left)
+        before, size = size, np.sum(left * z, axis=0)
+        p *= np.divide(size, before, where=before > 0, out=np.zeros_like(size))
+        p += z
+        steps += 1
+    return X, steps * R.shape[1]
+
+
+def columns_of(width: int, V: Array) -> Array:
+    """The first columns of V, with random ones beside them where they are too few."""
+    more = np.random.default_rng(0).standard_normal((len(V), max(0, width - V.shape[1])))
+    return np.hstack([V[:, :width], more])
+
+
+# That a statement here is false, over the random vector, which tells at most two things.
+CHANCE = 1e-10
+_LEAST_PART = 0.5 * CHANCE * math.sqrt(math.pi / 2)
+# Half of the interval in which the polynomial is small, at least, relative to its ends.
+_NARROWEST = 1e-8
+_ROUNDINGS = 64 * float(np.finfo(float).eps)
+# By how much the rest is raised for what couples it to the eigenvectors, as powers of ten.
+_RAISED = np.arange(-16.0, 1.0, 0.5)
+# Steps beyond a ratio at which a bound is tried, as powers of ten of it.
+_BEYOND = np.arange(-14.0, 1.0, 0.25)
+# Of the way from the largest eigenvalue of the rest to the least one that counts.
+_SHARE = 0.7
+
+
+def largest_of_rest(
+    H: Callable[[Array], Array], Q: Array, most_products: int, *, enough: float | None = None
+) -> float:
+    """What no eigenvalue of PHP exceeds, P = I - QQ', but for half of `CHANCE`.
+
+    - H: the products of a symmetric k x k matrix
+    - Q (k, m): orthonormal columns
+    - enough: nothing smaller need be told; by default no less than half of a negative eigenvalue
+    """
+    if Q.shape[1] >= len(Q):
+        return -math.inf
+
+    def inside(V: Array) -> Array:
+        return V - Q @ (Q.T @ V)
+
+    b = inside(np.random.default_rng(0).standard_normal((len(Q), 1)))
+    low, high = _ends(lambda V: inside(H(V)), b)
+    enough = 0.5 * high if enough is None else enough
+    middle, least = 0.5 * (high + low), _NARROWEST * max(abs(high), abs(low), 1.0 / LARGEST)
+    half = max(0.5 * (high - low), least)
+    before, now = b, (inside(H(b)) - middle * b) / half
+    told, k = math.inf, 1
+    while (size := float(np.linalg.norm(now)) / _LEAST_PART) < LARGEST:
+        told = min(told, middle + half * math.cosh(math.acosh(max(size, 1.0)) / k))
+        if told <= enough or k >= most_products:
+            break
+        check()
+        before, now = now, (2.0 / half) * (inside(H(now)) - middle * now) - before
+        k += 1
+    return told + _ROUNDINGS * (abs(low) + abs(high))
+
+
+def _ends(H: Callable[[Array], Array], b: Array) -> tuple[float, float]:
+    """About the least eigenvalue of H, and the largest, by twenty steps of Lanczos from b."""
+    V, k, v = np.empty((min(20, len(b)), len(b))).T, 0, b
+    diagonal, beside, size = [], [float(np.linalg.norm(b))], 0.0
+    while beside[-1] > _NARROWEST * size and k < V.shape[1]:
+        V[:, k : k + 1] = v / beside[-1]
+        v = H(V[:, k : k + 1])
+        diagonal.append(float(V[:, k] @ v[:, 0]))
+        size = max(size, float(np.linalg.norm(v)))
+        k += 1
+        for _ in range(2):
+            v = v - V[:, :k] @ (V[:, :k].T @ v)
+        beside.append(float(np.linalg.norm(v)))
+    theta, U = scipy.linalg.eigh_tridiagonal(diagonal, beside[1:-1])
+    return float(theta[0]) - beside[-1] * abs(float(U[-1, 0])), float(theta[-1])
+
+
+def largest_values(L: Array, R: Array, rest: float, weights: Array) -> Array:
+    """What the largest eigenvalues of [[L, R'], [R, D]] do not exceed, one by one, D <= rest.
+
+    For each a > 0 the matrix is at most diag(L + R'R/a, rest + a); of these the least weighted sum.
+    """
+    r, squares = len(weights), R.T @ R
+    size = float(np.linalg.norm(L, 2)) + (abs(rest) if math.isfinite(rest) else 0.0)
+    found = []
+    for a in size * 10.0**_RAISED:
+        inside = np.linalg.eigvalsh(L + squares / a)
+        found.append(np.sort(np.append(inside, np.full(r, rest + a)))[::-1][:r])
+    return min(found, key=lambda values: float(weights @ values)) + _ROUNDINGS * size
+
+
+def top_values(A: SymmetricOperator, Q: Array, r: int, most_products: int) -> Array:
+    """What the r largest eigenvalues of A do not exceed; Q (k x m) is near their eigenvectors."""
+    AQ = A @ Q
+    L = sym(Q.T @ AQ)
+    theta = np.linalg.eigvalsh(L)[::-1]
+    enough = _SHARE * theta[r - 1] + (1.0 - _SHARE) * theta[-1]
+    rest = largest_of_rest(lambda Z: A @ Z, Q, most_products, enough=enough)
+    return largest_values(L, AQ - Q @ L, rest, np.ones(r))
+
+
+def pencil_values(
+    A: SymmetricOperator,
+    B: SymmetricOperator,
+    V: Array,
+    r: int,
+    most_products: int,
+    outside: float = -math.inf,
+) -> Array:
+    """What the r largest generalised eigenvalues of (A, B) do not exceed, the diagonal of B near 1.
+
+    By Sylvester's law of inertia no more of them exceed tau than V has columns, where A - tau B is
+    at most 0 on what is B-orthogonal to V; where it is at most e there and B at least b, tau + e/b
+    takes its place. Infinite where B is not told to be definite.
+
+    - V (k, m): near the eigenvectors of the m >= r largest
+    - outside: A further eigenvalue, of directions that are left out
+    """
+    theta, U = generalised_top_eigenvectors(sym(V.T @ (A @ V)), sym(V.T @ (B @ V)), V.shape[1])
+    V = V @ U
+    BV = B @ V
+    least = -largest_of_rest(lambda Z: -(B @ Z), V[:, :0], most_products)
+    if not least > 0:
+        return np.full(r, math.inf)
+    tau = _SHARE * theta[r - 1] + (1.0 - _SHARE) * theta[-1]
+    beyond = largest_of_rest(
+        lambda Z: A @ Z - tau * (B @ Z), np.linalg.qr(BV)[0], most_products, enough=0.0
+    )
+    R = (A @ V - BV * theta) / math.sqrt(least)
+    rest = max(tau + max(beyond, 0.0) / least, outside)
+    return largest_values(np.diag(theta), R, rest, np.ones(r))
+
+
+def ratio_bound(
+    A: SymmetricOperator,
+    B: SymmetricOperator,
+    V: Array,
+    rho: float,
+    weights: Array,
+    diagonal: Array,
+    most_products: int,
+    least: float = 0.0,
+    outside: float = -math.inf,
+) -> float:
+    """What no tr(WM'AM)/tr(WM'BM) exceeds, W = diag(weights), B >= 0; rho is near the largest.
+
+    f(t) = sum_j w_j lambda_j(A - tB) falls with t, and so does A - tB on what is orthogonal to V:
+    t exceeds all ratios where what f(t) does not exceed is negative. And f falls by the least of B.
+
+    - V (k, m): near the eigenvectors of the m >= r largest eigenvalues of A - rho B
+    - diagonal (k,): of B, positive
+    - least: what B is at least
+    - outside: A further eigenvalue of A - rho B, of directions that are left out
+    """
+    Q, r = np.linalg.qr(V)[0], len(weights)
+    theta = np.linalg.eigvalsh(sym(Q.T @ (A @ Q - rho * (B @ Q))))[::-1]
+    tau = _SHARE * theta[r - 1] + (1.0 - _SHARE) * theta[-1]
+    scale = 1.0 / np.sqrt(abs(rho) * diagonal[:, None])
+
+    def scaled(Z: Array) -> Array:
+        Z = scale * Z
+        return scale * (A @ Z - rho * (B @ Z) - tau * Z)
+
+    beyond = largest_of_rest(scaled, np.linalg.qr(scale * Q)[0], most_products, enough=0.0)
+    rest = max(tau + max(beyond, 0.0) / float(np.min(scale)) ** 2, outside)
+    AQ, BQ = A @ Q, B @ Q
+
+    def f(t: float) -> float:
+        HQ = AQ - t * BQ
+        L = sym(Q.T @ HQ)
+        return float(weights @ largest_values(L, HQ - Q @ L, rest, weights))
+
+    tried = rho + abs(rho) * 10.0**_BEYOND
+    fallen = rho + f(rho) / (least * float(np.sum(weights))) if least > 0 else math.inf
+    return next((float(t) for t in tried if t >= fallen or f(t) <= 0), fallen)
