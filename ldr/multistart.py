@@ -369,11 +369,10 @@ class Multistart:
             near, run = solve_near(
                 problem, self._begun[name], self._solver, self._stopping, self._observers
             )
-            with until_told():
-                run = unless_flat(near, run, problem.random_point)
+            self._ends[name] = Ended(near, run)  # where Ctrl-C or the limit ends what follows
             self._stopped = self._stopped or run.status is Status.OBSERVER
-            self._ends[name] = end = Ended(near, run)
-            if problem.leads and run.status.converged and name == next(iter(self._budgets)):
+            self._ends[name] = end = Ended(near, unless_flat(near, run, problem.random_point))
+            if problem.leads and end.run.status.converged and name == next(iter(self._budgets)):
                 self._lead = end
 
 
