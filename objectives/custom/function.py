@@ -31,12 +31,11 @@ from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Beside, Samples, piece_rows
 from ldr.objectives.families.row_sum import RowSum
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need
+from ldr.objectives.parameters import Need, flag, whole, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.covariance import RowScatter
 from ldr.objectives.view import View
-from ldr.solvers.checks import choice, keep_flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import read_only
@@ -157,10 +156,6 @@ class JaxOfRows(Jax):
 
         return weighted
 
-
-MANIFOLDS = ("auto", "stiefel", "grassmann", "euclidean")
-SENSES = ("min", "max")
-BACKENDS = ("jax", "autograd", "numpy")
 
 # Of a sum over rows, the rows on which it is tested.
 TESTED_ROWS = 200
@@ -289,54 +284,45 @@ class CustomObjective(Objective):
     baseline = "none"
 
     function: Function
-    manifold: str = "auto"
-    sense: str = "min"  # type: ignore[misc]
-    backend: str = "jax"
+    manifold: str = word("auto", ("auto", "stiefel", "grassmann", "euclidean"))
+    sense: str = word("min", ("min", "max"))  # type: ignore[misc]
+    backend: str = word("jax", ("jax", "autograd", "numpy"))
     gradient: Function | None = None
     hessian: Function | None = None
-    center: bool = True
-    sum_over_rows: bool = False
-    views: int = 1  # type: ignore[misc]
+    center: bool = flag(True)
+    sum_over_rows: bool = flag(False)
+    views: int = whole(1, 1)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        choice("manifold", self.manifold, MANIFOLDS)
-        choice("sense", self.sense, SENSES)
-        choice("backend", self.backend, BACKENDS)
-        if not callable(self.function):
+        super().__post_init__()
+        function, k = self.function, self.views
+        if not callable(function):
             raise ArgumentError(
                 "ldr.objective decorates a function f(M, X) or f(M, X, y), "
-                f"got {type(self.function).__name__}; options go by keyword"
+                f"got {type(function).__name__}; options go by keyword"
             )
-        for option in ("center", "sum_over_rows"):
-            keep_flag(self, option)
-        k = whole("views", self.views, 1)
         wanted = f"f({written(k)}) or f({written(k, 'y')})"
-        count = required_parameters(self.function, "function", (2 * k, 2 * k + 1), wanted)
-        of_views = (Need.SECOND_VIEW,) if k > 1 else ()
-        needs = (*of_views, *((Need.RESPONSE,) if count == 2 * k + 1 else ()))
-        object.__setattr__(self, "needs", needs)
-        object.__setattr__(self, "weighted", self.sum_over_rows and self.backend == "jax")
-        object.__setattr__(self, "sparse", self.backend == "numpy" and not self.center)
-        self._look_like_function()
-        self._check_derivatives()
-
-    def _look_like_function(self) -> None:
-        """Take over the function's name and docstring, the way functools.wraps does."""
-        named = hasattr(self.function, "__name__")  # a partial has its class's docstring
-        name = self.function.__name__ if named else type(self.function).__name__
+        takes_y = 2 * k < required_parameters(function, "function", (2 * k, 2 * k + 1), wanted)
+        named = hasattr(function, "__name__")  # a partial has its class's docstring
+        name = function.__name__ if named else type(function).__name__
+        text = inspect.cleandoc((function.__doc__ if named else None) or "")
+        arguments = written(k, *["y"] * takes_y)
         attributes = {
-            "__name__": name,
-            "__qualname__": getattr(self.function, "__qualname__", name),
-            "__module__": getattr(self.function, "__module__", __name__),
-            "__doc__": self.function.__doc__ if named else None,
-            "__wrapped__": self.function,
+            "needs": (*[Need.SECOND_VIEW] * (k > 1), *[Need.RESPONSE] * takes_y),
+            "weighted": self.sum_over_rows and self.backend == "jax",
+            "sparse": self.backend == "numpy" and not self.center,
             "name": name,
+            "formula": text.partition("\n")[0] or f"{self.sense} {name}({arguments})",
+            # as of functools.wraps
+            "__name__": name,
+            "__qualname__": getattr(function, "__qualname__", name),
+            "__module__": getattr(function, "__module__", __name__),
+            "__doc__": function.__doc__ if named else None,
+            "__wrapped__": function,
         }
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)
-        lines = inspect.cleandoc(self.__doc__ or "").splitlines()
-        formula = lines[0] if lines else f"{self.sense} {name}({written(self.views, *self._y)})"
-        object.__setattr__(self, "formula", formula)
+        self._check_derivatives()
 
     def _check_derivatives(self) -> None:
         along = ["V"] if self.views == 1 else [f"V{i + 1}" for i in range(self.views)]
@@ -370,13 +356,11 @@ class CustomObjective(Objective):
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
+        usual = {"center": True, "sum_over_rows": False, "views": 1}
         shown = [f"{name}={getattr(self, name)!r}" for name in ("manifold", "sense", "backend")]
-        if not self.center:
-            shown.append("center=False")
-        if self.sum_over_rows:
-            shown.append("sum_over_rows=True")
-        if self.views > 1:
-            shown.append(f"views={self.views}")
+        shown += [
+            f"{name}={getattr(self, name)}" for name in usual if getattr(self, name) != usual[name]
+        ]
         return f"{self.name}({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[object, ...]:
