@@ -126,25 +126,6 @@ class Programs:
         return self.hessian_is_long and "along" not in self._compiled
 
 
-class Compiler:
-    """The programs of f, for the last few shapes of its arguments.
-
-    - name: in messages
-    """
-
-    def __init__(self, function: Function, name: str) -> None:
-        self._function, self._tell = function, cache(partial(_tell, name))  # once
-
-    def programs(self, *arguments: Traced) -> Programs:
-        """For arguments of this kind; arrays of jax stand on a device, those of NumPy do not."""
-        kinds = tuple((a.shape, a.dtype, getattr(a, "device", None)) for a in arguments)
-        return self._of_kinds(kinds)
-
-    @cached_property
-    def _of_kinds(self) -> Callable[[tuple[Traced, ...]], Programs]:
-        return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(self._function, self._tell))
-
-
 def _operations(jaxpr: Traced) -> int:
     """How many there are in a program, those inside loops and calls once."""
     inner = (
@@ -241,7 +222,7 @@ class Jax(Backend):
 
         try:
             with float64():
-                return self._programs(M, *data).returned(M, *data)
+                return self.programs(M, *data).returned(M, *data)
         except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
             raise ObjectiveError(
                 f"objective {_name(self.function)!r} cannot be traced by jax: it hands traced "
@@ -256,11 +237,11 @@ class Jax(Backend):
 
     def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
         with float64():
-            value, gradient = self._programs(M, *data).call("value_and_gradient", M, *data)
+            value, gradient = self.programs(M, *data).call("value_and_gradient", M, *data)
             return value, partial(np.asarray, gradient, np.float64)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
-        programs = self._programs(M, *data)
+        programs = self.programs(M, *data)
         with float64():
             pullback = programs.call("pullback", M, *data)
 
@@ -272,14 +253,20 @@ class Jax(Backend):
 
     def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
         with float64():
-            return np.asarray(self._programs(M, *data).call("product", M, V, *data), np.float64)
+            return np.asarray(self.programs(M, *data).call("product", M, V, *data), np.float64)
 
     def first_product_is_dear(self, M: Array, data: Arguments) -> bool:
-        return self._programs(M, *data).hessian_is_dear
+        return self.programs(M, *data).hessian_is_dear
+
+    def programs(self, *arguments: Traced) -> Programs:
+        """Those of such arguments; arrays of jax stand on a device, those of NumPy do not."""
+        kinds = tuple((a.shape, a.dtype, getattr(a, "device", None)) for a in arguments)
+        return self._of_kinds(kinds)
 
     @cached_property
-    def _programs(self) -> Callable[..., Programs]:
-        return Compiler(self.compiled_function, _name(self.function)).programs
+    def _of_kinds(self) -> Callable[[tuple[Traced, ...]], Programs]:
+        function, tell = self.compiled_function, cache(partial(_tell, _name(self.function)))  # once
+        return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(function, tell))
 
     @property
     def compiled_function(self) -> Function:

@@ -316,7 +316,7 @@ def test_jax_forgets_what_it_keeps_of_many_shapes(monkeypatch):
     cleared = []
     monkeypatch.setattr(backends, "MANY_SHAPES", 3)
     monkeypatch.setattr(jax, "clear_caches", lambda: cleared.append(1))
-    compiler = backends.Compiler(lambda M, X: jnp.sum(X @ M), "sums")
+    compiler = backends.Jax(lambda M, X: jnp.sum(X @ M))
     for n in range(20, 29):
         compiler.programs(np.ones((3, 2)), np.ones((n, 3)))
     assert len(cleared) == 3
