@@ -12,7 +12,6 @@ import numpy as np
 from ldr.inputs import of_array
 from ldr.objectives.data.array_types import check_dimensions, like
 from ldr.objectives.data.opening import as_samples, open_table
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import lazy_rows
 from ldr.objectives.view import Features
 from ldr.solvers.checks import whole
@@ -115,15 +114,13 @@ def project_rows(
         samples = features(samples)
     samples.expect_columns(P.shape[1])
     if model is not None and samples.stored:  # whether entries are missing is known of a piece
-        parts = samples.reduce(partial(_posterior_means, model=model, mean=mean, P=P), add)
+        parts = samples.reduce(
+            lambda piece: [project_rows(piece, piece.name, None, mean, P, None, model)], add
+        )
         return np.concatenate(parts)
     if model is not None and samples.has_nan:
         return model.posterior_mean(samples)
     return np.asarray(samples.centred_times(np.ascontiguousarray(P.T), mean))
-
-
-def _posterior_means(piece: Samples, model: FactorModel, mean: Array, P: Array) -> list[Array]:
-    return [project_rows(piece, piece.name, None, mean, P, None, model)]
 
 
 @in_words

@@ -90,7 +90,7 @@ def undone(result: Result, scales: tuple[Array, ...]) -> Result:
         P=_of_each(truediv, result.P, units),
         mean=_of_each(mul, result.mean, units),
         baseline_P=_of_each(truediv, result.baseline_P, units),
-        features=_of_each(_after_dividing, result.features, scales),
+        features=_of_each(lambda f, scale: f and then(Divided(scale), f), result.features, scales),
         predictors=tuple(each.in_units(unit, other) for each, unit, other in predictors),
         scale=single(scales),
     )
@@ -103,10 +103,6 @@ def _of_each(
     if isinstance(blocks, tuple):
         return tuple(change(block, unit) for block, unit in zip(blocks, units, strict=True))
     return None if blocks is None else change(blocks, units[0])
-
-
-def _after_dividing(features: Features | None, scale: Array) -> Features | None:
-    return None if features is None else then(Divided(scale), features)
 
 
 @dataclass(frozen=True)

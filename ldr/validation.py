@@ -41,7 +41,10 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
             with one_thread():
                 return door(*args, **kwargs)
         except MissingValuesError as error:
-            raise DataError(f"{error}: {_for_gaps()}") from error
+            names = " and ".join(repr(n) for n, method in REGISTRY.items() if method.imputes)
+            raise DataError(
+                f"{error}: {names} take missing values (NaN), and their `impute` fills them in"
+            ) from error
         except TooLargeError:
             raise
         except MemoryError as error:
@@ -57,12 +60,6 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
             ) from error
 
     return said
-
-
-def _for_gaps() -> str:
-    """The methods that fill missing values in."""
-    names = " and ".join(repr(name) for name, method in REGISTRY.items() if method.imputes)
-    return f"{names} take missing values (NaN), and their `impute` fills them in"
 
 
 def _array(error: object) -> str:

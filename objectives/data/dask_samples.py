@@ -244,8 +244,8 @@ class DaskSamples(StoredSamples):
         return replace(self._checked(picked, 0), marks=self.marked(wanted))
 
     def centred_transpose_times(self, Y: Array, mean: Array) -> Array:
-        term = partial(_centred_transpose_times, mean=mean)
-        return self.reduce(term, np.add, np.asarray(Y, dtype=np.float64))
+        Y = np.asarray(Y, dtype=np.float64)
+        return self.reduce(lambda piece, Y: piece.centred_transpose_times(Y, mean), np.add, Y)
 
     def each(
         self,
@@ -355,7 +355,3 @@ def _narrow(beside: Cells) -> Cells:
     if beside.dtype.kind not in "iu" or beside.min() < 0:
         return beside
     return beside.astype(np.min_scalar_type(beside.max()))
-
-
-def _centred_transpose_times(piece: Samples, Y: Array, mean: Array) -> Array:
-    return piece.centred_transpose_times(Y, mean)
