@@ -13,6 +13,7 @@ from ldr.objectives import statistics
 from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Samples
@@ -314,6 +315,8 @@ class StatedMethod(Objective):
     def opened(self, data: Data, room: int) -> Opened:
         """The data that the matrices are of, with room for directions in which nothing varies."""
         parts = data.samples, *filter(None, [data.background])
+        for part in parts[1:]:  # the samples are checked where their rows are opened
+            check_squares(part)
         if isinstance(self, Shrinking) and self.shrinkage is not None:
             return Opened(self.name, data, self.compact(data.samples), parts)
         if len(parts) > 1 or self.about_zero:
