@@ -7,10 +7,9 @@ from functools import partial, reduce
 from itertools import combinations
 from operator import add
 
-from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.matrices import (
     CorrelationMatrices,
-    DataForms,
     DataSums,
     OfViews,
     PairMatrices,
@@ -55,12 +54,12 @@ def variances(data: DataSums) -> list[Array]:
     return [view.scatter() / view.n for view in data.views]
 
 
-def correlations(data: DataForms, ridge: float) -> CorrelationMatrices:
+def correlations(data: DataSums, ridge: float) -> CorrelationMatrices:
     """Of views that are each held against its own covariance."""
     return CorrelationMatrices(covariances(data), squares=variances(data), ridge=ridge)
 
 
-def shared(data: DataForms, ridge: float) -> SharedMatrices:
+def shared(data: DataSums, ridge: float) -> SharedMatrices:
     """Of views that are held against them together."""
     return SharedMatrices(reduce(add, covariances(data)), squares=variances(data), ridge=ridge)
 
@@ -128,7 +127,7 @@ class CCA(ShrinkingCorrelation):
             raise ArgumentError(f"orthonormalise={how!r} of cca is for two views alone")
         return orthogonal(self, data, r, how)
 
-    def forms(self, data: DataForms) -> CorrelationMatrices:
+    def matrices(self, data: DataSums) -> CorrelationMatrices:
         return correlations(data, self.ridge)
 
 
@@ -168,14 +167,11 @@ class ClassicalCCA(ShrinkingCorrelation):
         trivial = self._trivial(sum(bound.K.shape) - (rows - 1))
         return bound.restated(views=noted(bound.views, *trivial))
 
-    def matrices(self, data: DataSums) -> PairMatrices:
+    def matrices(self, data: DataSums) -> OfViews:
         if len(data.views) > 2:
-            raise UnknownError
+            return shared(data, self.ridge)
         (K,) = covariances(data)
         return PairMatrices(K, squares=variances(data), ridge=self.ridge)
-
-    def forms(self, data: DataForms) -> OfViews:
-        return shared(data, self.ridge) if len(data.views) > 2 else self.matrices(data)
 
     def _trivial(self, ones: int) -> list[str]:
         """A note of the correlations that are 1 because there are few samples, with a warning."""
@@ -211,7 +207,7 @@ class MaxDiff(ManyViews):
     def bind(self, data: Data, r: int) -> MultiBlock:
         return multi_trace(self, data, r, room=r)
 
-    def forms(self, data: DataForms) -> PairMatrices:
+    def matrices(self, data: DataSums) -> PairMatrices:
         return PairMatrices(reduce(add, covariances(data)))
 
 
@@ -238,7 +234,7 @@ class MaxBet(ManyViews):
     def bind(self, data: Data, r: int) -> MultiBlock:
         return multi_trace(self, data, r, within=True)
 
-    def forms(self, data: DataForms) -> PairMatrices:
+    def matrices(self, data: DataSums) -> PairMatrices:
         own = [0.5 * (view.cross(view) / view.n) for view in data.views]
         return PairMatrices(reduce(add, [*covariances(data), *own]))
 
@@ -269,7 +265,7 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews):
     def bind(self, data: Data, r: int) -> MultiRatio:
         return orthogonal(self, data, r)
 
-    def forms(self, data: DataForms) -> CorrelationMatrices:
+    def matrices(self, data: DataSums) -> CorrelationMatrices:
         return correlations(data, self.ridge)
 
 
@@ -307,5 +303,5 @@ class MCCA(ShrinkingViews, ManyViews):
         views, shrunk = self.opened(data)
         return shared_directions(self, views, r, ridge=self.ridge, shrunk=shrunk)
 
-    def forms(self, data: DataForms) -> SharedMatrices:
+    def matrices(self, data: DataSums) -> SharedMatrices:
         return shared(data, self.ridge)

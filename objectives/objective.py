@@ -18,7 +18,7 @@ from ldr.solvers.checks import Brief, Pickled
 from ldr.solvers.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
+    from ldr.objectives.families.matrices import DataSums, Matrices
 
 # What a method can match without a remainder, where the rows are few.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
@@ -176,10 +176,6 @@ class Objective(Brief, Pickled, ABC):
         data that do not tell, an `UnknownError`.
         """
         raise UnknownError
-
-    def forms(self, data: DataForms) -> Matrices:
-        """The same where sums do not do, and forms X'KX in the rows of one data set do."""
-        return self.matrices(data)
 
     @property
     def sign(self) -> float:

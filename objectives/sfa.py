@@ -295,7 +295,7 @@ class VAMP(PairMethod):
             chosen=chosen_by(shrunk),
         )
 
-    def forms(self, data: DataSums) -> Against:
+    def matrices(self, data: DataSums) -> Against:
         """Of the squared singular values."""
         pairs = links_of_pairs(data.rows, self.lag)
         a, b = pairs.sum(axis=1), pairs.sum(axis=0)

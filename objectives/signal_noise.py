@@ -318,7 +318,7 @@ class DemixedPCA(Objective):
             total=float(np.sum(cells.counts[:, None] * added**2)),
         )
 
-    def forms(self, data: DataSums) -> TraceMatrices:
+    def matrices(self, data: DataSums) -> TraceMatrices:
         rows, n = data.rows, data.rows.count
         parts = _Parts(self, *data.groups(lambda y: self._cells(y, n)))
         D = data.inverse(rows.scatter(), self.ridge) @ rows.form(parts)

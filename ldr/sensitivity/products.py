@@ -24,7 +24,7 @@ from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.families.matrices import (
     CorrelationMatrices,
-    DataForms,
+    DataSums,
     DeterminantMatrix,
     Divided,
     PairMatrices,
@@ -89,9 +89,9 @@ class Ratio:
     of: str = field(default="trace", kw_only=True)
 
     @classmethod
-    def stated(cls, objective: Objective, data: DataForms, r: int) -> Ratio:
+    def stated(cls, objective: Objective, data: DataSums, r: int) -> Ratio:
         """Of a method that states its matrices."""
-        found = objective.forms(data)
+        found = objective.matrices(data)
         shares = found.shares
         ridge = found.ridge if isinstance(found, Divided) else 0.0
         over: Sequence[Square] = found.divisors if isinstance(found, Divided) else ()

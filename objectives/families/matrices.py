@@ -150,9 +150,6 @@ class DataSums(ABC):
         return self.unknown()
 
 
-DataForms = DataSums
-
-
 @dataclass(frozen=True, eq=False)
 class StackedOptima:
     """What was found of b problems.

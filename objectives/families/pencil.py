@@ -206,7 +206,7 @@ class Shrinking(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.shrinkage is not None:  # the rule counts rows, and looks at them twice
-            vars(self).update(weighted=False, from_sums=False, matrices=_unknown, forms=_unknown)
+            vars(self).update(weighted=False, from_sums=False, matrices=_unknown)
 
     def compact(self, samples: Samples) -> Compact:
         """The rows; in all their columns where they shrink, as what is added there is of all."""
