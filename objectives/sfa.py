@@ -139,9 +139,7 @@ class SFA(StatedMethod, SlowMethod):
         if self.whiten:
             C = rows.scatter() / rows.n
             return PencilMatrices(A, C, -1.0, total=C + A / rows.n if given else None)
-        # Wirtinger's inequality of sums: with s = sin^2(pi/2n), A/4 <= X'X <= A/(4s) in one trial
-        shown = 0.0 if given or rows.trials is not None else math.sin(0.5 * math.pi / rows.n) ** 2
-        return TraceMatrices(A, -1.0, varied=rows.scatter, shown=shown)
+        return TraceMatrices(A, -1.0, varied=rows.scatter)
 
 
 @dataclass(frozen=True)

@@ -232,8 +232,6 @@ class TraceMatrices(Solvable):
     - residual: whether the value is |scale| times what M leaves of tr A, A >= 0
     - varied: gives what varies, (b, k, k): where it has not full rank, M would have to stay in its
       range
-    - shown: share of A's least eigenvalue, over its largest diagonal entry, below which none of
-      `varied` is, scaled to a unit diagonal: where that is enough, it is not asked for
     - decoder (b, k, k): D with P' = DM, where that is not M
     """
 
@@ -241,12 +239,11 @@ class TraceMatrices(Solvable):
     scale: float = 1.0
     residual: bool = field(default=False, kw_only=True)
     varied: Callable[[], Array] | None = field(default=None, kw_only=True)
-    shown: float = field(default=0.0, kw_only=True)
     decoder: Array | None = field(default=None, kw_only=True)
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
         values, vectors = (each[..., ::-1] for each in np.linalg.eigh(self.A))
-        sound = self._sound(values[:, -1])
+        sound = np.array([True]) if self.varied is None else _of_full_rank(self.varied())
         if self.scale < 0:
             values, vectors = values[:, ::-1], vectors[:, :, ::-1]
         numbers = values[:, :r]
@@ -254,13 +251,6 @@ class TraceMatrices(Solvable):
         found = abs(self.scale) * (rest if self.residual else np.sum(numbers, axis=1))
         maps = np.ascontiguousarray(vectors[:, :, :r].transpose(0, 2, 1))
         return StackedOptima(found, (maps,), numbers, None, np.broadcast_to(sound, found.shape))
-
-    def _sound(self, least: Array) -> np.ndarray:
-        """Whether all varies, of the least eigenvalues of each A."""
-        largest = np.einsum("bii->bi", self.A).max(axis=1)
-        if self.varied is None or (self.shown * least > _LEAST_RANK * largest).all():
-            return np.array([True])
-        return _of_full_rank(self.varied())
 
 
 @dataclass(frozen=True, eq=False)

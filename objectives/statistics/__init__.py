@@ -2,7 +2,7 @@
 
 Accuracy. A scatter computed as X'X - n mean mean' loses every digit when the mean is large against
 the spread. Here the rows are shifted first by a *pilot*, the mean of a sample of s of them (up
-to 2048, spread evenly). Any shift c is right in exact arithmetic, and by the Cauchy-Schwarz
+to 256, spread evenly). Any shift c is right in exact arithmetic, and by the Cauchy-Schwarz
 inequality s |c_j - mean_j|^2 <= S_jj whatever the data, so the correction - n (mean - c)(mean - c)'
 cancels at most a factor 1 + n/s, and a factor 1 + 1/s on average: no digits. Where every mean is
 within 5 standard deviations of zero the shift and its copy are spared, for a factor 26. Each

@@ -28,9 +28,6 @@ from ldr.solvers.manifolds import Array
 
 # Up to this many rows or columns an array is made.
 _LEAST_ORDER = 2000
-# And of rows at least as many as columns up to this: block Krylov takes less time with all of the
-# rows, but not twice less than with the covariance, which is at hand for a proof.
-_SQUARED_ORDER = 2500
 # Columns for each of the r wanted, from which on dense data are not squared. Block Krylov usually
 # needs 10 r to 15 r products; it may spend d/8, which is half of the work of squaring.
 _COLUMNS_PER_VECTOR = 150
@@ -80,8 +77,7 @@ class CovarianceOperator:
             return order > _MOST_STORED
         if samples.is_sparse:
             return order > _LEAST_ORDER
-        least = _LEAST_ORDER if samples.n < samples.d else _SQUARED_ORDER
-        return order > max(least, _COLUMNS_PER_VECTOR * r)
+        return order > max(_LEAST_ORDER, _COLUMNS_PER_VECTOR * r)
 
     @property
     def shape(self) -> tuple[int, int]:

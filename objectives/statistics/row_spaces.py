@@ -158,8 +158,7 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     n, centre = samples.n, mean(samples)
     B = _blind_to_the_mean(samples, centre)
     with decomposing(n):
-        R = _tall_qr(B.T)
-    basis = B.T[:, : len(R)]
+        basis, R = scipy.linalg.qr(B.T, overwrite_a=True, mode="economic", check_finite=False)
     largest = np.hypot(np.linalg.norm(R), np.sqrt(n) * np.linalg.norm(centre))
     sizes = np.full(len(R), largest)
     if dtrcon(R[:, : len(R)])[0] < _NEARLY_SINGULAR:
@@ -196,37 +195,6 @@ def _graded(samples: Samples, centre: Array) -> tuple[Array, Array, Array]:
     R = np.zeros_like(pivoted)
     R[:rank, pivots] = pivoted[:rank]
     return basis, R, lengths
-
-
-# Rows for each column of the pieces of a tall matrix, which then stay in cache.
-_TALL = 8
-
-
-def _tall_qr(A: Array) -> Array:
-    """R of A = QR, Q left in the first columns of A: by QR of pieces, then of their R.
-
-    As stable as Householder's own, whose passes over all of a tall A it spares.
-    """
-    d, k = A.shape
-    height = max(_TALL * k, 1024)
-    if d <= 2 * height:
-        Q, R = _qr(A)
-        A[:, : len(R)] = Q
-        return R
-    pieces = [slice(start, start + height) for start in range(0, d - height + 1, height)]
-    pieces[-1] = slice(pieces[-1].start, d)
-    stacked = np.empty((len(pieces) * k, k))
-    for i, piece in enumerate(pieces):
-        A[piece], stacked[i * k : (i + 1) * k] = _qr(A[piece])
-    Q, R = _qr(stacked)
-    for i, piece in enumerate(pieces):
-        A[piece] = A[piece] @ Q[i * k : (i + 1) * k]
-    return R
-
-
-def _qr(A: Array) -> tuple[Array, Array]:
-    Q, R = scipy.linalg.qr(A, mode="economic", check_finite=False)
-    return Q, R
 
 
 def _sparse_row_space(samples: Samples) -> RowSpace:

@@ -230,7 +230,7 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     first_rows = np.empty(len(counts), dtype=np.intp)
     counting = counting_rows(samples.n, samples.weights, samples.n)[::-1]
     first_rows[codes[counting]] = counting  # of equal codes the last one written
-    rows = counting_rows(samples.n, samples.weights, pilot_rows(samples.n, samples.d))
+    rows = pilot_rows(samples)
     if len(rows) < len(counting):
         rows = np.union1d(rows, first_rows)
     firsts, sample, classes = sampled(samples, first_rows), sampled(samples, rows), codes[rows]

@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.intp]
 
-_PILOT_ROWS = 2048
-_PILOT_NUMBERS = 2**20
-_FEWEST_PILOT_ROWS = 16
-# Of few rows one in so many: the rest of 256 rows' mean is a sixteenth of their spread.
-_PILOT_SHARE, _SMALL_PILOT = 16, 256
+# Rows whose mean is the pilot: what is left of the mean is a sixteenth of the spread.
+_PILOT_ROWS = 256
 # Columns whose mean is within this many standard deviations of zero need no shift and no copy,
 # which saves a fifth of the time; the correction then cancels a factor 26 of 1e16.
 NO_SHIFT = 5.0
@@ -95,9 +92,10 @@ def _jitter(count: int) -> Array:
     return np.random.default_rng(0).random(count)
 
 
-def pilot_rows(n: int, d: int) -> int:
-    most = min(_PILOT_ROWS, max(_SMALL_PILOT, n // _PILOT_SHARE))
-    return max(_FEWEST_PILOT_ROWS, min(most, _PILOT_NUMBERS // d))
+def pilot_rows(samples: Samples) -> Codes:
+    """Rows whose mean is near that of all; fewer of very many columns."""
+    most = max(16, min(_PILOT_ROWS, BLOCK_NUMBERS // samples.d))
+    return counting_rows(samples.n, samples.weights, most)
 
 
 def pilot(samples: Samples) -> Array | None:
@@ -105,8 +103,7 @@ def pilot(samples: Samples) -> Array | None:
 
     None where every column's mean is already small against its spread.
     """
-    rows = counting_rows(samples.n, samples.weights, pilot_rows(samples.n, samples.d))
-    sample = sampled(samples, rows)
+    sample = sampled(samples, pilot_rows(samples))
     first = sample[0].copy()
     sample -= first  # exactly zero in a constant column, so that its pilot is its value
     offset = np.add.reduce(sample) / len(sample)

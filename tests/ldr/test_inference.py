@@ -12,7 +12,7 @@ from ldr.inference.bootstrap import aligned
 from ldr.inference.many import Chunk, optima
 from ldr.inference.permutation import Null, canonical_bases, exceedances, statistics
 from ldr.objectives.data.data import as_tuple
-from ldr.objectives.families.stacked import StackedData, StackedRows
+from ldr.objectives.families.stacked import StackedRows
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.trace_ratio import stacked_trace_ratio
 
@@ -233,25 +233,6 @@ def test_scatters_within_that_a_difference_would_lose():
         rows = rows - rows.mean(axis=0)
         exact += rows.T @ rows
     np.testing.assert_allclose(within, exact.astype(float), rtol=1e-8)
-
-
-def test_changes_of_one_trial_show_that_all_varies():
-    """Wirtinger's inequality of sums: cosines of half a period are all but its equality."""
-    t = (np.arange(60) + 0.5) * np.pi / 60
-    rng = np.random.default_rng(0)
-    waves = np.column_stack([np.cos(t), 10.0 * np.cos(59 * t) + np.cos(58 * t), np.cos(58 * t)])
-    X = np.stack([waves, rng.standard_normal((60, 3)).cumsum(axis=0), rng.random((60, 3))])
-    rows = StackedRows.of(X)
-    found = ldr.objectives.SFA().matrices(StackedData((rows,)))
-    ends = np.linalg.eigvalsh(found.A)[:, 0] / np.einsum("bii->bi", found.A).max(axis=1)
-    S = rows.scatter()
-    roots = np.sqrt(np.einsum("bii->bi", S))
-    scaled = np.linalg.eigvalsh(S / roots[:, :, None] / roots[:, None, :])[:, 0]
-    assert (found.shown * ends <= scaled).all()
-    assert found.shown * found.A[0, 0, 0] < 4 * found.shown**2 * S[0, 0, 0] * (1 + 1e-12)
-    trials = np.repeat([0, 1], 30)  # what differs between trials alone has no changes
-    cut = ldr.objectives.SFA().matrices(StackedData((StackedRows.of(X, trials),)))
-    assert cut.shown == 0.0
 
 
 def test_permuted_values_are_those_of_permuted_data():
