@@ -6,7 +6,7 @@ A sum of squares B knows less than the rows that it is made of. Its entries are 
 its diagonal, so directions whose variance is below u of the columns' are lost in it, and
 generalised eigenvalues are good to u times its condition number, the square of the rows'. Where
 that is too little, B is made again, of rows in coordinates in which the first B is the identity as
-far as it is known, and so on: as in repeated Cholesky QR (Fukaya et al. 2014, 2020), which asks for
+far as it is known: as in repeated Cholesky QR (Fukaya et al. 2014, 2020), which asks for
 sums over rows only. What is left is u times the condition number of the rows, which is what the
 rounding of the numbers in them amounts to.
 """
@@ -146,8 +146,6 @@ def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
 
 Sums = TypeVar("Sums")
 
-# Times that B is made again at most; one serves but where directions are lost at several scales.
-_PASSES = 3
 _EPS = float(np.finfo(float).eps)
 # Rounding of the numbers in rows and of their change of coordinates.
 ROWS_ROUNDING = 8.0 * _EPS
@@ -192,14 +190,6 @@ class Whitened:
     def rows(self, A: Array) -> Array:
         """A's rows in these coordinates, W'A."""
         return self.W.T @ A
-
-    @property
-    def condition(self) -> float:
-        """||D W||_F^2, D^2 the diagonal of B: the sum of its variance inflation factors.
-
-        W'EW is at most u times that where B's entries have errors E_ij <= u D_i D_j.
-        """
-        return float(np.sum(self.spreads**2))
 
     @property
     def error(self) -> float:
@@ -266,13 +256,8 @@ def whiten(
     if all(told) or not all(one.repeatable for one in given):
         return found, list(map(_of_sums, given, first, told))
     roots = list(map(_Root.of, given, first))
-    for _ in range(_PASSES):
-        found = sums(*(root.change for root in roots))
-        repeated = list(map(_Root.repeated, roots, given, squares(found)))
-        whitened, roots = [one for one, _ in repeated], [root for _, root in repeated]
-        if all(one.condition * LEAST <= one.W.shape[1] for one in whitened):
-            break
-    return found, whitened
+    found = sums(*(root.change for root in roots))
+    return found, list(map(_Root.repeated, roots, given, squares(found)))
 
 
 def whiten_rows(samples: Samples, given: Unwhitened) -> Whitened:
@@ -364,7 +349,7 @@ class _Root:
     def change(self) -> Change:
         return Change(self.T, self.first.mean)
 
-    def repeated(self, given: Unwhitened, sums: SumOfSquares) -> tuple[Whitened, _Root]:
+    def repeated(self, given: Unwhitened, sums: SumOfSquares) -> Whitened:
         """From sums of the rows in these coordinates, which tell what varies from rounding.
 
         With a ridge, the range is that of all that varies, in which B and the ridge come next.
@@ -376,13 +361,11 @@ class _Root:
         silent = np.eye(len(W))[:, ~W.any(axis=1)]
         lengths = np.linalg.norm(self._sizes(silent), axis=0)
         nothing = np.hstack([W @ Vt[lost].T / shares[lost], silent / lengths])
-        besides = np.vstack([shares[lost, None] * Vt[lost] @ inverse, lengths[:, None] * silent.T])
         seen = self._sizes(nothing)
         N = dependences(seen, self.sizes, rank_tolerance(len(self.T)))
         mixed = np.linalg.lstsq(seen, self.sizes[:, None] * N, rcond=None)[0]
         kept = self._range(given, name, N)
         W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
-        again = self._changed(np.hstack([W, nothing]), np.vstack([inverse, besides]))
         if nothing.size:  # A may see what B does not: M is orthogonal to it in the user's columns
             W = W - nothing @ mixed @ np.linalg.lstsq(N, self.T @ W, rcond=None)[0]
         B = sums.B
@@ -392,14 +375,14 @@ class _Root:
             ridged = add_ridge(before, given.ridge, given.what)[1]
             B = B + ridge_amount(before, given.ridge) * (M.T @ M)
         more, less = inverse_root(W.T @ B @ W)
-        W, inverse = W @ more, less @ inverse
-        root = self._changed(W, inverse)
-        whitened = Whitened(
+        W = W @ more
+        root, inverse = self.T @ W, less @ inverse @ self.inverse
+        return Whitened(
             W,
             self.change,
             self.first.mean,
-            Whitening(kept.rows(root.T), kept.rows(root.inverse.T).T, kept.coordinates),
-            root.inverse,
+            Whitening(kept.rows(root), kept.rows(inverse.T).T, kept.coordinates),
+            inverse,
             kept.notes + ridged,
             _outside(given, self._varies(nothing, sums.total)),
             self._sizes(W),
@@ -407,11 +390,6 @@ class _Root:
             defect_of(W, B),
             astray(nothing @ mixed, N, ROWS_ROUNDING * self.sizes, self.T @ W),
         )
-        return whitened, again
-
-    def _changed(self, W: Array, inverse: Array) -> _Root:
-        """In further coordinates W'z."""
-        return replace(self, T=self.T @ W, inverse=inverse @ self.inverse)
 
     def _sizes(self, W: Array) -> Array:
         """Of the numbers in the rows, in the coordinates of W'z."""
