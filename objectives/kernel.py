@@ -27,8 +27,6 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import full_factor, rank_tolerance
 from ldr.solvers.manifolds import Array
 
-# Share of a Gram matrix's trace that an incomplete factor may leave out.
-_NEGLIGIBLE = 1e-9
 # Of a median distance.
 _DISTANCE_ROWS = 1000
 # Distinct whole numbers of a response that may be labels.
@@ -66,16 +64,8 @@ def gaussian_gram(Y: Array, width: float) -> Array:
     return K
 
 
-def incomplete_factor(Y: Array, width: float, rank: int) -> Array:
-    """L (n x p), p <= rank, with LL' near the Gram matrix of Y's rows: see `incomplete_cholesky`.
-
-    What is left out has a trace of 1e-9 n where the rank suffices.
-    """
-    return incomplete_cholesky(Y, width, rank, _NEGLIGIBLE)[0]
-
-
 def incomplete_cholesky(
-    Y: Array, width: float, rank: int, negligible: float
+    Y: Array, width: float, rank: int, negligible: float = 1e-9
 ) -> tuple[Array, npt.NDArray[np.intp], float]:
     """Cholesky with pivots of the Gram matrix of Y's rows, which is never formed. Time O(n p^2).
 
@@ -83,7 +73,7 @@ def incomplete_cholesky(
 
     - returns L (n, p): p <= rank; LL' is near the Gram matrix.
     - returns pivots (p,)
-    - returns left_out: share of the trace; p is the first for which it is negligible.
+    - returns left_out: share of the trace; p is the first for which it is at most `negligible`.
     """
     n = len(Y)
     L, left, pivots = np.empty((min(rank, n), n)), np.ones(n), []
@@ -223,7 +213,7 @@ class Response:
         elif rank is None:
             Z, left_out = full_factor(self.gram(width)), 0.0
         else:
-            Z = incomplete_factor(self.values, self.width(width), rank)
+            Z = incomplete_cholesky(self.values, self.width(width), rank)[0]
             left_out = 1.0 - float(np.vdot(Z, Z)) / len(Z)
         return Z, left_out
 

@@ -50,7 +50,6 @@ _STAGE = Stopping(1e-6, 10)
 _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
-_DIRECTIONS = 5
 _PLAIN = Stopping(1e-6, 200)
 # By so much a larger M tells whether all nearest neighbours are right.
 _LARGER, _DOUBLINGS = 16.0, 10
@@ -75,7 +74,7 @@ class NCA(Objective):
     O(n^2). The baseline is lda with unit variance within classes. From it, as from every start that
     is not given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is added, and
     the ridge is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M grow slowly.
-    With at most 250 samples pca and three random directions are further default starts.
+    With at most 250 samples pca and five random directions are further default starts.
 
     Weights say how much samples count, as ones to classify and as neighbours: max sum_i w_i sum_j
     p_ij with p_ij in proportion to w_j exp(-||M'(x_i - x_j)||^2). They do not repeat samples, of
@@ -195,7 +194,7 @@ class SoftNeighbours(LabelledPairs):
         """Of few rows pca and random directions; all starts end nearly alike."""
         if len(self.X) > _FEW_ROWS:
             return {}
-        directions = enumerate(random_points(self, self.X, _DIRECTIONS, self.w), start=1)
+        directions = enumerate(random_points(self, self.X, 5, self.w), start=1)
         return {
             "pca": self.principal_directions(self.r),
             **{f"random directions {k}": M for k, M in directions},
@@ -274,7 +273,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-_FULL_RANK_ITERATIONS = 50
+# How well the problem of full rank is solved, for a start.
+_ROUGHLY = Stopping(1e-4, 50)
 
 
 @dataclass(frozen=True)
@@ -506,6 +506,6 @@ class LargeMargin(LabelledPairs):
         """The problem of full rank is convex in MM', and a rough solution of it will do."""
         full = replace(self, r=self.X.shape[1])
         start = full.principal_directions(full.r)
-        M = run_through(full, start, LBFGS(), Stopping(1e-4, _FULL_RANK_ITERATIONS)).M
+        M = run_through(full, start, LBFGS(), _ROUGHLY).M
         Y = weighted(self.X @ M, self.w)
         return M @ top_eigenvectors(Y.T @ Y, self.r)[1]

@@ -46,7 +46,8 @@ from ldr.solvers.manifolds import Array, Grassmann
 _EPS = float(np.finfo(float).eps)
 # A row nearer than this to the candidate is there; in units of the frame.
 _NO_DISTANCE = 1e-14
-_MEDIAN_PASSES = 200
+# Steps at most, of the median and of reweighted pca; of the latter's each is a pass over a file.
+_STEPS, _PASSES = 200, 10
 
 
 class Distances(NamedTuple):
@@ -130,7 +131,7 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
 
     here, sums = seen(start)
     passes = 1
-    while sums.gradient() > sums.rounding(here) and passes < _MEDIAN_PASSES:
+    while sums.gradient() > sums.rounding(here) and passes < _STEPS:
         most = sums.value * (1 + 1e-13)  # its rounding
         for candidate in sums.candidates(here):
             there, found = seen(candidate)
@@ -179,9 +180,6 @@ LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
-# Steps of reweighting; of rows in a file each is a pass.
-_REWEIGHTINGS = 200
-_PASSES = 10
 # Of the rows' mean distance from the centre: what rounding leaves of rows that are there.
 _NO_LENGTH = 1e-12
 _SETTLED = 1e-9  # relative decrease of the value at which reweighting ends
@@ -305,7 +303,7 @@ class MedianRows:
             Frame(np.zeros(len(centre))),
             length,
             replace(view, mean=mean, centre="median").noting(CENTRED, *note),
-            _REWEIGHTINGS,
+            _STEPS,
         )
 
     @classmethod

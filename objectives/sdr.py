@@ -20,7 +20,13 @@ from ldr.objectives.families.gram import (
     landmarks_for,
     landmarks_of,
 )
-from ldr.objectives.families.pairwise import PairwisePoint, Told, on_some_rows, row_slices
+from ldr.objectives.families.pairwise import (
+    STANDING_ROWS,
+    PairwisePoint,
+    Told,
+    on_some_rows,
+    row_slices,
+)
 from ldr.objectives.families.projected import Change, DenseRows
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import spectral_bound
@@ -361,10 +367,6 @@ class Dependence(Gram):
         return [(1.0, replace(self, G=centred_gram(point.change(dY))))]
 
 
-# Rows beyond which a random sample stands for all: an n x n matrix is solved with.
-_MOST_ROWS = 5000
-
-
 @dataclass(frozen=True)
 class GKDR(Objective):
     r"""Gradient-based kernel dimension reduction (gKDR).
@@ -413,11 +415,11 @@ class GKDR(Objective):
 
     def order(self, data: Data) -> int:
         """Rows x rows, of a sample where they are too many."""
-        rows = min(data.samples.n, _MOST_ROWS) if data.samples.n_known else 0
+        rows = min(data.samples.n, STANDING_ROWS) if data.samples.n_known else 0
         return max(super().order(data), rows)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        if data.samples.stored or data.samples.n > _MOST_ROWS:
+        if data.samples.stored or data.samples.n > STANDING_ROWS:
             return on_some_rows(self, data, r)
         rows = DenseRows.centred(data, self)
         w = rows.weights

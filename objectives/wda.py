@@ -9,19 +9,19 @@ this W, by reverse differentiation of the iteration.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.pairwise import KEPT, in_batches
 from ldr.objectives.families.projected import Change, DenseRows, Projected, ProjectedPoint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
@@ -30,7 +30,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts import principal_directions, sliced_directions
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.statistics.sums import Codes, weighted
 from ldr.objectives.view import Range
 from ldr.solvers.deadline import check
 from ldr.solvers.descent.lbfgs import LBFGS
@@ -40,60 +40,43 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Preconditioner
 
-Rows = npt.NDArray[np.intp]
-
 # Distances that are in the cache together, and the least size of a class padded to the largest.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
-@dataclass(frozen=True)
-class Classes:
-    """Classes of like sizes: their codes, their rows, (c, m), and the share that each has."""
-
-    codes: Rows
-    rows: Rows
-    shares: Array
-
-    def __getitem__(self, which: Rows | slice) -> Classes:
-        return Classes(self.codes[which], self.rows[which], self.shares[which])
+# Classes of like sizes: their codes, their rows, (c, m), and the share that each has.
+Classes = tuple[Codes, Codes, Array]
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of classes: those of `a` with those of `b`, each with itself and with every other.
+    """Pairs of classes, those of `a` with those of `b`.
 
-    `kinds` are 0 within a class and 1 between two.
+    - a, b (p, m): rows of a class a pair
+    - a_shares, b_shares (p, m): the share of each
+    - kinds (p,): 0 within a class and 1 between two
     """
 
-    a: Classes
-    b: Classes
-    kinds: Rows
-
-    @property
-    def numbers(self) -> int:
-        """Distances in them."""
-        return self.a.rows.size * self.b.rows.shape[1]
+    a: Codes
+    b: Codes
+    a_shares: Array
+    b_shares: Array
+    kinds: Codes
 
     @classmethod
-    def of(cls, codes: Rows, weights: Array | None) -> list[Pairs]:
-        """All of them, so many at a time as the cache holds."""
-        groups = list(_like_sizes(codes, weights))
-        found = []
-        for one in groups:
-            for other in groups:
-                i, j = (k.ravel() for k in np.indices((len(one.codes), len(other.codes))))
-                a, b = one[i], other[j]
-                found.append(cls(a, b, (a.codes != b.codes).astype(np.intp)))
-        return [part for pairs in found for part in pairs._parts()]
-
-    def _parts(self) -> Iterator[Pairs]:
-        step = max(1, _NUMBERS // (self.a.rows.shape[1] * self.b.rows.shape[1]))
-        for start in range(0, len(self.kinds), step):
-            where = slice(start, start + step)
-            yield Pairs(self.a[where], self.b[where], self.kinds[where])
+    def of(cls, codes: Codes, weights: Array | None) -> list[Pairs]:
+        """Every class with itself and with every other, as many as the cache holds at a time."""
+        found, groups = [], list(_like_sizes(codes, weights))
+        for (own, a, a_shares), (others, b, b_shares) in product(groups, groups):
+            i, j = np.indices((len(own), len(others))).reshape(2, -1)
+            kinds = (own[i] != others[j]).astype(np.intp)
+            step = max(1, _NUMBERS // (a.shape[1] * b.shape[1]))
+            for k in (slice(start, start + step) for start in range(0, len(i), step)):
+                found.append(cls(a[i[k]], b[j[k]], a_shares[i[k]], b_shares[j[k]], kinds[k]))
+        return found
 
 
-def _like_sizes(codes: Rows, weights: Array | None) -> Iterator[Classes]:
+def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[Classes]:
     """Classes by their sizes, the large ones first, filled up with their first rows."""
     w = np.ones(len(codes)) if weights is None else weights
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
@@ -109,31 +92,24 @@ def _like_sizes(codes: Rows, weights: Array | None) -> Iterator[Classes]:
             own = counted[c]
             rows[k, : len(own)], rows[k, len(own) :] = own, own[0]
             shares[k, : len(own)] = w[own] / w[own].sum()
-        yield Classes(like, rows, shares)
+        yield like, rows, shares
 
 
-# Distances of a point whose plans are kept for its Hessian products.
-KEPT = 2**20
 # Of a preconditioner, the least curvature relative to the largest.
 _FLOOR = 1e-3
 # Exponents beyond the first are taken from the nearest row; those beyond the second are zero.
 _FAR, _NOTHING = 300.0, 690.0
 
 
-class Workspace(threading.local):
-    """Arrays by name, written over by their next use; each thread has its own.
+# Arrays by name, written over by their next use: new pages cost more than what is put into them.
+Room = dict[str, Array]
 
-    The pages of a new array cost more than what is computed in it.
-    """
 
-    def __init__(self) -> None:
-        self._arrays: dict[str, Array] = {}
-
-    def array(self, name: str, shape: tuple[int, ...]) -> Array:
-        size = math.prod(shape)
-        if name not in self._arrays or self._arrays[name].size < size:
-            self._arrays[name] = np.empty(size)
-        return self._arrays[name][:size].reshape(shape)
+def _array(room: Room, name: str, shape: tuple[int, ...]) -> Array:
+    size = math.prod(shape)
+    if name not in room or room[name].size < size:
+        room[name] = np.empty(size)
+    return room[name][:size].reshape(shape)
 
 
 def _times(K: Array, x: Array) -> Array:
@@ -158,12 +134,12 @@ class Plans:
     """
 
     def __init__(
-        self, A: Array, B: Array, pairs: Pairs, reg: float, steps: int, room: Workspace
+        self, A: Array, B: Array, pairs: Pairs, reg: float, steps: int, room: Room
     ) -> None:
         """Of D = AB', in arrays of the room."""
         self._A, self._B, self._reg, self._room = A, B, reg, room
         shape = (*A.shape[:2], B.shape[1])
-        D = np.matmul(A, _transposed(B), out=room.array("KD", shape))
+        D = np.matmul(A, _transposed(B), out=_array(room, "KD", shape))
         farthest = float(np.maximum(D, 0.0, out=D).max())
         if math.isinf(farthest / reg):
             raise DataError(
@@ -171,17 +147,17 @@ class Plans:
                 f"{farthest:.2g}; divide the columns of X by their standard deviations, or take a "
                 "larger reg"
             )
-        E = np.multiply(D, -1.0 / reg, out=room.array("K", shape))
-        self.K, u = _kernel(E, farthest / reg > _FAR, pairs.a.shares)
+        E = np.multiply(D, -1.0 / reg, out=_array(room, "K", shape))
+        self.K, u = _kernel(E, farthest / reg > _FAR, pairs.a_shares)
         self.KD = np.multiply(D, self.K, out=D)
         # u_0 .. u_k, v_1 .. v_k, K'u_0 .. K'u_{k-1}, Kv_1 .. Kv_k
         self._u, self._v = [u], list[Array]()
         self._Ku, self._Kv = list[Array](), list[Array]()
         for _ in range(steps):
             self._Ku.append(_times(_transposed(self.K), self._u[-1]))
-            self._v.append(pairs.b.shares / self._Ku[-1])
+            self._v.append(pairs.b_shares / self._Ku[-1])
             self._Kv.append(_times(self.K, self._v[-1]))
-            self._u.append(pairs.a.shares / self._Kv[-1])
+            self._u.append(pairs.a_shares / self._Kv[-1])
 
     @property
     def G(self) -> Array:
@@ -221,7 +197,7 @@ class Plans:
         left = [u[..., None], u[..., None] * self._A, _columns([*s, *self._u[:-1]])]
         right = [v[..., None], v[..., None] * self._B, _columns([*self._v, *q])]
         right[1:] = [columns * (-1.0 / self._reg) for columns in right[1:]]
-        return self._of_kernel(left, right, self._room.array("S", self.K.shape))
+        return self._of_kernel(left, right, _array(self._room, "S", self.K.shape))
 
     def _of_kernel(self, left: list[Array], right: list[Array], out: Array) -> Array:
         """K o LR'."""
@@ -229,13 +205,13 @@ class Plans:
         product = np.matmul(L, _transposed(R), out=out)
         return np.multiply(product, self.K, out=product)
 
-    def change(self, A: Array, B: Array, room: Workspace) -> Array:
+    def change(self, A: Array, B: Array, room: Room) -> Array:
         """The derivative of S along dD = AB': every line of the above, in its order."""
         K, reg, last = self.K, self._reg, len(self._v)
         u, v = self._u, self._v
         in_u, in_v, s, q = self._backwards
-        dE = np.matmul(A * (-1.0 / reg), _transposed(B), out=room.array("dE", K.shape))
-        dK = np.multiply(K, dE, out=room.array("dK", K.shape))
+        dE = np.matmul(A * (-1.0 / reg), _transposed(B), out=_array(room, "dE", K.shape))
+        dK = np.multiply(K, dE, out=_array(room, "dK", K.shape))
         dK_vq = np.matmul(dK, _columns([*v, *q]))
         dK_us = np.matmul(_transposed(dK), _columns([*u, *s]))
         KD_dE = np.multiply(self.KD, dE, out=dK)
@@ -263,7 +239,7 @@ class Plans:
         left.append(_columns([*ds, *s, *du[:-1], *u[:-1]]))
         right.append(_columns([*v, *dv, *q, *dq]))
         right[2:] = [columns * (-1.0 / reg) for columns in right[2:]]
-        dS = self._of_kernel(left, right, room.array("dS", K.shape))
+        dS = self._of_kernel(left, right, _array(room, "dS", K.shape))
         dS += np.multiply(dE, self.S, out=dE)
         return dS
 
@@ -295,31 +271,25 @@ class TransportPoint(ProjectedPoint):
         super().__init__(problem.X, M)
         self._problem, self._factor = problem, 2.0 * problem.share
 
-    def plans(self) -> Iterator[tuple[Pairs, Plans]]:
-        """One after the other, in the same arrays."""
-        room = self._problem.workspace
-        return self._made(lambda: room)
+    def plans(self, *, apart: bool = False) -> Iterator[tuple[Pairs, Plans]]:
+        """One after the other, in the same arrays unless they are to be kept apart."""
+        room: Room = {}
+        Y, ones = self.Y, np.ones(len(self.Y))
+        squares, problem = np.einsum("ij,ij->i", Y, Y), self._problem
+        left = np.column_stack([-2.0 * Y, squares, ones])
+        right = np.column_stack([Y, ones, squares])
+        for pairs in problem.pairs:
+            check()
+            A, B = left[pairs.a], right[pairs.b]
+            yield pairs, Plans(A, B, pairs, problem.reg, problem.steps, {} if apart else room)
 
     @cached_property
     def _kept(self) -> list[tuple[Pairs, Plans]]:
-        return list(self._made(Workspace))
+        return list(self.plans(apart=True))
 
     @property
     def _for_products(self) -> Iterable[tuple[Pairs, Plans]]:
-        few = sum(pairs.numbers for pairs in self._problem.pairs) <= KEPT
-        return self._kept if few else self.plans()
-
-    def _made(self, room: Callable[[], Workspace]) -> Iterator[tuple[Pairs, Plans]]:
-        Y, ones = self.Y, np.ones(len(self.Y))
-        squares = np.einsum("ij,ij->i", Y, Y)
-        left, right = (
-            np.column_stack([-2.0 * Y, squares, ones]),
-            np.column_stack([Y, ones, squares]),
-        )
-        for pairs in self._problem.pairs:
-            check()
-            A, B = left[pairs.a.rows], right[pairs.b.rows]
-            yield pairs, Plans(A, B, pairs, self._problem.reg, self._problem.steps, room())
+        return self._kept if len(self.Y) ** 2 <= KEPT else self.plans()
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
@@ -344,9 +314,9 @@ class TransportPoint(ProjectedPoint):
 
     def curvature(self, dY: Array) -> Array:
         W, s = self._sums
-        c, room, along = np.zeros_like(s), self._problem.workspace, Change(self.Y, dY)
+        c, along, room = np.zeros_like(s), Change(self.Y, dY), Room()
         for pairs, plans in self._for_products:
-            dS = plans.change(along.left[pairs.a.rows], along.right[pairs.b.rows], room)
+            dS = plans.change(along.left[pairs.a], along.right[pairs.b], room)
             _add_laplacian(c, dS, pairs, self.Y1)
             _add_laplacian(c, plans.S, pairs, along.dY1)
         f = W[0] / W[1]
@@ -359,11 +329,11 @@ class TransportPoint(ProjectedPoint):
         X, d = self.X, self.X.shape[1]
         W, degrees, cross = np.zeros(2), np.zeros((2, len(X))), np.zeros((2, d, d))
         for pairs, plans in self.plans():
-            kinds, S, A = pairs.kinds, plans.S, X[pairs.a.rows]
+            kinds, S, A = pairs.kinds, plans.S, X[pairs.a]
             np.add.at(W, kinds, plans.W)
-            np.add.at(degrees, (kinds[:, None], pairs.a.rows), S.sum(axis=2))
-            np.add.at(degrees, (kinds[:, None], pairs.b.rows), S.sum(axis=1))
-            moved = np.matmul(S, X[pairs.b.rows])
+            np.add.at(degrees, (kinds[:, None], pairs.a), S.sum(axis=2))
+            np.add.at(degrees, (kinds[:, None], pairs.b), S.sum(axis=1))
+            moved = np.matmul(S, X[pairs.b])
             for kind in (0, 1):
                 own = kinds == kind
                 cross[kind] += A[own].reshape(-1, d).T @ moved[own].reshape(-1, d)
@@ -383,10 +353,10 @@ class TransportPoint(ProjectedPoint):
 def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y1: Array) -> None:
     """Add 2 L(S)Y of the pairs to the total of their kind, (2, n, r), from [Y, 1]."""
     kinds = pairs.kinds[:, None]
-    A, B = Y1[pairs.a.rows], Y1[pairs.b.rows]
+    A, B = Y1[pairs.a], Y1[pairs.b]
     for rows, own, moved in (
-        (pairs.a.rows, A, np.matmul(S, B)),
-        (pairs.b.rows, B, np.matmul(_transposed(S), A)),
+        (pairs.a, A, np.matmul(S, B)),
+        (pairs.b, B, np.matmul(_transposed(S), A)),
     ):
         degrees, sums = moved[..., -1:], moved[..., :-1]
         np.add.at(total, (kinds, rows), 2.0 * (degrees * own[..., :-1] - sums))
@@ -468,8 +438,6 @@ class WDA(Objective):
                 raise ArgumentError(
                     f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
                 )
-            from ldr.objectives.families.pairwise import in_batches
-
             columns = partial(self._transport, restricted=False)
             batches = in_batches(self, data, r, smallest_class=2, bind=columns)
             bound: BoundObjective = replace(batches, unit=1.0 / samples.n)
@@ -501,13 +469,13 @@ class WDA(Objective):
             codes,
             self.reg,
             self.iterations,
-            weights,
+            w=weights,
             points=points,
             heuristics=heuristics if points is None else {"points": lambda: points},
         )
 
 
-def _counted_alike(X: Array, codes: Rows, classes: int, weights: Array | None) -> ClassMoments:
+def _counted_alike(X: Array, codes: Codes, classes: int, weights: Array | None) -> ClassMoments:
     """S_W = sum_c C_c and S_B = sum_c (mu_c - mu)(mu_c - mu)', with mu the mean of the mu_c."""
     counts = np.ones(len(X)) if weights is None else weights
     shares = counts / np.bincount(codes, counts, classes)[codes]
@@ -546,28 +514,22 @@ class Transport(Projected):
     """The ratio of transport within classes to that between them, on the Grassmann manifold.
 
     - codes (n,): of the classes
-    - weights (n,): of the rows
     - share: the value is this times the ratio of W within classes to its mean of both orders
       between
     - points (k, r): the optimal M where there are some that take every class to a point
     """
 
-    codes: Rows
+    codes: Codes
     reg: float
     steps: int
-    weights: Array | None = None
     share: float = 1.0
     points: Array | None = field(default=None, kw_only=True)
 
     preconditioner_cost = 2
 
     @cached_property
-    def workspace(self) -> Workspace:
-        return Workspace()
-
-    @cached_property
     def pairs(self) -> list[Pairs]:
-        return Pairs.of(self.codes, self.weights)
+        return Pairs.of(self.codes, self.w)
 
     def at(self, M: Array) -> TransportPoint:
         return TransportPoint(self, M)
@@ -625,7 +587,7 @@ class Transport(Projected):
         ratio = np.divide(within, between, where=between > 0, out=np.zeros_like(within))
         return {"ratio": ratio, "share": between / total, "within": within, "between": between}
 
-    def on(self, rows: Array, codes: Rows, *, w: None) -> Transport | None:
+    def on(self, rows: Array, codes: Codes, *, w: None) -> Transport | None:
         """The problem of other rows of the user's; its value counts by their number."""
         present, codes = np.unique(codes, return_inverse=True)
         if len(present) < 2:

@@ -26,14 +26,10 @@ from ldr.objectives.kernel import (
     incomplete_cholesky,
     median_distance,
 )
-from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import power_of_two
-from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
-from ldr.solvers.run import Stopping
-from ldr.solvers.trust_region import TrustRegion
 
 # Rows up to so many widths have derivatives that are numbers.
 _LONGEST = 1e50
@@ -147,9 +143,6 @@ _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
 # Where they do not: up to this many rows the exact form; beyond it so many random landmarks.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
-# Rows that show where to begin.
-_ROUGH_ROWS = 1000
-_ROUGHLY = Stopping(1e-4, 50)
 
 
 def keep_landmarks(owner: object, name: str) -> None:
@@ -407,30 +400,6 @@ class Landmarks(Gram):
 
     def like(self, other: Self) -> Self:
         return replace(self, rows=other.rows) if self.pivoted else self
-
-    @cached_property
-    def rough(self) -> Landmarks:
-        """From random landmarks of a sample of the rows; a and the value go with their number."""
-        if not self.pivoted:
-            return self
-        chosen = spread_rows(len(self.X), _ROUGH_ROWS)
-        share, Z = len(chosen) / len(self.X), _centred(self.Z[chosen])
-        return replace(
-            self,
-            X=self.X[chosen],
-            Z=Z,
-            rows=landmark_rows(len(chosen), min(_DEFAULT // 2, len(chosen))),
-            pivoted=False,
-            a=self.a * share,
-            scale=self.scale / share,
-            constant=self.constant / share * float(np.vdot(Z, Z) / np.vdot(self.Z, self.Z)),
-        )
-
-    def approach(self, M: Array) -> Array:
-        """Of many rows, the end of a run on some of them."""
-        if self.annealing or not self.pivoted or len(self.X) <= _ROUGH_ROWS:
-            return M
-        return minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
 
     def remarks(self, M: Array) -> list[str]:
         """How far the value may be off, where that is little."""

@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -41,12 +41,12 @@ from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
-from ldr.solvers.problem import Point, Problem
+from ldr.solvers.problem import Point
 
 # A block of half a MiB stays in the cache while it is worked on.
 _BLOCK_NUMBERS = 2**16
 # Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
-_KEPT = 2**22
+KEPT = 2**22
 
 # Of some rows of D: what they add to phi, W there, and dD -> dW, which may overwrite dD; None where
 # `row_product` is the method's own.
@@ -148,7 +148,7 @@ class PairwisePoint(ProjectedPoint):
 
     @property
     def _products(self) -> Iterable[RowProduct]:
-        return self._kept if len(self.Y) ** 2 <= _KEPT else map(self.row_product, self._blocks)
+        return self._kept if len(self.Y) ** 2 <= KEPT else map(self.row_product, self._blocks)
 
     @cached_property
     def _kept(self) -> list[RowProduct]:
@@ -284,22 +284,18 @@ class LabelledPairs(Pairwise):
 BATCH_ROWS = 250
 # Rows in memory from which starts and units are found.
 _SAMPLE_ROWS = 2000
-# Rows in memory that stand for all where an objective is no sum over batches.
-_STANDING_ROWS = 5000
-
-
-class Template(Protocol):
-    """A problem of some rows that can make the same of others."""
-
-    def on(self, rows: Array, *beside: Cells, w: Array | None) -> Problem | None:
-        """The problem of other rows, in the same coordinates; None where they say nothing."""
+# A random sample of so many rows stands for all where an n x n matrix is solved with.
+STANDING_ROWS = 5000
 
 
 @dataclass(frozen=True)
 class BatchTerm(TermOfPoints):
-    """The sum of an objective over the batches of a piece."""
+    """The sum of an objective over the batches of a piece.
 
-    template: Template
+    - template: its `on` makes the same problem of other rows, or None where they say nothing
+    """
+
+    template: Any
 
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
         batches = max(1, round(rows.n / BATCH_ROWS))
@@ -382,7 +378,7 @@ def in_batches(
 def on_some_rows(objective: Stated, data: Data, r: int) -> BoundObjective:
     """The problem of a random sample of rows, which a note mentions."""
     samples, y = data.samples, data.y
-    chosen = spread_rows(samples.n, _STANDING_ROWS)
+    chosen = spread_rows(samples.n, STANDING_ROWS)
     if y is not None:
         y = as_array(y)
         if y.ndim == 0 or len(y) != samples.n:

@@ -165,7 +165,7 @@ def test_a_sample_of_the_rows_is_a_start_only(monkeypatch):
 
 
 def test_a_median_that_has_not_converged_is_noted(monkeypatch, tmp_path):
-    monkeypatch.setattr(robust_pca, "_MEDIAN_PASSES", 2)
+    monkeypatch.setattr(robust_pca, "_STEPS", 2)
     np.save(tmp_path / "X.npy", real_data.wine()[0])
     for given in (real_data.wine()[0], tmp_path / "X.npy"):
         notes = ldr.solve("robust-pca", given, 2).notes

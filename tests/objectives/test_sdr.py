@@ -11,7 +11,7 @@ from ldr.errors import ConvergenceWarning, DataError, TimeLimitError
 from ldr.inputs import as_data
 from ldr.objectives import HSIC, SDR, named
 from ldr.objectives.families.gram import Landmarks
-from ldr.objectives.kernel import centred_gram, gaussian_gram, incomplete_factor, median_distance
+from ldr.objectives.kernel import centred_gram, gaussian_gram, incomplete_cholesky, median_distance
 from ldr.solvers import deadline
 from ldr.solvers.linalg.eigen import full_factor
 from ldr.solvers.status import Status
@@ -235,10 +235,10 @@ def test_factors_of_a_gram_matrix():
     L = full_factor(K)
     assert L.shape[1] < 80
     np.testing.assert_allclose(L @ L.T, K, atol=1e-12)
-    incomplete = incomplete_factor(Y, 1.5, 80)
+    incomplete = incomplete_cholesky(Y, 1.5, 80)[0]
     assert incomplete.shape[1] < L.shape[1]
     assert np.trace(K - incomplete @ incomplete.T) < 1e-8 * 80
-    short = incomplete_factor(Y, 1.5, 7)
+    short = incomplete_cholesky(Y, 1.5, 7)[0]
     assert short.shape == (80, 7)
     assert np.linalg.eigvalsh(K - short @ short.T)[0] > -1e-12
 
@@ -246,7 +246,7 @@ def test_factors_of_a_gram_matrix():
 def test_pivots_keep_to_the_time_limit(monkeypatch):
     """The run before the pivots that the time did not suffice for is the result."""
     with deadline.within(0.0), pytest.raises(TimeLimitError):
-        incomplete_factor(np.random.default_rng(0).standard_normal((80, 2)), 1.5, 80)
+        incomplete_cholesky(np.random.default_rng(0).standard_normal((80, 2)), 1.5, 80)
     X, y = symmetric_dependence(0, n=600)
     near, times = Landmarks.near, count()
 

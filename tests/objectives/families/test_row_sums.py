@@ -263,7 +263,7 @@ def test_few_rows_of_a_file_are_taken_whole(name, y, saved):
 
 @pytest.mark.parametrize(("name", "y"), [("sdr", Y), ("hsic", Y), ("hsic", None)])
 def test_gram_matrices_of_a_sample(name, y, saved, monkeypatch):
-    monkeypatch.setattr(pairwise, "_STANDING_ROWS", 200)
+    monkeypatch.setattr(pairwise, "STANDING_ROWS", 200)
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
         result = solve(name, saved(X), R, y=y, starts=1, max_iterations=3)
     assert f"{name} was solved on a random sample of 200 of {N} rows" in result.notes
