@@ -109,8 +109,8 @@ def student(degrees: float) -> Contrast:
 
 Cost = Callable[[Array], Array]
 
-_STEPS = 30  # of the fixed point
-_SETTLED = 1e-6
+# Steps of the fixed point at most, and 1 less the cosine of the angle of a step that ends it.
+_STEPS, _SETTLED = 30, 1e-6
 _DIRECTIONS, _ENTRIES = 30, 2**20  # random directions at most, and at most so many of all rows
 
 

@@ -213,8 +213,7 @@ class Response:
         elif rank is None:
             Z, left_out = full_factor(self.gram(width)), 0.0
         else:
-            Z = incomplete_cholesky(self.values, self.width(width), rank)[0]
-            left_out = 1.0 - float(np.vdot(Z, Z)) / len(Z)
+            Z, _, left_out = incomplete_cholesky(self.values, self.width(width), rank)
         return Z, left_out
 
     def width(self, width: float | None) -> float:

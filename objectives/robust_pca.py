@@ -180,9 +180,8 @@ LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
-# Of the rows' mean distance from the centre: what rounding leaves of rows that are there.
+# The rows' median distance from the centre, relative to the mean one, that is rounding.
 _NO_LENGTH = 1e-12
-_SETTLED = 1e-9  # relative decrease of the value at which reweighting ends
 
 IN_PIECES = (
     "the rows are read at every evaluation; the heuristic is at most "
@@ -428,7 +427,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M
-            if least - value <= _SETTLED * value:
+            if least - value <= 1e-9 * value:  # a start need be no nearer
                 break
             least, M = value, top_eigenvectors(scatter, r)[1]
         return best

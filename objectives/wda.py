@@ -21,8 +21,7 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.pairwise import KEPT, in_batches
-from ldr.objectives.families.projected import Change, DenseRows, Projected, ProjectedPoint
+from ldr.objectives.families.projected import KEPT, Change, DenseRows, Projected, ProjectedPoint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.prediction import GroupedRows
@@ -438,6 +437,8 @@ class WDA(Objective):
                 raise ArgumentError(
                     f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
                 )
+            from ldr.objectives.families.pairwise import in_batches
+
             columns = partial(self._transport, restricted=False)
             batches = in_batches(self, data, r, smallest_class=2, bind=columns)
             bound: BoundObjective = replace(batches, unit=1.0 / samples.n)

@@ -24,7 +24,13 @@ from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
 from ldr.objectives.data.samples import Beside, Samples
-from ldr.objectives.families.projected import Change, DenseRows, Projected, ProjectedPoint
+from ldr.objectives.families.projected import (
+    KEPT,
+    Change,
+    DenseRows,
+    Projected,
+    ProjectedPoint,
+)
 from ldr.objectives.families.row_sum import InPieces, TermOfPoints
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import ClassMoments, class_moments
@@ -45,8 +51,6 @@ from ldr.solvers.problem import Point
 
 # A block of half a MiB stays in the cache while it is worked on.
 _BLOCK_NUMBERS = 2**16
-# Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
-KEPT = 2**22
 
 # Of some rows of D: what they add to phi, W there, and dD -> dW, which may overwrite dD; None where
 # `row_product` is the method's own.

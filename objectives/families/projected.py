@@ -68,6 +68,10 @@ class ProjectedPoint(Point):
         return self.X.T @ self.curvature(self.X @ V)
 
 
+# Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
+KEPT = 2**22
+
+
 class Change:
     """A dY, and how distances change along it: dD_ij is left_i'right_j."""
 
