@@ -223,6 +223,8 @@ class Compact:
 
         The rows and their negatives have mean zero, so that centring leaves them alone.
         """
+        for each in parts:
+            check_squares(each)
         if not all(s.n_known for s in parts) or 2 * sum(s.n for s in parts) >= parts[0].d:
             return cls.of_columns(parts[0]), list(parts)
         if any(s.is_sparse for s in parts):
