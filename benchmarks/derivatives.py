@@ -9,10 +9,10 @@ what moves was found before, it is that of what was found: of csp of more classe
 of pls-regression tr(w'SS'w) of each weight. gkdr's G is made of the solution of a linear system of
 n equations: a solve with it, by Cholesky's factors, belongs to one with the Hessian.
 
-One derivative is `sensitivity.along(dX).projector`, the optimum known, and of it what does not
-depend on dX. Both are of the processor, one thread, the least of a few; "bound" counts the problems
-that the derivative binds again. Kernels have a given width where rows are many: a default one, a
-median of distances, jumps from pair to pair.
+One derivative is `sensitivity.along(dX).projector` after a first one, which compiles it. Both are
+of the processor, one thread, the least of a few; "bound" counts the problems that the derivative
+binds again. Kernels have a given width where rows are many: a default one, a median of distances,
+jumps from pair to pair.
 """
 
 from __future__ import annotations
@@ -30,16 +30,10 @@ from scipy.linalg import cho_factor, cho_solve
 import ldr
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.families.trace import Trace
+from ldr.sensitivity import methods
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import hessian_inverse
 from ldr.sensitivity.sensitivity import Sensitivity
-from ldr.sensitivity.traced import (
-    FiltersOfRows,
-    GradientsOfRows,
-    ScoresOfRows,
-    filters_inverse,
-    moments_of,
-)
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
@@ -75,16 +69,18 @@ def solves(sensitivity: Sensitivity) -> list[Callable[[], object]]:
     optimum, known = sensitivity.optimum, sensitivity.known
     problem = optimum.problem
     last = hessian(hessian_inverse, problem, optimum.M)
-    match known:
-        case FiltersOfRows():
-            return [hessian(filters_inverse, np.array(moments_of(known.X[0], *known.moments)))]
-        case ScoresOfRows(X=(X,), given=(Y, _, *leading)):
-            S = (X - X.mean(axis=0)).T @ Y
-            trace = Trace(problem.objective, problem.views, S @ S.T, 1)
-            return [hessian(HessianInverse, trace, leading[0][0][:, :1])] * len(leading)
-        case GradientsOfRows(given=(_, _, _, Z, _, factor, *_)):
-            K = np.triu(factor).T @ np.triu(factor)
-            return [last, lambda: cho_solve(cho_factor(K), Z)]
+    if isinstance(known, methods.FiltersOfRows):
+        moments = np.array(methods.moments_of(known.X[0], *known.moments))
+        return [hessian(methods.filters_inverse, moments)]
+    if getattr(known, "observed", None) is methods.of_scores:
+        (X,), (Y, _, leading) = known.X, known.given
+        S = (X - X.mean(axis=0)).T @ Y
+        trace = Trace(problem.objective, problem.views, S @ S.T, 1)
+        return [hessian(HessianInverse, trace, leading[0].U[:, :1])] * len(leading)
+    if getattr(known, "observed", None) is methods.of_kernel_gradients:
+        _, _, _, Z, _, factor, _ = known.given
+        K = np.triu(factor).T @ np.triu(factor)
+        return [last, lambda: cho_solve(cho_factor(K), Z)]
     return [last]
 
 

@@ -18,7 +18,8 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.result import Result
 from ldr.sensitivity.derivative import Derivative
-from ldr.sensitivity.formulas import Formula, Given, Traced, formula_of, moved, regular
+from ldr.sensitivity.equations import Given, Stated, moved, regular, statement_of
+from ldr.sensitivity.forms import Traced
 from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.checks import whole
@@ -104,10 +105,17 @@ def layer(
     one_array = objective.views == 1 and not background
     marks = {name: options[name] for name in ("sample_weight", "groups") if name in options}
 
-    def formula_at(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Formula | None:
-        """None of what it does not know: rows that count differently, columns that are divided."""
-        known = not marks and not options.get("standardise")
-        return formula_of(objective, Given(X, y, parameters)) if known else None
+    def is_stated(X: Traced, y: Traced, parameters: dict[str, Traced]) -> bool:
+        """Whether the optimum has equations in jax: of rows that count alike, of plain columns."""
+        if marks or options.get("standardise"):
+            return False
+        found: list[Stated | None] = []
+
+        def look(X: Traced, y: Traced) -> None:
+            found.append(statement_of(objective, Given(X, y, parameters), 1))
+
+        jax.eval_shape(look, list(X), y)  # of shapes: nothing is computed
+        return found[0] is not None
 
     def solved(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Result:
         X = _in_float64(X)
@@ -179,10 +187,8 @@ def layer(
     def step(
         T: Traced, X: Traced, y: Traced, parameters: Traced, dX: Traced, moves: Traced
     ) -> Traced:
-        formula = formula_at(X, y, parameters)
-        assert formula is not None
         given, direction = Given(X, y, parameters), Given(dX, None, moves)
-        return moved(formula, T, given, direction, canonical=not projector)
+        return moved(objective, T, given, direction, canonical=not projector)
 
     def along(X: Traced, y: Traced, parameters: dict[str, Traced], moves: Traced) -> Traced:
         """J of some moves, for methods without a formula: dP of (moves, dP - J moves) = (moves, 0).
@@ -229,7 +235,7 @@ def layer(
         X, y, parameters = primals
         dX, _, moves = tangents
         P = optimum(X, y, parameters)
-        if formula_at(X, y, parameters) is None:
+        if not is_stated(X, y, parameters):
             if not _is_traced(primals):
                 at(X, y, parameters)  # what it refuses is said here: jax hides it in a callback
             return P, along(X, y, parameters, (dX, moves))
@@ -251,7 +257,7 @@ def layer(
         y = None if y is None else jax.numpy.asarray(y)
         check_shapes(X, y)
         known = parameters
-        if formula_at(X, y, parameters) is not None:
+        if is_stated(X, y, parameters):
             known = {**numbers_of(objective), **parameters}
         given = {name: jax.numpy.asarray(value, dtype) for name, value in known.items()}
         maps = optimum(X, y, given)

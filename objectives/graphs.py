@@ -6,8 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +27,6 @@ from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace_ratio import NestedMethod
 from ldr.objectives.parameters import Need, whole
 from ldr.objectives.statistics.products import (
-    SymmetricProduct,
-    WeightedSquares,
-    differences,
     scaled_rows,
     shifted_rows,
 )
@@ -42,7 +38,7 @@ from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
-    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse import csr_array
 
 
 Integers = npt.NDArray[np.intp]
@@ -518,131 +514,57 @@ class RatioGraph(NestedMethod, ShrinkingGraph):
 
 @dataclass(frozen=True, eq=False)
 class HeatedEdges:
-    """Edges whose weights exp(-||x_i - x_j||^2 / heat) move with the rows."""
+    """D - W, or D, of weights exp(-||x_i - x_j||^2 / heat) that move with the rows."""
 
     W: csr_array
     heat: float | str
+    degrees: bool = False
 
-    @cached_property
-    def ends(self) -> tuple[Integers, Integers]:
-        """i and j of every edge, i < j."""
-        i, j = self._upper.coords
-        return i, j
-
-    @cached_property
-    def _upper(self) -> coo_array:
+    def squared(self, X: Array) -> tuple[Integers, Integers, Array, Array, float, Integers]:
+        """i, j, weight, squared length of each edge; heat, and the edges that it is the mean of."""
         from scipy.sparse import triu
 
-        return triu(self.W, k=1, format="coo")
-
-    @cached_property
-    def between(self) -> csr_array:
-        """A row e_i - e_j for every edge."""
-        return differences(*self.ends, self.W.shape[0])
-
-    def along(self, X: Array, dX: Array) -> Array:
-        """How the weights change."""
-        squared, width, middle = self._squares(X)
-        rate = self._summed(X, dX)
-        widens = 2.0 * float(rate[middle].mean()) if len(middle) else 0.0
-        rate *= -2.0 / width
-        rate += widens / width**2 * squared
-        return rate * self._upper.data
-
-    def _squares(self, X: Array) -> tuple[Array, float, Integers]:
-        """Squared lengths of the edges, the heat, and the edges that it is the mean of."""
-        squared = self._summed(X, X)
+        upper = triu(self.W, 1).tocoo()
+        i, j = upper.coords
+        parts = few(np.arange(len(i)), X.shape[1])
+        squared = np.concatenate([np.sum((X[i[e]] - X[j[e]]) ** 2, axis=1) for e in parts])
         if self.heat != "median":
-            return squared, float(self.heat), np.zeros(0, dtype=np.intp)
-        order, m = np.argsort(squared, kind="stable"), len(squared)
-        middle = order[(m - 1) // 2 : m // 2 + 1]
-        return squared, float(squared[middle].mean()), middle
+            return i, j, upper.data, squared, float(self.heat), np.zeros(0, dtype=np.intp)
+        m = len(squared)
+        middle = np.argsort(squared, kind="stable")[(m - 1) // 2 : m // 2 + 1]
+        return i, j, upper.data, squared, float(squared[middle].mean()), middle
 
-    def back(self, X: Array, slopes: Array) -> Array:
-        """The derivative in X of the sum of slopes times weights, of every edge once."""
-        (i, j), (squared, width, middle) = self.ends, self._squares(X)
-        pull = slopes * self._upper.data / width
-        of_squares = -pull
-        of_squares[middle] += float(pull @ squared) / width / max(len(middle), 1)
-        found = np.zeros_like(X)
-        for some in few(np.arange(len(i)), X.shape[1]):
-            moves = 2.0 * of_squares[some, None] * (X[i[some]] - X[j[some]])
-            np.add.at(found, i[some], moves)
-            np.subtract.at(found, j[some], moves)
-        return found
 
-    def _summed(self, X: Array, other: Array) -> Array:
-        """<x_i - x_j, z_i - z_j> of every edge."""
-        (i, j), found = self.ends, np.empty(self._upper.nnz)
-        for some in few(np.arange(len(i)), X.shape[1]):
-            Z, there = (rows[i[some]] - rows[j[some]] for rows in (X, other))
-            found[some] = np.einsum("ij,ij->i", Z, there)
-        return found
+class Neighbourhoods(NamedTuple):
+    """Rows that have as many neighbours: with Gv = 1 the weights of these are v / sum v.
+
+    - i (m,), j (m, k), v (m, k)
+    - inverse (m, k, k): of G, regularised
+    """
+
+    i: Integers
+    j: Integers
+    v: Array
+    inverse: Array
 
 
 @dataclass(frozen=True, eq=False)
-class MovingLaplacian:
-    """D - W, W moving."""
-
-    edges: HeatedEdges
-
-    def along(self, X: Array, dX: Array) -> WeightedSquares:
-        return WeightedSquares(self.edges.between, self.edges.along(X, dX))
-
-    def back(self, X: Array, Y: Array, Z: Array) -> Array:
-        i, j = self.edges.ends
-        return self.edges.back(X, np.einsum("ij,ij->i", Y[i] - Y[j], Z[i] - Z[j]))
-
-
-@dataclass(frozen=True, eq=False)
-class MovingDegrees:
-    """The diagonal of D, W moving."""
-
-    edges: HeatedEdges
-
-    def along(self, X: Array, dX: Array) -> Array:
-        (i, j), moves = self.edges.ends, self.edges.along(X, dX)
-        return np.asarray(np.bincount(i, moves, len(X)) + np.bincount(j, moves, len(X)))
-
-    def back(self, X: Array, Y: Array, Z: Array) -> Array:
-        i, j = self.edges.ends
-        products = np.einsum("ij,ij->i", Y, Z)
-        return self.edges.back(X, products[i] + products[j])
-
-
-@dataclass(frozen=True, eq=False)
-class MovingResiduals:
-    """(I - W)'(I - W) whose W, of the neighbours' weights, moves with the rows."""
+class NeighbourWeights:
+    """W of `lle_weights`, which move with the rows."""
 
     W: csr_array
     regularisation: float
 
-    @cached_property
-    def _residuals(self) -> csr_array:
-        return residuals(self.W)
-
-    def _around(self, X: Array) -> Iterator[Neighbourhoods]:
-        return Neighbourhoods.of(self.W, X, self.regularisation)
-
-    def along(self, X: Array, dX: Array) -> SymmetricProduct:
-        from scipy.sparse import csr_array
-
-        W, rates = self.W, np.empty_like(self.W.data)
-        for some in self._around(X):
-            rates[some.entries] = -some.rates(dX)
-        return SymmetricProduct(self._residuals, csr_array((rates, W.indices, W.indptr), W.shape))
-
-    def back(self, X: Array, Y: Array, Z: Array) -> Array:
-        W, R = self.W, self._residuals
-        i, j = np.repeat(np.arange(len(X)), np.diff(W.indptr)), W.indices
-        pairs = ((R @ one, other) for one, other in ((Z, Y), (Y, Z)))
-        slopes = np.sum(
-            [-np.einsum("ij,ij->i", left[i], other[j]) for left, other in pairs], axis=0
-        )
-        found = np.zeros_like(X)
-        for some in self._around(X):
-            some.pull(slopes[some.entries], found)
-        return found
+    def around(self, X: Array) -> Iterator[Neighbourhoods]:
+        """The neighbourhoods, by how many neighbours there are."""
+        counts = np.diff(self.W.indptr)
+        for k in np.unique(counts):
+            i = np.flatnonzero(counts == k)
+            j = self.W.indices[self.W.indptr[i, None] + np.arange(k)]
+            Z = X[j] - X[i, None]
+            G = regularised(Z @ Z.transpose(0, 2, 1), self.regularisation)
+            inverse = np.asarray(np.linalg.inv(G), dtype=np.float64)
+            yield Neighbourhoods(i, j, inverse.sum(axis=2), inverse)
 
 
 def residuals(W: csr_array) -> csr_array:
@@ -650,61 +572,6 @@ def residuals(W: csr_array) -> csr_array:
     from scipy.sparse import eye_array
 
     return (eye_array(W.shape[0]) - W).tocsr()
-
-
-@dataclass(frozen=True, eq=False)
-class Neighbourhoods:
-    """Rows together that have as many neighbours: of v with Gv = 1 their weights are v / sum v.
-
-    - entries (m, k): where their weights stand in W.data
-    - i, j (m,), w (m, k)
-    - Z (m, k, d): x_j - x_i
-    - inverse (m, k, k): of G, regularised
-    """
-
-    entries: Integers
-    i: Integers
-    j: Integers
-    w: Array
-    Z: Array
-    inverse: Array
-    regularisation: float
-
-    @classmethod
-    def of(cls, W: csr_array, X: Array, regularisation: float) -> Iterator[Neighbourhoods]:
-        counts = np.diff(W.indptr)
-        for k in np.unique(counts):
-            for i in few(np.flatnonzero(counts == k), k * X.shape[1]):
-                entries = W.indptr[i, None] + np.arange(k)
-                j = W.indices[entries]
-                Z = X[j] - X[i, None]
-                G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
-                inverse = np.asarray(np.linalg.inv(G), dtype=np.float64)
-                yield cls(entries, i, j, W.data[entries], Z, inverse, regularisation)
-
-    @cached_property
-    def _left(self) -> Array:
-        """Z'w, as columns."""
-        return np.asarray(self.Z.transpose(0, 2, 1) @ self.w[:, :, None])
-
-    def rates(self, dX: Array) -> Array:
-        """How the weights change along dX: G dv = -dG w."""
-        Z, w, dZ = self.Z, self.w[:, :, None], dX[self.j] - dX[self.i, None]
-        traces = 2.0 * self.regularisation * np.einsum("ijk,ijk->i", Z, dZ)[:, None, None]
-        dGw = dZ @ self._left + Z @ (dZ.transpose(0, 2, 1) @ w) + traces * w
-        dv = -self.inverse @ dGw
-        return np.asarray((dv - w * dv.sum(axis=1, keepdims=True))[..., 0])
-
-    def pull(self, slopes: Array, found: Array) -> None:
-        """Add the derivative in X of the sum of slopes times weights."""
-        Z, w = self.Z, self.w
-        s = slopes - np.einsum("ij,ij->i", w, slopes)[:, None]
-        b = -self.inverse @ s[:, :, None]
-        ends = np.concatenate([self._left, Z.transpose(0, 2, 1) @ b], axis=2)
-        moves = np.concatenate([b, w[:, :, None]], axis=2) @ ends.transpose(0, 2, 1)
-        moves += 2.0 * self.regularisation * (w[:, None, :] @ b) * Z
-        np.add.at(found, self.j, moves)
-        np.subtract.at(found, self.i, moves.sum(axis=1))
 
 
 def laplacian(W: csr_array) -> csr_array:
@@ -767,10 +634,12 @@ class LaplacianMethod(GraphMethod):
         degrees = W.sum(axis=1)
         shares = self._shares(degrees)
         rows = rows if shares is None else rows.about(shares)
-        edges = HeatedEdges(W, self.heat) if self.heat is not None and self._is_heated else None
+        of_A = of_B = None
+        if self.heat is not None and self._is_heated:
+            of_A, of_B = (HeatedEdges(W, self.heat, degrees) for degrees in (False, True))
         return {
-            "A": rows.form(laplacian(W), MovingLaplacian(edges) if edges else None),
-            "B": rows.form(degrees, MovingDegrees(edges) if edges else None),
+            "A": rows.form(laplacian(W), of_A),
+            "B": rows.form(degrees, of_B),
             "unrelated": lambda: float(1.0 - W.trace() / degrees.sum()),
             "shares": shares,
         }

@@ -13,7 +13,7 @@ from ldr.objectives.families.matrices import RowSums
 from ldr.objectives.graphs import (
     GraphMethod,
     LaplacianMethod,
-    MovingResiduals,
+    NeighbourWeights,
     OrthonormalGraph,
     RatioGraph,
     WhitenedGraph,
@@ -141,7 +141,7 @@ class ReconstructionMethod(GraphMethod):
         return within_classes(weights, data.samples, data.y, self.neighbours)
 
     def _forms(self, rows: RowSums, W: csr_array) -> dict[str, Any]:
-        moving = MovingResiduals(W, self.regularisation) if isinstance(self.graph, str) else None
+        moving = NeighbourWeights(W, self.regularisation) if isinstance(self.graph, str) else None
         R, w = residuals(W), rows.weights
         R = R if w is None else scaled_rows(R, np.sqrt(w))
         left = W.multiply(W).sum(axis=1) - 2.0 * W.diagonal()  # ||I - W||^2 / n less 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -31,7 +31,7 @@ from ldr.objectives.parameters import Need, declared, number
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
-from ldr.objectives.statistics.products import OneSided
+from ldr.objectives.statistics.products import ProductOf
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
 from ldr.objectives.statistics.sums import membership
 from ldr.objectives.view import Compact
@@ -320,7 +320,10 @@ class DemixedPCA(Objective):
 
     def matrices(self, data: DataSums) -> TraceMatrices:
         rows, n = data.rows, data.rows.count
-        parts = _Parts(self, *data.groups(lambda y: self._cells(y, n)))
+        codes, shape = data.groups(lambda y: self._cells(y, n))
+        members, counts = membership(codes, math.prod(shape)).tocsr(), np.bincount(codes)
+        added = self.added(np.eye(len(counts)), shape) / counts
+        parts = ProductOf((members.T.tocsr(), added, members))
         D = data.inverse(rows.scatter(), self.ridge) @ rows.form(parts)
         return TraceMatrices(rows.form(parts.T) @ D, decoder=D)
 
@@ -358,27 +361,6 @@ class DemixedPCA(Objective):
                     others = tuple(k for k in range(len(shape)) if k not in inner)
                     total += (-1) ** (len(subset) - size) * grid.mean(axis=others, keepdims=True)
         return total.reshape(means.shape)
-
-
-@dataclass(frozen=True, eq=False)
-class _Parts(OneSided):
-    """F with FX = X_f, in every row what the factors add to its cell; or the transpose."""
-
-    objective: DemixedPCA
-    codes: npt.NDArray[np.intp]
-    shape: tuple[int, ...]
-    back: bool = False
-
-    def __matmul__(self, Y: Array) -> Array:
-        members = membership(self.codes, math.prod(self.shape))
-        counts, sums = np.bincount(self.codes)[:, None], np.asarray(members @ Y)
-        if self.back:
-            return (self.objective.added(sums, self.shape) / counts)[self.codes]
-        return self.objective.added(sums / counts, self.shape)[self.codes]
-
-    @property
-    def T(self) -> _Parts:
-        return replace(self, back=not self.back)
 
 
 @dataclass(frozen=True)

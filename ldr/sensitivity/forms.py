@@ -1,130 +1,230 @@
-"""Eigenvalues s of a symmetric S that count by their size or root h, h(S) = VhV', and its rate.
+"""Matrices that are quadratic in the rows, A = X'KX, by their products AT in jax.
 
-It moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
-
-Matrices of the rows that are known by their products: sums, products and inverses.
-
-A(X) = sum_i X_i'(KX)_i with a linear K that mixes the rows of the views X_i, so that AT = X'K(XT):
-no matrix d x d is made. Products are polynomials in X or one Newton step, so that of X + ih dX they
-have h times their rate along dX as imaginary part, h tiny and nothing cancelled.
-
-Sums over the rows as matrices that are known by their products.
+A form is a tree of arrays (a pytree of jax's) and takes the rows X as an argument: jax
+differentiates the products in X, and compiles them once for all data of a shape. No d x d matrix is
+made.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, reduce
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ldr.objectives.data.array_types import Cells, Given, Matrix
+from ldr.objectives.data.accelerator import float64
+from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.matrices import Grouped, MovingKernel, by_links_of_pairs
+from ldr.objectives.families.matrices import Codes, DataSums, Grouped, by_links_of_pairs
+from ldr.objectives.graphs import HeatedEdges, NeighbourWeights
 from ldr.objectives.kernel import as_response, deviations
-from ldr.objectives.statistics.products import OneSided
-from ldr.objectives.statistics.sums import counted_rows, membership, weighted
-from ldr.objectives.statistics.time import pair_counts
-from ldr.solvers.linalg.eigen import symmetric_eigen
+from ldr.objectives.statistics.products import LessMeans, ProductOf, Squares
+from ldr.objectives.statistics.sums import membership
+from ldr.objectives.statistics.time import count_pairs, pair_matrix
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+# An array of jax's, or of NumPy's; sequences of them are one a view.
+Traced = Any
+# A `Form`, in the place of an array that a method takes.
+Square = Any
+# A fuller sparse matrix is multiplied as a dense one: jax takes 20 ns for an entry of a sparse one.
+_FULL = 1 / 32
 
-# Roots whose sum is below this share of the largest are zero.
-_NO_ROOT = 1e-12
+
+STATIC = {"static": True}
+_TREES: list[type] = []
+Kind = TypeVar("Kind")
 
 
-@dataclass(frozen=True)
-class Spectrum:
-    """Of S.
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def tree(kind: type[Kind]) -> type[Kind]:
+    """A frozen dataclass that is an argument of compiled functions.
 
-    - s, h (k,), V (k, k)
+    Its fields are arrays, but those that are STATIC: jax compiles for each value of them.
     """
+    found = dataclass(frozen=True)(kind)
+    _TREES.append(found)
+    return found
 
-    s: Array
-    h: Array
-    V: Array
+
+@cache
+def register_trees() -> None:
+    """Tell jax which fields of these classes are arrays."""
+    import jax
+
+    for kind in _TREES:
+        still = [each.name for each in fields(kind) if "static" in each.metadata]
+        arrays = [each.name for each in fields(kind) if each.name not in still]
+        jax.tree_util.register_dataclass(kind, arrays, still)
+
+
+# --- K, which mixes rows: a callable of rows Y (n, r), and of the rows X that it may depend on ---
+
+
+class Mixing(ABC):
+    """A matrix K between rows."""
+
+    @abstractmethod
+    def __call__(self, Y: Traced, X: Traced) -> Traced:
+        """KY."""
+
+
+@tree
+class Weights(Mixing):
+    """A diagonal K; the identity if there are no weights."""
+
+    w: Traced
+
+    def __call__(self, Y: Traced, X: Traced) -> Traced:
+        return Y if self.w is None else self.w[:, None] * Y
+
+
+@tree
+class Sparse(Mixing):
+    """The entries of K, with `size` rows."""
+
+    entries: Traced
+    row: Traced
+    column: Traced
+    size: int = field(metadata=STATIC)
 
     @classmethod
-    def of(cls, S: Array, by: str) -> Spectrum:
-        """By "sizes" or "roots"."""
-        s, V = symmetric_eigen(S)
-        return cls(s, np.abs(s) if by == "sizes" else np.sqrt(np.maximum(s, 0.0)), V)
+    def of(cls, K: csr_array) -> Mixing:
+        n, m = K.shape
+        if K.nnz > _FULL * n * m:
+            return Dense(K.toarray())
+        K, more = K.tocoo(), -K.nnz % max(n, m)  # zeros, so that few shapes have to be compiled for
+        row, column = (np.concatenate([each, np.zeros(more, int)]) for each in (K.row, K.col))
+        return cls(np.concatenate([K.data, np.zeros(more)]), row, column, n)
 
-    def times(self, M: Array) -> Array:
-        """h(S)M."""
-        return np.asarray((self.V * self.h) @ (self.V.T @ M))
+    def __call__(self, Y: Traced, X: Traced) -> Traced:
+        import jax.numpy as jnp
 
-    def moved(self, M: Array, dSM: Array, by: str) -> Array:
-        """d h(S) M, M spanned by eigenvectors of S."""
-        s, h, V = self.s, self.h, self.V
-        R = V.T @ M
-        if by == "roots":
-            both = h[:, None] + h
-            G = np.divide(1.0, both, out=np.zeros_like(both), where=both > _NO_ROOT * h.max())
-        else:
-            gaps, alike = s[:, None] - s, np.sign(s)[:, None] == np.sign(s)
-            G = np.where(alike, np.sign(s), (h[:, None] - h) / np.where(alike, 1.0, gaps))
-        return np.asarray(V @ ((G * (V.T @ dSM @ R.T)) @ R))
+        products = self.entries[:, None] * Y[self.column]
+        return jnp.zeros((self.size, Y.shape[1]), Y.dtype).at[self.row].add(products)
 
 
-Blocks: TypeAlias = Sequence[Array]
-# Real, or complex of complex rows.
-Number: TypeAlias = Any
-# KX of the views of which it is not zero.
-Kernel: TypeAlias = Callable[[Blocks], Mapping[int, Array]]
+@tree
+class Dense(Mixing):
+    array: Traced
+
+    def __call__(self, Y: Traced, X: Traced) -> Traced:
+        return self.array @ Y
 
 
-class Moving(list[Array]):
-    """Rows X + i dX of views, whose two parts are kept: what is known of X need not be found again.
+@tree
+class Chain(Mixing):
+    """The product of several."""
 
-    Attributes
-    ----------
-    still, moves : sequence of ndarray
+    factors: Sequence[Mixing]
+
+    def __call__(self, Y: Traced, X: Traced) -> Traced:
+        return reduce(lambda Z, K: K(Z, X), reversed(self.factors), Y)
+
+
+@tree
+class Heated(Mixing):
+    """D - W, or D, of a graph whose weights exp(-||x_i - x_j||^2 / width) move with the rows.
+
+    They are W(1 + c - ||x_i - x_j||^2 / width) to first order, W and c as the rows are. Both are
+    of each edge, or matrices if most rows are joined.
+
+    - ends: i and j of each edge; None of matrices
+    - width: if it is None, the mean of the squared lengths of the edges `middle`
     """
 
-    def __init__(self, still: Blocks, moves: Blocks) -> None:
-        super().__init__(x + 1j * dx for x, dx in zip(still, moves, strict=True))
-        self.still, self.moves = still, moves
+    W: Traced
+    c: Traced
+    ends: tuple[Codes, Codes] | None
+    width: float | None
+    middle: tuple[Codes, Codes]
+    degrees: bool = field(metadata=STATIC)
+
+    @classmethod
+    def of(cls, edges: HeatedEdges, X: Array) -> Heated:
+        i, j, W, squared, width, middle = edges.squared(X)
+        c, fixed = squared / width, None if len(middle) else width
+        known = fixed, (i[middle], j[middle]), edges.degrees
+        if edges.W.nnz <= _FULL * len(X) ** 2:
+            return cls(W, c, (i, j), *known)
+        every = np.zeros((len(X), len(X)))
+        every[i, j] = every[j, i] = c
+        return cls(edges.W.toarray(), every, None, *known)
+
+    def __call__(self, Y: Traced, X: Traced) -> Traced:
+        import jax.numpy as jnp
+
+        Z, (a, b) = centred(X), self.middle
+        width = ((Z[a] - Z[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
+        if self.ends is None:
+            own = (Z**2).sum(axis=1)
+            w = self.W * (1.0 + self.c - (own[:, None] + own - 2.0 * Z @ Z.T) / width)
+            found = w.sum(axis=1)[:, None] * Y
+            return found if self.degrees else found - w @ Y
+        i, j = self.ends
+        w = self.W * (1.0 + self.c - ((Z[i] - Z[j]) ** 2).sum(axis=1) / width)
+        if self.degrees:
+            return jnp.zeros(len(Y)).at[i].add(w).at[j].add(w)[:, None] * Y
+        moves = w[:, None] * (Y[i] - Y[j])
+        return jnp.zeros(Y.shape).at[i].add(moves).at[j].add(-moves)
 
 
-def projected(X: Blocks, T: Blocks) -> list[Array]:
-    """X_i T_i; a background has the samples' T."""
-    return [rows @ T[min(i, len(T) - 1)] for i, rows in enumerate(X)]
+@tree
+class Residuals(Mixing):
+    """(I - W)'(I - W), W the weights of neighbours that move with the rows: see `Neighbourhoods`.
+
+    v with Gv = 1 by a Newton step from the rows' own v: exact to first order.
+    """
+
+    around: Sequence[tuple[Codes, Codes, Array, Array]]
+    regularisation: float
+
+    @classmethod
+    def of(cls, weights: NeighbourWeights, X: Array) -> Residuals:
+        found = [(each.i, each.j, each.v, each.inverse) for each in weights.around(X)]
+        return cls(found, weights.regularisation)
+
+    def __call__(self, Y: Traced, X: Traced) -> Traced:
+        import jax.numpy as jnp
+
+        left, parts = Y, []
+        for i, j, v, inverse in self.around:
+            Z = X[j] - X[i, None]
+            trace = (Z**2).sum(axis=(1, 2))[:, None]
+            Gv = jnp.einsum("mkd,md->mk", Z, jnp.einsum("mkd,mk->md", Z, v))
+            Gv = Gv + self.regularisation * trace * v
+            v = v + jnp.einsum("mkl,ml->mk", inverse, 1.0 - Gv)
+            w = v / v.sum(axis=1, keepdims=True)
+            parts.append((i, j, w))
+            left = left.at[i].add(-jnp.einsum("mk,mkr->mr", w, Y[j]))
+        found = left
+        for i, j, w in parts:
+            found = found.at[j].add(-w[:, :, None] * left[i, None])
+        return found
+
+
+# --- A ---
 
 
 class Form(ABC):
     """A d x d matrix of the rows, by products."""
 
     @abstractmethod
-    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
         """AT of each view."""
 
-    @abstractmethod
-    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
-        """The derivative in X of <U, AT>."""
-
-    @property
-    def transposed(self) -> Form:
-        """A'; A itself unless said otherwise."""
-        return self
-
-    def trace(self, X: Blocks) -> Number:
+    def trace(self, X: Sequence[Traced]) -> Traced:
         """tr A, of one view."""
-        return np.trace(self.times(X, [np.eye(X[0].shape[1])])[0])
-
-    def pulled_of_trace(self, X: Blocks, share: float) -> list[Array]:
-        """The derivative in X of that share of tr A."""
-        unit = np.eye(X[0].shape[1])
-        return self.pulled(X, [unit], [share * unit])
+        return self.times(X, [np.eye(X[0].shape[1])])[0].trace()
 
     def __matmul__(self, other: Form) -> Form:
         return Product(self, other)
@@ -143,233 +243,134 @@ class Form(ABC):
 
     @property
     def parts(self) -> list[tuple[float, Form]]:
-        """What it is the sum of: (c_k, A_k) of sum_k c_k A_k."""
+        """(c_k, A_k) of A = sum_k c_k A_k."""
         return [(1.0, self)]
 
 
-@dataclass(frozen=True)
-class Constant(Form):
-    """Of one view; it stays where the rows move."""
-
-    array: Array
-
-    def times(self, X: Blocks, T: Blocks) -> list[Array]:
-        return [self.array @ T[0]]
-
-    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
-        return [np.zeros_like(each) for each in X]
-
-
-@dataclass(frozen=True)
-class Product(Form):
-    """AB, of one view."""
-
-    left: Form
-    right: Form
-
-    def times(self, X: Blocks, T: Blocks) -> list[Array]:
-        return self.left.times(X, self.right.times(X, T))
-
-    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
-        of_left = self.left.pulled(X, self.right.times(X, T), U)
-        return added(of_left, self.right.pulled(X, T, self.left.transposed.times(X, U)))
-
-    @property
-    def transposed(self) -> Form:
-        return self.right.transposed @ self.left.transposed
-
-
-@dataclass(frozen=True)
+@tree
 class Combination(Form):
-    """sum_k c_k A_k."""
-
     terms: list[tuple[float, Form]]
 
     @property
     def parts(self) -> list[tuple[float, Form]]:
         return self.terms
 
-    def times(self, X: Blocks, T: Blocks) -> list[Array]:
-        return added(*([c * AT for AT in A.times(X, T)] for c, A in self.terms))
+    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
+        return added([c * AT for AT in A.times(X, T)] for c, A in self.terms)
 
-    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
-        return added(*([c * each for each in A.pulled(X, T, U)] for c, A in self.terms))
-
-    def trace(self, X: Blocks) -> Number:
+    def trace(self, X: Sequence[Traced]) -> Traced:
         return sum(c * A.trace(X) for c, A in self.terms)
 
-    def pulled_of_trace(self, X: Blocks, share: float) -> list[Array]:
-        return added(*(A.pulled_of_trace(X, c * share) for c, A in self.terms))
 
-    @property
-    def transposed(self) -> Form:
-        return Combination([(c, A.transposed) for c, A in self.terms])
+@tree
+class Product(Form):
+    left: Form
+    right: Form
+
+    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
+        return self.left.times(X, self.right.times(X, T))
 
 
-@dataclass(frozen=True)
-class Inverse(Form):
-    """(B + ridge mean(diag B) I)^{-1} of one view."""
+@tree
+class Constant(Form):
+    """A matrix that stays as rows move."""
 
-    B: Form
-    ridge: float
     array: Array
 
-    @classmethod
-    def of(cls, B: Form, ridge: float, X: Array) -> Inverse:
-        d = X.shape[1]
-        (array,) = B.times([X], [np.eye(d)])
-        array = array + ridge * np.trace(array) / d * np.eye(d)
-        return cls(B, ridge, np.linalg.inv(array))
+    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
+        return [self.array @ T[0]]
 
-    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+
+@tree
+class Inverse(Form):
+    """(B + ridge mean(diag B) I)^{-1} by a Newton step from that of the rows as they are.
+
+    - array: of these; exact to first order
+    """
+
+    B: Form
+    ridge: float | None
+    array: Array
+
+    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
         inside = self.array @ T[0]
-        if np.isrealobj(X[0]):
-            return [inside]
-        (square,) = self.B.times(X, [inside])
-        square = square + self.ridge * self.B.trace(X) / len(inside) * inside
-        return [2.0 * inside - self.array @ square]
-
-    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
-        inside, back = self.times(X, T), [-each for each in self.times(X, U)]
-        found = self.B.pulled(X, inside, back)
-        if self.ridge:
-            share = self.ridge * inner(inside, back) / len(self.array)
-            found = added(found, self.B.pulled_of_trace(X, share))
-        return found
+        return [2.0 * inside - self.array @ ridged(self.B, self.ridge, X, [inside], 0)]
 
 
-@dataclass(frozen=True)
+@tree
 class TimesTrace(Form):
-    """A tr(B^{-1}N'N), N = FXc of one view."""
+    """A tr(B)."""
 
     A: Form
-    inverse: Inverse
-    F: csr_array
+    B: Form
 
-    def _size(self, X: Blocks) -> Number:
-        N = [self._means(X)]
-        return inner(N, self.inverse.times(X, N))
-
-    def _means(self, X: Blocks) -> Array:
-        """N'."""
-        return np.asarray(self.F @ centred(X[0])).T
-
-    def times(self, X: Blocks, T: Blocks) -> list[Array]:
-        size = self._size(X)
+    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
+        size = self.B.trace(X)
         return [size * AT for AT in self.A.times(X, T)]
 
-    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
-        N, along = [self._means(X)], inner(U, self.A.times(X, T))
-        found = [self._size(X) * each for each in self.A.pulled(X, T, U)]
-        found = added(found, [along * each for each in self.inverse.pulled(X, N, N)])
-        found[0] = found[0] + 2.0 * along * centred(self.F.T @ self.inverse.times(X, N)[0].T)
+
+@tree
+class QuadraticForm(Form):
+    """X_i'KX_j, or its symmetric part, of the rows of two views: see `centred`."""
+
+    K: Mixing
+    shares: tuple[Traced, Traced]
+    views: tuple[int, int] = field(metadata=STATIC)
+
+    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
+        found, sides = [0.0 * each for each in T], list(zip(self.views, self.shares, strict=True))
+        pairs = [sides, sides[::-1]] if self.views[0] != self.views[1] else [sides]
+        for (i, ours), (j, theirs) in pairs:
+            v, w = min(i, len(T) - 1), min(j, len(T) - 1)
+            KY = self.K(centred(X[j] @ T[w], theirs), X[j])
+            found[v] = X[i].T @ centred_back(KY, ours) / len(pairs)
         return found
 
+    def trace(self, X: Sequence[Traced]) -> Traced:
+        rows = X[self.views[0]]
+        Z = centred(rows, self.shares[0])
+        return (Z * self.K(Z, rows)).sum()
 
-def added(*blocks: Sequence[Array]) -> list[Array]:
-    """Their sum, view by view."""
+
+def centred(X: Traced, shares: Traced = None) -> Traced:
+    """Rows less their mean, or less sum_i shares_i x_i."""
+    return X - (X.mean(axis=0) if shares is None else shares @ X)
+
+
+def centred_back(Y: Traced, shares: Traced = None) -> Traced:
+    """The transpose of `centred`."""
+    return Y - (Y.mean(axis=0) if shares is None else shares[:, None] * Y.sum(axis=0))
+
+
+def added(blocks: Any) -> list[Traced]:
+    """The sum of matrices of each view."""
     return [sum(each[1:], start=each[0]) for each in zip(*blocks, strict=True)]
 
 
-@dataclass(frozen=True)
-class Quadratic(Form):
-    """A matrix of the rows; of two different views, the symmetric part of K.
-
-    - back: its transpose; None where K is symmetric
-    - moved: from X and dX to the matrix of X with the change of K; None where K stays
-    - moved_back: from X, Y and Z to the derivative of <Y, KZ> in the X that K is made of
-    """
-
-    kernel: Kernel
-    back: Kernel | None = None
-    moved: Callable[[Blocks, Blocks], Quadratic] | None = None
-    moved_back: Callable[[Blocks, Blocks, Blocks], list[Array]] | None = None
-
-    @property
-    def transposed(self) -> Form:
-        if self.back is None:
-            return self
-        return Quadratic(self.back, self.kernel)
-
-    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
-        found = [np.zeros_like(each) for each in X]
-        XT, XU = projected(X, T), projected(X, U)
-        for kernel, Y, other in ((self.kernel, XT, U), (self.back or self.kernel, XU, T)):
-            for i, Z in kernel(Y).items():
-                found[i] += Z @ other[min(i, len(T) - 1)].T
-        return found if self.moved_back is None else added(found, self.moved_back(X, XU, XT))
-
-    def pulled_of_trace(self, X: Blocks, share: float) -> list[Array]:
-        """K symmetric."""
-        found = [np.zeros_like(each) for each in X]
-        for i, KX in self.kernel(X).items():
-            found[i] += 2.0 * share * KX
-        if self.moved_back is None:
-            return found
-        return added(found, [share * each for each in self.moved_back(X, X, X)])
-
-    def trace(self, X: Blocks) -> Number:
-        found = inner(X, self.kernel(X))
-        if self.moved is not None and isinstance(X, Moving):
-            found = found + 1j * self.moved(X.still, X.moves).trace(X.still)
-        return found
-
-    def times(self, X: Blocks, T: Blocks) -> list[Array]:
-        found = [np.zeros_like(each) for each in T]
-        for i, Z in self.kernel(projected(X, T)).items():
-            v = min(i, len(T) - 1)
-            found[v] = found[v] + X[i].T @ Z
-        if self.moved is not None and isinstance(X, Moving):
-            change = self.moved(X.still, X.moves).times(X.still, [each.real for each in T])
-            found = [each + 1j * moved for each, moved in zip(found, change, strict=True)]
-        return found
+def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], view: int) -> Traced:
+    """(B + ridge mean(diag B) I)T of a view."""
+    BT = B.times(X, T)[view]
+    return BT if ridge is None else BT + ridge * B.trace(X) / len(BT) * T[view]
 
 
-def inner(one: Blocks, other: Blocks | Mapping[int, Array]) -> Number:
-    """<one, other> over the blocks of the other."""
-    pairs = other.items() if isinstance(other, Mapping) else enumerate(other)
-    return sum(np.ravel(one[i]) @ np.ravel(block) for i, block in pairs)
-
-
-def centred(X: Array) -> Array:
-    return X - X.mean(axis=0)
+# --- what `matrices` and `forms` of a method are made of ---
 
 
 @dataclass(frozen=True)
-class Centring:
-    """Rows less their mean, times the roots of their weights w, which add up to N."""
+class RowForms:
+    """The rows of a view, as `ldr.objectives.families.matrices.RowSums`.
 
-    w: Array | None
-
-    def mean(self, X: Array) -> Array:
-        return np.average(X, axis=0, weights=self.w)
-
-    def __call__(self, X: Array) -> Array:
-        return weighted(X - self.mean(X), self.w)
-
-    def back(self, Z: Array) -> Array:
-        """The transpose."""
-        Z = weighted(Z, self.w)
-        shares = 1.0 / len(Z) if self.w is None else (self.w / self.w.sum())[:, None]
-        return np.asarray(Z - shares * Z.sum(axis=0))
-
-
-Codes: TypeAlias = NDArray[np.intp]
-
-
-@dataclass(frozen=True)
-class QuadraticRows:
-    """Sums over the rows of a view, as `ldr.objectives.families.matrices` asks for them.
-
-    - shares (n,): weights of the rows in what is subtracted from them; None is their mean
+    - samples: in memory; of traced arrays zeros stand for them
+    - shares: see `centred`
     """
 
     samples: Samples
     view: int
-    shares: Array | None
+    shares: Traced = None
+    traced: bool = False
 
     @classmethod
-    def of(cls, samples: Samples, view: int) -> QuadraticRows:
+    def of(cls, samples: Samples, view: int) -> RowForms:
         w = samples.weights
         return cls(samples, view, None if w is None else w / samples.weight)
 
@@ -382,138 +383,131 @@ class QuadraticRows:
         return self.samples.n
 
     @property
-    def trials(self) -> Codes | None:
-        marks = self.samples.marks
-        return None if marks is None else marks.codes
-
-    @property
     def weights(self) -> Array | None:
         return self.samples.weights
 
     @property
-    def about_zero(self) -> QuadraticRows:
+    def trials(self) -> Codes | None:
+        marks = self.samples.marks
+        return None if marks is None else marks.codes
+
+    def about(self, shares: Traced) -> RowForms:
+        return replace(self, shares=shares)
+
+    @property
+    def about_zero(self) -> RowForms:
         return self.about(np.zeros(self.count))
 
     def of_pairs(self, lag: int) -> tuple[Form, Form, Array]:
         return by_links_of_pairs(self, lag)  # type: ignore[arg-type, return-value]
 
-    def scatter(self) -> Quadratic:
-        return self._of(lambda X: self.counted(self.centre(X)))
+    def scatter(self) -> Form:
+        return self.mixed(Weights(self.weights))
 
-    def cross(self, other: QuadraticRows) -> Quadratic:
-        def kernel(X: Blocks) -> dict[int, Array]:
-            one, two = (each.counted(each.centre(X[each.view])) for each in (self, other))
-            if other.view == self.view:
-                return {self.view: one}
-            return {self.view: 0.5 * two, other.view: 0.5 * one}
+    def cross(self, other: RowForms) -> Form:
+        shares, views = (self.shares, other.shares), (self.view, other.view)
+        return QuadraticForm(Weights(self.weights), shares, views)
 
-        return Quadratic(kernel)
+    def lagged(self, lag: int) -> Form:
+        pairs = pair_matrix(self.samples, lag, np.array([0.0, 0.5]))
+        return self.mixed(Sparse.of(pairs / count_pairs(self.samples, lag)))
 
-    def lagged(self, lag: int) -> Quadratic:
-        def both(X: Array) -> Array:
-            Z, found, (counts, total) = self.centre(X), np.zeros_like(X), self._pairs(lag)
-            found[:-lag] += counts * Z[lag:]
-            found[lag:] += counts * Z[:-lag]
-            return self._centre_transposed(found) / (2.0 * total)
+    def scatter_of_changes(self) -> Form:
+        return self.mixed(Sparse.of(pair_matrix(self.samples, 1, np.array([1.0, -1.0]))))
 
-        return self._of(both)
+    def form(self, K: Any, moving: HeatedEdges | NeighbourWeights | None = None) -> Form:
+        match moving:
+            case HeatedEdges():
+                return self.mixed(Heated.of(moving, self.samples.dense()))
+            case NeighbourWeights():
+                return self.mixed(Residuals.of(moving, self.samples.dense()))
+        if isinstance(K, LessMeans):
+            outer = Chain((Dense(K.a[:, None]), Dense(K.b[None, :])))
+            return self.mixed(Sparse.of(K.K)) - self.mixed(outer)
+        return self.mixed(mixing(K))
 
-    def scatter_of_changes(self) -> Quadratic:
-        def changes(X: Array) -> Array:
-            found, steps = np.zeros_like(X), self._pairs(1)[0] * np.diff(X, axis=0)
-            found[1:] += steps
-            found[:-1] -= steps
-            return found
+    def of_groups(self, codes: Traced) -> tuple[Form, Form]:
+        """The scatters between and within groups."""
+        n = self.count
+        if not self.traced:
+            w = np.ones(n) if self.weights is None else self.weights
+            shares = w / np.bincount(codes, w)[codes] ** 0.5
+            between = self.form(Squares((membership(codes, codes.max() + 1) * shares).tocsr()))
+        else:
+            import jax
 
-        return self._of(changes)
+            each = np.arange(n)
+            entries = jax.ops.segment_sum(np.ones(n), codes, n)[codes] ** -0.5
+            there, back = Sparse(entries, codes, each, n), Sparse(entries, each, codes, n)
+            between = self.mixed(Chain((back, there)))
+        return between, self.scatter() - between
 
-    def about(self, shares: Array) -> QuadraticRows:
-        return replace(self, shares=shares)
+    def mixed(self, K: Mixing) -> Form:
+        """X'KX."""
+        return QuadraticForm(K, (self.shares, self.shares), (self.view, self.view))
 
-    def form(self, K: Matrix, moving: MovingKernel | None = None) -> Quadratic:
-        def of(K: Matrix) -> Quadratic:
-            return self._of(lambda X: self._centre_transposed(times(K, self.centre(X))))
 
-        found, view = of(K), self.view
-        if isinstance(K, OneSided):
-            return replace(found, back=of(K.T).kernel)
-        if moving is None:
-            return found
-
-        def moved(X: Blocks, dX: Blocks) -> Quadratic:
-            return of(moving.along(X[view], dX[view]))
-
-        def moved_back(X: Blocks, Y: Blocks, Z: Blocks) -> list[Array]:
-            pulled = moving.back(X[view], self.centre(Y[view]), self.centre(Z[view]))
-            return [pulled if i == view else np.zeros_like(each) for i, each in enumerate(X)]
-
-        return replace(found, moved=moved, moved_back=moved_back)
-
-    def _pairs(self, lag: int) -> tuple[float | Array, float]:
-        """How much pairs of rows count, as a column, and together."""
-        counts = pair_counts(self.samples.marks, self.count, lag)
-        if counts is None:
-            return 1.0, self.count - lag
-        return counts[:, None], float(counts.sum())
-
-    def counted(self, Z: Array) -> Array:
-        """Rows times their weights."""
-        return counted_rows(Z, self.samples.weights)
-
-    def centre(self, X: Array) -> Array:
-        return centred(X) if self.shares is None else X - self.shares @ X
-
-    def _centre_transposed(self, X: Array) -> Array:
-        return centred(X) if self.shares is None else X - np.outer(self.shares, X.sum(axis=0))
-
-    def of_groups(self, codes: Codes) -> tuple[Quadratic, Quadratic]:
-        """The scatters between and within them."""
-        members = membership(codes, int(codes.max()) + 1)
-        counts = members @ self.counted(np.ones((len(codes), 1)))
-
-        def means(X: Array) -> Array:
-            return np.asarray((members @ self.counted(X)) / counts)[codes]
-
-        return (
-            self._of(lambda X: self.counted(means(self.centre(X)))),
-            self._of(lambda X: self.counted(X - means(X))),
-        )
-
-    def _of(self, mixed: Callable[[Array], Array]) -> Quadratic:
-        return Quadratic(lambda X: {self.view: mixed(X[self.view])})
+def mixing(K: Any) -> Mixing:
+    """A matrix between rows as one in jax: numbers on the diagonal, sparse, or a product."""
+    match K:
+        case Squares(F=F):
+            return Chain((Sparse.of(F.T.tocsr()), Sparse.of(F)))
+        case ProductOf(factors=factors):
+            return Chain(tuple(map(mixing, factors)))
+    if np.ndim(K) == 1:
+        return Weights(K)
+    return Sparse.of(K) if hasattr(K, "tocsr") else Dense(K)
 
 
 @dataclass(frozen=True)
-class QuadraticData:
-    """Those of all views, and of the groups that y makes.
+class DataForms(DataSums):
+    """The rows of all views, as `ldr.objectives.families.matrices.DataForms`.
 
+    - data: None where rows and labels are known as traced arrays only
     - made: of the first view's rows, further blocks, and the transpose: see `blocks`
     """
 
-    views: Sequence[QuadraticRows]
-    data: Data
+    views: Sequence[Any]
+    y: Traced
+    data: Data | None = None
     made: list[tuple[Callable[[Array], Array], Callable[[Array], Array]]] = field(
         default_factory=list
     )
 
     @classmethod
-    def of(cls, data: Data) -> QuadraticData:
+    def of(cls, data: Data) -> DataForms:
         samples = (*data.views, *filter(None, (data.background,)))
-        return cls([QuadraticRows.of(one, i) for i, one in enumerate(samples)], data)
+        y = None if data.y is None else as_array(data.y)
+        return cls([RowForms.of(one, i) for i, one in enumerate(samples)], y, data)
+
+    @classmethod
+    def traced(cls, X: Sequence[Traced], y: Traced) -> DataForms:
+        """Of arrays whose numbers need not be known."""
+        stand_ins = [Samples(np.zeros((len(rows), 1))) for rows in X]
+        return cls([RowForms(one, i, None, traced=True) for i, one in enumerate(stand_ins)], y)
 
     @property
-    def y(self) -> Cells:
-        return as_array(self.data.y)
+    def _known(self) -> Data:
+        if self.data is None:
+            raise UnknownError
+        return self.data
 
-    def through(
-        self, of: Callable[[Array], Array], back: Callable[[Array], Array]
-    ) -> QuadraticRows:
-        if self.rows.samples.marks is not None:
+    @property
+    def samples(self) -> Sequence[Samples]:
+        """Of the views and of the background."""
+        return (*self._known.views, *filter(None, (self._known.background,)))
+
+    @property
+    def rows(self) -> Any:
+        return self.views[0]
+
+    def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> Any:
+        if self._known.samples.marks is not None:
             raise UnknownError
         self.made.append((of, back))
         return replace(self.rows, view=len(self.views) + len(self.made) - 1)
 
-    def blocks(self, X: Blocks) -> list[Array]:
+    def blocks(self, X: Sequence[Array]) -> list[Array]:
         """X, with the rows that were made of those of the first view."""
         return [*X, *(of(X[0]) for of, _ in self.made)]
 
@@ -524,48 +518,46 @@ class QuadraticData:
             given[0] = given[0] + back(each)
         return given
 
-    def deviations(self) -> Array:
+    def deviations(self) -> Traced:
+        if self.data is None:
+            return self.y - self.y.mean()
         samples = self.data.samples
         return deviations(as_response(self.data.y, samples.n)[:, 0], samples.weights)
 
     def labels(self) -> tuple[Codes, Cells]:
-        return self.data.labels
+        return self._known.labels
 
-    def inverse(self, B: Form, ridge: float) -> Inverse:
-        return Inverse.of(B, ridge, self.data.samples.dense())
+    def inverse(self, B: Square, ridge: float) -> Square:
+        register_trees()
+        X = self._known.samples.dense()
+        with float64():
+            array = np.array(ridged(B, ridge, [X], [np.eye(X.shape[1])], 0))
+        return Inverse(B, ridge or None, np.linalg.inv(array))
 
-    def with_inverse(self, A: Callable[[Form], Form], B: Form, ridge: float) -> Form:
+    def with_inverse(self, A: Callable[[Square], Square], B: Square, ridge: float) -> Square:
         return A(self.inverse(B, ridge))
 
-    def times_trace(self, A: Form, inverse: Inverse, F: csr_array) -> TimesTrace:
-        return TimesTrace(A, inverse, F)
+    def times_trace(self, A: Square, inverse: Square, F: csr_array) -> Square:
+        return TimesTrace(A, inverse @ self.rows.form(Squares(F)))
 
-    def scatter_of(self, beside: Given) -> Constant:
-        X = derivatives_of(beside, self.data.samples.shape)
+    def scatter_of(self, beside: Given) -> Square:
+        X = derivatives_of(beside, self._known.samples.shape)
         return Constant(X.T @ X)
 
     def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
+        self._known  # noqa: B018
         return of(self.y)
 
     def links(
         self, weights: Callable[[Data], csr_array], check: Callable[[Data], None]
     ) -> csr_array:
-        check(self.data)
-        return weights(self.data)
+        check(self._known)
+        return weights(self._known)
 
-    @property
-    def rows(self) -> QuadraticRows:
-        return self.views[0]
-
-    def scatters_of_classes(self) -> tuple[Quadratic, Quadratic]:
+    def scatters_of_classes(self) -> tuple[Square, Square]:
+        if self.data is None:  # the number of the first row of the class
+            return self.rows.of_groups((self.y[:, None] == self.y[None, :]).argmax(axis=1))
         return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
 
-    def scatters_of_groups(self, groups: Callable[[Cells], Codes]) -> tuple[Quadratic, Quadratic]:
-        return self.rows.of_groups(groups(self.y))
-
-
-def times(K: Matrix, Y: Array) -> Array:
-    """KY of a matrix, or of a diagonal."""
-    if np.iscomplexobj(Y):
-        return times(K, Y.real) + 1j * times(K, Y.imag)
-    return K[:, None] * Y if np.ndim(K) == 1 else np.asarray(K @ Y)
+    def scatters_of_groups(self, groups: Callable[[Cells], Codes]) -> tuple[Square, Square]:
+        return self.rows.of_groups(self.groups(groups))

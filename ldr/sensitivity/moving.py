@@ -32,8 +32,8 @@ class Line:
     """What an objective is bound to at t; at 0 what it was solved for.
 
     - data: with rows in memory
-    - views: how the rows of each view move
-    - background, y: how those of the background and the response move
+    - rows: how the rows of each view, and of the background, move
+    - y: how the response moves
     - weights: how the weights of the rows move
     - parameters: how those of the objective move
     """
@@ -41,73 +41,69 @@ class Line:
     objective: Objective
     data: Data
     r: int
-    views: Sequence[Array | None] = ()
-    background: Array | None = None
+    rows: Sequence[Array | None] = ()
     y: Array | None = None
     weights: Array | None = None
     parameters: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
 
     def __call__(self, t: float) -> BoundObjective:
         """The problem at t."""
-        return moved(self.objective, self.parameters, t).bind(self._data(t), self.r)
+        values = {
+            name: parameter(self.objective, name) + t * np.asarray(direction, dtype=np.float64)
+            for name, direction in self.parameters.items()
+        }
+        return with_parameters(self.objective, values).bind(self._data(t), self.r)
 
     def _data(self, t: float) -> Data:
-        views = self.data.views
-        if self.views:
-            views = tuple(_rows(view, dX, t) for view, dX in zip(views, self.views, strict=True))
+        data, given = self.data, [*all_of(self.data)]
+        for k, dX in enumerate(self.rows):
+            if dX is not None:
+                given[k] = replace(given[k], array=given[k].dense() + t * dX)
+        views = given[: len(data.views)]
         if self.weights is not None:
-            views = tuple(_reweighted(view, self.weights, t) for view in views)
-        y = self.data.y
-        if self.y is not None:
-            y = as_response(y, views[0].n) + t * self.y
-        background = self.data.background
-        if background is not None:
-            background = _rows(background, self.background, t)
-        return replace(self.data, views=views, y=y, background=background)
+            views = [_reweighted(view, self.weights, t) for view in views]
+        y = data.y if self.y is None else as_response(data.y, data.samples.n) + t * self.y
+        background = given[-1] if data.background is not None else None
+        return replace(data, views=tuple(views), y=y, background=background)
 
     @property
     def of_rows(self) -> list[Array] | None:
         """How each view and the background move; None where something else than rows does."""
         if self.y is not None or self.weights is not None or self.parameters:
             return None
-        pairs = [*zip(self.views, self.data.views, strict=True)]
-        if self.data.background is not None:
-            pairs.append((self.background, self.data.background))
+        pairs = zip(self.rows, all_of(self.data), strict=True)
         return [np.zeros(samples.shape) if dX is None else dX for dX, samples in pairs]
 
     @property
     def length(self) -> float:
         """The t at which something has moved by its own size (a standard deviation, a weight)."""
-        lengths = [
-            _length(np.nanstd(view.dense(), axis=0), np.abs(dX).max(axis=0))
-            for view, dX in zip(self.data.views, self.views, strict=False)
+        data = self.data
+        moving: list[tuple[npt.ArrayLike, npt.ArrayLike]] = [
+            (np.nanstd(samples.dense(), axis=0), np.abs(dX).max(axis=0))
+            for samples, dX in zip(all_of(data), self.rows, strict=False)
             if dX is not None
         ]
-        if self.background is not None and self.data.background is not None:
-            spread = np.nanstd(self.data.background.dense(), axis=0)
-            lengths.append(_length(spread, np.abs(self.background).max(axis=0)))
         if self.y is not None:
-            y = as_response(self.data.y, self.data.samples.n)
-            lengths.append(_length(np.nanstd(y, axis=0), np.abs(self.y).max(axis=0)))
+            y = as_response(data.y, data.samples.n)
+            moving.append((np.nanstd(y, axis=0), np.abs(self.y).max(axis=0)))
         if self.weights is not None:
-            lengths.append(_length(_weights(self.data.samples), np.abs(self.weights)))
-        for name, direction in self.parameters.items():
-            value = np.abs(np.atleast_1d(parameter(self.objective, name)))
-            lengths.append(_length(value, np.abs(np.atleast_1d(direction))))
-        return min(lengths, default=math.inf)
+            moving.append((_weights(data.samples), self.weights))
+        moving += [(parameter(self.objective, name), d) for name, d in self.parameters.items()]
+        return min((_length(*each) for each in moving), default=math.inf)
 
 
-def _length(sizes: Array, moves: Array) -> float:
+def all_of(data: Data) -> Sequence[Samples]:
+    """The samples of the views and of the background."""
+    return (*data.views, *filter(None, (data.background,)))
+
+
+def _length(sizes: npt.ArrayLike, moves: npt.ArrayLike) -> float:
     """The least share; what has no size of its own has the largest one's."""
-    moving = np.atleast_1d(moves) > 0
-    if not moving.any():
+    size, move = (np.abs(np.atleast_1d(np.asarray(each, float))) for each in (sizes, moves))
+    if not move.any():
         return math.inf
-    sizes = np.where(sizes > 0, sizes, float(np.max(sizes)) or 1.0)
-    return float(np.min(np.atleast_1d(sizes)[moving] / np.atleast_1d(moves)[moving]))
-
-
-def _rows(samples: Samples, dX: Array | None, t: float) -> Samples:
-    return samples if dX is None else replace(samples, array=samples.dense() + t * dX)
+    size = np.where(size > 0, size, float(np.max(size)) or 1.0)
+    return float(np.min(size[move > 0] / move[move > 0]))
 
 
 def _weights(samples: Samples) -> Array:
@@ -154,15 +150,6 @@ def with_parameters(objective: Objective, values: Mapping[str, float | Array]) -
     return objective
 
 
-def moved(objective: Objective, directions: Mapping[str, npt.ArrayLike], t: float) -> Objective:
-    """The objective with parameters + t * directions."""
-    values = {
-        name: parameter(objective, name) + t * np.asarray(direction, dtype=np.float64)
-        for name, direction in directions.items()
-    }
-    return with_parameters(objective, values)
-
-
 def as_line(
     objective: Objective,
     data: Data,
@@ -177,18 +164,21 @@ def as_line(
 
     - raises ArgumentError, DataError: Nothing moves; of another shape; what cannot move.
     """
-    parameters = parameters or {}
+    parameters, given = parameters or {}, all_of(data)
+    rows: tuple[Array | None, ...] = ()
     if X is None and y is None and sample_weight is None and not parameters:
         raise ArgumentError(
             "nothing moves: give X=, y=, sample_weight= or a parameter of the objective"
         )
-    views: tuple[Array | None, ...] = ()
-    background = None
-    if X is not None and data.background is not None:
-        first, background = _pair(X, (data.samples, data.background))
-        views = (first,)
-    elif X is not None:
-        views = _pair(X, data.views) if len(data.views) > 1 else (_moves(X, data.samples),)
+    if X is not None:
+        moves = X if len(given) > 1 else (X,)
+        if not isinstance(moves, (tuple, list)) or len(moves) != len(given):
+            raise DataError(
+                f"X must be {len(given)} arrays, as the data are (None for one that stays), got "
+                f"{type(X).__name__}"
+            )
+        pairs = zip(moves, given, strict=True)
+        rows = tuple(None if dX is None else _moves(dX, samples) for dX, samples in pairs)
     if y is not None:
         if Need.LABELS in objective.needs:
             raise ArgumentError(
@@ -202,18 +192,7 @@ def as_line(
         sample_weight = numbers(sample_weight, (data.samples.n,), "the direction of sample_weight")
     for name, direction in parameters.items():
         _check_parameter(objective, name, direction)
-    return Line(objective, data, r, views, background, y, sample_weight, parameters)
-
-
-def _pair(X: Rows, samples: Sequence[Samples]) -> tuple[Array | None, ...]:
-    if not isinstance(X, (tuple, list)) or len(X) != len(samples):
-        raise DataError(
-            f"X must be {len(samples)} arrays, as the data are (None for one that stays), got "
-            f"{type(X).__name__}"
-        )
-    return tuple(
-        None if one is None else _moves(one, view) for one, view in zip(X, samples, strict=True)
-    )
+    return Line(objective, data, r, rows, y, sample_weight, parameters)
 
 
 def _moves(dX: Matrix, samples: Samples) -> Array:

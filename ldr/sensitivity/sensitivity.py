@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.inputs import as_data, check_weighted
-from ldr.objectives.coordinates import Columns
-from ldr.objectives.data.data import Data, as_tuple, single
+from ldr.objectives.data.data import Data, UnknownError, as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.derivative import Derivative
-from ldr.sensitivity.formulas import Given, formula_of, pulled
 from ldr.sensitivity.influence import Influence, influence
-from ldr.sensitivity.known import Known, in_memory, of_all_columns, plain
-from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
-from ldr.sensitivity.optimum import Optimum, matrix_of
-from ldr.sensitivity.products import Products
-from ldr.sensitivity.rows import LikelihoodRows, ProjectedRows, SumOfRows, WhiteRows
-from ldr.sensitivity.traced import (
-    FiltersOfRows,
-    FittedRows,
-    GradientsOfRows,
-    LowRankRows,
-    MotionOfRows,
-    ReconstructedRows,
-    ScoresOfRows,
-    SpreadRows,
-    WindowsOfRows,
-)
+from ldr.sensitivity.kinds import known
+from ldr.sensitivity.moving import Line, as_line, numbers
+from ldr.sensitivity.optimum import Optimum
+from ldr.sensitivity.rule import Known
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.manifolds import Array
 from ldr.types import PerRow, PerView, Rows
 from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from ldr.result import Result
 
-KINDS: tuple[type[Known], ...] = (
-    Products,
-    WhiteRows,
-    ReconstructedRows,
-    SpreadRows,
-    ProjectedRows,
-    LikelihoodRows,
-    FiltersOfRows,
-    FittedRows,
-    ScoresOfRows,
-    GradientsOfRows,
-    LowRankRows,
-    MotionOfRows,
-    WindowsOfRows,
-    SumOfRows,
-)
+Found = TypeVar("Found")
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6
 
@@ -107,24 +78,22 @@ class Sensitivity:
             parameters=parameters,
         )
         dX = line.of_rows
-        told = None if dX is None or self.known is None else self.known.rate(dX)
-        return Derivative.along(self.optimum, line, told)
+        known = None if dX is None else self._unless_unknown(lambda known: known.rate(dX))
+        return Derivative.along(self.optimum, line, known)
+
+    def _unless_unknown(self, of: Callable[[Known], Found]) -> Found | None:
+        """Of the change with the rows, where it is known."""
+        if self.known is None:
+            return None
+        try:
+            return of(self.known)
+        except UnknownError:
+            return None
 
     @cached_property
     def known(self) -> Known | None:
         """The optimum, where its change with the rows is known by products."""
-        if not in_memory(self.data):
-            return None
-        whole, alike = of_all_columns(self.optimum, self.data), plain(self.data)
-        own = all(type(each) is Columns for each in self.optimum.problem.coordinates)
-        tried = (
-            kind.of(self.optimum, self.objective, self.data)
-            for kind in KINDS
-            if (whole or not kind.of_columns)
-            and (own or not kind.of_own_columns)
-            and (alike or kind.of_marks)
-        )
-        return next(filter(None, tried), None)
+        return known(self.optimum, self.objective, self.data)
 
     @in_words
     def pullback(self, P: PerView) -> PerView:
@@ -147,25 +116,14 @@ class Sensitivity:
         cotangents = [
             numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
         ]
-        known = self.known
-        if known is not None:
-            return single(tuple(known.pulled(cotangents)))
-        return single(tuple(self._by_formula([each.T for each in maps], cotangents)))
-
-    def _by_formula(self, T: list[Array], cotangents: list[Array]) -> list[Array]:
-        """In jax."""
-        samples = (*self.data.views, *filter(None, (self.data.background,)))
-        given = Given([one.dense() for one in samples], self.data.y, numbers_of(self.objective))
-        formula = formula_of(self.objective, given)
-        if formula is None or any(view.marks is not None for view in self.data.views):
-            raise ArgumentError(
-                f"{self.objective!r} has derivatives along directions only (`along`, `jax.jvp`): "
-                "expected a method of sums over rows, graphs, spectra, projected rows or factors; "
-                "with weights or trials one of covariances, lags, classes, graphs, or a regression"
-            )
-        if len(matrix_of(self.optimum.axes)):
-            self.optimum.turn(np.zeros((self.r, self.r)))  # says which numbers tie
-        return pulled(formula, T, given, cotangents)
+        found = self._unless_unknown(lambda known: known.pulled(cotangents))
+        if found is not None:
+            return single(tuple(found))
+        raise ArgumentError(
+            f"{self.objective!r} has derivatives along directions only (`along`, `jax.jvp`): "
+            "expected a method of sums over rows, graphs, spectra, projected rows or factors; "
+            "with weights or trials one of covariances, lags, classes, graphs, or a regression"
+        )
 
     @in_words
     def influence(self) -> Influence:

@@ -25,24 +25,18 @@ from ldr.solvers.trace_ratio import stacked_trace_ratio
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from ldr.objectives.graphs import HeatedEdges, NeighbourWeights
+
 Codes: TypeAlias = NDArray[np.intp]
 Grouped = TypeVar("Grouped")
 # A symmetric matrix that mixes rows, perhaps known by its products; or its diagonal.
 Kernel: TypeAlias = Array | Between
+# How it moves with the rows; None if it does not.
+MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
 # Least eigenvalue of a matrix scaled to a unit diagonal, by which it may be divided here; those of
 # what only has to be positive may be smaller. Below, each problem is solved by itself, from rows.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
-
-
-class MovingKernel(Protocol):
-    """A K that depends on the rows X."""
-
-    def along(self, X: Array, dX: Array) -> Kernel:
-        """dK."""
-
-    def back(self, X: Array, Y: Array, Z: Array) -> Array:
-        """The derivative in X of <Y, KZ>."""
 
 
 class RowSums(Protocol):
@@ -69,7 +63,7 @@ class RowSums(Protocol):
 
     @property
     def about_zero(self) -> Self: ...
-    def form(self, K: Kernel, moving: MovingKernel | None = None) -> Array:
+    def form(self, K: Kernel, moving: MovingKernel = None) -> Array:
         """X'KX of a sparse K, or of the numbers on its diagonal: (n,), or (b, n) of a stack.
 
         K may move with the rows of one data set.

@@ -127,7 +127,7 @@ class SampleRows:
     def about_zero(self) -> SampleRows:
         return self.about(np.zeros(1))
 
-    def form(self, K: Kernel, moving: MovingKernel | None = None) -> Array:
+    def form(self, K: Kernel, moving: MovingKernel = None) -> Array:
         of = diagonal_form if isinstance(K, np.ndarray) else linked_form
         return of(self.samples, K, self.centre)  # type: ignore[arg-type]
 

@@ -9,9 +9,8 @@ Matrices Xc'LZc of sparse rows, known by their products: no columns x columns, n
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -230,28 +229,8 @@ class Squares:
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedSquares(Squares):
-    """F'diag(w)F."""
-
-    w: Array
-
-    def __matmul__(self, Y: Array) -> Array:
-        return np.asarray(self.F.T @ (self.w[:, None] * (self.F @ Y)))
-
-
-class OneSided(ABC):
-    """Not symmetric."""
-
-    @abstractmethod
-    def __matmul__(self, Y: Array) -> Array: ...
-    @property
-    @abstractmethod
-    def T(self) -> OneSided: ...
-
-
-@dataclass(frozen=True, eq=False)
-class LessMeans(OneSided):
-    """K - ab'."""
+class LessMeans:
+    """K - ab', not symmetric."""
 
     K: csr_array
     a: Array
@@ -266,14 +245,17 @@ class LessMeans(OneSided):
 
 
 @dataclass(frozen=True, eq=False)
-class SymmetricProduct:
-    """F'G + G'F, by which F'F changes with F along G."""
+class ProductOf:
+    """A product of matrices, sparse or not, that need not be symmetric."""
 
-    F: csr_array
-    G: csr_array
+    factors: tuple[csr_array | Array, ...]
 
     def __matmul__(self, Y: Array) -> Array:
-        return np.asarray(self.F.T @ (self.G @ Y) + self.G.T @ (self.F @ Y))
+        return reduce(lambda Z, F: np.asarray(F @ Z), reversed(self.factors), Y)
+
+    @property
+    def T(self) -> ProductOf:
+        return ProductOf(tuple(each.T for each in reversed(self.factors)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives import REGISTRY
 from ldr.objectives.data.data import as_tuple
-from ldr.sensitivity.formulas import Given, equations, formula_of, pulled
+from ldr.sensitivity.equations import Given, equations, moved, regular, statement_of
 from tests.ldr.test_sensitivity import inner, like
 from tests.objectives import methods
 
@@ -66,16 +66,16 @@ def test_equations_vanish_at_the_optimum_alone(key):
     result = ldr.solve(methods.name_of(key), X, 2, y=y, tolerance=1e-13, **parameters)
     optimum = result.sensitivity(X, y).optimum
     given = Given([jax.numpy.asarray(each) for each in as_tuple(X)], y)
-    formula = formula_of(result.objective, given)
+    stated = statement_of(result.objective, given, 2)
     T = [P.T for P in optimum.problem.maps(optimum.M)]
     for away, small in ((0.0, True), (1e-3, False)):
         near = [each + away * np.abs(each).max() * np.tri(*each.shape) for each in T]
-        left = np.concatenate([np.ravel(each) for each in equations(formula, near, given)])
+        left = np.concatenate([np.ravel(each) for each in equations(stated, near, given.X)])
         assert bool(np.abs(left).max() < 1e-9) is small
 
 
 def test_views_that_are_white_together_have_no_formula():
-    assert formula_of(REGISTRY["mcca"](), Given(methods.THREE_VIEWS)) is None
+    assert statement_of(REGISTRY["mcca"](), Given(methods.THREE_VIEWS), 2) is None
 
 
 def test_equations_that_do_not_determine_an_optimum_are_refused():
@@ -84,10 +84,11 @@ def test_equations_that_do_not_determine_an_optimum_are_refused():
         for function in (lambda M, X: 0.0 * (X @ M).sum(), lambda M, X: ((X @ M - 1.0) ** 2).sum())
     )
     given, T = Given([methods.X]), np.ones((methods.X.shape[1], 2))
-    with pytest.raises(SingularError, match="the equations of the optimum are singular"):
-        pulled(formula_of(flat, given), [T], given, [T])
+    _, *known = moved(flat, [T], given, given)
+    assert not regular(*known, [T])
+    _, *known = moved(bowl, [T], given, given)
     with pytest.raises(DataError, match="the optimum does not solve the method's equations"):
-        pulled(formula_of(bowl, given), [T], given, [T])
+        regular(*known, [T])
 
 
 @pytest.mark.slow

@@ -1,18 +1,8 @@
-"""How sums over white rows change, by products with the rows, and what a cotangent pulls back.
+"""Functions of projected rows: how they move, by slope and curvature as the solver has them.
 
-f = phi(Y) + g(M), Y = ZM, Z = XL with L'CL = I. With E = L'dC L, L moves by -LE/2, so that
-dZ = dX L - ZE/2 and the gradient Z'phi'(Y) by dZ'phi'(Y) + Z'phi''(Y)[dZ M].
-
-How weighted sums move with the rows: a sum's gradient is that of its terms.
-
-Canonical axes diagonalise M'AM of a sum of traces, which M'grad is a multiple of, or the variances.
-
-How a factor model moves with its rows: it is of S = MM' + Psi, and of what was observed.
-
-With S_oo^{-1} of what is there, a_i = S_oo^{-1}(z_i - mean) = R_i/psi and y_i = M'a_i, the gradient
-of the negative log-likelihood has -sum a_i y_i' in M, -1/2 sum a_i^2 in psi and -sum a_i in the
-mean; of complete rows that is theirs. The map is P = EB', B = Psi^{-1}M and E = (I + M'B)^{-1};
-axes diagonalise M'B.
+With f = phi(Y), Y = ZM, the gradient Z'phi'(Y) moves by dZ'phi'(Y) + Z'phi''(Y)[dZ M], and by what
+the numbers in phi move that the rows choose. White rows are Z = XL with L'CL = I: with E = L'dC L,
+L moves by -LE/2, so that dZ = dX L - ZE/2. The gradient of a sum is that of its terms.
 """
 
 from __future__ import annotations
@@ -26,10 +16,7 @@ import numpy as np
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
-from ldr.objectives.factor_model import Observed as ObservedRows
-from ldr.objectives.factor_model import Posterior
 from ldr.objectives.families.composite import TraceSum, WeightedSum
-from ldr.objectives.families.factors import FactorLikelihood, inner
 from ldr.objectives.families.pairwise import LabelledPairs
 from ldr.objectives.families.projected import (
     OfWhiteRows,
@@ -39,13 +26,43 @@ from ldr.objectives.families.projected import (
     WhiteProjected,
 )
 from ldr.objectives.objective import Objective, Sum
-from ldr.sensitivity.forms import Blocks, added, centred
-from ldr.sensitivity.known import Known, Summand, Variances
+from ldr.sensitivity.forms import added, centred
+from ldr.sensitivity.matrices import of_matrices
+from ldr.sensitivity.methods import frame, robust_pca
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
-from ldr.sensitivity.products import Products
-from ldr.sensitivity.traced import ReconstructedRows, SpreadRows
+from ldr.sensitivity.rule import Known
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+
+
+@dataclass(frozen=True)
+class Variances:
+    """M'CM, C the covariance of rows X: what canonical axes diagonalise unless a method says more.
+
+    - X (n, d), M (d, r)
+    - scores (n, r): centred, X'times them is CM
+    """
+
+    X: Array
+    M: Array
+    scores: Array
+
+    @classmethod
+    def of(cls, X: Array, M: Array, Y: Array, unit: float = 1.0) -> Variances:
+        """Of Y = XM, in which the unit of the map is larger."""
+        return cls(X, M, centred(Y) / (len(Y) * unit**2))
+
+    def rate(self, dY: Array) -> Array:
+        """Where M stays."""
+        return 2.0 * sym(dY.T @ self.scores)
+
+    def slope(self, W: Array) -> Array:
+        """The derivative of <W, M'CM> in M."""
+        return self.X.T @ self.scores @ (W + W.T)
+
+    def pulled(self, W: Array) -> Array:
+        """And in X, centred."""
+        return np.asarray(self.scores @ (W + W.T) @ self.M.T)
 
 
 @dataclass(frozen=True)
@@ -67,12 +84,11 @@ class WhiteRows(Known):
             return None
         if getattr(objective, "ridge", 0.0) != 0:
             return None  # they are not quite white
-        (coordinates,), unit = problem.coordinates, np.eye(len(optimum.M))
-        L = coordinates.map(unit, coordinates.lift(unit)).T
+        L = frame(optimum)
         Z = problem.X if isinstance(problem, WhiteProjected) else centred(samples.dense()) @ L
         return cls(optimum, Z, L, problem.of_white_rows(Z, optimum.M))
 
-    def rate(self, dX: Blocks) -> Rate:
+    def rate(self, dX: Sequence[Array]) -> Rate:
         Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
         mean = dX[0].mean(axis=0)
         moved = dX[0] - mean
@@ -106,7 +122,7 @@ class WhiteRows(Known):
 
 
 @dataclass(frozen=True)
-class ProjectedRows(Summand):
+class ProjectedRows(Known):
     """An optimum of phi(Y), Y = ZM, with the numbers in phi that the rows choose.
 
     - L (d, k): Z = (X - m)L
@@ -131,7 +147,7 @@ class ProjectedRows(Summand):
         assert isinstance(point, ProjectedPoint)
         return cls(optimum, problem, unit * L, unit, point)
 
-    def rate(self, dX: Blocks) -> Rate:
+    def rate(self, dX: Sequence[Array]) -> Rate:
         problem, point, M = self.problem, self.point, self.optimum.M
         mean = dX[0].mean(axis=0)
         dZ = (dX[0] - mean) @ self.L
@@ -159,6 +175,10 @@ class ProjectedRows(Summand):
     def _variances(self) -> Variances:
         return Variances.of(self.problem.X, self.optimum.M, self.point.Y, self.unit)
 
+    @property
+    def additive(self) -> bool:
+        return True
+
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         L, M = self.L, self.optimum.M
         lowered = L.T @ V[0] / self.unit
@@ -183,9 +203,6 @@ class ProjectedRows(Summand):
         return [centred(of_Z @ self.L.T)]
 
 
-KINDS: tuple[type[Summand], ...] = (Products, ReconstructedRows, SpreadRows, ProjectedRows)
-
-
 @dataclass(frozen=True)
 class SumOfRows(Known):
     """An optimum of a sum of what is orthonormal in the columns of one X.
@@ -193,11 +210,9 @@ class SumOfRows(Known):
     - parts: the terms, at the optimum of the sum
     """
 
-    parts: list[Summand]
+    parts: list[Known]
     weights: list[float]
     variances: Variances
-
-    of_own_columns = True
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> SumOfRows | None:
@@ -212,16 +227,16 @@ class SumOfRows(Known):
         parts, alone = [], Axes.given(M.shape[1])
         for term, (_, own) in zip(problem.terms, objective.terms, strict=True):
             there = replace(optimum, problem=term.bound, axes=alone)
-            tried = (kind.of(there, own, data) for kind in KINDS) if term.same_point else ()
-            part = next((one for one in tried if one is not None and one.additive), None)
-            if part is None:
+            tried = (of(there, own, data) for of in (of_matrices, robust_pca, ProjectedRows.of))
+            part = next(filter(None, tried), None) if term.same_point else None
+            if part is None or not part.additive:
                 return None
             parts.append(part)
         X = centred(data.samples.dense())
         weights = [weight for weight, _ in objective.terms]
         return cls(optimum, parts, weights, Variances.of(X, M, X @ M))
 
-    def rate(self, dX: Blocks) -> Rate:
+    def rate(self, dX: Sequence[Array]) -> Rate:
         problem, M = self.optimum.problem, self.optimum.M
         rates = [part.rate(dX) for _, _, part in self._terms]
         gradient, value = np.zeros_like(M), 0.0
@@ -247,10 +262,10 @@ class SumOfRows(Known):
 
     def _crossed(self, U: Array) -> list[Array]:
         """The derivative in X of <U, gradient>."""
-        return added(*([c * each for each in part.crossed(U)] for c, _, part in self._terms))
+        return added([c * each for each in part.crossed(U)] for c, _, part in self._terms)
 
     @property
-    def _terms(self) -> list[tuple[float, float, Summand]]:
+    def _terms(self) -> list[tuple[float, float, Known]]:
         """The share in the gradient, the weight and the term."""
         unit, pairs = self.optimum.problem.unit, zip(self.weights, self.parts, strict=True)
         return [(w * part.optimum.problem.unit / unit, w, part) for w, part in pairs]
@@ -262,69 +277,3 @@ class SumOfRows(Known):
             "ij,ij->j", self.optimum.M, self.optimum.problem.at(self.optimum.M).gradient
         )
         return float(self.optimum.axes.numbers @ own / (own @ own))
-
-
-@dataclass(frozen=True)
-class LikelihoodRows(Known):
-    """An optimum of a factor model.
-
-    - posterior: of the rows in the coordinates of the solver
-    - slope (d,): d psi/dt
-    - gaps: whether entries are missing: then the mean is one of the model's parameters
-    """
-
-    problem: FactorLikelihood
-    posterior: Posterior
-    slope: Array
-    gaps: bool
-
-    @classmethod
-    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> LikelihoodRows | None:
-        problem, rows = optimum.problem, data.samples
-        if not isinstance(problem, FactorLikelihood) or not isinstance(rows.array, np.ndarray):
-            return None
-        M, t, *given = problem.manifold.split(optimum.M)
-        mean = given[0][:, 0] if given else np.zeros(len(M))
-        Z = (rows.dense() - problem.views[0].mean) / problem.scale
-        psi, slope = problem.noise.variances(t), problem.noise.slope(t)
-        posterior = Posterior(ObservedRows.of(Z), mean, M, psi)
-        return cls(optimum, problem, posterior, slope, bool(given))
-
-    @cached_property
-    def _E(self) -> Array:
-        M, B = self.posterior.M, self.posterior.B
-        return np.asarray(np.linalg.inv(np.eye(M.shape[1]) + M.T @ B), dtype=np.float64)
-
-    @property
-    def _A(self) -> Array:
-        return self.posterior.residual / self.posterior.psi
-
-    def rate(self, dX: Blocks) -> Rate:
-        problem, posterior, A = self.problem, self.posterior, self._A
-        mean = np.zeros(len(A.T)) if self.gaps else dX[0].mean(axis=0)
-        dZ = posterior.observed.mask * (dX[0] - mean) / problem.scale
-        dy, dA = posterior.over_S(dZ)
-        in_t = problem.noise.gather(self.slope * inner(A.T, dA.T))
-        in_mean = [-dA.sum(axis=0)[:, None]] * self.gaps
-        gradient = problem.manifold.join([-(dA.T @ posterior.y + A.T @ dy), -in_t, *in_mean])
-        still = np.zeros_like(posterior.B)
-        value = problem.objective.sign * problem.unit * float(np.vdot(A, dZ))
-        within = np.zeros((still.shape[1],) * 2)
-        return Rate(gradient, Observed((still.T,), (still,), (mean,), value, within))
-
-    def pulled(self, V: Sequence[Array]) -> list[Array]:
-        problem, posterior, E, A = self.problem, self.posterior, self._E, self._A
-        M, B, psi = posterior.M, posterior.B, posterior.psi
-        lowered = V[0] / problem.scale[:, None]
-        W = self.optimum.turned(V)
-        H = E @ (lowered.T @ B) @ E
-        first, twice = lowered @ E / psi[:, None], W - sym(H)
-        in_psi = inner(B @ twice, B) + inner(first, B)
-        v = [first + 2.0 * B @ twice, problem.noise.gather(-self.slope * in_psi)]
-        v += [np.zeros((len(M), 1))] * self.gaps
-        u, t, *m = problem.manifold.split(self.optimum.solve(problem.manifold.join(v)))
-        through = (A @ u) @ M.T + posterior.y @ u.T + A * (self.slope * t[:, 0])
-        if m:
-            through = through + m[0][:, 0]
-        found = posterior.over_S(posterior.observed.mask * through)[1] / problem.scale
-        return [found if self.gaps else centred(found)]

@@ -1,0 +1,160 @@
+"""The equations of an optimum in jax, for layers: their derivatives are jax's own, of every order.
+
+With the gradient G of f at T and T'BT = I for each view, the equations are G - BT sym(T'G) = 0 off
+the axes, T'BT = I, and in place of what turns of the axes leave open, the off-diagonal of the
+matrix that canonical coordinates diagonalise. As many as T has entries, they are solved at once,
+in O((d r)^3) time and O((d r)^2) memory; jax transposes, compiles and batches that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from ldr.objectives.custom.function import CustomObjective
+from ldr.objectives.data.data import UnknownError
+from ldr.objectives.families.trace_ratio import NestedMethod
+from ldr.objectives.objective import Objective
+from ldr.sensitivity.forms import DataForms, Traced, centred
+from ldr.sensitivity.matrices import Statement
+from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a method is given: the views, or samples and background; labels; numbers."""
+
+    X: Sequence[Traced]
+    y: Traced = None
+    parameters: Mapping[str, Traced] = field(default_factory=dict)
+
+
+class Stated(Protocol):
+    """f(T), minimised subject to T'BT = I for each view."""
+
+    def value_and_axes(
+        self, X: Sequence[Traced], T: Sequence[Traced]
+    ) -> tuple[Traced, Traced | None]:
+        """f, and the matrix that is diagonal in canonical coordinates; None if there is none."""
+
+    def squares(self, X: Sequence[Traced], T: Sequence[Traced]) -> Sequence[Traced] | None:
+        """BT of each view; None where nothing binds T."""
+
+
+@dataclass(frozen=True)
+class StatedFunction:
+    """A function of one's own in jax, whose manifold is said."""
+
+    objective: CustomObjective
+    y: Traced
+
+    def value_and_axes(
+        self, X: Sequence[Traced], T: Sequence[Traced]
+    ) -> tuple[Traced, Traced | None]:
+        own, scores = self.objective, centred(X[0] @ T[0])
+        beside = () if self.y is None or not own.needs else (self.y,)
+        value = own.sign * own.function(T[0], centred(X[0]) if own.center else X[0], *beside)
+        return value, scores.T @ scores / len(scores) if own.manifold == "grassmann" else None
+
+    def squares(self, X: Sequence[Traced], T: Sequence[Traced]) -> Sequence[Traced] | None:
+        return None if self.objective.manifold == "euclidean" else T
+
+
+def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
+    """The method in jax; None where it states none for what is given."""
+    if isinstance(objective, CustomObjective):
+        said = objective.backend == "jax" and objective.manifold != "auto"
+        return StatedFunction(objective, given.y) if said else None
+    if isinstance(objective, NestedMethod) and objective.nested:
+        return None
+    own = copy(objective)
+    vars(own).update(given.parameters)
+    try:
+        found = Statement.stated(own, DataForms.traced(given.X, given.y), r)
+    except UnknownError:
+        return None
+    return None if found.of in ("roots", "shared") else found
+
+
+# Singular values of the Jacobian, in rows of length 1, below this are zero.
+_SINGULAR = 1e-11
+# What equations may leave, relatively: a power of the precision.
+_EXACT = 0.4
+
+
+def equations(
+    stated: Stated, T: Sequence[Traced], X: Sequence[Traced], near: Sequence[Traced] | None = None
+) -> list[Traced]:
+    """What vanishes at an optimum in canonical coordinates, or in axes that are near's unturned."""
+    import jax
+    import jax.numpy as jnp
+
+    T = list(T)
+    G, N = jax.grad(lambda Z: stated.value_and_axes(X, Z), has_aux=True)(T)
+    BT = stated.squares(X, T)
+    if BT is None:
+        return G
+    found = []
+    for k, (each, gradient, across) in enumerate(zip(T, G, BT, strict=True)):
+        own, S = each.T @ gradient, each.T @ across
+        inside = S - jnp.eye(len(S))
+        if k == 0 and N is not None:
+            turned = jnp.triu(N, 1) if near is None else near[0].T @ across
+            inside = inside + turned - turned.T
+        else:
+            own = (own + own.T) / 2
+        found.append(gradient - across @ own + across @ inside)
+    return found
+
+
+def moved(
+    objective: Objective,
+    T: Sequence[Traced],
+    given: Given,
+    direction: Given,
+    *,
+    canonical: bool = True,
+) -> tuple[list[Traced], Traced, Traced]:
+    """dT along a direction of X and the parameters; of axes that turn only if they are canonical.
+
+    And the Jacobian of the equations in T, with what they leave, which is nothing at the optimum.
+    """
+    import jax
+    from jax.flatten_util import ravel_pytree
+
+    flat, shaped = ravel_pytree(list(T))
+    near, r = None if canonical else list(T), T[0].shape[1]
+
+    def left(t: Traced, X: Sequence[Traced], parameters: dict[str, Traced]) -> Traced:
+        stated = statement_of(objective, Given(X, given.y, parameters), r)
+        assert stated is not None
+        return ravel_pytree(equations(stated, shaped(t), X, near))[0]
+
+    primals = (list(given.X), dict(given.parameters))
+    tangents = (list(direction.X), dict(direction.parameters))
+    J = jax.jacfwd(left)(flat, *primals)
+    rest, change = jax.jvp(lambda *of_data: left(flat, *of_data), primals, tangents)
+    return shaped(-jax.numpy.linalg.solve(J, change)), J, rest
+
+
+def regular(J: Array, left: Array, T: Sequence[Array]) -> bool:
+    """Whether the equations determine the derivative.
+
+    - raises DataError: T does not solve them.
+    """
+    J, eps = np.asarray(J), float(np.finfo(J.dtype).eps)
+    size = np.linalg.norm(J) * np.linalg.norm(np.concatenate([np.ravel(each) for each in T]))
+    if not np.linalg.norm(left) <= eps**_EXACT * size:
+        raise DataError(
+            "the optimum does not solve the method's equations in all columns of X, as where they "
+            "are collinear or outnumber the rows, and M is restricted to a subspace: leave columns "
+            "out, or project on principal components first"
+        )
+    lengths = np.linalg.norm(J, axis=1, keepdims=True)
+    values = np.linalg.svd(J / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
+    return bool(values[-1] > max(_SINGULAR, 10 * eps) * values[0])

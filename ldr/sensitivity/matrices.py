@@ -1,0 +1,292 @@
+"""Methods of matrices that are quadratic in the rows, as functions of the rows in jax.
+
+With f = -sum_p tr(T'A_pT) / prod_j (tr T'B_jT)^{e_pj} a method is a trace, a ratio or correlations.
+Where T'BT = I, T = LQ with L'BL = I; L stays, and with E = L'dB L the problem at t is that of
+T = L(I - tE/2)Q over orthonormal Q.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.coordinates import Columns
+from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.families.matrices import (
+    CorrelationMatrices,
+    DeterminantMatrix,
+    Divided,
+    PairMatrices,
+    PencilMatrices,
+    RatioMatrices,
+    SharedMatrices,
+    SpectralMatrices,
+    TraceMatrices,
+)
+from ldr.objectives.families.whitened_trace import SpectralTrace
+from ldr.objectives.objective import Objective
+from ldr.sensitivity.forms import STATIC, DataForms, Square, Traced, added, ridged, tree
+from ldr.sensitivity.optimum import Observed, Optimum, Rate
+from ldr.sensitivity.rule import TracedRows, alike
+from ldr.solvers.linalg.eigen import symmetric_eigen
+from ldr.solvers.manifolds import Array
+
+# Roots whose sum is below this share of the largest are zero.
+_NO_ROOT = 1e-12
+
+
+@tree
+class Statement:
+    """sum_p tr A_p / prod_j (tr B_j)^{e_pj}, maximised.
+
+    - above: the A_p
+    - over: the B_j
+    - exponents: the e_pj
+    - white: the B of T'BT = I, one a view; T'T = I where there are none
+    - diagonal: what canonical coordinates diagonalise; None where that is the sum of the A_p over
+      what they are divided by, or, of columns with weights, what the gradient is of
+    - ridge: of the B, in units of the mean of each diagonal
+    - shares (n,): see `Matrices`
+    - weights (r,): of T's columns in the traces, where they are not alike
+    - decoder: D with P' = DT, where that is not T
+    - residual: whether the value is tr A of all columns less that of T
+    - of in {"trace", "sizes", "roots", "determinant", "shared"}: what stands in the place of tr A:
+      its eigenvalues by their size or root, or its log-determinant; or what the views are white
+      together in
+    """
+
+    above: Sequence[Square]
+    over: Sequence[Square] = ()
+    white: Sequence[Square] = ()
+    diagonal: Square | None = None
+    ridge: Traced = field(default=None, kw_only=True)
+    shares: Array | None = field(default=None, kw_only=True)
+    weights: Array | None = field(default=None, kw_only=True)
+    decoder: Square | None = field(default=None, kw_only=True)
+    exponents: Sequence[Sequence[float]] = field(default=((),), kw_only=True, metadata=STATIC)
+    residual: bool = field(default=False, kw_only=True, metadata=STATIC)
+    of: str = field(default="trace", kw_only=True, metadata=STATIC)
+
+    @classmethod
+    def stated(cls, objective: Objective, data: DataForms, r: int) -> Statement:
+        """Of a method that states its matrices."""
+        found: Any = objective.matrices(data)
+        options: dict[str, Any] = {"shares": found.shares}
+        over: Sequence[Any] = ()
+        if isinstance(found, Divided):
+            over = found.divisors
+            # a number that is zero now is left out of what is compiled
+            options["ridge"] = (
+                None if type(found.ridge) is float and not found.ridge else found.ridge
+            )
+        match found:
+            case TraceMatrices():
+                A = found.scale * found.A
+                return cls([A], residual=found.residual, decoder=found.decoder)
+            case PencilMatrices():
+                return cls([found.scale * found.A], white=over, **options)
+            case SpectralMatrices():
+                return cls([found.A], white=over, of=found.of, **options)
+            case RatioMatrices():
+                A, v, options["exponents"] = found.sign * found.A, found.weights(r), ((1.0,),)
+                if (v == 1.0).all():
+                    of_rows = data.rows.scatter() / data.rows.n
+                    return cls([A], over, diagonal=of_rows, **options)
+                return cls([A], over, weights=v, **options)
+            case SharedMatrices():
+                return cls([found.K], white=over, of="shared", **options)
+            case PairMatrices():
+                return cls([found.K], white=over, **options)
+            case CorrelationMatrices():
+                views = range(len(over))
+                roots = tuple(
+                    tuple(0.5 * (v in pair) for v in views) for pair in combinations(views, 2)
+                )
+                return cls(found.pairs, over, exponents=roots, **options)
+        assert isinstance(found, DeterminantMatrix)
+        return cls([found.C], of="determinant")
+
+    def squares(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
+        """BT of each view; T where nothing else binds it."""
+        if not self.white:
+            return list(T)
+        return [ridged(B, self.ridge, X, T, v) for v, B in enumerate(self.white)]
+
+    def value_and_axes(self, X: Sequence[Traced], T: Sequence[Traced]) -> tuple[Traced, Traced]:
+        """f, and the symmetric matrix that is diagonal in canonical coordinates."""
+        import jax.numpy as jnp
+
+        times = [A.times(X, T) for A in self.above]
+        if self.of in ("determinant", "sizes"):
+            S = _sym(T[0].T @ times[0][0])
+            if self.of == "sizes":
+                return -abs(jnp.linalg.eigvalsh(S)).sum(), S
+            return -jnp.linalg.slogdet(S)[1], S
+        for v, B in enumerate(self.over):
+            BT = ridged(B, self.ridge, X, T, v)
+            times.append([BT if i == v else 0.0 * each for i, each in enumerate(T)])
+        weighed = T if self.weights is None else [each * self.weights for each in T]
+        traces = [_inner(weighed, FT) for FT in times]
+        a, b = traces[: len(self.above)], traces[len(self.above) :]
+        shares = [1.0 / math.prod(map(pow, b, powers)) for powers in self.exponents]
+        value = -sum(t * w for t, w in zip(a, shares, strict=True))
+        if self.residual:
+            value = value + self.above[0].trace(X)
+        if self.diagonal is not None:
+            DT = self.diagonal.times(X, T)
+        else:
+            if self.weights is not None:
+                shares = [shares[0], -a[0] * shares[0] / b[0]]
+            pairs = zip(shares, times, strict=False)
+            DT = added([c * FT for FT in each] for c, each in pairs)
+        return value, _sym(sum(one.T @ other for one, other in zip(T, DT, strict=True)))
+
+
+def _inner(one: Sequence[Traced], other: Sequence[Traced]) -> Traced:
+    return sum((a * b).sum() for a, b in zip(one, other, strict=True))
+
+
+def _sym(S: Traced) -> Traced:
+    return 0.5 * (S + S.T)
+
+
+@tree
+class Spectrum:
+    """Eigenvalues s of a symmetric S that count by their size or root h: h(S) = V diag(h) V'.
+
+    It moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
+    """
+
+    V: Array
+    s: Array
+    h: Array
+    G: Array
+
+    @classmethod
+    def of(cls, S: Array, by: str) -> Spectrum:
+        """By "sizes" or "roots"."""
+        s, V = symmetric_eigen(S)
+        if by == "roots":
+            h = np.sqrt(np.maximum(s, 0.0))
+            both = h[:, None] + h
+            G = np.divide(1.0, both, out=np.zeros_like(both), where=both > _NO_ROOT * h.max())
+        else:
+            h, gaps, alike = np.abs(s), s[:, None] - s, np.sign(s)[:, None] == np.sign(s)
+            G = np.where(alike, np.sign(s), (h[:, None] - h) / np.where(alike, 1.0, gaps))
+        return cls(V, s, h, G)
+
+    def times(self, S: Traced, M: Traced) -> Traced:
+        """h(S)M of an S next to it."""
+        R = self.V.T @ M
+        change = self.G * (self.V.T @ S @ self.V - np.eye(len(self.G)) * self.s)
+        return self.V @ (self.h[:, None] * R + change @ R)
+
+
+def observed(
+    X: Sequence[Traced],
+    M: Traced,
+    statement: Statement,
+    frames: Sequence[Traced],
+    shares: Traced,
+    numbers: tuple[Traced, Traced],
+    spectrum: Spectrum | None,
+    *,
+    shapes: Sequence[tuple[int, int]],
+) -> Observed:
+    """Observed of matrices.
+
+    - frames: L of each view; None where T is Q
+    - shares (n,): of the rows in what the map subtracts
+    - numbers: by how much the blocks Q are larger than those of M; the objective's sign
+    - spectrum: of S = L'AL, if its eigenvalues count by their size or root
+    - shapes: of the blocks
+    """
+    flat, places = M.reshape(-1), np.cumsum([0, *(d * r for d, r in shapes)])
+    spread, sign = numbers
+    Q = [
+        spread * flat[start:end].reshape(shape)
+        for (start, end), shape in zip(pairwise(places), shapes, strict=True)
+    ]
+
+    def straight(Q: Sequence[Traced]) -> list[Traced]:
+        """L(I - E/2)Q."""
+        T = [each if L is None else L @ each for L, each in zip(frames, Q, strict=True)]
+        if not statement.white:
+            return T
+        BT = statement.squares(X, T)
+        return [1.5 * t - 0.5 * L @ (L.T @ b) for L, t, b in zip(frames, T, BT, strict=True)]
+
+    T = straight(Q)
+    if spectrum is None:
+        value, within = statement.value_and_axes(X, T)
+    else:
+        (L,) = straight([np.eye(len(M))])
+        through = spectrum.times(_sym(L.T @ statement.above[0].times(X, [L])[0]), M)
+        value, within = -(M * through).sum(), _sym(M.T @ through)
+    maps = T if statement.decoder is None else statement.decoder.times(X, T)
+    means = tuple(each.mean(axis=0) if shares is None else shares @ each for each in X[: len(T)])
+    lifted = () if statement.white else tuple(T)
+    return Observed(tuple(each.T for each in maps), lifted, means, sign * value, within)
+
+
+@dataclass(frozen=True)
+class MatrixRows(TracedRows):
+    """An optimum of matrices; X has also the rows that the method makes of those of the first."""
+
+    rows: DataForms = field(kw_only=True)
+
+    def rate(self, dX: Sequence[Array]) -> Rate:
+        return super().rate(self.rows.blocks(dX))
+
+    def pulled(self, V: Sequence[Array]) -> list[Array]:
+        return self.rows.gathered(super().pulled(V))
+
+    def crossed(self, U: Array) -> list[Array]:
+        return self.rows.gathered(super().crossed(U))
+
+    def _check(self, gradient: Array, found: Observed) -> None:
+        """Few methods say what weights and trials of rows do to their matrices."""
+        super()._check(gradient, found)
+        if not alike(gradient, self.optimum.problem.at(self.optimum.M).gradient):
+            raise UnknownError
+
+    @property
+    def additive(self) -> bool:
+        statement = self.given[0]
+        return bool(
+            not statement.white
+            and statement.decoder is None
+            and statement.shares is None
+            and statement.of in ("trace", "determinant")
+        )
+
+
+def of_matrices(optimum: Optimum, objective: Objective, data: Data) -> MatrixRows | None:
+    """None where the method states no matrices."""
+    problem, M, rows = optimum.problem, optimum.M, DataForms.of(data)
+    if any(view.centre != "mean" or view.features is not None for view in problem.views):
+        return None
+    blocks = problem.blocks(M)
+    try:
+        statement = Statement.stated(objective, rows, blocks[0].shape[1])
+    except UnknownError:
+        return None
+    frames: list[Array | None] = []
+    for coordinates, Q in zip(problem.coordinates, blocks, strict=True):
+        unit, still = np.eye(len(Q)), type(coordinates) is Columns
+        frames.append(None if still else coordinates.map(unit, coordinates.lift(unit)).T)
+    shares = rows.rows.shares if statement.shares is None else statement.shares
+    size = sum(float(np.vdot(Q, Q)) for Q in blocks) / float(np.vdot(M, M))
+    spectrum = None
+    if isinstance(problem, SpectralTrace):
+        spectrum = Spectrum.of(problem.signed, statement.of)
+    X = rows.blocks([one.dense() for one in rows.samples])
+    numbers = math.sqrt(size), problem.objective.sign
+    given = statement, frames, shares, numbers, spectrum
+    how = {"shapes": tuple(each.shape for each in blocks)}
+    return MatrixRows(optimum, observed, X, given, how, rows=rows)

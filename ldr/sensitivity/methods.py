@@ -1,0 +1,535 @@
+"""Statements in jax of methods that are no matrices of their rows.
+
+Each has two functions: one collects what the statement needs, and gives None of other problems; the
+statement is what is observed at M of rows X (see `rule`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import scipy
+
+from ldr.objectives.custom.function import CustomObjective
+from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.dca import DCA, Predictive, stationary
+from ldr.objectives.dynamics import Dynamics, LinearDynamics, middles_and_steps
+from ldr.objectives.families.factors import FactorLikelihood
+from ldr.objectives.families.gram import kernel_width
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.kernel import Response, as_response, gaussian_gram, gradient_of_median
+from ldr.objectives.objective import Objective
+from ldr.objectives.pls import EXPLAINED, PLSRegression, ScoreRegression
+from ldr.objectives.regression import ReducedRank, Regression
+from ldr.objectives.robust_pca import Huber, Reconstruction, RobustPCA
+from ldr.objectives.sdr import GKDR
+from ldr.objectives.statistics.sums import median, middle_places
+from ldr.objectives.trials import CSP, JointDiagonal, JointFilters
+from ldr.sensitivity.equations import StatedFunction
+from ldr.sensitivity.forms import STATIC, RowForms, Traced, centred, tree
+from ldr.sensitivity.optimum import TIED, Observed, Optimum, Rate
+from ldr.sensitivity.rule import TracedRows, computed
+from ldr.solvers.errors import ArgumentError, SingularError
+from ldr.solvers.manifolds import Array
+from ldr.solvers.second_order import HessianInverse
+
+# The matrix that axes diagonalise, where columns are what they are.
+_NOTHING = np.zeros((0, 0))
+
+
+def frame(optimum: Optimum) -> Array:
+    """L of T = LM, from whitened coordinates to the columns."""
+    (coordinates,), unit = optimum.problem.coordinates, np.eye(len(optimum.M))
+    return coordinates.map(unit, coordinates.lift(unit)).T
+
+
+@tree
+class LeadingVectors:
+    """Leading left singular vectors of S, by the decomposition U diag(s) V' of one next to it.
+
+    With v = S'u, (s^2 I - SS') du = d(SS') u across u.
+
+    - U (d, k), s (k,)
+    """
+
+    U: Array
+    s: Array
+    r: int = field(metadata=STATIC)
+
+    @classmethod
+    def of(cls, S: Array, r: int) -> LeadingVectors:
+        U, s, _ = np.linalg.svd(S, full_matrices=False)
+        return cls(U, s, min(r, len(s)))
+
+    def check(self, what: str) -> None:
+        """Refuse singular values that tie."""
+        s, others = self.s, ~np.eye(len(self.s), self.r, dtype=bool)
+        gaps = np.abs(s[: self.r] ** 2 - s[:, None] ** 2)[others]
+        if not gaps.min(initial=np.inf) > TIED * s[0] ** 2 or not s[self.r - 1] > 0:
+            raise SingularError(
+                f"{what} tie, {s}: the vectors between them are arbitrary, and have no derivatives"
+            )
+
+    def __call__(self, S: Traced) -> Traced:
+        """The vectors of S, as columns."""
+        import jax.numpy as jnp
+
+        U, r, squares = self.U, self.r, self.s**2
+        old = U[:, :r]
+        change = S @ (S.T @ old)
+        inside = U.T @ change
+        gaps = squares[:r] - squares[:, None] + jnp.diag(jnp.full(len(squares), jnp.inf))[:, :r]
+        return old + U @ (inside / gaps) + (change - U @ inside) / squares[:r]
+
+
+def _mean(X: Traced, w: Traced) -> Traced:
+    return X.mean(axis=0) if w is None else w @ X / w.sum()
+
+
+def _centred(X: Traced, w: Traced) -> Traced:
+    """Less their mean, times the roots of the rows' weights."""
+    moved = X - _mean(X, w)
+    return moved if w is None else moved * w[:, None] ** 0.5
+
+
+class RegressionRows(TracedRows):
+    """An optimum of least squares, with a ridge or without, which says what ties."""
+
+    def pulled(self, V: Sequence[Array]) -> list[Array]:
+        (B,), r = self.optimum.problem.lift(self.optimum.M), V[0].shape[1]
+        if r > min(B.shape):
+            raise ArgumentError(
+                f"the map of {min(B.shape)} response(s) has {min(B.shape)} row(s) of its own, and "
+                f"r = {r}: the others are arbitrary; expected r <= {min(B.shape)}"
+            )
+        LeadingVectors.of(B, r).check("singular values of the coefficients")
+        return super().pulled(V)
+
+
+def regression(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    problem, samples = optimum.problem, data.samples
+    if type(problem) is not Regression:
+        return None
+    P = problem.maps(optimum.M)[0]
+    lifting = problem.coordinates[0].lift(np.eye(samples.d))
+    Y, leading = as_response(data.y, samples.n), LeadingVectors.of(lifting @ optimum.M, len(P))
+    given = Y, samples.weights, lifting, P, leading
+    return RegressionRows(optimum, of_regression, [samples.dense()], given)
+
+
+def of_regression(X: Traced, M: Traced, *given: Traced) -> Observed:
+    """The map's rows are the leading u' of B, (1 + s^2)^{1/2} long; no ridge moves."""
+    import jax.numpy as jnp
+
+    Y, w, lifting, P, leading = given
+    B = lifting @ M
+    left, U = _centred(Y, w) - _centred(X[0], w) @ B, leading(B)
+    own = (U * jnp.sqrt(1.0 + ((B.T @ U) ** 2).sum(axis=0))).T
+    signs = jnp.sign((own * P[: len(own)]).sum(axis=1, keepdims=True))
+    P = jnp.concatenate([own * signs, P[len(own) :]])
+    return Observed((P,), (B,), (_mean(X[0], w),), (left**2).sum(), _NOTHING)
+
+
+def reduced_rank(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    if not isinstance(optimum.problem, ReducedRank):
+        return None
+    X = [view.dense() for view in data.views]
+    return TracedRows(optimum, of_reduced_rank, X, (data.samples.weights,))
+
+
+def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
+    """||Y - X Min S Mout'||^2 at the best diagonal S, of which Pin = S Min'."""
+    (_, d), (_, q) = (each.shape for each in X)
+    r = M.size // (d + q)
+    Min, Mout = M[: d * r].reshape(d, r), M[d * r :].reshape(q, r)
+    scores, Y = _centred(X[0], w) @ Min, _centred(X[1], w)
+    across, squares = (scores * (Y @ Mout)).sum(axis=0), (scores**2).sum(axis=0)
+    S = across / squares
+    means = tuple(_mean(each, w) for each in X)
+    value = (Y**2).sum() - across @ S
+    return Observed((S[:, None] * Min.T, Mout.T), (Min, Mout), means, value, _NOTHING)
+
+
+def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    """None where the response is explained before the last weight."""
+    problem, samples = optimum.problem, data.samples
+    if not isinstance(problem, ScoreRegression) or not isinstance(objective, PLSRegression):
+        return None
+    X, Y = samples.dense(), centred(as_response(data.y, samples.n))
+    leading: list[LeadingVectors] = []
+
+    def weight(S: Array) -> Array:
+        leading.append(LeadingVectors.of(S, 1))
+        if not np.linalg.norm(S) > EXPLAINED * np.linalg.norm(leading[0].s):
+            raise UnknownError
+        return leading[-1].U[:, :1]
+
+    how = {"nipals": objective.algorithm == "nipals"}
+    try:
+        R = np.stack(_scores(centred(X), Y, [weight] * len(problem.P), **how)[0], axis=1)
+    except UnknownError:
+        return None
+    scale = np.einsum("ij,ji->i", problem.P, R) / np.einsum("ij,ij->j", R, R)
+    for each in leading:
+        each.check("covariances of weights with the response")
+    return TracedRows(optimum, of_scores, [X], (Y, scale, leading), how)
+
+
+def of_scores(X: Traced, M: Traced, *given: Traced, nipals: bool) -> Observed:
+    """Partial least squares, found weight by weight, not as an optimum of M.
+
+    The weight w is the leading left singular vector of S, which is X'Y less what earlier scores
+    take of it; scores and rotations follow by the steps of Gram and Schmidt.
+    """
+    import jax.numpy as jnp
+
+    (Y, scale, leading), mean = given, X[0].mean(axis=0)
+    R, T = (jnp.stack(each) for each in _scores(X[0] - mean, Y, leading, nipals))
+    loadings = T @ Y
+    value = (Y**2).sum() - (loadings**2).sum()
+    return Observed((scale[:, None] * R,), (R.T @ loadings,), (mean,), value, _NOTHING)
+
+
+def _scores(
+    X: Traced, Y: Traced, weights: Sequence[Callable[[Traced], Traced]], nipals: bool
+) -> tuple[list[Traced], list[Traced]]:
+    """Rotations and scores; each weight is a function of S."""
+    S = X.T @ Y
+    R: list[Traced] = []
+    T: list[Traced] = []
+    V: list[Traced] = []
+    for weight in weights:
+        w = weight(S).reshape(-1)
+        t = score = X @ w
+        for rotation, earlier in zip(R, T, strict=True):
+            along = earlier @ score
+            w, t = w - along * rotation, t - along * earlier
+        length = (t @ t) ** 0.5
+        R.append(w / length)
+        T.append(t / length)
+        v = loading = X.T @ T[-1]
+        taken = T[-1] @ Y
+        if not nipals:
+            for earlier in V:
+                v = v - (earlier @ loading) * earlier
+            v = v / (v @ v) ** 0.5
+            V.append(v)
+            taken = v @ S
+        S = S - v[:, None] * taken
+    return R, T
+
+
+def dynamics(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    problem = optimum.problem
+    if not isinstance(problem, LinearDynamics) or not isinstance(objective, Dynamics):
+        return None
+    moves = objective.derivatives
+    if moves is not None:
+        moves = as_samples(moves, "derivatives").dense()
+    given = moves, problem.unit**0.5 / problem.rate, problem.unit**0.5
+    return TracedRows(optimum, of_dynamics, [data.samples.dense()], given, {"skew": objective.skew})
+
+
+def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
+    """||Xdot - X M D'M'||^2 at the best D, of states and moves in units of their own."""
+    import jax.numpy as jnp
+
+    (moves, place, pace), mean = given, X[0].mean(axis=0)
+    states = Z = X[0] - mean
+    if moves is None:
+        states, moves = middles_and_steps(Z)
+    V, Y = moves / pace, states @ M / place
+    S, T = Y.T @ Y, (V @ M).T @ Y
+    if skew:  # D S + S D = T - T'
+        unit = jnp.eye(len(S))
+        D = jnp.linalg.solve(jnp.kron(unit, S) + jnp.kron(S, unit), (T - T.T).ravel())
+        D = D.reshape(S.shape)
+    else:
+        D = jnp.linalg.solve(S, T.T).T
+    value = pace**2 * ((V**2).sum() - 2.0 * (D * T).sum() + ((D @ S) * D).sum())
+    return Observed((M.T,), (M,), (mean,), value, (Z @ M).T @ (Z @ M) / len(Z))
+
+
+def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    """None of covariances that no series has."""
+    problem, X = optimum.problem, data.samples.dense()
+    if not isinstance(problem, Predictive) or not isinstance(objective, DCA):
+        return None
+    L, length = frame(optimum), len(problem.C)
+    places = _places(X @ L, length)
+    if stationary(np.array([_lagged(k, places, places) for k in range(length)]))[1]:
+        return None
+    return TracedRows(optimum, of_windows, [X], (L, objective.ridge), {"length": length})
+
+
+def of_windows(X: Traced, M: Traced, L: Traced, ridge: Traced, *, length: int) -> Observed:
+    """Of the covariances C_k of white rows that are k apart in a window.
+
+    C_0 is that of T'C_0T = M'M: with L'C_0L = I + E, T = L(I - E/2)M to first order.
+    """
+    import jax.numpy as jnp
+
+    start, rows = L @ M, _places(X[0], length)
+    scores = [each @ start for each in rows]
+    trace = sum((each**2).sum() for each in rows) / (length * len(rows[0]))
+    square = _lagged(0, rows, scores) + ridge * trace / len(L) * start
+    T = 1.5 * start - 0.5 * L @ (L.T @ square)
+    scores = [each @ T for each in rows]
+    B = [M.T @ M, *(_lagged(k, scores, scores) for k in range(1, length))]
+
+    def log_determinant(K: int) -> Traced:
+        blocks = [[B[i - j] if i >= j else B[j - i].T for j in range(K)] for i in range(K)]
+        return jnp.linalg.slogdet(jnp.block(blocks))[1]
+
+    value = log_determinant(length // 2) - 0.5 * log_determinant(length)
+    count = len(rows[0])
+    mean = sum(X[0][j : j + count].mean(axis=0) for j in range(length)) / length
+    return Observed((T.T,), (), (mean,), value, 0.5 * (B[1] + B[1].T))
+
+
+def _places(X: Traced, length: int) -> list[Traced]:
+    """The rows at each place of all windows, less their mean."""
+    each = [X[j : j + len(X) - length + 1] for j in range(length)]
+    return [rows - rows.mean(axis=0) for rows in each]
+
+
+def _lagged(k: int, Z: Sequence[Traced], Y: Sequence[Traced]) -> Traced:
+    """The mean of z_{t+k} y_t' over places and windows."""
+    products = [later.T @ earlier for later, earlier in zip(Z[k:], Y, strict=False)]
+    return sum(products[1:], start=products[0]) / (len(products) * len(Z[0]))
+
+
+def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    """None of a row at the centre, and of a threshold at its least."""
+    problem, X = optimum.problem, data.samples.dense()
+    if not isinstance(problem, Reconstruction) or not isinstance(objective, RobustPCA):
+        return None
+    Z, (view,), loss = problem.X, problem.views, problem.loss
+    lengths = np.linalg.norm(Z, axis=1)
+    least = objective.epsilon * median(lengths)
+    if not lengths.min() > 1e-12 * lengths.mean():  # but for rounding
+        return None
+    if isinstance(loss, Huber) and not loss.threshold > least:
+        return None
+    lift = view.coordinates.lift(np.eye(len(optimum.M)))
+    unit = np.linalg.norm(Z) / np.linalg.norm((X - view.mean) @ lift)
+    units = Z / lengths[:, None]
+    hessian = np.sum(1.0 / lengths) * np.eye(len(lift.T)) - units.T @ (units / lengths[:, None])
+    subspace, share = None, objective.epsilon if objective.loss == "l1" else None
+    if isinstance(loss, Huber):
+        share = loss.threshold if objective.threshold else None
+        values, Q = np.linalg.eigh(units.T @ units)
+        r = problem.r
+        subspace = Q[:, -r:], Q[:, :-r], 1.0 / (values[-r:] - values[:-r, None])
+        lengths = np.linalg.norm(Z @ Q[:, :-r], axis=1)
+    given = view.mean, lift, unit, np.linalg.inv(hessian), share, middle_places(lengths)
+    return TracedRows(optimum, of_distances, [X], (*given, subspace, problem.unit))
+
+
+def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
+    """The sum of losses of ||z_i - MM'z_i||^2, z_i from the geometric median of the rows.
+
+    Centre and width are medians that move with the rows.
+    """
+    import jax.numpy as jnp
+
+    mean, lift, unit, inverse, share, middle, subspace, scale = given
+    Z = unit * (X[0] - mean) @ lift
+    shift = inverse @ (Z / jnp.linalg.norm(Z, axis=1, keepdims=True)).sum(axis=0)
+    Z, mean = Z - shift, mean + lift @ shift / unit
+    squares, Y = (Z**2).sum(axis=1), Z @ M
+    q = ((Z - Y @ M.T) ** 2).sum(axis=1)
+    if subspace is None:
+        width = share * jnp.sqrt(squares[middle]).mean()
+        loss = q / (jnp.sqrt(q + width**2) + width)
+    else:
+        width = share
+        if width is None:  # the median distance from the subspace of spherical pca
+            inside, outside, over_gaps = subspace
+            scatter = (Z.T / squares) @ Z
+            inside = inside + outside @ (outside.T @ scatter @ inside * over_gaps)
+            left = squares - ((Z @ inside) ** 2).sum(axis=1)
+            width = jnp.sqrt(left[middle]).mean()
+        far = q > width**2
+        beyond = width * jnp.sqrt(jnp.where(far, q, 1.0)) - 0.5 * width**2
+        loss = jnp.where(far, beyond, 0.5 * q)
+    scores = centred(Y) / unit
+    within = scores.T @ scores / len(scores)
+    return Observed(((lift @ M).T,), (lift @ M,), (mean,), scale * loss.sum(), within)
+
+
+def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    """None of a sample of many rows."""
+    problem, samples, own = optimum.problem, data.samples, objective
+    if not isinstance(own, GKDR) or type(problem) is not Trace:
+        return None
+    X = samples.dense()
+    width = own.width or kernel_width(centred(X), None, 1, 1)
+    widens = gradient_of_median(X) if own.width is None else None
+    Z = Response.of(data.y, samples.n, own.response, None).features(own.response_width, None)[0]
+    ridge = samples.n * own.epsilon
+    K = gaussian_gram(centred(X), width) + ridge * np.eye(len(X))
+    factor = scipy.linalg.cho_factor(K, check_finite=False)[0]
+    A = scipy.linalg.cho_solve((factor, False), Z, check_finite=False)
+    given = X, width, widens, Z, ridge, factor, A
+    return TracedRows(optimum, of_kernel_gradients, [X], given)
+
+
+def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
+    """M'GM, of the gradients B_p = (K diag(a_p) - diag(Ka_p))XM/sigma^2 of A = K^{-1}Z."""
+    import jax.numpy as jnp
+    from jax.scipy.linalg import cho_solve
+
+    old, width, widens, Z, ridge, factor, A = given
+    if widens is not None:
+        width = width * (1.0 + jnp.vdot(widens, X[0] - old))
+    mean = X[0].mean(axis=0)
+    X_ = X[0] - mean
+    squares = (X_**2).sum(axis=1)
+    K = jnp.exp((2.0 * X_ @ X_.T - squares[:, None] - squares) / (2.0 * width**2))
+    A = A + cho_solve((factor, False), Z - K @ A - ridge * A)
+    Y = (X_ @ M)[:, None]
+    inside = jnp.einsum("mn,npr->mpr", K, A[:, :, None] * Y) - (K @ A)[:, :, None] * Y
+    G = jnp.einsum("npr,nps->rs", inside, inside) / (len(X_) * width**4)
+    return Observed((M.T,), (M,), (mean,), jnp.trace(G), G)
+
+
+def function(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    """Of a function of one's own in jax, whose manifold is said."""
+    own = objective
+    if not isinstance(own, CustomObjective) or own.backend != "jax" or own.manifold == "auto":
+        return None
+    y = None if data.y is None else np.asarray(data.y)
+    return TracedRows(optimum, of_function, [data.samples.dense()], (y,), {"own": own})
+
+
+def of_function(X: Traced, M: Traced, y: Traced, *, own: CustomObjective) -> Observed:
+    value, within = StatedFunction(own, y).value_and_axes(X, [M])
+    mean = (X[0].mean(axis=0) if own.center else 0.0 * X[0][0],)
+    return Observed((M.T,), (M,), mean, own.sign * value, _NOTHING if within is None else within)
+
+
+def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    problem, samples = optimum.problem, data.samples
+    if not isinstance(problem, FactorLikelihood):
+        return None
+    noise, X, mask = problem.noise, samples.dense(), None
+    if len(problem.factors) > 2:  # the mean is one of the model's parameters
+        mask = (~np.isnan(X)).astype(float)
+    unit = problem.objective.sign * problem.unit
+    given = mask, problem.views[0].mean, problem.scale, noise.floor, unit
+    how = {"tied": noise.tied}
+    return TracedRows(optimum, of_likelihood, [np.nan_to_num(X)], given, how)
+
+
+def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
+    """The negative log-likelihood of rows under S = LL' + Psi, but for constants, by Woodbury.
+
+    - mask (n, d): 1 where an entry is observed; None where all are
+    """
+    import jax.numpy as jnp
+
+    mask, centre, scale, floor, unit = given
+    d = len(scale)
+    noises = 1 if tied else d
+    r = (M.size - noises - (0 if mask is None else d)) // d
+    L, t = M[: d * r].reshape(d, r), M[d * r :][:noises]
+    psi = floor + jnp.exp(t) * jnp.ones(d)
+    B, log_psi = L / psi[:, None], jnp.log(psi)
+    K = jnp.eye(r) + L.T @ B
+    if mask is None:
+        centre = X[0].mean(axis=0)
+        Z, own = (X[0] - centre) / scale, K
+        logs = len(Z) * log_psi.sum()
+    else:
+        Z = mask * ((X[0] - centre) / scale - M[-d:])
+        own = jnp.eye(r) + (mask @ (L[:, :, None] * B[:, None]).reshape(d, -1)).reshape(-1, r, r)
+        logs = (mask @ log_psi).sum()
+    Y = Z @ B
+    logs = logs + jnp.broadcast_to(jnp.linalg.slogdet(own)[1], len(Z)).sum()
+    explained = (Y * jnp.linalg.solve(own, Y[:, :, None])[:, :, 0]).sum()
+    value = 0.5 * unit * (logs + (Z**2 / psi).sum() - explained)
+    P = jnp.linalg.solve(K, B.T) / scale
+    return Observed((P,), (L,), (centre,), value, L.T @ B)
+
+
+@dataclass(frozen=True)
+class FiltersOfRows(TracedRows):
+    """An optimum of csp of more than two classes, whose filters are F of a joint diagonalisation.
+
+    In the coordinates of F the moments of the classes are as diagonal as they can be: V = I is the
+    least of Pham's criterion, and moves with the rows as any optimum. X has the rows and V.
+
+    - moments: what `moments_of` takes besides rows and filters
+    - inverse: of the criterion, scales aside
+    """
+
+    moments: tuple[Traced, ...] = field(kw_only=True)
+    inverse: HessianInverse = field(kw_only=True)
+
+    @classmethod
+    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> FiltersOfRows | None:
+        problem, samples, unit = optimum.problem, data.samples, np.eye(len(optimum.M))
+        if not isinstance(problem, JointFilters) or not isinstance(objective, CSP):
+            return None
+        (P,), (codes, classes), X = problem.maps(unit), data.labels, samples.dense()
+        rows = RowForms.of(samples, 0)
+        members = np.array(objective.members(rows, codes, classes))  # type: ignore[arg-type]
+        shares = objective.probabilities(rows, codes, classes)  # type: ignore[arg-type]
+        moments = P.T, members, objective.ridge
+        inverse = filters_inverse(np.array(moments_of(X, *moments)))
+        known = optimum.of_subspace, of_filters, [X, unit], (shares, *moments)
+        return cls(*known, moments=moments, inverse=inverse)
+
+    def rate(self, dX: Sequence[Array]) -> Rate:
+        X, V = self.X
+        criterion = self.moments, [X], V, 1.0, np.zeros(0), list(dX)
+        _, (gradient, _) = computed(0, of_criterion, {}, *criterion)
+        moved = super().rate([*dX, -self.inverse(gradient)])
+        return replace(moved, gradient=np.zeros_like(self.optimum.M))
+
+    def pulled(self, V: Sequence[Array]) -> list[Array]:
+        of_rows, of_V = super().pulled(V)
+        criterion = self.moments, [self.X[0]], self.X[1], 1.0, np.zeros(0)
+        (through,), _ = computed(2, of_criterion, {}, *criterion, [], _NOTHING, self.inverse(of_V))
+        return [of_rows + through]
+
+
+def of_filters(
+    X: Traced, M: Traced, shares: Traced, F: Traced, members: Traced, ridge: Traced
+) -> Observed:
+    """Filters FV, of a mean power of 1, and the numbers by which M is chosen among them."""
+    import jax.numpy as jnp
+
+    rows, V = X
+    powers = jnp.stack([jnp.diag(C) for C in moments_of(rows, F @ V, members, ridge)])
+    scales = (shares @ powers) ** -0.5
+    powers = powers * scales**2
+    numbers = -0.5 * shares @ jnp.log(powers) - 3.0 / 16.0 * (shares @ (powers**2 - 1.0)) ** 2
+    T = (F @ V * scales) @ M
+    return Observed((T.T,), (), (0.0 * F[:, 0],), (M.T**2 @ numbers).sum(), _NOTHING)
+
+
+def of_criterion(X: Traced, V: Traced, F: Traced, members: Traced, ridge: Traced) -> Observed:
+    """Pham's, but for log |det V|."""
+    import jax.numpy as jnp
+
+    moments = moments_of(X[0], F @ V, members, ridge)
+    value = sum(0.5 * jnp.log(jnp.diag(C)).sum() for C in moments) / len(moments)
+    return Observed((), (), (), value, _NOTHING)
+
+
+def moments_of(X: Traced, F: Traced, members: Traced, ridge: Traced) -> list[Traced]:
+    """Of each class, in the coordinates of the filters F."""
+    Y, (m, _), (d, _) = X @ F, members.shape, F.shape
+    trace = (members.sum(axis=0) @ X**2).sum()
+    return [(Y.T * each) @ Y + ridge / (d * m) * trace * F.T @ F for each in members]
+
+
+def filters_inverse(C: Array) -> HessianInverse:
+    """Of Pham's criterion at I, scales aside."""
+    unit = np.eye(C.shape[1])
+    return HessianInverse(JointDiagonal(C), unit, [np.diag(each) for each in unit])

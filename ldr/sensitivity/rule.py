@@ -1,0 +1,207 @@
+"""The implicit function theorem for an optimum of a function of the rows that is stated in jax.
+
+A method states what is observed at M of rows X: its value, its maps. jax derives the mixed
+derivatives of the value and the rates of the maps, along directions and backwards. The statements
+are module-level functions and the data are arguments: jax compiles once for all data of a shape.
+What needs an eigenvector or a linear system takes one Newton step from that of the data as they
+are, which is exact to first order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.data.accelerator import float64
+from ldr.objectives.data.data import UnknownError
+from ldr.sensitivity.forms import Traced, register_trees
+from ldr.sensitivity.optimum import Observed, Optimum, Rate
+from ldr.solvers.manifolds import Array
+
+# From X, M and further arrays to what is observed there.
+Function = Callable[..., Observed]
+# A statement holds where its maps and gradient are those of the problem, relatively.
+_SAME = 1e-8
+
+
+@dataclass(frozen=True)
+class Known(ABC):
+    """An optimum whose change with its rows is known."""
+
+    optimum: Optimum
+
+    @abstractmethod
+    def rate(self, dX: Sequence[Array]) -> Rate:
+        """Along dX, of each view, and of the background."""
+
+    @abstractmethod
+    def pulled(self, V: Sequence[Array]) -> list[Array]:
+        """The derivative in X of <V', the maps>, of the rows of each view.
+
+        - raises SingularError: Numbers of coordinates tie.
+        """
+
+    @property
+    def additive(self) -> bool:
+        """Whether it may be a term of a sum: its M is orthonormal, in the columns."""
+        return False
+
+    def crossed(self, U: Array) -> list[Array]:
+        """The derivative in X of <U, gradient>, M fixed."""
+        raise UnknownError
+
+
+# They compile in a fifth of the time, and run as long: matrix products are no business of theirs.
+_FAST = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+
+
+@cache
+def compile_quickly() -> dict[str, Any]:
+    """Options of `jax.jit` by which small functions compile soon; none if this jax has none."""
+    import jax
+
+    options = {"compiler_options": _FAST}
+    try:
+        jax.jit(lambda x: x + 1.0, **options)(0.0)
+    except Exception:  # of the options' names or values, which differ between releases
+        return {}
+    return options
+
+
+@cache
+def _compiled() -> tuple[Callable[..., Any], ...]:
+    """The rates of the gradient and of what is observed, and the two steps of a pullback."""
+    import jax
+    import jax.numpy as jnp
+
+    register_trees()
+
+    def paired(found: Observed, V: Traced, W: Traced) -> Traced:
+        of_maps = sum(jnp.vdot(each.T, P) for each, P in zip(V, found.P, strict=True))
+        return of_maps + jnp.vdot(W, found.within) if found.within.size else of_maps
+
+    def seen(function: Function, X: Traced, M: Traced, numbers: Traced) -> Observed:
+        """With the matrix that axes diagonalise in the units of the method's own numbers."""
+        found = function(X, M)
+        if not found.within.size or not numbers.size:
+            return found
+        own = jax.lax.stop_gradient(jnp.diag(found.within))
+        own = own / jnp.maximum(abs(own).max(), np.finfo(float).tiny)
+        size = abs(jax.lax.stop_gradient(jnp.diag(found.within))).max()
+        scale = numbers @ own / jnp.maximum(own @ own, 1.0) / jnp.where(size > 0, size, 1.0)
+        return found._replace(within=scale * found.within)
+
+    def at(function: Function, X: Traced, M: Traced, unit: Traced, numbers: Traced) -> Traced:
+        def value(M: Traced) -> tuple[Traced, Observed]:
+            found = seen(function, X, M, numbers)
+            return found.value / unit, found
+
+        return jax.grad(value, has_aux=True)(M)
+
+    def rate(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
+        *known, dX = given
+        return jax.jvp(lambda X: at(function, X, M, *known), (X,), (dX,))
+
+    def in_M(
+        function: Function, X: Traced, M: Traced, numbers: Traced, V: Traced, W: Traced
+    ) -> Traced:
+        return jax.grad(lambda M: paired(seen(function, X, M, numbers), V, W))(M)
+
+    def in_X(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
+        *known, V, W, u = given
+
+        def both(X: Traced) -> Traced:
+            gradient, found = at(function, X, M, *known)
+            return paired(found, V, W) - jnp.vdot(u, gradient), (gradient, found)
+
+        return jax.grad(both, has_aux=True)(X)
+
+    def compiled(step: Callable[..., Any]) -> Callable[..., Any]:
+        def of(function: Function, how: tuple[Any, ...], given: Traced, *numbers: Traced) -> Traced:
+            return step(lambda X, M: function(X, M, *given, **dict(how)), *numbers)
+
+        return jax.jit(of, static_argnums=(0, 1), **compile_quickly())
+
+    return compiled(rate), compiled(in_M), compiled(in_X)
+
+
+def computed(
+    step: int, function: Function, how: Mapping[str, Any], given: Traced, *numbers: Traced
+) -> Traced:
+    """One of these in float64, as arrays of NumPy's."""
+    import jax
+
+    with float64():
+        found = _compiled()[step](function, tuple(how.items()), given, *numbers)
+        return jax.tree.map(np.array, found)
+
+
+def alike(one: Array | float, other: Array | float) -> bool:
+    """Whether a statement's numbers are the problem's."""
+    return bool(np.linalg.norm(np.subtract(one, other)) <= _SAME * np.linalg.norm(other))
+
+
+@dataclass(frozen=True)
+class TracedRows(Known):
+    """An optimum of a function in jax.
+
+    - observed: of X, M in the solver's coordinates and `given`; the value is the user's
+    - X: the rows of each view
+    - how: what it is compiled for
+    """
+
+    observed: Function
+    X: Sequence[Array]
+    given: tuple[Traced, ...] = ()
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+    def rate(self, dX: Sequence[Array]) -> Rate:
+        at, (gradient, observed) = self._computed(0, self._unit, self._numbers, list(dX))
+        self._check(*at)
+        return Rate(gradient, observed._replace(value=float(observed.value)))
+
+    def pulled(self, V: Sequence[Array]) -> list[Array]:
+        V, W = list(V), self.optimum.turned(V)
+        u = self.optimum.solve(self._computed(1, self._numbers, V, W))
+        found, at = self._computed(2, self._unit, self._numbers, V, W, u)
+        self._check(*at)
+        return list(found)
+
+    def crossed(self, U: Array) -> list[Array]:
+        r = self.optimum.problem.blocks(self.optimum.M)[0].shape[1]
+        none = [np.zeros_like(P.T) for P in self._expected.P], np.zeros((r, r))
+        found, at = self._computed(2, self._unit, self._numbers, *none, -U)
+        self._check(*at)
+        return list(found)
+
+    @property
+    def additive(self) -> bool:
+        """Of what is not whitened."""
+        return True
+
+    @cached_property
+    def _expected(self) -> Observed:
+        return Observed.of(self.optimum.problem, self.optimum.M)
+
+    def _check(self, gradient: Array, found: Observed) -> None:
+        """That the statement is the problem's: else nothing is known of how it moves."""
+        if not all(map(alike, found.P, self._expected.P)):
+            raise UnknownError
+
+    @property
+    def _unit(self) -> float:
+        problem = self.optimum.problem
+        return problem.objective.sign * problem.unit
+
+    @property
+    def _numbers(self) -> Array:
+        return self.optimum.axes.numbers
+
+    def _computed(self, step: int, *numbers: Traced) -> Traced:
+        given = self.observed, self.how, self.given, list(self.X), self.optimum.M
+        return computed(step, *given, *numbers)
