@@ -56,22 +56,22 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
     preconditioner = problem.preconditioner(M) if most > _LEAST_STEPS else None
     if most == 0:
         return Curvature(0.0, 0.0, V)
-    basis, ritz, vectors = _ritz(manifold, point, V, most, preconditioner)
-    direction = manifold.project(M, np.tensordot(vectors[:, 0], np.array(basis), axes=1))
+    ritz, direction = _least_ritz_pair(manifold, point, V, most, preconditioner)
+    direction = manifold.project(M, direction)
     direction = direction / manifold.norm(M, direction)
     # A function that is constant on its manifold has a Hessian of rounding errors.
     floor = 1e-6 * abs(point.value)
     return Curvature(float(ritz[0]), float(np.abs(ritz).max()), direction, floor)
 
 
-def _ritz(
+def _least_ritz_pair(
     manifold: Manifold,
     point: RiemannianPoint,
     V: Array,
     most: int,
     preconditioner: Preconditioner | None,
-) -> tuple[list[Array], Array, Array]:
-    """A basis that grows by residuals of its least Ritz vector, and the Ritz values and vectors.
+) -> tuple[Array, Array]:
+    """The Ritz values, and the vector of the least, of a basis that grows by its residuals.
 
     That is a Krylov space. With a preconditioner, V and the residuals after some steps, which see
     the largest values, are preconditioned: the small curvatures come first.
@@ -80,34 +80,31 @@ def _ritz(
     if preconditioner is not None:
         V = manifold.project(M, preconditioner(M, V))
         V = V / manifold.norm(M, V)
-    basis: list[Array] = []
-    images: list[Array] = []
-    T = np.zeros((0, 0))
-    while True:
-        basis.append(V)
-        images.append(point.hessian(V))
-        T = np.pad(T, (0, 1))
-        T[-1] = T[:, -1] = [manifold.inner(M, U, images[-1]) for U in basis]
-        ritz, vectors = np.linalg.eigh(T)
-        found = np.tensordot(vectors[:, 0], np.array(basis), axes=1)
-        residual = np.tensordot(vectors[:, 0], np.array(images), axes=1) - ritz[0] * found
+    basis, images = np.empty((2, most, V.size))
+    T = np.empty((most, most))
+    for k in range(1, most + 1):
+        basis[k - 1], images[k - 1] = V.ravel(), point.hessian(V).ravel()
+        T[k - 1, :k] = T[:k, k - 1] = basis[:k] @ images[k - 1]
+        ritz, vectors = np.linalg.eigh(T[:k, :k])
+        found = (vectors[:, 0] @ basis[:k]).reshape(V.shape)
+        residual = (vectors[:, 0] @ images[:k]).reshape(V.shape) - ritz[0] * found
         length = manifold.norm(M, residual)
-        decided = len(basis) >= _LEAST_STEPS and length <= _DECIDED * abs(ritz[0])
-        if decided or len(basis) == most or length <= 1e-9 * np.abs(ritz).max():  # else: rounding
-            return basis, ritz, vectors
+        decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(ritz[0])
+        if decided or k == most or length <= 1e-9 * np.abs(ritz).max():  # else: rounding
+            break
         V = residual
-        if preconditioner is not None and len(basis) >= 2:
+        if preconditioner is not None and k >= 2:
             V = preconditioner(M, residual)
-        V = _apart(manifold, M, V / manifold.norm(M, V), basis)
+        V = _apart(manifold, M, V / manifold.norm(M, V), basis[:k])
         length = manifold.norm(M, V)
         if not length > 0:  # nothing of it is left beside the basis
-            return basis, ritz, vectors
+            break
         V = V / length
+    return ritz, found
 
 
-def _apart(manifold: Manifold, M: Array, V: Array, basis: Sequence[Array]) -> Array:
-    """What of V is tangent and orthogonal to the basis."""
-    vectors = np.reshape(basis, (len(basis), -1))
+def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
+    """What of V is tangent and orthogonal to a basis, one row a vector."""
     for _ in range(2):  # twice is enough
         # Of a little that is left over, rounding that is not tangent would be a large part.
         V = manifold.project(M, V)
