@@ -9,6 +9,7 @@ this W, by reverse differentiation of the iteration.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -100,15 +101,20 @@ _FLOOR = 1e-3
 _FAR, _NOTHING = 300.0, 690.0
 
 
-# Arrays by name, written over by their next use: new pages cost more than what is put into them.
-Room = dict[str, Array]
+class Room(threading.local):
+    """Arrays by name, written over by their next use; each thread has its own.
 
+    The pages of a new array cost more than what is computed in it.
+    """
 
-def _array(room: Room, name: str, shape: tuple[int, ...]) -> Array:
-    size = math.prod(shape)
-    if name not in room or room[name].size < size:
-        room[name] = np.empty(size)
-    return room[name][:size].reshape(shape)
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+
+    def array(self, name: str, shape: tuple[int, ...]) -> Array:
+        size = math.prod(shape)
+        if name not in self._arrays or self._arrays[name].size < size:
+            self._arrays[name] = np.empty(size)
+        return self._arrays[name][:size].reshape(shape)
 
 
 def _times(K: Array, x: Array) -> Array:
@@ -138,7 +144,7 @@ class Plans:
         """Of D = AB', in arrays of the room."""
         self._A, self._B, self._reg, self._room = A, B, reg, room
         shape = (*A.shape[:2], B.shape[1])
-        D = np.matmul(A, _transposed(B), out=_array(room, "KD", shape))
+        D = np.matmul(A, _transposed(B), out=room.array("KD", shape))
         farthest = float(np.maximum(D, 0.0, out=D).max())
         if math.isinf(farthest / reg):
             raise DataError(
@@ -146,7 +152,7 @@ class Plans:
                 f"{farthest:.2g}; divide the columns of X by their standard deviations, or take a "
                 "larger reg"
             )
-        E = np.multiply(D, -1.0 / reg, out=_array(room, "K", shape))
+        E = np.multiply(D, -1.0 / reg, out=room.array("K", shape))
         self.K, u = _kernel(E, farthest / reg > _FAR, pairs.a_shares)
         self.KD = np.multiply(D, self.K, out=D)
         # u_0 .. u_k, v_1 .. v_k, K'u_0 .. K'u_{k-1}, Kv_1 .. Kv_k
@@ -196,7 +202,7 @@ class Plans:
         left = [u[..., None], u[..., None] * self._A, _columns([*s, *self._u[:-1]])]
         right = [v[..., None], v[..., None] * self._B, _columns([*self._v, *q])]
         right[1:] = [columns * (-1.0 / self._reg) for columns in right[1:]]
-        return self._of_kernel(left, right, _array(self._room, "S", self.K.shape))
+        return self._of_kernel(left, right, self._room.array("S", self.K.shape))
 
     def _of_kernel(self, left: list[Array], right: list[Array], out: Array) -> Array:
         """K o LR'."""
@@ -209,8 +215,8 @@ class Plans:
         K, reg, last = self.K, self._reg, len(self._v)
         u, v = self._u, self._v
         in_u, in_v, s, q = self._backwards
-        dE = np.matmul(A * (-1.0 / reg), _transposed(B), out=_array(room, "dE", K.shape))
-        dK = np.multiply(K, dE, out=_array(room, "dK", K.shape))
+        dE = np.matmul(A * (-1.0 / reg), _transposed(B), out=room.array("dE", K.shape))
+        dK = np.multiply(K, dE, out=room.array("dK", K.shape))
         dK_vq = np.matmul(dK, _columns([*v, *q]))
         dK_us = np.matmul(_transposed(dK), _columns([*u, *s]))
         KD_dE = np.multiply(self.KD, dE, out=dK)
@@ -238,7 +244,7 @@ class Plans:
         left.append(_columns([*ds, *s, *du[:-1], *u[:-1]]))
         right.append(_columns([*v, *dv, *q, *dq]))
         right[2:] = [columns * (-1.0 / reg) for columns in right[2:]]
-        dS = self._of_kernel(left, right, _array(room, "dS", K.shape))
+        dS = self._of_kernel(left, right, room.array("dS", K.shape))
         dS += np.multiply(dE, self.S, out=dE)
         return dS
 
@@ -272,7 +278,6 @@ class TransportPoint(ProjectedPoint):
 
     def plans(self, *, apart: bool = False) -> Iterator[tuple[Pairs, Plans]]:
         """One after the other, in the same arrays unless they are to be kept apart."""
-        room: Room = {}
         Y, ones = self.Y, np.ones(len(self.Y))
         squares, problem = np.einsum("ij,ij->i", Y, Y), self._problem
         left = np.column_stack([-2.0 * Y, squares, ones])
@@ -280,7 +285,8 @@ class TransportPoint(ProjectedPoint):
         for pairs in problem.pairs:
             check()
             A, B = left[pairs.a], right[pairs.b]
-            yield pairs, Plans(A, B, pairs, problem.reg, problem.steps, {} if apart else room)
+            room = Room() if apart else problem.room
+            yield pairs, Plans(A, B, pairs, problem.reg, problem.steps, room)
 
     @cached_property
     def _kept(self) -> list[tuple[Pairs, Plans]]:
@@ -313,7 +319,7 @@ class TransportPoint(ProjectedPoint):
 
     def curvature(self, dY: Array) -> Array:
         W, s = self._sums
-        c, along, room = np.zeros_like(s), Change(self.Y, dY), Room()
+        c, along, room = np.zeros_like(s), Change(self.Y, dY), self._problem.room
         for pairs, plans in self._for_products:
             dS = plans.change(along.left[pairs.a], along.right[pairs.b], room)
             _add_laplacian(c, dS, pairs, self.Y1)
@@ -527,6 +533,10 @@ class Transport(Projected):
     points: Array | None = field(default=None, kw_only=True)
 
     preconditioner_cost = 2
+
+    @cached_property
+    def room(self) -> Room:
+        return Room()
 
     @cached_property
     def pairs(self) -> list[Pairs]:
