@@ -118,17 +118,14 @@ class Comparison(Pickled):
         """
         found: list[Record] = []
         for m in self.methods:
-            heuristic = {"value": m.result.baseline, "improvement": None, "certificate": None}
-            optimum = {
-                "value": m.result.value,
-                "improvement": m.result.improvement,
-                "certificate": None if m.result.certificate is None else m.result.certificate.kind,
-            }
-            means, seconds = _means(m.scores, m.numbers), {"seconds": m.result.seconds}
-            found.append({"method": m.name, "projection": "optimum", **optimum, **means, **seconds})
+            result, kind = m.result, getattr(m.result.certificate, "kind", None)
+            row: Record = {"method": m.name, "projection": "optimum", "value": result.value}
+            row |= {"improvement": result.improvement, "certificate": kind}
+            found.append({**row, **_means(m.scores, m.numbers), "seconds": result.seconds})
             if m.heuristic_scores is not None:
+                row = {"method": m.name, "projection": "heuristic", "value": result.baseline}
+                row |= {"improvement": None, "certificate": None}
                 means = _means(m.heuristic_scores, m.heuristic_numbers)
-                row = {"method": m.name, "projection": "heuristic", **heuristic}
                 found.append({**row, **means, "seconds": None})
         return found
 

@@ -236,10 +236,23 @@ def optima(
 def _of_chunk(
     objective: Objective, chunk: Chunk, r: int, with_maps: bool, options: dict[str, Argument]
 ) -> Solutions:
+    """Solve the problems of a chunk as a stack, or one by one by `ldr.solve`."""
+
     def alone(k: int) -> Solutions:
-        return _alone(objective, chunk, k, r, with_maps, options)
+        X, y = chunk.problem(k)
+        result = solve(objective, X, r, y=y, groups=chunk.trials, **options)
+        own = next(iter(result.directions.own.values()), None)
+        numbers = None if own is None else own[None]
+        gaps = np.array([math.inf if result.certificate is None else result.certificate.gap])
+        P = mean = None
+        if with_maps:
+            both = (result.P, result.mean)
+            P, mean = (single([one[None] for one in as_tuple(each)]) for each in both)
+        return Solutions(objective, r, np.array([result.value]), P, mean, numbers, gaps, 1)
 
     try:
+        if not objective.stacks:
+            raise UnknownError
         rows, matrices = solvable(objective, chunk, r)
     except UnknownError:
         return Solutions.joined([alone(k) for k in range(chunk.count)])
@@ -284,7 +297,7 @@ def solvable(
       or an error for them.
     """
     views, y = chunk.views, chunk.y
-    if not objective.stacks or Need.BACKGROUND in objective.needs or chunk.alone:
+    if Need.BACKGROUND in objective.needs or chunk.alone:
         raise UnknownError
     if any(view.shape[-2] <= view.shape[-1] or r > view.shape[-1] for view in views):
         raise UnknownError
@@ -296,28 +309,6 @@ def solvable(
     if not isinstance(found, Solvable):
         raise UnknownError
     return rows, found
-
-
-def _alone(
-    objective: Objective,
-    chunk: Chunk,
-    k: int,
-    r: int,
-    with_maps: bool,
-    options: dict[str, Argument],
-) -> Solutions:
-    """Solve one problem by `ldr.solve`."""
-    X, y = chunk.problem(k)
-    result = solve(objective, X, r, y=y, groups=chunk.trials, **options)
-    own = next(iter(result.directions.own.values()), None)
-    gap = math.inf if result.certificate is None else result.certificate.gap
-    maps, means = (
-        single(tuple(one[None] for one in as_tuple(each))) if with_maps else None
-        for each in (result.P, result.mean)
-    )
-    numbers = None if own is None else own[None]
-    values, gaps = np.array([result.value]), np.array([gap])
-    return Solutions(objective, r, values, maps, means, numbers, gaps, 1)
 
 
 @in_words
