@@ -49,7 +49,7 @@ class Observed:
         missing = np.isnan(X)
         patterns, which = np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp)
         if missing.any():
-            bits = np.packbits(missing, axis=1)
+            bits = np.ascontiguousarray(np.packbits(missing, axis=1))
             kinds = bits.view(f"V{bits.shape[1]}").ravel()  # which sort fast
             _, firsts, which = np.unique(kinds, return_index=True, return_inverse=True)
             patterns = (~missing[firsts]).astype(np.float64)
