@@ -30,7 +30,7 @@ from ldr.types import PerView
 
 # Of a line's length: the first step of differences; each further one is shorter by this.
 _STEP, _SHORTER = 2e-3, 4.0
-_STEPS, _COLUMNS = 8, 4
+_STEPS = 8
 # Plain differences that agree to this are good where they are extrapolated.
 _ALIKE = 1e-5
 # Extrapolated differences that agree to this, relatively, are good; that do not, useless. Where
@@ -38,7 +38,6 @@ _ALIKE = 1e-5
 _GOOD, _ROUNDED, _USELESS = 1e-9, 1e-7, 1e-5
 # Changes smaller than this over a line's length, relative to gradient and value, count as none.
 _NOTHING = 1e-7, 1e-2
-_TINY = float(np.finfo(float).tiny)
 # Of moves of M, relative to its size.
 _MOVE = 1e-3
 
@@ -55,12 +54,12 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
     problem, M = optimum.problem, optimum.M
     gradient, value = problem.at(M).gradient, problem.reported(problem.value(M))
     sizes = _NOTHING[0] * float(np.linalg.norm(gradient)), _NOTHING[1] * abs(value)
-    least = [max(size / length, _TINY) for size in sizes]
+    least = [max(size / length, float(np.finfo(float).tiny)) for size in sizes]
     above: list[Rate] = []
     best, error = None, math.inf
     for step in _STEP * length * _SHORTER ** -np.arange(_STEPS):
         row, before = [difference(optimum, line, float(step))], error
-        for j, upper in enumerate(above[: _COLUMNS - 1], 1):
+        for j, upper in enumerate(above, 1):
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))

@@ -163,15 +163,16 @@ class Heated(Mixing):
     def __call__(self, Y: Traced, X: Traced) -> Traced:
         import jax.numpy as jnp
 
-        Z, (a, b) = centred(X), self.middle
-        width = ((Z[a] - Z[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
+        a, b = self.middle
+        width = ((X[a] - X[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
         if self.ends is None:
+            Z = centred(X)  # squares of large numbers would cancel
             own = (Z**2).sum(axis=1)
             w = self.W * (1.0 + self.c - (own[:, None] + own - 2.0 * Z @ Z.T) / width)
             found = w.sum(axis=1)[:, None] * Y
             return found if self.degrees else found - w @ Y
         i, j = self.ends
-        w = self.W * (1.0 + self.c - ((Z[i] - Z[j]) ** 2).sum(axis=1) / width)
+        w = self.W * (1.0 + self.c - ((X[i] - X[j]) ** 2).sum(axis=1) / width)
         if self.degrees:
             return jnp.zeros(len(Y)).at[i].add(w).at[j].add(w)[:, None] * Y
         moves = w[:, None] * (Y[i] - Y[j])
