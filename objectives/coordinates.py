@@ -15,7 +15,7 @@ from scipy.linalg import block_diag
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import has_full_rank, power_of_two, unit_diagonal
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import polar_factor
+from ldr.solvers.manifolds.orthonormal import polar_by_svd
 
 # Sizes of columns within this factor cost no digits that scaling them would save.
 _ALIKE = 2.0
@@ -211,7 +211,7 @@ class Whitening(Further):
         W = self.W / power_of_two(self.W)
         if self.orthogonal:
             return np.asarray(W / np.linalg.norm(W, axis=0))
-        return polar_factor(W)
+        return polar_by_svd(W)[0]
 
     def lift(self, Z: Array) -> Array:
         return self.outer.lift(self._rotation @ Z)

@@ -35,18 +35,22 @@ def polar_factor(Y: Array) -> Array:
 def _polar(Y: Array) -> tuple[Array, Array]:
     """Polar factor of Y and (Y'Y)^{-1/2}, orthonormal to the last digit.
 
-    Y (Y'Y)^{-1/2} through the r x r Gram matrix leaves a Y that is nearly orthonormal as it is; one
-    Newton-Schulz step squares the loss of orthogonality that forming Y'Y costs.
+    Y (Y'Y)^{-1/2} through the r x r Gram matrix costs a third of an SVD; one Newton-Schulz step
+    squares the loss of orthogonality that forming Y'Y costs.
     """
     eigenvalues, W = np.linalg.eigh(Y.T @ Y)
-    if eigenvalues[0] * _GRAM_CONDITION > eigenvalues[-1]:
-        inverse_root = (W / np.sqrt(eigenvalues)) @ W.T
-        N = Y @ inverse_root
-    else:
-        U, s, Vt = thin_svd(Y)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            N, inverse_root = U @ Vt, (Vt.T / s) @ Vt
+    if eigenvalues[0] * _GRAM_CONDITION <= eigenvalues[-1]:
+        return polar_by_svd(Y)
+    inverse_root = (W / np.sqrt(eigenvalues)) @ W.T
+    N = Y @ inverse_root
     return 1.5 * N - 0.5 * (N @ (N.T @ N)), inverse_root
+
+
+def polar_by_svd(Y: Array) -> tuple[Array, Array]:
+    """The same of columns of several scales, whose squares lose their digits."""
+    U, s, Vt = thin_svd(Y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return U @ Vt, (Vt.T / s) @ Vt
 
 
 def qr_factor(Y: Array) -> Array:
@@ -118,7 +122,7 @@ class Orthonormal(Manifold):
         return _qr(rng.standard_normal(self.shape))[0]
 
     def nearest(self, Z: Array) -> Array:
-        return polar_factor(np.asarray(Z, dtype=np.float64))
+        return polar_factor(polar_factor(np.asarray(Z, dtype=np.float64)))
 
     def distance_from(self, M: Array) -> float:
         return float(np.linalg.norm(M.T @ M - np.eye(self.r), 2))

@@ -206,4 +206,4 @@ def nearest_with_its_zeros(manifold: Manifold, M: Array) -> Array:
 def nearest_with_zeros(Y: Array) -> Array:
     """An orthonormal matrix near Y with Y's zeros; the polar factor where there is none."""
     N = with_zeros(Y, (Y != 0).astype(np.float64))
-    return polar_factor(Y) if N is None else N
+    return polar_factor(polar_factor(Y)) if N is None else N
