@@ -79,7 +79,7 @@ def test_derivatives_of_what_leaves_the_rows_span(name):
     named, _, X, y = CASES[name]
     few = slice(None, None, 20)
     X = X[few] if y is not None else tuple(x[few][:9] for x in X)
-    problem = named.bind(as_data(named, X, None if y is None else y[few]), 2).smooth
+    problem = named.bind(as_data(named, X, None if y is None else y[few]), 2)
     rng = np.random.default_rng(0)
     M, V = problem.random_point(rng), problem.random_point(rng)
     h = 1e-5
