@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -56,8 +56,11 @@ class Known(ABC):
         raise UnknownError
 
 
-# They compile in a fifth of the time, and run as long: matrix products are no business of theirs.
-_FAST = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+# They compile in half of the time, and run as long: matrix products are no business of theirs.
+_FAST = {"xla_backend_optimization_level": 0}
+# Programs that are kept, one for each statement, step and shape of data: each of them takes
+# megabytes, and up to some hundred of the 65,530 maps of memory that a process has.
+_KEPT = 24
 
 
 @cache
@@ -74,7 +77,7 @@ def compile_quickly() -> dict[str, Any]:
 
 
 @cache
-def _compiled() -> tuple[Callable[..., Any], ...]:
+def _steps() -> tuple[Callable[..., Any], ...]:
     """The rates of the gradient and of what is observed, and the two steps of a pullback."""
     import jax
     import jax.numpy as jnp
@@ -121,13 +124,22 @@ def _compiled() -> tuple[Callable[..., Any], ...]:
 
         return jax.grad(both, has_aux=True)(X)
 
-    def compiled(step: Callable[..., Any]) -> Callable[..., Any]:
-        def of(function: Function, how: tuple[Any, ...], given: Traced, *numbers: Traced) -> Traced:
-            return step(lambda X, M: function(X, M, *given, **dict(how)), *numbers)
+    return rate, in_M, in_X
 
-        return jax.jit(of, static_argnums=(0, 1), **compile_quickly())
 
-    return compiled(rate), compiled(in_M), compiled(in_X)
+@lru_cache(_KEPT)
+def _program(
+    step: int, function: Function, how: tuple[Any, ...], tree: Any, kinds: tuple[Any, ...]
+) -> Callable[..., Any]:
+    """A function of its own for each shape of data, so that jax forgets what is not kept here."""
+    import jax
+
+    of_step = _steps()[step]
+
+    def of(given: Traced, *numbers: Traced) -> Traced:
+        return of_step(lambda X, M: function(X, M, *given, **dict(how)), *numbers)
+
+    return jax.jit(of, **compile_quickly())
 
 
 def computed(
@@ -136,8 +148,11 @@ def computed(
     """One of these in float64, as arrays of NumPy's."""
     import jax
 
+    _steps()
+    leaves, tree = jax.tree.flatten((given, numbers))
+    kinds = tuple((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
     with float64():
-        found = _compiled()[step](function, tuple(how.items()), given, *numbers)
+        found = _program(step, function, tuple(how.items()), tree, kinds)(given, *numbers)
         return jax.tree.map(np.array, found)
 
 

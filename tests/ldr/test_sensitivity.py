@@ -178,6 +178,18 @@ QUADRATIC = (
     *("hsic unsupervised landmarks", "robust-pca huber", "ppca", "ppca missing", "fa"),
     *("fa missing", "log-det-pca"),
 )
+# One key of each class of problems runs by default: programs of all take minutes to compile.
+FIRST = {
+    type(methods.bound(methods.name_of(key), X, y=y, **parameters)): key
+    for key in reversed(QUADRATIC)
+    for X, y, parameters in [methods.RANDOM[key]]
+}.values()
+
+
+def slow_but_for_the_first(key, *before):
+    return pytest.param(*before, key, marks=[] if key in FIRST else [pytest.mark.slow])
+
+
 WHITE = (  # whose M moves by differences
     *("ica", "uica", "foreca", "csp", "dca", "sfa whitened", "classical", "gcpca", "opca", "sir"),
     *("tica", "spoc", "xdawn", "phd", "semi-supervised-da", "lpp", "npe", "save"),
@@ -186,7 +198,7 @@ WHITE = (  # whose M moves by differences
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("key", QUADRATIC)
+@pytest.mark.parametrize("key", [*map(slow_but_for_the_first, QUADRATIC)])
 def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]
     rng = np.random.default_rng(0)
@@ -230,7 +242,7 @@ def test_a_row_at_the_median_is_no_case_of_a_formula():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("key", QUADRATIC)
+@pytest.mark.parametrize("key", [*map(slow_but_for_the_first, QUADRATIC)])
 def test_products_with_a_cotangent(key):
     X, y, parameters = methods.RANDOM[key]
     if key in ("cca", "xdawn", "lda", "opca", "phd", "vamp", "directional-regression", "lpp"):
@@ -261,7 +273,8 @@ MARKED = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("marks", "key"), [(marks, key) for marks, keys in MARKED.items() for key in keys]
+    ("marks", "key"),
+    [slow_but_for_the_first(key, marks) for marks, keys in MARKED.items() for key in keys],
 )
 def test_rows_that_count_differently_move_so(marks, key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]
