@@ -6,11 +6,16 @@ import signal
 import sys
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Every program that a test starts imports the package: what one of them compiles is kept for all.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# No test depends on how busy the machine is.
+settings.register_profile("ldr", deadline=None)
+settings.load_profile("ldr")
 
 # A shell that runs this in the background has Ctrl-C ignored, `nohup` a hang-up: tests send both.
 for name, usual in {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}.items():

@@ -40,18 +40,18 @@ GAP = 1e-12
 OWN = "ldr"
 Row = dict[str, Any]
 
-QUICK = [("maf", 32, 3), ("lda", 32, 3)]
+QUICK = [("orthogonal-maf", 32, 3), ("orthogonal-lda", 32, 3)]
 DEFAULT = [
     *(
         (method, d, r)
-        for method in ("maf", "lda")
+        for method in ("orthogonal-maf", "orthogonal-lda")
         for d in (64, 128, 256)
         for r in (1, 3, 10, 20, 40, 80)
-        if r < d and not (method == "lda" and d == 256 and r == 80)
+        if r < d and not (method == "orthogonal-lda" and d == 256 and r == 80)
     ),
-    *(("cca", d, r) for d in (64, 100) for r in (3, 10)),
+    *(("orthogonal-cca", d, r) for d in (64, 100) for r in (3, 10)),
 ]
-LARGE = [("lda", 1024, 3), ("maf", 1024, 3)]
+LARGE = [("orthogonal-lda", 1024, 3), ("orthogonal-maf", 1024, 3)]
 
 
 def seconds_of(work: Callable[[], object], repeats: int = 3) -> float:
@@ -74,11 +74,13 @@ def compare(
     against: Collection[str] | None = None,
 ) -> list[Row]:
     """One problem by every competitor, or by those named; a row each, the floors in every row."""
-    data = METHODS[method](d, r, np.random.default_rng(seed), "reference-code")
+    data = METHODS[method.removeprefix("orthogonal-")](
+        d, r, np.random.default_rng(seed), "reference-code"
+    )
     views = data.X if isinstance(data.X, tuple) else (data.X,)
     samples = tuple(as_samples(X) for X in views)
     bound = named(method).bind(Data(samples, data.y), r)
-    M = bound.baseline() if start == "baseline" or method == "cca" else None
+    M = bound.baseline() if start == "baseline" or method == "orthogonal-cca" else None
     task = Task(bound, bound.random_point(np.random.default_rng(seed)) if M is None else M, limit)
     runs: dict[str, list[Trace]] = {}
     with one_thread():
@@ -120,7 +122,7 @@ def compare(
 
 
 def classical(d: int, r: int, seed: int) -> list[Row]:
-    """The jobs that scikit-learn does too, whole calls: pca, and lda's classical directions."""
+    """The jobs that scikit-learn does too, whole calls: pca, and the directions of lda."""
     from sklearn.decomposition import PCA
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -130,7 +132,7 @@ def classical(d: int, r: int, seed: int) -> list[Row]:
     pca, lda = (METHODS[name](d, r, rng, "reference-code") for name in ("pca", "lda"))
 
     def own_lda() -> np.ndarray | None:
-        return named("lda").bind(Data((as_samples(lda.X),), lda.y), r).baseline()
+        return named("orthogonal-lda").bind(Data((as_samples(lda.X),), lda.y), r).baseline()
 
     jobs = {
         "pca": (
@@ -138,7 +140,7 @@ def classical(d: int, r: int, seed: int) -> list[Row]:
             lambda: ldr.solve("pca", pca.X, r, certify=False),
             lambda: PCA(r, svd_solver="covariance_eigh").fit(pca.X),
         ),
-        "classical lda": (
+        "lda": (
             lda.X,
             own_lda,
             lambda: LinearDiscriminantAnalysis(solver="eigen", n_components=r).fit(lda.X, lda.y),
@@ -227,7 +229,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = parser.add_mutually_exclusive_group()
     sizes.add_argument("--quick", action="store_true", help="two tiny problems")
     sizes.add_argument("--large", action="store_true", help="d = 1024; minutes")
-    parser.add_argument("--only", help="one method: maf, lda or cca")
+    parser.add_argument(
+        "--only", help="one method: orthogonal-maf, orthogonal-lda or orthogonal-cca"
+    )
     parser.add_argument(
         "--against",
         nargs="+",
@@ -258,10 +262,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _compared(given: argparse.Namespace) -> list[Row]:
     missing = competitors()[1]
-    print(f"{given.start} start (cca: its heuristic); reached: relative gap {GAP:g}")
+    print(f"{given.start} start (orthogonal-cca: its heuristic); reached: relative gap {GAP:g}")
     print(f"not installed: {', '.join(missing) or 'none'}\n{HEADER}", flush=True)
     problems = QUICK if given.quick else LARGE if given.large else DEFAULT
-    compare("lda", 8, 1, 0, "random", 0.1)  # imports
+    compare("orthogonal-lda", 8, 1, 0, "random", 0.1)  # imports
     rows: list[Row] = []
     for method, d, r in problems:
         if given.only not in (None, method):
@@ -282,11 +286,11 @@ def _grown(quick: bool) -> list[Any]:
     orders = (16, 32) if quick else (64, 128, 256, 512, 1024, 2048)
     counts = (100, 200) if quick else (10_000, 100_000, 1_000_000)
     fits = []
-    for method in ("lda", "maf"):
+    for method in ("orthogonal-lda", "orthogonal-maf"):
         for start in ("baseline", "random"):
             fits.append(against_columns(method, orders, 3, start))
             print(described(fits[-1]), flush=True)
-    fits.append(against_rows("lda", counts, 20, 2))
+    fits.append(against_rows("orthogonal-lda", counts, 20, 2))
     print(described(fits[-1]))
     return fits
 

@@ -51,8 +51,8 @@ def busy() -> Lines:
     Z = rng.standard_normal((4000, 100)) @ rng.standard_normal((100, 100))
     lda = LinearDiscriminantAnalysis(solver="eigen")
     jobs: dict[str, dict[str, Job]] = {
-        "lda 4000 x 1024": {
-            "ldr": solved("lda", X, 5, y=y, certify=True),
+        "orthogonal-lda 4000 x 1024": {
+            "ldr": solved("orthogonal-lda", X, 5, y=y, certify=True),
             "scikit-learn": lambda: float(lda.fit(X, y).score(X[:9], y[:9])),
         },
         "pca 4000 x 100": {
@@ -179,7 +179,7 @@ def certificates() -> Lines:
         "nca": (X, {"y": y, "starts": 1}, 0.5),
         "wda": (X, {"y": y, "starts": 1, "reg": 10.0}, 0.5),
         "robust-pca": (X, {"starts": 1}, 0.5),
-        "cca": (views, {}, 1.0),
+        "orthogonal-cca": (views, {}, 1.0),
     }
     for name, (data, options, most) in problems.items():
         jobs = {
@@ -310,8 +310,8 @@ def closed_forms() -> Lines:
     X = rng.standard_normal((2000, 1000))
     scaled = X * 10.0 ** rng.uniform(-3, 3, 1000)
     jobs: dict[str, tuple[Job, Job]] = {
-        "classical-cca 2000 x (500 + 500)": (
-            solved("classical-cca", (A, B), 5, certify=True),
+        "cca 2000 x (500 + 500)": (
+            solved("cca", (A, B), 5, certify=True),
             lambda: straight(A, B, 5),
         ),
         "lpp 2000 x 1000": (solved("lpp", X, 5, certify=True), lambda: straight_lpp(X, 5)),

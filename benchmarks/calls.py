@@ -52,7 +52,7 @@ def main() -> None:
     X[:, 0] += y
     X[:, 1] += y == 2
     jobs = {
-        "ldr.solve('lda', X, 2, y=y)": lambda: ldr.solve("lda", X, 2, y=y),
+        "ldr.solve('orthogonal-lda', X, 2, y=y)": lambda: ldr.solve("orthogonal-lda", X, 2, y=y),
         "ldr.solve('pca', X, 2)": lambda: ldr.solve("pca", X, 2),
         "ldr.PCA(2).fit(X)": lambda: ldr.PCA(2).fit(X),
     }

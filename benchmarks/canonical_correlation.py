@@ -1,4 +1,4 @@
-"""Orthogonal cca: its time beside pymanopt's, and what its certificates say.
+"""orthogonal-cca: its time beside pymanopt's, and what its certificates say.
 
     python -m benchmarks.canonical_correlation [--d 64 100] [--ranks 3 10 40] [--repeats 3]
         [--recipe paper-text] [--problems 40] [--json FILE]
@@ -44,9 +44,9 @@ SHAPES += [(64, 3), (64, 10), (64, 40), (100, 3), (100, 3), (100, 10), (100, 10)
 
 
 def bind(d: int, r: int, seed: int, recipe: str) -> Any:
-    """The cca problem of one data set of the recipe."""
+    """The orthogonal-cca problem of one data set of the recipe."""
     data = METHODS["cca"](d, r, np.random.default_rng(seed), recipe)
-    return named("cca").bind(Data(tuple(as_samples(X) for X in data.X)), r)
+    return named("orthogonal-cca").bind(Data(tuple(as_samples(X) for X in data.X)), r)
 
 
 def ladder(problem: Any, start: np.ndarray, solver: Any, limit: float) -> list[tuple[float, float]]:
@@ -112,7 +112,7 @@ def certify(count: int, recipe: str) -> list[dict[str, Any]]:
 
 def time_table(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Time and print every shape, then the medians of the ratios."""
-    print(f"orthogonal cca, {arguments.recipe} data, from the heuristic, to a gap of {GAP:g}")
+    print(f"orthogonal-cca, {arguments.recipe} data, from the heuristic, to a gap of {GAP:g}")
     columns = f"{'ldr s':>8s} {'TR s':>8s} {'CG s':>8s} {'/TR':>7s} {'/CG':>7s} {'/fastest':>8s}"
     print(f"{'d':>4s} {'r':>3s} {columns}   gaps: ldr, TR, CG")
     rows = []

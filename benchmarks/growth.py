@@ -28,7 +28,9 @@ def against_columns(method: str, orders: Sequence[int], r: int, start: str) -> F
     """Statistics and solution of the paper's data, apart."""
     times: dict[str, list[float]] = {"statistics": [], "heuristic": [], "solver": []}
     for d in orders:
-        data = METHODS[method](d, r, np.random.default_rng(0), "reference-code")
+        data = METHODS[method.removeprefix("orthogonal-")](
+            d, r, np.random.default_rng(0), "reference-code"
+        )
         samples = Data((as_samples(data.X),), data.y)
         began = time.perf_counter()
         bound = named(method).bind(samples, r)

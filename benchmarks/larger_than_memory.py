@@ -2,10 +2,11 @@
 
     python -m benchmarks.larger_than_memory [--rows N] [--columns D] [--folder FOLDER] [--quick]
 
-Writes a float32 matrix to FOLDER (and its two halves, as the views of cca), once; then solves pca,
-lda, cca and maf from the files, each in a process of its own, whose peak of resident memory is read
-when it ends. The bare pass reads the same file in blocks, makes them float64 and adds X'X by one
-BLAS call a block; its time is the unit of "ratio". IncrementalPCA is given the same blocks.
+Writes a float32 matrix to FOLDER (and its two halves, as the views of orthogonal-cca), once; then
+solves pca, orthogonal-lda, orthogonal-cca and orthogonal-maf from the files, each in a process of
+its own, whose peak of resident memory is read when it ends. The bare pass reads the same file in
+blocks, makes them float64 and adds X'X by one BLAS call a block; its time is the unit of "ratio".
+IncrementalPCA is given the same blocks.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ def solved(method: str) -> Callable[[Path], float]:
         import ldr
 
         path = folder / "x.npy"
-        X = (folder / "a.npy", folder / "b.npy") if method == "cca" else path
-        y = np.load(folder / "y.npy") if method == "lda" else None
+        X = (folder / "a.npy", folder / "b.npy") if method == "orthogonal-cca" else path
+        y = np.load(folder / "y.npy") if method == "orthogonal-lda" else None
         return float(ldr.solve(method, X, R, y=y).value)
 
     return work
@@ -113,7 +114,10 @@ def solved(method: str) -> Callable[[Path], float]:
 
 WORK: dict[str, Callable[[Path], float]] = {
     "bare X'X": bare,
-    **{method: solved(method) for method in ("pca", "lda", "cca", "maf")},
+    **{
+        method: solved(method)
+        for method in ("pca", "orthogonal-lda", "orthogonal-cca", "orthogonal-maf")
+    },
     "IncrementalPCA": incremental_pca,
 }
 
@@ -131,7 +135,9 @@ def do(name: str, folder: Path) -> None:
     """The work itself, reported as one line of JSON."""
     import ldr
 
-    ldr.solve("lda", np.random.default_rng(0).standard_normal((50, 4)), 2, y=np.arange(50) % 3)
+    ldr.solve(
+        "orthogonal-lda", np.random.default_rng(0).standard_normal((50, 4)), 2, y=np.arange(50) % 3
+    )
     began = time.perf_counter()
     value = WORK[name](folder)
     seconds = time.perf_counter() - began
@@ -184,8 +190,8 @@ def subset(folder: Path, rows: int) -> None:
             )
         y = np.load(Path(part) / "y.npy")
         X, a, b = (np.load(Path(part) / f"{name}.npy").astype(np.float64) for name in "xab")
-        for method in ("pca", "lda", "cca", "maf"):
-            inside = ldr.solve(method, (a, b) if method == "cca" else X, R, y=y).value
+        for method in ("pca", "orthogonal-lda", "orthogonal-cca", "orthogonal-maf"):
+            inside = ldr.solve(method, (a, b) if method == "orthogonal-cca" else X, R, y=y).value
             outside = WORK[method](Path(part))
             print(f"{method}: {rows} rows, file against memory {abs(outside / inside - 1):.1e}")
 

@@ -49,8 +49,8 @@ def compared(name: str, r: int = 2) -> str:
 
 def memory() -> str:
     """A line: how much more memory a hundred thousand take than a thousand."""
-    X, y = data("lda")
-    null = Null.of(ldr.objectives.LDA(), X, y, "auto", None)
+    X, y = data("orthogonal-lda")
+    null = Null.of(ldr.objectives.OrthogonalLDA(), X, y, "auto", None)
 
     def drawn(count: int) -> Iterator[Chunk]:
         rng = np.random.default_rng(0)
@@ -58,12 +58,12 @@ def memory() -> str:
 
     peaks = []
     for count in (1000, MANY):
-        optima(ldr.objectives.LDA(), drawn(count), 2, with_maps=False, certify=False)
+        optima(ldr.objectives.OrthogonalLDA(), drawn(count), 2, with_maps=False, certify=False)
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    return f"lda, {MANY} permutations: {peaks[1] - peaks[0]:.0f} MiB more than 1000"
+    return f"orthogonal-lda, {MANY} permutations: {peaks[1] - peaks[0]:.0f} MiB more than 1000"
 
 
 if __name__ == "__main__":
     print(memory())
-    for method in ("lda", "classical-lda", "classical-cca", "pls"):
+    for method in ("orthogonal-lda", "lda", "cca", "pls"):
         print(compared(method))

@@ -103,14 +103,14 @@ class Curve:
 
 
 CURVES = (
-    Curve("lda", classes, 2),
-    Curve("classical-lda", classes),
-    Curve("classical-cca", views),
-    Curve("classical-cca", two_pairs, 2, True),
+    Curve("orthogonal-lda", classes, 2),
+    Curve("lda", classes),
+    Curve("cca", views),
+    Curve("cca", two_pairs, 2, True),
     Curve("pls", views),
     Curve("pca", factor),
     Curve("sir", response),
-    Curve("maf", series),
+    Curve("orthogonal-maf", series),
 )
 
 

@@ -5,7 +5,7 @@
 The first table is one `ldr.solve` of each at n = 2000, d = 50, r = 2. The second is the time of one
 evaluation (value and gradient) against n, and the slope of its fit in log-log beside the exponent
 of the stated cost. With --accuracy: nearest-neighbour accuracy of nca and lmnn on test rows that
-they have not seen, beside pca and lda.
+they have not seen, beside pca and orthogonal-lda.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def grown(work: Work, sizes: Sequence[int], d: int, r: int, repeats: int = 5) ->
 
 
 DATA = {"wine": "load_wine", "breast_cancer": "load_breast_cancer", "digits": "load_digits"}
-PROJECTIONS = ("pca", "lda", "classical-lda", "nca", "lmnn")
+PROJECTIONS = ("pca", "orthogonal-lda", "lda", "nca", "lmnn")
 
 # Iterations of nca and lmnn: neighbours seldom change after them.
 _STEPS = 40

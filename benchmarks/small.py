@@ -82,27 +82,29 @@ def problems() -> dict[str, tuple[Callable[..., float], Any, dict[str, Any]]]:
     half = COLUMNS // 2
     return {
         "pca": (pca, X, {}),
-        "lda": (lda, X, {"y": y}),
-        "classical-cca": (classical_cca, (X[:, :half], X[:, half:]), {}),
+        "orthogonal-lda": (lda, X, {"y": y}),
+        "cca": (classical_cca, (X[:, :half], X[:, half:]), {}),
         "sfa": (sfa, X, {}),
-        "maf": (maf, X, {}),
+        "orthogonal-maf": (maf, X, {}),
     }
 
 
 def peers(X: Any, y: Any = None) -> dict[str, Callable[[], Any]]:
     """Fits of scikit-learn and, where it is installed, deeptime, by the method they are beside.
 
-    That of maf is its heuristic, and so is that of lda. Nothing fits sfa.
+    That of orthogonal-maf is its heuristic, and so is that of orthogonal-lda. Nothing fits sfa.
     """
     found: dict[str, Callable[[], Any]] = {
         "pca": lambda: PCA(R).fit(X),
-        "lda": lambda: LinearDiscriminantAnalysis(solver="eigen", n_components=R).fit(X, y),
-        "classical-cca": lambda: CCA(R).fit(*X),
+        "orthogonal-lda": lambda: LinearDiscriminantAnalysis(solver="eigen", n_components=R).fit(
+            X, y
+        ),
+        "cca": lambda: CCA(R).fit(*X),
     }
     if installed("deeptime"):
         from deeptime.decomposition import TICA
 
-        found["maf"] = lambda: TICA(lagtime=1, dim=R).fit_fetch(X)
+        found["orthogonal-maf"] = lambda: TICA(lagtime=1, dim=R).fit_fetch(X)
     return found
 
 

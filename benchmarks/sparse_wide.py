@@ -7,8 +7,8 @@ of the processor, and of the wall. Peak memory is what it holds beyond the data;
 times the data and r numbers a row and a column. The last column is how far the value is from that
 of arrays, on the first 2,000 columns. What fa's certificate says is of the optimum near its start:
 of columns with ten entries several end as Heywood cases, and others would elsewhere. So arrays
-begin at the loadings that products begin at, and take forty iterations. cca's bound is that of the
-multipliers where the run ended, not the least of all.
+begin at the loadings that products begin at, and take forty iterations. orthogonal-cca's bound is
+that of the multipliers where the run ended, not the least of all.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ R, CLASSES, RUN, OWN = 10, 11, 50, 0.5
 FEW, WARM = 2000, 60
 SETTLED = 40  # iterations, after which fa's value changes by less than 1e-11 of it
 METHODS: dict[str, dict[str, Any]] = {
+    "orthogonal-lda": {"ridge": 0.1},
     "lda": {"ridge": 0.1},
-    "classical-lda": {"ridge": 0.1},
+    "orthogonal-maf": {"ridge": 0.1},
     "maf": {"ridge": 0.1},
-    "classical-maf": {"ridge": 0.1},
     "sfa": {"whiten": True},
     "orthogonal-sfa": {"ridge": 0.1},
     "lpp": {"graph": "classes", "ridge": 0.1},
@@ -43,11 +43,11 @@ METHODS: dict[str, dict[str, Any]] = {
     "ppca": {},
     "fa": {},
     "pls": {},
+    "orthogonal-cca": {"ridge": 0.1},
     "cca": {"ridge": 0.1},
-    "classical-cca": {"ridge": 0.1},
 }
-TWO_VIEWS = ("pls", "cca", "classical-cca")
-LABELLED = ("lda", "classical-lda", "lpp", "orthogonal-lpp")
+TWO_VIEWS = ("pls", "orthogonal-cca", "cca")
+LABELLED = ("orthogonal-lda", "lda", "lpp", "orthogonal-lpp")
 
 
 def topics(n: int, d: int, density: float, seed: int) -> tuple[csr_array, np.ndarray]:

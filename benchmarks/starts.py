@@ -51,11 +51,11 @@ SETS = {
     "sparse-pca": "iris:2 linnerud:2 longley:2 diabetes:3 wine:3",
     "sparse-lda": "iris:1,2 wine:1,2",
     "sparse-cca": "linnerud:1,2 iris:1 diabetes:2",
-    "cca": "linnerud:1,2 iris:2 diabetes:3 wine:3 macrodata:4",
+    "orthogonal-cca": "linnerud:1,2 iris:2 diabetes:3 wine:3 macrodata:4",
     "maxbet": "linnerud:2 diabetes:3 macrodata:3",
 }
 SCALE_FREE = {"foreca", "uica", "ica", "fa", "dca"}
-TWO_VIEWS = {"sparse-cca", "cca", "maxbet"}
+TWO_VIEWS = {"sparse-cca", "orthogonal-cca", "maxbet"}
 LABELLED = {"nca", "lmnn", "wda", "sdr", "hsic", "sparse-lda"}
 
 

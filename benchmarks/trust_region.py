@@ -2,7 +2,7 @@
 
     python -m benchmarks.trust_region [--d 100] [--ranks 3 10] [--repeats 3] [--tolerance 1e-6]
 
-Both minimise pca and the paper's orthogonal lda, maf and cca (data by the reference code's recipe)
+Both minimise pca and the paper's LDA, MAF and CCA (data by the reference code's recipe)
 to the same gradient norm. pymanopt gets the textbook functions of cost, gradient and Hessian
 product, as its users write them; "cached" gives it this library's points, which share products
 between the three. Printed: seconds and iterations of each, the relative difference of the values,
@@ -136,15 +136,17 @@ def correlation_formulas(bound: Any) -> Formulas:
 
 FORMULAS = {
     "pca": trace_formulas,
-    "lda": ratio_formulas,
-    "maf": ratio_formulas,
-    "cca": correlation_formulas,
+    "orthogonal-lda": ratio_formulas,
+    "orthogonal-maf": ratio_formulas,
+    "orthogonal-cca": correlation_formulas,
 }
 
 
 def bind(method: str, d: int, r: int, seed: int) -> BoundObjective:
     """The problem of one data set."""
-    data = METHODS[method](d, r, np.random.default_rng(seed), "reference-code")
+    data = METHODS[method.removeprefix("orthogonal-")](
+        d, r, np.random.default_rng(seed), "reference-code"
+    )
     views = data.X if isinstance(data.X, tuple) else (data.X,)
     return named(method).bind(Data(tuple(as_samples(X) for X in views), data.y), r)
 
@@ -193,7 +195,7 @@ def compare(method: str, r: int, arguments: argparse.Namespace) -> str:
         bound = bind(method, arguments.d, r, seed)
         formulas = FORMULAS[method](bound)
         start = bound.random_point(np.random.default_rng(seed))
-        if arguments.start == "baseline" or method == "cca":
+        if arguments.start == "baseline" or method == "orthogonal-cca":
             start = bound.baseline()
         stopping = Stopping(arguments.tolerance, time_limit=arguments.time_limit)
         with one_thread():

@@ -50,7 +50,7 @@ def patches(count):
 
 
 X, background = patches(len(digits)) + 2.5 * digits, patches(2000)
-for name, given in (("pca", X), ("classical-gcpca", (X, background))):
+for name, given in (("pca", X), ("gcpca", (X, background))):
     result = ldr.solve(name, given, 2)
     scores = cross_val_score(KNeighborsClassifier(5), result.transform(X), label)
     print(f"{name}: told apart by their neighbours in {scores.mean():.3f} of all cases")
@@ -93,7 +93,7 @@ from sklearn.datasets import load_wine
 wine = load_wine(as_frame=True)
 cultivar = wine.target_names[wine.target]
 found = ldr.compare(
-    ["wda", "classical-lda", "lda", "pca"],
+    ["wda", "lda", "orthogonal-lda", "pca"],
     wine.data, cultivar, 2, standardise=True, random_state=0,
 )
 for text in found.findings:

@@ -81,6 +81,7 @@ def solve_example(name: str) -> tuple[str, Any, Any]:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", FutureWarning)  # names whose meaning changed
         exec(compile(example.solution, f"example of {name}", "exec"), names)
         figure = eval(example.plot, names)
     return printed.getvalue(), names["result"], figure

@@ -6,23 +6,23 @@ EXAMPLES = (
     Example(
         "better-and-worse",
         "A better optimum, a worse answer",
-        "Cunningham and Ghahramani (2015) solve the trace ratio of lda, which the usual "
+        "Cunningham and Ghahramani (2015) solve the trace ratio of orthogonal-lda, which the usual "
         "eigenvectors do not. What is the gain worth?",
         """
 import ldr
 from sklearn.datasets import load_digits
 
 X, y = load_digits(return_X_y=True)
-result = ldr.solve("lda", X, 5, y=y)
+result = ldr.solve("orthogonal-lda", X, 5, y=y)
 print(f"eigenvector heuristic {result.baseline:.3f}, optimum {result.value:.3f}")
-found = ldr.compare(["lda", "classical-lda", "pca"], X, y, 5, random_state=0)
+found = ldr.compare(["orthogonal-lda", "lda", "pca"], X, y, 5, random_state=0)
 for text in found.findings:
     print(text)
 figure = found.plot()
 """,
         "The optimum of the ratio is twice the heuristic's, and worse for telling digits apart: a "
         "sum of variances between classes is largest where a few classes are very far out. "
-        "Whitened directions (classical lda) count every pair. The value is proved; that it is "
+        "Whitened directions (lda) count every pair. The value is proved; that it is "
         "the question, no proof says.",
     ),
     Example(
@@ -115,8 +115,8 @@ X, y = wine.data / wine.data.std(), wine.target_names[wine.target]
 found = {
     name: ldr.solve(name, X, 2, y=y, graph="classes") for name in ("lpp", "npe", "olpp", "onpp")
 }
-found["classical-lda"] = ldr.solve("classical-lda", X, 2, y=y)
-for a, b in (("lpp", "npe"), ("lpp", "classical-lda"), ("olpp", "onpp"), ("olpp", "lpp")):
+found["lda"] = ldr.solve("lda", X, 2, y=y)
+for a, b in (("lpp", "npe"), ("lpp", "lda"), ("olpp", "onpp"), ("olpp", "lpp")):
     angle = ldr.subspaces.distance(found[a].P.T, found[b].P.T, "largest-angle")
     print(f"{a} and {b}: {'one plane' if angle < 1e-12 else f'{angle:.2f} radians apart'}")
 figure = found["olpp"].plot_projection(X, y)

@@ -17,7 +17,7 @@ import statsmodels.api as sm
 
 data = sm.datasets.macrodata.load_pandas().data
 growth = data.drop(columns=["year", "quarter"]).diff().dropna()
-result = ldr.solve("classical-maf", growth, 2, standardise=True)
+result = ldr.solve("maf", growth, 2, standardise=True)
 print(result)
 figure = ldr.plots.correlation_circle(result, growth)
 """,
@@ -99,9 +99,9 @@ import statsmodels.api as sm
 data = sm.datasets.anes96.load_pandas().data
 vote = data["vote"].map({0.0: "Clinton", 1.0: "Dole"})
 X = data[["TVnews", "selfLR", "ClinLR", "DoleLR", "PID", "age", "educ", "income", "logpopul"]]
-result = ldr.solve("classical-lda", X, 1, y=vote, standardise=True)
-firm = ldr.bootstrap("classical-lda", X, 1, y=vote, standardise=True, draws=60, random_state=0)
-test = ldr.permutation_test("classical-lda", X, 1, y=vote, standardise=True, random_state=0)
+result = ldr.solve("lda", X, 1, y=vote, standardise=True)
+firm = ldr.bootstrap("lda", X, 1, y=vote, standardise=True, draws=60, random_state=0)
+test = ldr.permutation_test("lda", X, 1, y=vote, standardise=True, random_state=0)
 print(test)
 figure = firm.plot_loadings()
 """,
@@ -225,8 +225,8 @@ import statsmodels.api as sm
 data = sm.datasets.fair.load_pandas().data
 herself = data[["age", "religious", "educ", "occupation"]]
 marriage = data[["rate_marriage", "yrs_married", "children", "occupation_husb", "affairs"]]
-result = ldr.solve("classical-cca", (herself, marriage), 2)
-print(ldr.parametric_test("classical-cca", (herself, marriage)))
+result = ldr.solve("cca", (herself, marriage), 2)
+print(ldr.parametric_test("cca", (herself, marriage)))
 figure = ldr.plots.loadings(result)
 """,
         "Bartlett's and Wilks' tests find three pairs in 6366 answers and no fourth. Age goes "
@@ -246,7 +246,7 @@ data = sm.datasets.modechoice.load_pandas().data
 mode = data["mode"].map({1.0: "air", 2.0: "train", 3.0: "bus", 4.0: "car"})
 X = data[["ttme", "invc", "invt", "gc"]]
 found = ldr.compare(
-    ["classical-lda", "lda", "pca"], X, mode, 2, standardise=True, random_state=0
+    ["lda", "orthogonal-lda", "pca"], X, mode, 2, standardise=True, random_state=0
 )
 for text in found.findings:
     print(text)

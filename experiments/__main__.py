@@ -17,7 +17,7 @@ from rich.table import Table
 import ldr
 from experiments.jmlr2015 import convergence, figures, medians, planar, sweeps
 from experiments.jmlr2015 import verdict as judgement
-from experiments.jmlr2015.recipes import METHODS, RECIPES
+from experiments.jmlr2015.recipes import METHODS, OBJECTIVES, RECIPES
 from experiments.machine import store as tables
 from experiments.machine.runner import run_jobs, stop_at_ctrl_c
 from experiments.other_papers import (
@@ -291,7 +291,7 @@ def recipes(
         for recipe in RECIPES:
             rng = np.random.default_rng([seed, number, RECIPES.index(recipe)])
             data = make(d, r, rng, recipe)
-            result = ldr.solve(method, data.X, r, y=data.y)
+            result = ldr.solve(OBJECTIVES[method], data.X, r, y=data.y)
             assert result.certificate is not None
             table.add_row(
                 method,

@@ -13,4 +13,12 @@ import lazy_loader
 
 __version__ = "0.9.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("Classical") or name in ("MAF", "GCPCA"):  # names of version 0.9
+        from ldr.objectives.renamed import current_class
+
+        name = current_class(name)
+    return _load(name)

@@ -387,7 +387,7 @@ def compare(
     >>> import ldr
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> found = ldr.compare(["lda", "classical-lda"], X, y, 2, standardise=True)
+    >>> found = ldr.compare(["orthogonal-lda", "lda"], X, y, 2, standardise=True)
     >>> [method.result.certificate.kind for method in found.methods]
     ['global', 'global']
     """
@@ -462,7 +462,7 @@ def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: b
         need = Need.LABELS if is_categorical(y) else None
     fitting = [o for o in objectives if (need in o.needs if need else Need.LABELS not in o.needs)]
     if need is not None:
-        fitting.append(named("maf" if ordered else "lda"))
+        fitting.append(named("orthogonal-maf" if ordered else "orthogonal-lda"))
     fitting = fitting or list(objectives)
     return next((o for o in fitting if o.weighted or not weighted), fitting[0])
 

@@ -49,12 +49,13 @@ def layer(
     ----------
     objective : str or Objective
         Methods of matrices quadratic in the rows have derivatives of every order: pca, mds,
-        log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa, maf, classical-maf,
-        signal-noise, contrastive-pca, gcpca, classical-gcpca, opca, lda, classical-lda, pls, cca,
-        classical-cca, maxdiff, maxbet, orthogonal-mcca, principal-components-regression, tica,
-        spoc, phd and graphs of the classes; so has a function of one's own in jax whose manifold is
-        said, ``ldr.objective(manifold="grassmann")``. Those that `Sensitivity.pullback` names have
-        first derivatives, forwards and backwards; others that are smooth have `jax.jvp` only.
+        log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa, orthogonal-maf, maf,
+        signal-noise, contrastive-pca, orthogonal-gcpca, gcpca, opca, orthogonal-lda, lda, pls,
+        orthogonal-cca, cca, maxdiff, maxbet, orthogonal-mcca, principal-components-regression,
+        tica, spoc, phd and graphs of the classes; so has a function of one's own in jax whose
+        manifold is said, ``ldr.objective(manifold="grassmann")``. Those that `Sensitivity.pullback`
+        names have first derivatives, forwards and backwards; others that are smooth have `jax.jvp`
+        only.
     r : int
     projector : bool
         Return the orthogonal projector onto the rows of P in the place of P: P'P, where these are

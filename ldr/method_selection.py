@@ -133,21 +133,21 @@ ANY: rows of mixed signals | independent sources of mixed signals
 ANY: rows, or distances | distances kept
     mds-stress, mds-distances | the first two axes of pca
 LABELS: labels | classes apart, and to predict them
-    classical-lda, nca | pca, coloured by class
+    lda, nca | pca, coloured by class
 LABELS: labels | orthonormal directions, more than classes
-    lda | lda's directions made orthonormal
+    orthogonal-lda | lda's directions made orthonormal
 RESPONSE: a response | what it depends on, whatever the shape
     sdr, sir, save | columns by their correlation
 RESPONSE: a response | to predict it from few directions
     pls-regression, ridge-regression, lasso | pca, then a regression
 VIEWS: two views of the same rows | what the two share
-    classical-cca, pls, cca | pca of both beside one another
+    cca, pls, orthogonal-cca | pca of both beside one another
 VIEWS: three views or more | what three or more share
     mcca, maxdiff, orthogonal-mcca, maxbet | cca of every pair
 BACKGROUND: a background, or noise | what the rows have and it has not
     contrastive-pca, opca | pca of the rows
 TIME: time | what changes slowly
-    sfa, maf, tica | pca, which does not know of time
+    sfa, orthogonal-maf, tica | pca, which does not know of time
 LABELS: trials of classes (EEG) | whose power differs, or what is evoked
     csp, xdawn | channels picked by hand
 TIME: time | the dynamics: rotations, decay
@@ -216,7 +216,7 @@ def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Cho
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
     >>> ldr.choose(X, y)[0].use
-    ('classical-lda', 'nca')
+    ('lda', 'nca')
     """
     flag("time_order", time_order)
     if X is None:

@@ -263,7 +263,7 @@ def path(
     >>> import ldr
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> path = ldr.path("lda", X / X.std(axis=0), range(1, 6), y=y)
+    >>> path = ldr.path("orthogonal-lda", X / X.std(axis=0), range(1, 6), y=y)
     >>> path.certificates
     ('global', 'global', 'global', 'global', 'global')
     """

@@ -54,7 +54,7 @@ def load(path: str | Path) -> Result:
     >>> import ldr, tempfile, os
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> result = ldr.solve("lda", X, 2, y=y)
+    >>> result = ldr.solve("orthogonal-lda", X, 2, y=y)
     >>> path = os.path.join(tempfile.mkdtemp(), "model.npz")
     >>> result.save(path)
     >>> bool((ldr.load(path).transform(X) == result.transform(X)).all())

@@ -63,7 +63,8 @@ class Result(Pickled):
         Its map.
     improvement : float or None
         -(f(M) - f(baseline_M)) / |f(baseline_M)|, f minimised (Cunningham and Ghahramani, Eq. 28);
-        not divided for cca and `ldr.normalised` objectives, whose values are normalised already.
+        not divided for orthogonal-cca and `ldr.normalised` objectives, whose values are normalised
+        already.
     certificate : Certificate or None
         Whether M is the global optimum; None where it was not asked for.
     solver : str
@@ -188,7 +189,7 @@ class Result(Pickled):
 
     @property
     def columns(self) -> PerView:
-        """Names of the projected coordinates, "lda0", "lda1", ...; for two views a pair of tuples.
+        """Names of the projected coordinates, "pca0", "pca1", ...; for two views a pair of tuples.
 
         Those of two views are "cca_a0", "cca_b0", ..., or have the names of the views.
         """
@@ -336,7 +337,7 @@ class Result(Pickled):
         >>> from sklearn.datasets import load_wine
         >>> X, y = load_wine(return_X_y=True)
         >>> import ldr
-        >>> result = ldr.solve("lda", X / X.std(axis=0), r=2, y=y, ridge=0.1)
+        >>> result = ldr.solve("orthogonal-lda", X / X.std(axis=0), r=2, y=y, ridge=0.1)
         >>> derivative = result.sensitivity(X / X.std(axis=0), y).along(ridge=1.0)
         >>> derivative.value < 0  # the more is added to S_W, the smaller is the ratio
         True

@@ -166,8 +166,8 @@ def solve(
     ----------
     objective : str or Objective
         A name in the registry (`ldr.objectives.list()` prints them), an objective with its
-        parameters (``ldr.objectives.MAF(lag=2)``), a kernel version (`ldr.kernel`), or one of your
-        own (`ldr.objective`).
+        parameters (``ldr.objectives.OrthogonalMAF(lag=2)``), a kernel version (`ldr.kernel`), or
+        one of your own (`ldr.objective`).
     X : array, memory map, sparse matrix or DataFrame (n, d); or data larger than memory
         Samples in rows. Sparse data stay sparse. Nothing is changed in place. The rows of pandas
         objects, of X, a second view and y, are paired by their index: in another order it is put in
@@ -175,7 +175,7 @@ def solve(
         .parquet, .csv or .tsv file or of a folder of .parquet files, a list of arrays and paths
         below one another, an iterator of blocks of rows, or a function that returns one, are read
         piece by piece (see the guide to data larger than memory). NaN is a missing value, for the
-        objectives that take them (ppca and fa). For objectives of two views (cca, pls,
+        objectives that take them (ppca and fa). For objectives of two views (orthogonal-cca, pls,
         reduced-rank-regression) a pair of them with the same rows; for opca, signal-noise and
         contrastive-pca a pair (samples, noise or background) with the same columns; for
         mds-distances an n x n matrix of distances.
@@ -186,7 +186,7 @@ def solve(
         analysis finds (pca, mds, log-det-pca), or of the least BIC (ppca, fa). A note names the
         rule; the statistics are found once or twice more.
     y : array (n,), optional
-        Labels (lda, or a graph of the classes) or response (sdr, hsic, sir, save,
+        Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions); or the name of a column, where X is the path of a table, as ``("label", str)``
         with its cells as texts, also those that look like numbers; or the path of an .npy file.
     sample_weight : array (n,), optional
@@ -245,8 +245,8 @@ def solve(
     certify : bool or "thorough"
         Whether to find out what is known about optimality; it can cost as much as the solution. A
         saddle is left along a direction of descent and the solver runs on; a note says so.
-        "thorough" brings a dual bound (cca, orthogonal-mcca, maxdiff, maxbet) near the least one
-        there is, which can cost many times the solution.
+        "thorough" brings a dual bound (orthogonal-cca, orthogonal-mcca, maxdiff, maxbet) near the
+        least one there is, which can cost many times the solution.
     random_state : int or Generator, optional
         Of the random starts.
     device : {"cpu", "gpu"}
@@ -254,7 +254,7 @@ def solve(
         objectives of your own in jax are computed: "gpu" is the first device of that kind that jax
         finds. Where there is none, a DeviceWarning says so and the processor is used.
     **parameters
-        Of the objective, where it is given by name: ``ldr.solve("maf", X, 3, lag=2)``.
+        Of the objective, where it is given by name: ``ldr.solve("orthogonal-maf", X, 3, lag=2)``.
 
     Returns
     -------
@@ -287,7 +287,7 @@ def solve(
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
     >>> import ldr
-    >>> result = ldr.solve("lda", X / X.std(axis=0), r=2, y=y)
+    >>> result = ldr.solve("orthogonal-lda", X / X.std(axis=0), r=2, y=y)
     >>> result.certificate.kind
     'global'
     >>> result.improvement > 0

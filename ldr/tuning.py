@@ -236,7 +236,7 @@ def tune(
     >>> X, y = load_wine(return_X_y=True)
     >>> import ldr
     >>> X = X / X.std(axis=0)
-    >>> found = ldr.tune("lda", X, 2, {"ridge": 1e-2}, y=y, random_state=0)
+    >>> found = ldr.tune("orthogonal-lda", X, 2, {"ridge": 1e-2}, y=y, random_state=0)
     >>> found.loss < found.history[0][1]
     True
     """

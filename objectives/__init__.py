@@ -13,14 +13,15 @@ from ldr.objectives.objective import Sum as Sum
 from ldr.objectives.problem import BoundObjective as BoundObjective
 from ldr.objectives.registry import REGISTRY as REGISTRY
 from ldr.objectives.registry import named as named
+from ldr.objectives.renamed import RENAMED_CLASSES, current_class
 
 list = registry.list_objectives
 
 
 def __getattr__(name: str) -> object:
-    if name not in registry.PAGES:
+    if name not in registry.PAGES and name not in RENAMED_CLASSES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return registry.method(name)
+    return registry.method(current_class(name))
 
 
 def __dir__() -> object:

@@ -7,13 +7,13 @@ from .exponential_family_pca import ExponentialFamilyPCA as ExponentialFamilyPCA
 from .factor_analysis import PPCA as PPCA
 from .factor_analysis import FactorAnalysis as FactorAnalysis
 from .mds import MDS as MDS, DistanceMDS as DistanceMDS, MDSStress as MDSStress
-from .lda import LDA as LDA, ClassicalLDA as ClassicalLDA
+from .lda import OrthogonalLDA as OrthogonalLDA, LDA as LDA
 from .lda import SemiSupervisedDA as SemiSupervisedDA
 from .sparse import SparseLDA as SparseLDA, SparseCCA as SparseCCA
 from .metric import LMNN as LMNN
 from .metric import NCA as NCA
 from .wda import WDA as WDA
-from .cca import CCA as CCA, ClassicalCCA as ClassicalCCA
+from .cca import OrthogonalCCA as OrthogonalCCA, CCA as CCA
 from .pls import PLS as PLS
 from .cca import (
     MCCA as MCCA,
@@ -30,8 +30,8 @@ from .regression import (
 )
 from .pls import PLSRegression as PLSRegression
 from .maf import (
+    OrthogonalMAF as OrthogonalMAF,
     MAF as MAF,
-    ClassicalMAF as ClassicalMAF,
     Autocovariance as Autocovariance,
     SquaredDifference as SquaredDifference,
 )
@@ -48,8 +48,8 @@ from .signal_noise import (
     SignalNoise as SignalNoise,
     ContrastivePCA as ContrastivePCA,
     OPCA as OPCA,
+    OrthogonalGCPCA as OrthogonalGCPCA,
     GCPCA as GCPCA,
-    ClassicalGCPCA as ClassicalGCPCA,
 )
 from .ica import ICA as ICA
 from .ica import UndercompleteICA as UndercompleteICA

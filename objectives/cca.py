@@ -89,7 +89,7 @@ def orthogonal(method: ShrinkingViews, data: Data, r: int, how: str = "polar") -
 
 
 @dataclass(frozen=True)
-class CCA(ShrinkingCorrelation):
+class OrthogonalCCA(ShrinkingCorrelation):
     r"""Orthogonal canonical correlation analysis (CCA) of two views.
 
     .. math::
@@ -97,11 +97,11 @@ class CCA(ShrinkingCorrelation):
         \max_{M_a'M_a = M_b'M_b = I} \frac{\operatorname{tr}(M_a'C_{ab}
         M_b)}{\sqrt{\operatorname{tr}(M_a'C_{aa} M_a) \operatorname{tr}(M_b'C_{bb} M_b)}}
 
-    P_a = M_a', P_b = M_b'. The baseline is classical cca's maps, each made orthonormal by itself;
+    P_a = M_a', P_b = M_b'. The baseline is cca's maps, each made orthonormal by itself;
     it is optimal for r = 1 only. Of three views or more it is orthogonal-mcca.
 
     Use it to see what two views share in orthogonal projections of both. Do not use it to test, or
-    to have the largest correlation of each pair of components: take classical-cca. Orthogonal
+    to have the largest correlation of each pair of components: take cca. Orthogonal
     directions may hardly vary.
 
     Source: Hotelling 1936; Cunningham & Ghahramani 2015, 3.1.4.
@@ -113,8 +113,8 @@ class CCA(ShrinkingCorrelation):
         choice, because the improvement over it is smaller.
     """
 
-    name = "cca"
-    baseline = "traditional cca's maps, orthonormalised"
+    name = "orthogonal-cca"
+    baseline = "maps of cca, orthonormalised"
     exact = "r = 1"
     relative_improvement = False
     products = "optimum"
@@ -124,7 +124,7 @@ class CCA(ShrinkingCorrelation):
     def bind(self, data: Data, r: int) -> MultiRatio:
         how = self.orthonormalise
         if len(data.views) > 2 and how != "polar":
-            raise ArgumentError(f"orthonormalise={how!r} of cca is for two views alone")
+            raise ArgumentError(f"orthonormalise={how!r} of orthogonal-cca is for two views alone")
         return orthogonal(self, data, r, how)
 
     def matrices(self, data: DataSums) -> CorrelationMatrices:
@@ -132,7 +132,7 @@ class CCA(ShrinkingCorrelation):
 
 
 @dataclass(frozen=True)
-class ClassicalCCA(ShrinkingCorrelation):
+class CCA(ShrinkingCorrelation):
     r"""Canonical correlation analysis (CCA) of two views.
 
     .. math:: \max_{P_a C_{aa} P_a' = P_b C_{bb} P_b' = I} \operatorname{tr}(P_a C_{ab} P_b')
@@ -150,7 +150,7 @@ class ClassicalCCA(ShrinkingCorrelation):
     Source: Hotelling 1936; Burges 2010, 4.4.
     """
 
-    name = "classical-cca"
+    name = "cca"
     baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"
     transposed = False
     exact = "yes"
@@ -248,17 +248,18 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews):
         \max_{M_i'M_i=I} \sum_{i<j} \frac{\operatorname{tr}(M_i'C_{ij} M_j)}{s_i s_j}, \quad
         s_i^2 = \operatorname{tr}(M_i'C_{ii} M_i)
 
-    P_i = M_i'. Of two views it is cca. The baseline is the directions of multiset cca, each view's
-    made orthonormal.
+    P_i = M_i'. Of two views it is orthogonal-cca. The baseline is the directions of multiset
+    orthogonal-cca, each view's made orthonormal.
 
     Use it to see what three views or more share, whatever their units and variances, in orthogonal
-    projections of all. Do not use it with two views: cca is the same, with a certificate for two.
+    projections of all. Do not use it with two views: orthogonal-cca is the same, with a certificate
+    for two.
 
     Source: Kettenring 1971; Cunningham & Ghahramani 2015, 3.1.4.
     """
 
     name = "orthogonal-mcca"
-    baseline = "classical multiset cca's maps, orthonormalised"
+    baseline = "maps of mcca, orthonormalised"
     relative_improvement = False
     products = "optimum"
 
@@ -281,8 +282,8 @@ class MCCA(ShrinkingViews, ManyViews):
     In the mean over the K views a component has unit variance; in the whitened variables sum_i
     M_i'M_i = K I, P_i = M_i'C_ii^{-1/2}. Exact by the leading eigenvectors of C w = lambda
     blkdiag(C_ii) w, the value is K sum(lambda - 1)/2; lambda, from 0 to K, are the eigenvalues of
-    the sum of the projectors on the views, so that this is generalised cca (maxvar) too. Of two
-    views it is classical-cca.
+    the sum of the projectors on the views, so that this is generalised orthogonal-cca (maxvar) too.
+    Of two views it is cca.
 
     Use it for what three views or more share: the directions of each view need not be orthogonal,
     and the optimum is global. Do not use it if views are to be projected orthogonally: take

@@ -48,7 +48,7 @@ class ForeCA(Objective):
 
     Use it when samples are in time order, for what can be forecast, slow or not: whatever has its
     power at few frequencies. Do not use it for short series, as a spectrum needs many segments:
-    take maf.
+    take orthogonal-maf.
 
     Source: Goerg 2013.
 

@@ -72,7 +72,7 @@ class DiscriminantMethod(Shrinking, StatedMethod):
 
 
 @dataclass(frozen=True)
-class LDA(NestedMethod, DiscriminantMethod):
+class OrthogonalLDA(NestedMethod, DiscriminantMethod):
     r"""Orthogonal linear discriminant analysis (LDA): the trace ratio.
 
     .. math:: \max_{M'M=I} \frac{\operatorname{tr}(M'S_B M)}{\operatorname{tr}(M'S_W M)}
@@ -83,16 +83,16 @@ class LDA(NestedMethod, DiscriminantMethod):
 
     Use it to see classes apart in an orthogonal projection, which keeps angles and distances. Take
     leading principal components first if some features hardly vary. Do not use it to classify: take
-    classical-lda. A trace ratio weighs a direction by its scatter, so that one with hardly any
+    lda. A trace ratio weighs a direction by its scatter, so that one with hardly any
     variance costs nothing; standardise first.
 
     Source: Fisher 1936; Cunningham & Ghahramani 2015, 3.1.3.
     """
 
-    name = "lda"
+    name = "orthogonal-lda"
     baseline = "orthonormalised generalised eigenvectors of (S_B, S_W)"
     exact = "r = 1"
-    sibling = "classical-lda"
+    sibling = "lda"
 
     def notes_on(self, data: Data, r: int) -> list[str]:
         """Where the heuristic has fewer than r directions."""
@@ -111,7 +111,7 @@ class LDA(NestedMethod, DiscriminantMethod):
 
 
 @dataclass(frozen=True)
-class ClassicalLDA(DiscriminantMethod):
+class LDA(DiscriminantMethod):
     r"""Linear discriminant analysis (LDA): the ratio trace, whose directions are not orthogonal.
 
     .. math:: \max_M \operatorname{tr}\left((M'S_W M)^{-1} M'S_B M\right)
@@ -122,12 +122,13 @@ class ClassicalLDA(DiscriminantMethod):
 
     Use it as a step before a classifier, or to predict classes: this is the textbook's method, with
     components uncorrelated within classes. Do not use it for more directions than classes less one,
-    or for orthonormal directions: take lda. With fewer samples than features give shrinkage.
+    or for orthonormal directions: take orthogonal-lda. With fewer samples than features give
+    shrinkage.
 
     Source: Fisher 1936; Rao 1948; Burges 2010, 4.3.
     """
 
-    name = "classical-lda"
+    name = "lda"
     baseline = "top generalised eigenvectors of (S_B, S_W)"
     products = "optimum"
     transposed = False
@@ -164,7 +165,7 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
     the top generalised eigenvectors.
 
     Use it when few samples have labels (the others have -1), and many have none. Do not use it if
-    all labels are known: take classical-lda.
+    all labels are known: take lda.
 
     Source: Cai, He & Han 2007.
 

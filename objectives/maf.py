@@ -60,7 +60,7 @@ class AutocorrelationMethod(Shrinking, StatedMethod, LaggedMethod):
 
 
 @dataclass(frozen=True)
-class MAF(NestedMethod, AutocorrelationMethod):
+class OrthogonalMAF(NestedMethod, AutocorrelationMethod):
     r"""Orthogonal maximum autocorrelation factors (MAF): the trace ratio.
 
     .. math:: \max_{M'M=I} \frac{\operatorname{tr}(M'S_{\text{lag}} M)}{\operatorname{tr}(M'CM)}
@@ -70,15 +70,15 @@ class MAF(NestedMethod, AutocorrelationMethod):
 
     Use it when samples are in time or space order, for directions that stay correlated from one
     sample to the next, however little they vary. Do not use it for uncorrelated factors, each with
-    its own autocorrelation: take classical-maf.
+    its own autocorrelation: take maf.
 
     Source: Larsen 2002; Cunningham & Ghahramani 2015, 3.1.5.
     """
 
-    name = "maf"
+    name = "orthogonal-maf"
     baseline = "orthonormalised generalised eigenvectors of (S_lag, C)"
     exact = "r = 1"
-    sibling = "classical-maf"
+    sibling = "maf"
 
     def autocorrelations(self, r: int) -> int:
         return 1  # the ratio is their mean
@@ -89,7 +89,7 @@ class MAF(NestedMethod, AutocorrelationMethod):
 
 
 @dataclass(frozen=True)
-class ClassicalMAF(AutocorrelationMethod):
+class MAF(AutocorrelationMethod):
     r"""Maximum autocorrelation factors (MAF).
 
     .. math:: \max_M \operatorname{tr}\left((M'CM)^{-1} M'S_{\text{lag}} M\right)
@@ -100,12 +100,12 @@ class ClassicalMAF(AutocorrelationMethod):
 
     Use it for the textbook's maximum autocorrelation factors, which are uncorrelated but not
     orthogonal. Do not use it if distances in the projection are to mean what they mean in X: take
-    maf.
+    orthogonal-maf.
 
     Source: Switzer & Green 1984; Larsen 2002.
     """
 
-    name = "classical-maf"
+    name = "maf"
     baseline = "top generalised eigenvectors of (S_lag, C)"
     transposed = False
     exact = "yes"
@@ -125,9 +125,9 @@ class Autocovariance(StatedMethod, LaggedMethod):
     Exact by the top eigenvectors of S_lag, which may be indefinite: a direction in which nothing
     varies is better than one that covaries negatively.
 
-    Use it when samples are in time order, for what varies much and persists; maf is its counterpart
-    that does not depend on how much a direction varies. Do not use it for features in different
-    units: those of large variance win.
+    Use it when samples are in time order, for what varies much and persists; orthogonal-maf is its
+    counterpart that does not depend on how much a direction varies. Do not use it for features in
+    different units: those of large variance win.
 
     Source: Cunningham & Ghahramani 2015, 3.1.5.
     """

@@ -71,10 +71,10 @@ class NCA(Objective):
     and the result proves nothing about other M. A note and the certificate say so. P = M'. There
     are local optima: in about one of ten data sets a random start (`starts=`) ends a sample or two
     higher. An evaluation takes O(n^2 r) time, memory is O(n (d + r)), and up to 2048 samples
-    O(n^2). The baseline is lda with unit variance within classes. From it, as from every start that
-    is not given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is added, and
-    the ridge is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M grow slowly.
-    With at most 250 samples pca and five random directions are further default starts.
+    O(n^2). The baseline is orthogonal-lda with unit variance within classes. From it, as from every
+    start that is not given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is
+    added, and the ridge is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M
+    grow slowly. With at most 250 samples pca and five random directions are further default starts.
 
     Weights say how much samples count, as ones to classify and as neighbours: max sum_i w_i sum_j
     p_ij with p_ij in proportion to w_j exp(-||M'(x_i - x_j)||^2). They do not repeat samples, of
@@ -93,7 +93,7 @@ class NCA(Objective):
     sense = "max"
     needs = (Need.LABELS,)
     predicts = "classes"
-    baseline = "lda, unit variance within classes"
+    baseline = "orthogonal-lda, unit variance within classes"
     sparse = False
     domain = "R"
 
@@ -290,12 +290,12 @@ class LMNN(Objective):
     standardised. h is the hinge squared, [t]_+^2, by default: it is smooth and far easier than the
     hinge [t]_+ itself. P = M', M any d x r matrix. There are local optima. An evaluation takes
     O(n^2 r) time to find the margin's violators and O(k) for each of them; memory is O(n (d + r)),
-    and up to 2048 samples O(k) for each violator. The baseline is lda with unit variance within
-    classes. Weights say how much samples count: the summand of sample i is multiplied by w_i, and h
-    by w_l too. They do not repeat samples, of which none is its own neighbour.
+    and up to 2048 samples O(k) for each violator. The baseline is orthogonal-lda with unit variance
+    within classes. Weights say how much samples count: the summand of sample i is multiplied by
+    w_i, and h by w_l too. They do not repeat samples, of which none is its own neighbour.
 
     Use it when a nearest-neighbour classifier is to work well after the projection, with a margin.
-    Do not use it with many features and few samples, which it overfits: take classical-lda with
+    Do not use it with many features and few samples, which it overfits: take lda with
     shrinkage.
 
     Source: Weinberger & Saul 2009; Cunningham & Ghahramani 2015.
@@ -320,7 +320,7 @@ class LMNN(Objective):
     sense = "min"
     needs = (Need.LABELS,)
     predicts = "classes"
-    baseline = "lda, unit variance within classes"
+    baseline = "orthogonal-lda, unit variance within classes"
     sparse = False
     domain = "R"
 

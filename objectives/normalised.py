@@ -108,7 +108,7 @@ def normalised(objective: str | Objective) -> Normalised:
     -------
     Normalised
         An objective, to be added to others:
-        ``0.5 * ldr.normalised("pca") + 0.5 * ldr.normalised("lda")``.
+        ``0.5 * ldr.normalised("pca") + 0.5 * ldr.normalised("orthogonal-lda")``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What an objective is; and sums of them: 0.7 * PCA() + 0.3 * LDA(), LDA() + ldr.l1(0.1)."""
+"""Objectives, and sums of them: 0.7 * PCA() + 0.3 * OrthogonalLDA()."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXPLAINED = {"labels", "response", "second view", "time order"}
 _ARRAYS = 8
 _FEWER_COLUMNS = (
     "leave out columns, or take a method of few directions of sparse rows by itself, in no sum, "
-    "without a penalty and not normalised (pca, lda, maf, pls)"
+    "without a penalty and not normalised (pca, orthogonal-lda, orthogonal-maf, pls)"
 )
 _FEWER_ROWS = "give fewer rows, or landmarks= or components= where there are such"
 
@@ -242,13 +242,13 @@ Term = tuple[float, Objective]
 class Sum(Objective):
     """A weighted sum of objectives, perhaps with a penalty; made by ``+``, ``-``, ``*`` and ``/``.
 
-    A weight says how much an objective counts, in its own sense: ``0.7 * PCA() + 0.3 * LDA()``
-    wants a small reconstruction error and a large ratio of the classes. Where all terms have the
-    same sense the sum has it too, and its value is sum_k w_k f_k. Where they do not the sum is
-    minimised, and its value is sum_k w_k f_k over the minimised terms less the same sum over the
-    maximised ones. A negative weight wants the opposite of what the objective wants. A penalty
-    counts against the sum in either sense. Units are the terms' own: `ldr.normalised` makes weights
-    comparable.
+    A weight says how much an objective counts, in its own sense: ``0.7 * PCA() + 0.3 *
+    OrthogonalLDA()`` wants a small reconstruction error and a large ratio of the classes. Where all
+    terms have the same sense the sum has it too, and its value is sum_k w_k f_k. Where they do not
+    the sum is minimised, and its value is sum_k w_k f_k over the minimised terms less the same sum
+    over the maximised ones. A negative weight wants the opposite of what the objective wants. A
+    penalty counts against the sum in either sense. Units are the terms' own: `ldr.normalised` makes
+    weights comparable.
 
     The terms share M, orthonormal in the columns of X (or any matrix, where all are unconstrained):
     a function of the span alone and one of the basis give a function of the basis. Methods that

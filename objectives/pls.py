@@ -33,9 +33,9 @@ class PLS(Objective):
     P_a = M_a', P_b = M_b'. Exact by the leading singular vectors of X_a'X_b of the centred views.
     Of three views or more it is maxdiff times the number of samples, which is not exact.
 
-    Use it for two views and directions of large covariance: unlike cca it ignores directions that
-    hardly vary, and needs no inverse. Do not use it if the relation is of interest and not the
-    variance: take classical-cca.
+    Use it for two views and directions of large covariance: unlike orthogonal-cca it ignores
+    directions that hardly vary, and needs no inverse. Do not use it if the relation is of interest
+    and not the variance: take cca.
 
     Source: Wold 1975; Bookstein 1994 (singular value decomposition).
     """

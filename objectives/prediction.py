@@ -48,7 +48,7 @@ class ClassPredictor:
 
     log p(k | y) = log prior_k + y'C^{-1}m_k - m_k'C^{-1}m_k / 2 + what no class changes, with the
     classes' means m_k and their pooled covariance C = S_W/n in the coordinates y = Px. In c - 1
-    directions of classical lda that is linear discriminant analysis on all columns.
+    directions of lda that is linear discriminant analysis on all columns.
 
     - P (r, d), classes (c,)
     - priors (c,): the shares of the classes

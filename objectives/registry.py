@@ -12,6 +12,7 @@ from inspect import getdoc
 from pathlib import Path
 
 from ldr.objectives.objective import Objective
+from ldr.objectives.renamed import current_name
 from ldr.solvers.errors import ArgumentError
 
 
@@ -99,7 +100,7 @@ def named(name: str, **parameters: object) -> Objective:
     - raises ArgumentError: An unknown name (with the nearest ones) or parameter (with those there
       are).
     """
-    lower = name.lower()
+    lower = current_name(name.lower())
     cls = REGISTRY.get(lower) or _by_alias().get(lower)
     if cls is None:
         known_names = sorted({*REGISTRY, *_by_alias()})

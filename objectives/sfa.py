@@ -200,12 +200,12 @@ class TICA(PairMethod, StatedMethod):
 
     With the N pairs (x_t, x_{t+lag}), both members less mu = (mean x_t + mean x_{t+lag})/2: C_0 =
     (X_0'X_0 + X_lag'X_lag)/2N, C_lag = (X_0'X_lag + X_lag'X_0)/2N, so that no autocorrelation
-    exceeds 1: the reversible estimate. classical-maf differs by the ends of the series alone. In
+    exceeds 1: the reversible estimate. maf differs by the ends of the series alone. In
     the whitened variable max tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), P = M'C_0^{-1/2}; exact by the
     top generalised eigenvectors, so that negative autocorrelations come last, whatever their size.
 
     Use it when samples are in time order, for the slowest processes, such as those between the
-    states of a molecule; autocorrelations never exceed 1, as those of classical-maf may. Do not use
+    states of a molecule; autocorrelations never exceed 1, as those of maf may. Do not use
     it for short series whose means drift: the drift is the slowest process.
 
     Source: Molgedey & Schuster 1994; Perez-Hernandez et al. 2013.

@@ -92,7 +92,8 @@ class ContrastivePCA(SignalNoise):
     M'. Exact by the top eigenvectors of the difference.
 
     Use it to find what varies in one sample but not in a background sample; alpha is the weight of
-    the background. Do not use it if no alpha is known: try several, or take gcpca or opca.
+    the background. Do not use it if no alpha is known: try several, or take orthogonal-gcpca or
+    opca.
 
     Source: Abid, Zhang, Bagaria & Zou 2018.
 
@@ -173,7 +174,7 @@ class GeneralisedContrast(NoiseMethod):
 
 
 @dataclass(frozen=True)
-class GCPCA(NestedMethod, GeneralisedContrast):
+class OrthogonalGCPCA(NestedMethod, GeneralisedContrast):
     r"""Generalised contrastive principal component analysis (gcPCA), orthogonal.
 
     .. math::
@@ -191,10 +192,10 @@ class GCPCA(NestedMethod, GeneralisedContrast):
     Source: de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025.
     """
 
-    name = "gcpca"
+    name = "orthogonal-gcpca"
     baseline = "orthonormalised generalised eigenvectors of (C_t - C_b, C_t + C_b)"
     exact = "r = 1"
-    sibling = "classical-gcpca"
+    sibling = "gcpca"
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         both = self.difference_and_sum(data)
@@ -202,7 +203,7 @@ class GCPCA(NestedMethod, GeneralisedContrast):
 
 
 @dataclass(frozen=True)
-class ClassicalGCPCA(GeneralisedContrast):
+class GCPCA(GeneralisedContrast):
     r"""Generalised contrastive principal component analysis (gcPCA): the ratio trace.
 
     .. math:: \max_M \operatorname{tr}\left((M'(C_t + C_b)M)^{-1} M'(C_t - C_b)M\right)
@@ -212,13 +213,14 @@ class ClassicalGCPCA(GeneralisedContrast):
     = C_t + C_b, P = M'B^{-1/2}; exact by the top generalised eigenvectors, whose eigenvalues lie
     between -1 and 1.
 
-    Use it as gcpca, for directions that are uncorrelated over both samples but not orthogonal. Do
-    not use it if distances in the projection are to mean what they mean in X: take gcpca.
+    Use it as orthogonal-gcpca, for directions that are uncorrelated over both samples but not
+    orthogonal. Do not use it if distances in the projection are to mean what they mean in X: take
+    orthogonal-gcpca.
 
     Source: de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025.
     """
 
-    name = "classical-gcpca"
+    name = "gcpca"
     baseline = "top generalised eigenvectors of (C_t - C_b, C_t + C_b)"
     transposed = False
     scale_free = True
@@ -266,7 +268,7 @@ class DemixedPCA(Objective):
 
     Use it when samples come from an experiment with several factors (stimulus, decision, time), to
     see each factor's own part of them, free of the others'. Do not use it to separate classes
-    rather than to reconstruct: take classical-lda.
+    rather than to reconstruct: take lda.
 
     Source: Kobak et al. 2016.
 

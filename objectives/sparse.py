@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldr.objectives.cca import CCA, CorrelationMethod
+from ldr.objectives.cca import CorrelationMethod, OrthogonalCCA
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.composite import WeightedSum, weighted_sum
 from ldr.objectives.l1 import L1
-from ldr.objectives.lda import LDA
+from ldr.objectives.lda import OrthogonalLDA
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number
 from ldr.objectives.pca import PCA
@@ -64,18 +64,19 @@ class SparseLDA(SparseMethod):
     lambda is `penalty`. ||M||_1 lies between r, where each direction is one feature, and r sqrt(d).
     The zeros of M are exact. Features should be standardised; fewer samples than features need a
     ridge. P = M'. `ldr.regularisation_path` takes many penalties, each from the last M, and
-    `ldr.refit` removes the shrinkage. The baseline is that of lda, which is not sparse; local
-    optima exist.
+    `ldr.refit` removes the shrinkage. The baseline is that of orthogonal-lda, which is not sparse;
+    local optima exist.
 
-    Use it as lda, where each direction should use few features. ldr.regularisation_path shows what
-    each zero costs. Do not use it if all features may take part: take lda, which is certified.
+    Use it as orthogonal-lda, where each direction should use few features. ldr.regularisation_path
+    shows what each zero costs. Do not use it if all features may take part: take orthogonal-lda,
+    which is certified.
 
     Source: Clemmensen, Hastie, Witten & Ersboll 2011 (another form); Chen, Ma, So & Zhang 2020.
 
     Parameters
     ----------
     penalty : float
-        At least 0, in units of the ratio; with 0 this is lda.
+        At least 0, in units of the ratio; with 0 this is orthogonal-lda.
     ridge : float
         Added to the diagonal of S_W, in units of its mean diagonal.
     """
@@ -84,14 +85,14 @@ class SparseLDA(SparseMethod):
     sense = "max"
     needs = (Need.LABELS,)
     predicts = "classes"
-    baseline = "lda's heuristic"
+    baseline = "heuristic of orthogonal-lda"
 
     penalty: float = number(0.3)
     ridge: float = number(0.0)
 
     @property
-    def smooth(self) -> LDA:
-        return LDA(ridge=self.ridge)
+    def smooth(self) -> OrthogonalLDA:
+        return OrthogonalLDA(ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -107,24 +108,24 @@ class SparseCCA(SparseMethod, CorrelationMethod):
     lambda is `penalty`. The zeros are exact. Features should be standardised; fewer samples than
     features need a ridge, without which directions in which nothing varies cost nothing. P_a =
     M_a', P_b = M_b'. `ldr.regularisation_path` takes many penalties, each from the last M, and
-    `ldr.refit` removes the shrinkage. The baseline is that of cca, which is not sparse; local
-    optima exist.
+    `ldr.refit` removes the shrinkage. The baseline is that of orthogonal-cca, which is not sparse;
+    local optima exist.
 
-    Use it as cca, where each direction should use few features of either view. Do not use it if all
-    features may take part: take cca, or classical-cca, which is exact.
+    Use it as orthogonal-cca, where each direction should use few features of either view. Do not
+    use it if all features may take part: take orthogonal-cca, or cca, which is exact.
 
     Source: Witten, Tibshirani & Hastie 2009 (another form); Chen, Ma, So & Zhang 2020.
 
     Parameters
     ----------
     penalty : float
-        At least 0, in units of the correlation; with 0 this is cca.
+        At least 0, in units of the correlation; with 0 this is orthogonal-cca.
     ridge : float
         Added to the diagonals of Caa and Cbb, in units of their mean diagonals.
     """
 
     name = "sparse-cca"
-    baseline = "cca's heuristic"
+    baseline = "heuristic of orthogonal-cca"
     domain = "St x St"
     relative_improvement = False
 
@@ -132,8 +133,8 @@ class SparseCCA(SparseMethod, CorrelationMethod):
     ridge: float = number(0.0)
 
     @property
-    def smooth(self) -> CCA:
-        return CCA(ridge=self.ridge)
+    def smooth(self) -> OrthogonalCCA:
+        return OrthogonalCCA(ridge=self.ridge)
 
 
 _ROTATIONS = 500

@@ -192,7 +192,7 @@ class CSP(PowerMethod):
 
     Use it when trials of two classes or more differ in signal power, not in their mean, as
     band-passed EEG does; `ldr.log_power(result, X)` are the features for a classifier. Do not use
-    it if the classes differ in their means: take classical-lda.
+    it if the classes differ in their means: take lda.
 
     Source: Koles 1991; Blankertz et al. 2008; more classes: Pham 2001, Grosse-Wentrup & Buss 2008.
 

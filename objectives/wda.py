@@ -370,7 +370,7 @@ def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y1: Array) -> None:
 _EPS = float(np.finfo(float).eps)
 _POINTS = (
     "M can take each class to a point, where the ratio is 0; of such M it is that with the largest "
-    "distances between the classes. It says nothing of other rows: classical-lda with ridge= or "
+    "distances between the classes. It says nothing of other rows: lda with ridge= or "
     "shrinkage='auto' counts what varies within classes"
 )
 _NO_COST = (
@@ -393,19 +393,20 @@ class WDA(Objective):
     samples of c onto those of c' after `iterations` steps of Sinkhorn's iteration with the kernel
     exp(-D/reg). So few steps end elsewhere if they begin with the other class: between two classes
     W is the mean of both orders, and nothing depends on the names of the classes. As reg grows all
-    samples are moved onto all, and the ratio is that of traces, as in lda; a small one looks at
-    near samples only, so that classes may have several clusters. P = M'. There are local optima:
-    the trace ratio of an infinite reg (the baseline), lda and pca are the default starts. Where M
-    can take every class to a point, as it can with fewer samples than features, the ratio is 0, and
-    of such M it is that with the largest sum_{c < c'} ||M'(mu_c - mu_c')||^2: the limit of the
-    optima with eps added to the denominator's classes, as eps goes to 0.
+    samples are moved onto all, and the ratio is that of traces, as in orthogonal-lda; a small one
+    looks at near samples only, so that classes may have several clusters. P = M'. There are local
+    optima: the trace ratio of an infinite reg (the baseline), orthogonal-lda and pca are the
+    default starts. Where M can take every class to a point, as it can with fewer samples than
+    features, the ratio is 0, and of such M it is that with the largest sum_{c < c'} ||M'(mu_c -
+    mu_c')||^2: the limit of the optima with eps added to the denominator's classes, as eps goes to
+    0.
 
     An evaluation takes O(iterations n^2) time, memory is that of the largest two classes'
     distances. Beyond 10,000 samples, and for samples in files, pairs are those within batches.
 
-    Use it as lda, where classes have several clusters or other shapes: near samples count, within a
-    range that reg sets. Features in different units should be standardised. Do not use it for two
-    normal classes: lda gives the same for less time.
+    Use it as orthogonal-lda, where classes have several clusters or other shapes: near samples
+    count, within a range that reg sets. Features in different units should be standardised. Do not
+    use it for two normal classes: orthogonal-lda gives the same for less time.
 
     Source: Flamary, Cuturi, Courty & Rakotomamonjy 2018.
 
@@ -465,7 +466,7 @@ class WDA(Objective):
             points = _to_points(groups, r)
         heuristics = {
             "trace ratio": lambda: trace_ratio_directions(X, groups, weights, r),
-            "lda": lambda: sliced_directions(X, codes, r, weights),
+            "orthogonal-lda": lambda: sliced_directions(X, codes, r, weights),
             "pca": lambda: principal_directions(weighted(X, weights), r),
         }
         return Transport(

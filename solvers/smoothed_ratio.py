@@ -81,7 +81,7 @@ class SmoothedRatio:
 def _occupations(theta: Array, r: int, mu: float) -> Array:
     """expit((theta - nu)/mu) that add up to r, by Newton's method within bounds; theta descending.
 
-    SciPy's root finders take three times as many sums, a twelfth of a solve of cca.
+    SciPy's root finders take three times as many sums, a twelfth of a solve of orthogonal-cca.
     """
     low, high = theta[-1] - 50.0 * mu, theta[0] + 50.0 * mu
     nu = 0.5 * (theta[r - 1] + theta[min(r, len(theta) - 1)])

@@ -134,7 +134,7 @@ class SelfConsistentField(Solver[State]):
         ratio = problem.problem
         if not (hasattr(ratio, "A") and hasattr(ratio, "B") and hasattr(ratio, "weights")):
             raise ArgumentError(
-                f"solver={self.name!r} solves trace ratios (lda, maf) only; "
+                f"solver={self.name!r} solves trace ratios (orthogonal-lda, orthogonal-maf) only; "
                 "for other objectives use solver='trust-region'"
             )
         start = State(problem.at(M))
@@ -166,7 +166,7 @@ def _next(ratio: TraceRatioLike, rho: float, M: Array) -> Array:
     """The top eigenvectors of A - rho B; of large matrices the best of more of them and of M.
 
     Of d = 1024 and r = 3 a decomposition is a fifth of a whole one, and a step less in each four:
-    with ten more maf of autoregressive columns takes 4 steps, not 7.
+    with ten more orthogonal-maf of autoregressive columns takes 4 steps, not 7.
     """
     A, B, r = ratio.A, ratio.B, M.shape[1]
     if not few_of_many(A, r):

@@ -150,7 +150,7 @@ class TrustRegion(Solver[TrustState]):
     disagrees with, and that ends where it is steeper, is corrected by a few conjugate gradient
     steps from its end, which see the steep directions first and lead back to the floor; the step
     is judged there. Without corrections a thousand steps do not reach the end of some of the
-    paper's problems of cca.
+    paper's problems of orthogonal-cca.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
     manifolds, Found. Comput. Math. 7 (2007); the idea of corrections is in A. R. Conn, N. I. M.

@@ -21,10 +21,10 @@ FLOORS = ("ldr.solvers", "ldr.objectives", "ldr", "experiments", "benchmarks")
 
 # The tests fail above these; a change that needs more raises the number in the same commit.
 LARGEST = {
-    "library lines": 54100,
-    "library files": 200,
-    "public members of Objective and BoundObjective": 95,
-    "tuned constants": 335,
+    "library lines": 50700,
+    "library files": 196,
+    "public members of Objective and BoundObjective": 94,
+    "tuned constants": 195,
 }
 
 

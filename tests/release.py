@@ -21,7 +21,7 @@ from sklearn.datasets import load_wine
 assert ldr.__version__ == {version!r}, ldr.__version__
 assert not pathlib.Path(ldr.__file__).is_relative_to({root!r}), ldr.__file__
 X, y = load_wine(return_X_y=True)
-result = ldr.solve("lda", X, 2, y=y, standardise=True)
+result = ldr.solve("orthogonal-lda", X, 2, y=y, standardise=True)
 assert result.certificate.kind == "global"
 result.write_report("report.html", X, y)
 result.save("model.npz")

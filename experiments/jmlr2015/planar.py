@@ -53,7 +53,7 @@ COLUMNS = tuple(field.name for field in fields(PlanarMeasurement))
 def solve(case: PlanarCase) -> ldr.Result:
     """The optimal projection to the plane, with the heuristic's beside it."""
     data = case.data()
-    return ldr.solve("lda", data.X, 2, y=data.y)
+    return ldr.solve("orthogonal-lda", data.X, 2, y=data.y)
 
 
 def planar_rows(case: PlanarCase) -> Sequence[Row]:

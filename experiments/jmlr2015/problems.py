@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from experiments.jmlr2015.recipes import METHODS, RECIPES, lda_classes
+from experiments.jmlr2015.recipes import METHODS, OBJECTIVES, RECIPES, lda_classes
 from ldr.inputs import as_data
-from ldr.objectives import LDA
+from ldr.objectives import OrthogonalLDA
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
@@ -72,7 +72,7 @@ def prepare(case: Case) -> Prepared:
     if case.method == "lda":
         return summed_lda(lda_classes(case.d, case.r, rng, case.recipe), case.d, case.r)
     data = METHODS[case.method](case.d, case.r, rng, case.recipe)
-    objective = named(case.method)
+    objective = named(OBJECTIVES[case.method])
     checked = as_data(objective, data.X, data.y)
     began = time.perf_counter()
     problem = objective.bind(checked, case.r)
@@ -100,7 +100,7 @@ def summed_lda(classes: Iterator[Array], d: int, r: int) -> Prepared:
     n = sum(counts)
     mean = np.array(counts) @ np.array(means) / n
     offsets = np.sqrt(counts)[:, None] * (np.array(means) - mean)
-    problem = TraceRatio(LDA(), (View(mean),), offsets.T @ offsets, full(within), r)
+    problem = TraceRatio(OrthogonalLDA(), (View(mean),), offsets.T @ offsets, full(within), r)
     return Prepared(problem, n, seconds + time.perf_counter() - began)
 
 

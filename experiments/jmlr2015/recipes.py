@@ -101,6 +101,13 @@ def maf(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
     return DataSet(functions @ mixing[0].T + rng.standard_normal((n, d)) @ mixing[1].T)
 
 
+# What the methods are called in the registry.
+OBJECTIVES = {
+    "pca": "pca",
+    "lda": "orthogonal-lda",
+    "cca": "orthogonal-cca",
+    "maf": "orthogonal-maf",
+}
 METHODS: dict[str, Callable[[int, int, np.random.Generator, str], DataSet]] = {
     "pca": pca,
     "lda": lda,

@@ -109,19 +109,16 @@ def correlated(case: str, rng: Generator) -> Iterator[Measured]:
     if case == "few rows":  # that some correlations are 1 whatever the data is what is shown
         warnings.simplefilter("ignore", ldr.errors.ObjectiveWarning)
     most = min(Xa.shape[1], Xb.shape[1])
-    path = ldr.path("classical-cca", (Xa, Xb), range(1, most + 1), certify=False)
+    path = ldr.path("cca", (Xa, Xb), range(1, most + 1), certify=False)
     correlations = np.diff(path.values, prepend=0.0)
     for k, value in enumerate(correlations, 1):
         yield "cca", k, "correlation", value
-    null = [
-        ldr.solve("classical-cca", (Xa, rng.permutation(Xb)), 1, certify=False).value
-        for _ in range(200)
-    ]
+    null = [ldr.solve("cca", (Xa, rng.permutation(Xb)), 1, certify=False).value for _ in range(200)]
     threshold = float(np.quantile(null, 1 - LEVEL))
     yield "permutation", 1, "threshold", threshold
     yield "permutation", 1, "found", leading(correlations, threshold)
     mixed = Xa @ rng.standard_normal((Xa.shape[1],) * 2) + rng.standard_normal(Xa.shape[1])
-    turned = ldr.solve("classical-cca", (mixed, Xb), most, certify=False).value
+    turned = ldr.solve("cca", (mixed, Xb), most, certify=False).value
     rounding = np.finfo(float).eps * np.linalg.cond(np.cov(mixed.T))
     yield "cca", most, "change under an affine map", abs(turned - float(path.values[-1]))
     yield "cca", most, "rounding", rounding

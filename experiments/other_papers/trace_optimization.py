@@ -45,7 +45,7 @@ PLANE: dict[str, tuple[str, dict[str, Any]]] = {
     "OLPP": ("olpp", {}),
     "ONPP": ("onpp", {}),
     "NPP": ("npe", {}),
-    "LDA": ("classical-lda", {}),
+    "LDA": ("lda", {}),
     "kernel PCA": ("pca", {}),
     "kernel OLPP": ("olpp", {}),
 }
@@ -159,11 +159,11 @@ def curves(case: str, rng: Generator) -> Iterator[Measured]:
         P = ldr.solve(method, train, max(tried), y=y, certify=False, **options).P
         for r in tried:
             yield name, r, "error", error(train @ P[:r].T, y, test @ P[:r].T, z)
-    P = ldr.solve("classical-lda", train, classes - 1, y=y, certify=False).P
+    P = ldr.solve("lda", train, classes - 1, y=y, certify=False).P
     for r in (r for r in tried if r < classes):
         yield "LDA", r, "error", error(train @ P[:r].T, y, test @ P[:r].T, z)
     for r in tried:
-        result = ldr.solve("lda", train, r, y=y, certify=False)
+        result = ldr.solve("orthogonal-lda", train, r, y=y, certify=False)
         for name, M in ((RATIO, result.M), (HEURISTIC, result.baseline_M)):
             yield name, r, "error", error(train @ M, y, test @ M, z)
 
@@ -205,7 +205,7 @@ def coinciding(case: str, rng: Generator) -> Iterator[Measured]:
     lpp = span("lpp", **CLASSES)
     for name, a, b in (
         ("LPP and NPP", lpp, span("npe", **CLASSES)),
-        ("LPP and LDA", lpp, span("classical-lda")),
+        ("LPP and LDA", lpp, span("lda")),
         ("OLPP and ONPP", span("olpp", **CLASSES), span("onpp", **CLASSES)),
     ):
         yield name, r, "angle", ldr.subspaces.distance(a, b, "largest-angle")

@@ -70,7 +70,7 @@ def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result
     for data in data_sets():
         with Progress() as progress:
             result = solve(
-                "lda",
+                "orthogonal-lda",
                 data.X,
                 min(r, data.classes - 1),
                 y=data.y,
@@ -152,7 +152,7 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
 
 def _accuracies(data: DataSet, r: int) -> tuple[float, float]:
     """Of the heuristic and of the optimum, on rows that neither was found on."""
-    (method,) = compare(["lda"], data.X, data.y, r, random_state=0).methods
+    (method,) = compare(["orthogonal-lda"], data.X, data.y, r, random_state=0).methods
     scores = (method.heuristic_scores or method.scores, method.scores)  # none where it is optimal
     before, after = (float(next(iter(each.values())).mean()) for each in scores)
     return before, after

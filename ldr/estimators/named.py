@@ -173,8 +173,8 @@ class Latent(Regresses):
 
 
 # An estimator has the name of its objective, but where a reader would expect another method of it:
-# `LDA` and `CCA` mean the classical ones to most, and SDR is one of many.
-NAMES = {"lda": "OrthogonalLDA", "cca": "OrthogonalCCA", "sdr": "KernelSDR", "fa": "FactorAnalysis"}
+# SDR is one of many.
+NAMES = {"sdr": "KernelSDR"}
 
 _PARAMETERS = """n_components : int, float or "auto"
     Dimension to reduce to, a share of the variance, or left to a rule: r of `ldr.solve`.
@@ -295,7 +295,7 @@ def _with_hint(given: Initialises) -> Initialises:
     """The `__init__` of a `Reducer`, which says where the parameters of an objective go."""
     hint = (
         "; parameters of an objective go into the objective itself, as in "
-        "ldr.Reducer(ldr.objectives.MAF(lag=2))"
+        "ldr.Reducer(ldr.objectives.OrthogonalMAF(lag=2))"
     )
     return keeping(inspect.signature(given), "Reducer", hint)  # type: ignore[return-value]
 
@@ -303,15 +303,16 @@ def _with_hint(given: Initialises) -> Initialises:
 class Reducer(TwoViews):
     """Linear dimensionality reduction by any objective, as a scikit-learn transformer.
 
-    The named estimators (`ldr.OrthogonalLDA`, `ldr.MAF`, ...) have the parameters of their
-    objective as their own, for grid searches; this one takes objectives of your own, kernel
+    The named estimators (`ldr.OrthogonalLDA`, `ldr.OrthogonalMAF`, ...) have the parameters of
+    their objective as their own, for grid searches; this one takes objectives of your own, kernel
     versions, and names.
 
     Parameters
     ----------
     objective : str or Objective
-        A name in the registry, an objective with its parameters (``ldr.objectives.MAF(lag=2)``), a
-        kernel version (`ldr.kernel`), or one of your own (`ldr.objective`).
+        A name in the registry, an objective with its parameters
+        (``ldr.objectives.OrthogonalMAF(lag=2)``), a kernel version (`ldr.kernel`), or one of your
+        own (`ldr.objective`).
     n_components : int
         Dimension to reduce to.
     views : sequence of column groups, or a dict of them by name, optional
@@ -332,7 +333,7 @@ class Reducer(TwoViews):
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> X, y = load_wine(return_X_y=True)
-    >>> view = make_pipeline(StandardScaler(), ldr.Reducer("lda", n_components=2))
+    >>> view = make_pipeline(StandardScaler(), ldr.Reducer("orthogonal-lda", n_components=2))
     >>> view.fit_transform(X, y).shape
     (178, 2)
     """
@@ -340,7 +341,7 @@ class Reducer(TwoViews):
     @_with_hint
     def __init__(
         self,
-        objective: str | Objective = "lda",
+        objective: str | Objective = "orthogonal-lda",
         n_components: Dimension = 2,
         *,
         views: Views | None = None,

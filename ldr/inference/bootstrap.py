@@ -253,7 +253,7 @@ def bootstrap(
     >>> import ldr
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> found = ldr.bootstrap("lda", X / X.std(axis=0), 2, y=y, draws=20, random_state=0)
+    >>> found = ldr.bootstrap("orthogonal-lda", X / X.std(axis=0), 2, y=y, draws=20, random_state=0)
     >>> found.angles.shape
     (20, 2)
     """

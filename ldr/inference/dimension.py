@@ -121,8 +121,8 @@ def dimension(
       largest class, is a candidate where it is defined.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
 
-    By default the first of these that the method has: bic, parallel, permutation (cca and lda),
-    ladle, folds.
+    By default the first of these that the method has: bic, parallel, permutation (orthogonal-cca
+    and orthogonal-lda), ladle, folds.
 
     Source: Luo and Li 2016 (ladle).
 
@@ -166,7 +166,7 @@ def dimension(
     >>> import ldr
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> ldr.dimension("classical-lda", X, y, random_state=0).r
+    >>> ldr.dimension("lda", X, y, random_state=0).r
     2
     """
     objective = as_objective(objective, parameters)

@@ -324,11 +324,11 @@ def solve_many(
 ) -> Solutions:
     """Solve an objective for many data sets: windows of a series, groups, folds, resampled rows.
 
-    Methods with an eigen-solution (pca, lda, maf, sfa, tica, sir, phd, pls, csp of two classes,
-    spoc, their classical forms and classical-cca) are solved as stacks of matrices: no more than
-    the sums over the rows, stacked eigenproblems, and Newton's method on all ratios at once. The
-    values are those of `ldr.solve`. What has no stacked form, or fewer rows than columns, is solved
-    one by one.
+    Methods with an eigen-solution (pca, orthogonal-lda, orthogonal-maf, sfa, tica, sir, phd, pls,
+    csp of two classes, spoc, lda, cca, maf, gcpca and cca) are solved as stacks of matrices: no
+    more than the sums over the rows, stacked eigenproblems, and Newton's method on all ratios at
+    once. The values are those of `ldr.solve`. What has no stacked form, or fewer rows than columns,
+    is solved one by one.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def solve_many(
     >>> import numpy as np, ldr
     >>> X = np.cumsum(np.random.default_rng(0).standard_normal((400, 3)), axis=0)
     >>> windows = np.lib.stride_tricks.sliding_window_view(X, 100, axis=0).transpose(0, 2, 1)
-    >>> ldr.solve_many("maf", windows, 1).values.shape
+    >>> ldr.solve_many("orthogonal-maf", windows, 1).values.shape
     (301,)
     """
     objective = as_objective(objective, parameters)

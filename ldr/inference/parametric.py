@@ -83,7 +83,7 @@ def parametric_test(
 ) -> ParametricTest:
     """Compute the classical tests of cca, lda, sir and save; exact or asymptotic for normal data.
 
-    For cca and lda, classical or not, those of the canonical correlations d_j of two views, or of
+    For cca and lda, orthogonal or not, those of the canonical correlations d_j of two views, or of
     the columns with the classes: Wilks' lambda prod_{j>k}(1 - d_j^2) by Rao's F and by Bartlett's
     chi-square, for every k; and for k = 0 Pillai's trace sum d_j^2, Hotelling and Lawley's
     sum d_j^2/(1 - d_j^2) and Roy's largest d_1^2/(1 - d_1^2), whose F is a bound: its p-value is
@@ -96,7 +96,7 @@ def parametric_test(
     Parameters
     ----------
     objective, X, y
-        As in `ldr.solve`; "cca", "lda", "classical-cca", "classical-lda", "sir" or "save".
+        As in `ldr.solve`; "orthogonal-cca", "orthogonal-lda", "cca", "lda", "sir" or "save".
     **parameters
         Of the objective, where it is given by name.
 
@@ -116,7 +116,7 @@ def parametric_test(
     >>> import ldr
     >>> from sklearn.datasets import load_linnerud
     >>> data = load_linnerud()
-    >>> found = ldr.parametric_test("classical-cca", (data.data, data.target))
+    >>> found = ldr.parametric_test("cca", (data.data, data.target))
     >>> [round(each.p_value, 3) for each in found["Wilks"]]
     [0.064, 0.949, 0.775]
     """
@@ -130,8 +130,8 @@ def parametric_test(
     pair = pairs_of(objective, null)
     if pair is None:
         raise ArgumentError(
-            f"objective {objective.name!r} has no parametric test; expected cca, lda, "
-            "classical-cca, classical-lda, sir or save, or ldr.permutation_test"
+            f"objective {objective.name!r} has no parametric test; expected lda, cca, "
+            "orthogonal-lda, orthogonal-cca, sir or save, or ldr.permutation_test"
         )
     d, U, V = canonical_bases(*pair)
     return ParametricTest(objective, tuple(_of_correlations(d, null.n, U.shape[1], V.shape[1])))

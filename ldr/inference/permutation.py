@@ -290,16 +290,16 @@ def exceedances(
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
     """Return the two matrices whose canonical correlations a method's directions are, and ridges.
 
-    None for other methods, and with shrinkage. lda, and sir of slices, is cca with the indicators
-    of all classes but the last. The ridge of lda is in units of the covariance of all samples here,
-    which permutations of the labels leave as it is.
+    None for other methods, and with shrinkage. orthogonal-lda, and sir of slices, is orthogonal-cca
+    with the indicators of all classes but the last. The ridge of orthogonal-lda is in units of the
+    covariance of all samples here, which permutations of the labels leave as it is.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
     if getattr(objective, "shrinkage", None) is not None:
         return None
-    if objective.name in ("cca", "classical-cca") and len(null.views) == 2:
+    if objective.name in ("orthogonal-cca", "cca") and len(null.views) == 2:
         return *null.views, (ridge, ridge)
-    if objective.name in ("lda", "classical-lda"):
+    if objective.name in ("orthogonal-lda", "lda"):
         codes = np.unique(y, return_inverse=True)[1]
     elif isinstance(objective, SIR):
         codes = sliced(y, null.n, objective.slices)
@@ -330,14 +330,14 @@ class PermutationTest(Pickled):
     error : float
         Standard error of the p-value, of so many permutations.
     p_values : tuple of float or None
-        One of each direction, none smaller than the one before. For cca and lda, classical or not,
+        One of each direction, none smaller than the one before. For cca and lda, orthogonal or not,
         and sir those of the canonical correlations (of the columns with the classes, the slices),
-        with the ridge, tested one after the other; of lda the ridge is in units of the covariance
-        of all samples there. For other methods with a number for every direction, and with
-        shrinkage, of each number against the best of permuted data, which is conservative after the
-        first (against the k-th of permuted data it would be far too small). NaN where every
-        permutation has the same number, or there is no such direction. None where directions have
-        no numbers.
+        with the ridge, tested one after the other; of orthogonal-lda the ridge is in units of the
+        covariance of all samples there. For other methods with a number for every direction, and
+        with shrinkage, of each number against the best of permuted data, which is conservative
+        after the first (against the k-th of permuted data it would be far too small). NaN where
+        every permutation has the same number, or there is no such direction. None where directions
+        have no numbers.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -461,7 +461,7 @@ def permutation_test(
     >>> import ldr
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> found = ldr.permutation_test("lda", X / X.std(axis=0), 2, y=y, random_state=0)
+    >>> found = ldr.permutation_test("orthogonal-lda", X / X.std(axis=0), 2, y=y, random_state=0)
     >>> found.p_value, found.p_values
     (0.001, (0.001, 0.001))
     """

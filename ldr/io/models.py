@@ -21,12 +21,13 @@ from ldr.io.files import check_outputs, replaced
 from ldr.objectives.data.opening import as_path
 from ldr.objectives.kernel import Kernel
 from ldr.objectives.objective import Objective
-from ldr.objectives.registry import REGISTRY, named
+from ldr.objectives.registry import REGISTRY
+from ldr.objectives.renamed import CHANGED, RENAMED
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.status import Status
 
 # Raised when a file of today could not be read by what reads those of before.
-FORMAT = 1
+FORMAT = 2
 _HEADER = "ldr_model"
 
 
@@ -55,7 +56,7 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
                 raise DataError(
                     f"{by} in format {found}, this one reads up to {FORMAT}: use a newer ldr"
                 )
-            return Reader(archive, kinds).of(header["result"])
+            return Reader(archive, kinds, found).of(header["result"])
     except (DataError, PermissionError):
         raise
     except Exception as error:  # each part of a damaged archive has exceptions of its own
@@ -141,10 +142,12 @@ class Reader:
     """The values that a `Writer` wrote; arrays are read when they are needed.
 
     - kinds: classes by their names in the file
+    - format: of the file
     """
 
     archive: Any
     kinds: Mapping[str, type]
+    format: int = FORMAT
 
     def of(self, value: Any) -> Any:
         if not isinstance(value, dict):
@@ -167,7 +170,10 @@ class Reader:
         if "kernel" in value:
             return self.of(value["kernel"])._kernel
         if "objective" in value:
-            return named(value["objective"], **self._all(value["parameters"]))
+            name = value["objective"]
+            if self.format == 1:  # written before methods were renamed
+                name = RENAMED.get(name) or CHANGED.get(name, name)
+            return REGISTRY[name](**self._all(value["parameters"]))
         return self.kinds[value["kind"]](**self._all(value["fields"]))
 
     def _array(self, entry: Mapping[str, Any]) -> Any:

@@ -178,7 +178,7 @@ def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
     if not result.objective.transposed:
         raise ArgumentError(
             f"objective {result.objective.name!r} maps by more than M'; comparison is for "
-            "orthogonal projections, such as those of lda, cca, maf and sdr"
+            "orthogonal projections, such as those of orthogonal-lda, orthogonal-cca and sdr"
         )
     return parts(replace(result, P=result.baseline_P).transform(X))
 

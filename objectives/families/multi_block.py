@@ -232,9 +232,7 @@ class MultiBlock(Blocks, BoundObjective):
         joint = self.made_orthonormal(self.joint_directions)
         found = {"singular vectors" if two else "joint eigenvectors": joint}
         with suppress(SingularError):
-            found["classical cca" if two else "classical mcca"] = self.made_orthonormal(
-                self.canonical[1]
-            )
+            found["cca" if two else "mcca"] = self.made_orthonormal(self.canonical[1])
         own = [top_eigenvectors(self.C[w, w], self.r)[1] for w in self.slices()]
         found["pca of each view"] = self.made_orthonormal(np.concatenate(own))
         return found | random_directions(self, _STARTS_OF_TWO if two else _STARTS)
@@ -469,7 +467,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
             if largest > _ALIKE:
                 notes.append(
                     f"two coordinates of the {which} view are correlated by {largest:.3f}: they "
-                    "say the same, orthogonal as their directions are; classical-cca's are "
+                    "say the same, orthogonal as their directions are; cca's are "
                     "uncorrelated"
                 )
         return notes

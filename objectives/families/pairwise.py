@@ -199,7 +199,7 @@ def labelled_rows(
 
 @dataclass(frozen=True)
 class LabelledPairs(Pairwise):
-    """A problem of the projected distances and of classes; its heuristic is lda.
+    """A problem of the projected distances and of classes; its heuristic is orthogonal-lda.
 
     - lengths (k,): X times these has the user's distances, up to a factor
     - codes (n,): the classes

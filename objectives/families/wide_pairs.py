@@ -212,7 +212,7 @@ class WideCorrelations(CorrelationBlocks):
 
 @dataclass(frozen=True, eq=False)
 class Correlated(Pairs):
-    """Of orthogonal cca, which has no eigenproblem: where the trust region ended, and its bounds.
+    """Of orthogonal-cca, which has no eigenproblem: where the trust region ended, and its bounds.
 
     - ends: ma and Mb, in the columns that vary
     """
@@ -263,7 +263,7 @@ class Correlated(Pairs):
 
 
 def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | None:
-    """Subspaces with an optimum of orthogonal cca, and with the heuristic that it is sought from.
+    """Subspaces with an optimum of orthogonal-cca, and with the heuristic that it is sought from.
 
     None where neither of two views has too many columns for arrays.
     """
@@ -281,7 +281,7 @@ def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | N
         if ridge == 0:
             check_varies_along(_not_spanned(C, M), C, spread)
     note = (
-        f"M is sought in {2 * r} dimensions of {a.d} and of {b.d}, of traditional cca and of where "
+        f"M is sought in {2 * r} dimensions of {a.d} and of {b.d}, of cca and of where "
         f"a trust region by products with the sparse rows led from there: gradient "
         f"{run.gradient_norm:.0e}"
     )

@@ -421,8 +421,9 @@ def parallel_analysis(a: Attack) -> Any:
 def tune(a: Attack) -> Any:
     """Losses that do not change, and those that are no numbers."""
     name, start = a.one(
-        ("lda", {"ridge": 0.1}), ("classical-lda", {"ridge": 1e-3}), ("pca", {"scales": None}),
-        ("maf", {"ridge": a.one(0.1, 0.0, -1.0, math.nan)}), ("contrastive-pca", {"alpha": 1.0}),
+        ("orthogonal-lda", {"ridge": 0.1}), ("lda", {"ridge": 1e-3}), ("pca", {"scales": None}),
+        ("orthogonal-maf", {"ridge": a.one(0.1, 0.0, -1.0, math.nan)}),
+        ("contrastive-pca", {"alpha": 1.0}),
     )  # fmt: skip
     X, y = a.data(REGISTRY[name])
     start = {key: np.ones(a.d) if value is None else value for key, value in start.items()}
@@ -447,7 +448,10 @@ def paths(a: Attack) -> Any:
         X = a.note("X", a.one(*nothing))
         y = a.note("y", a.one(None, None, "", "a", "no/such.npy", Path("")))
         name = a.note(
-            "objective", a.one("pca", "lda", "cca", "nca", ldr.objectives.RidgeRegression())
+            "objective",
+            a.one(
+                "pca", "orthogonal-lda", "orthogonal-cca", "nca", ldr.objectives.RidgeRegression()
+            ),
         )
         if a.rng.random() < 0.3:
             return _run(["solve", "pca", str(X).replace("\0", ""), "-r", "1"])
@@ -461,10 +465,14 @@ def layer(a: Attack) -> Any:
     """The optimum and its slope in jax, at once: what is refused is refused in words of ours."""
     import jax
 
-    name = str(a.one("pca", "lda", "csp", "sir", "maf", "sparse-pca", "hsic"))
+    name = str(a.one("pca", "orthogonal-lda", "csp", "sir", "orthogonal-maf", "sparse-pca", "hsic"))
     n, d = a.shape()
     X = numbers(a.rng, n, d, a.wild)[1]
-    y = None if name in ("pca", "maf", "sparse-pca") else np.arange(n) % int(a.one(1, 2, 3))
+    y = (
+        None
+        if name in ("pca", "orthogonal-maf", "sparse-pca")
+        else np.arange(n) % int(a.one(1, 2, 3))
+    )
     project = ldr.layer(a.note("objective", name), a.r())
     if a.note("act", a.one("value", "slope")) == "value":
         return project(X, y)

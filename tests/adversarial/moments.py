@@ -120,7 +120,7 @@ def propagated(X, power, r):
 
 
 def contrast(X, noise, r, ratio):
-    """(classical-)gcpca."""
+    """(orthogonal-)gcpca."""
     target, background = _moment(centred(X)), _moment(centred(noise))
     A = Form.squares(target) + Form.squares(background, -1)
     both = np.vstack([target, background])

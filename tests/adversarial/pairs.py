@@ -465,13 +465,13 @@ METHODS: dict[str, Callable[[Any], Given]] = {
         "contrastive-pca", degree=2, ignores_constants=False, parameters={"alpha": 0.5}
     ),
     "pls": two("pls", degree=2, copies=1),
-    "classical-lda": classes("classical-lda", affine=True),
-    "classical-cca": two("classical-cca", affine=True),
+    "lda": classes("lda", affine=True),
+    "cca": two("cca", affine=True),
     "lpp": graph("lpp", affine=True),
     "lpp neighbours": rows("lpp", copies=None),
     "npe": graph("npe", True, affine=True, copies=None),
     "npe neighbours": rows("npe", copies=None),
-    "classical-maf": rows("classical-maf", affine=True, time=True),
+    "maf": rows("maf", affine=True, time=True),
     "sir": classes("sir", affine=True),
     "sir response": responses(
         "sir", affine=True, response=0, copies=None, parameters={"slices": 4}
@@ -489,12 +489,12 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     ),
     "opca": beside("opca", affine=True),
     "semi-supervised-da": _semi_supervised,
-    "lda": classes("lda"),
-    "maf": rows("maf", time=True),
+    "orthogonal-lda": classes("orthogonal-lda"),
+    "orthogonal-maf": rows("orthogonal-maf", time=True),
     "orthogonal-lpp": graph("orthogonal-lpp"),
     "orthogonal-npe": graph("orthogonal-npe", True, copies=None),
     "orthogonal-sfa": rows("orthogonal-sfa", time=True),
-    "cca": two("cca"),
+    "orthogonal-cca": two("orthogonal-cca"),
     "reduced-rank-regression": two("reduced-rank-regression", degree=2, copies=1),
     "least-squares": responses(
         "least-squares", several=True, flat=True, affine=True, copies=1, response=2

@@ -30,8 +30,8 @@ LARGE = RNG.standard_normal((8_000, 60)) @ RNG.standard_normal((60, 60))
 
 METHODS = {
     "pca": "pca",
-    "lda": "lda",
-    "maf": "maf",
+    "orthogonal-lda": "orthogonal-lda",
+    "orthogonal-maf": "orthogonal-maf",
     "sfa": "sfa",
     "lpp": "lpp",
     "save": "save",
@@ -46,7 +46,7 @@ METHODS = {
 
 LABELS = {
     "save": lambda n: np.arange(n) * 1.0,
-    "lda": lambda n: np.arange(n) % 3,
+    "orthogonal-lda": lambda n: np.arange(n) % 3,
     "lmnn": lambda n: np.arange(n) % 3,
 }
 

@@ -44,13 +44,13 @@ ROWS = 400
 COMMANDS = [
     "solve pca X.csv --drop kind --out Y.csv",
     "solve pca X.tsv --drop kind --out Y.tsv --plot Y.svg",
-    "solve lda X.parquet --label kind --out Y.parquet --report Y.html",
+    "solve orthogonal-lda X.parquet --label kind --out Y.parquet --report Y.html",
     "solve pca X.npy --out Y.npy --plot Y.pdf",
     "solve fa holes.csv --standardise --out Y.mat",
-    "solve cca X.npz:X --second-view X.mat:X --out Y.npz",
+    "solve orthogonal-cca X.npz:X --second-view X.mat:X --out Y.npz",
     "solve contrastive-pca X.npy --background X.npz:X --out Y.npy",
     "solve mine.py:variance X.csv --drop kind --start start.npy --out Y.csv",
-    "solve maf parts --drop kind --solver steepest-descent --out parts/Y.csv",
+    "solve orthogonal-maf parts --drop kind --solver steepest-descent --out parts/Y.csv",
     "path pca X.npy -r 1:3 --plot Y.png",
     "demo --out .",
 ]

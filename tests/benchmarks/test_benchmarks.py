@@ -39,7 +39,7 @@ def test_table_json_and_plot(competitors, tmp_path, capsys, monkeypatch):
     printed = capsys.readouterr().out
     rows = json.loads((tmp_path / "rows.json").read_text())["results"]
     assert {row["solver"] for row in rows} >= {"ldr", "ldr trust-region", "scikit-learn"}
-    assert {row["method"] for row in rows} == {"maf", "lda", "pca", "classical lda"}
+    assert {row["method"] for row in rows} == {"orthogonal-maf", "orthogonal-lda", "pca", "lda"}
     for row in rows:
         if row["solver"].startswith("ldr"):
             assert row["gap"] <= 1e-12 and np.isfinite(row["reached"])
@@ -51,7 +51,7 @@ def test_table_json_and_plot(competitors, tmp_path, capsys, monkeypatch):
 def test_every_run_computes_its_closed_form(monkeypatch):
     rng = np.random.default_rng(0)
     samples = as_samples(rng.standard_normal((60, 5)))
-    bound = named("maf").bind(Data((samples,), None), 1)
+    bound = named("orthogonal-maf").bind(Data((samples,), None), 1)
     task = Task(bound, bound.random_point(rng), 1.0)
     calls = []
     monkeypatch.setattr(

@@ -46,4 +46,4 @@ def test_neighbours_in_two_dimensions_gain_over_pca(data):
     row = accuracies(data)
     print(row)
     assert max(row["nca"], row["lmnn"]) > row["pca"]
-    assert max(row["nca"], row["lmnn"]) >= max(row["lda"], row["classical-lda"]) - 0.02
+    assert max(row["nca"], row["lmnn"]) >= max(row["orthogonal-lda"], row["lda"]) - 0.02

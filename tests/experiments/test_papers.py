@@ -99,7 +99,7 @@ def test_leading_values_end_at_the_first_below():
 
 def test_planted_correlations_are_those_of_the_views():
     a, b = guided_tour.views("planted", rng(0))
-    path = ldr.path("classical-cca", (a, b), (1, 2, 3))
+    path = ldr.path("cca", (a, b), (1, 2, 3))
     np.testing.assert_allclose(np.diff(path.values, prepend=0), guided_tour.PLANTED, atol=0.1)
 
 

@@ -119,7 +119,7 @@ def test_maf_is_slow_beneath_its_noise(recipe):
 
 def test_lda_of_the_code_gains_and_is_certified():
     data = lda(8, 3, generator(3), CODE)
-    result = ldr.solve("lda", data.X, 3, y=data.y)
+    result = ldr.solve("orthogonal-lda", data.X, 3, y=data.y)
     assert result.improvement > 0 and result.certificate.kind == "global"
 
 

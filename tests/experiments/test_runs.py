@@ -13,7 +13,7 @@ from experiments.jmlr2015.protocol import improvement, improvement_of_code, meas
 from experiments.jmlr2015.recipes import METHODS, RECIPES, lda, lda_classes
 from experiments.machine.store import Store, Table
 from ldr.inputs import as_data
-from ldr.objectives import LDA
+from ldr.objectives import OrthogonalLDA
 
 TEXT, CODE = RECIPES
 BOTH = pytest.mark.parametrize("recipe", RECIPES)
@@ -80,7 +80,7 @@ def test_a_table_of_other_columns_is_not_overwritten(tmp_path):
 def test_lda_summed_class_by_class_is_lda(recipe):
     d, r = 7, 3
     data = lda(d, r, np.random.default_rng(5), recipe)
-    whole = LDA().bind(as_data(LDA(), data.X, data.y), r)
+    whole = OrthogonalLDA().bind(as_data(OrthogonalLDA(), data.X, data.y), r)
     summed = summed_lda(lda_classes(d, r, np.random.default_rng(5), recipe), d, r)
     assert summed.n == len(data.X)
     for ours, theirs in ((summed.problem.A, whole.A), (summed.problem.B, whole.B)):

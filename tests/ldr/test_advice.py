@@ -35,12 +35,12 @@ def test_methods_of_a_row_can_use_what_is_there(advice):
 @pytest.mark.parametrize(
     ("given", "options", "first", "not_there"),
     [
-        ((WINE, CLASSES), {}, "classical-lda", "sdr"),
-        (load_diabetes(return_X_y=True), {}, "sdr", "lda"),
-        (((WINE[:, :6], WINE[:, 6:]),), {}, "classical-cca", "pca"),
-        (((WINE[CLASSES == 0], WINE[CLASSES == 1]),), {}, "contrastive-pca", "cca"),
+        ((WINE, CLASSES), {}, "lda", "sdr"),
+        (load_diabetes(return_X_y=True), {}, "sdr", "orthogonal-lda"),
+        (((WINE[:, :6], WINE[:, 6:]),), {}, "cca", "pca"),
+        (((WINE[CLASSES == 0], WINE[CLASSES == 1]),), {}, "contrastive-pca", "orthogonal-cca"),
         ((GAPS,), {}, "fa", "pca"),
-        ((WINE,), {"time_order": True}, "sfa", "lda"),
+        ((WINE,), {"time_order": True}, "sfa", "orthogonal-lda"),
         ((WINE,), {}, "pca", "sfa"),
     ],
 )

@@ -59,10 +59,10 @@ def test_noise_has_one_dimension():
 
 
 def test_where_there_is_no_rule_that_is_said():
-    with pytest.raises(ArgumentError, match=r"no rule for objective 'lda'.*ldr\.path"):
-        ldr.solve("lda", X, "auto", y=Y)
-    with pytest.raises(ArgumentError, match="'lda' is none: expected a whole number"):
-        ldr.solve("lda", X, 0.5, y=Y)
+    with pytest.raises(ArgumentError, match=r"no rule for objective 'orthogonal-lda'.*ldr\.path"):
+        ldr.solve("orthogonal-lda", X, "auto", y=Y)
+    with pytest.raises(ArgumentError, match="'orthogonal-lda' is none: expected a whole number"):
+        ldr.solve("orthogonal-lda", X, 0.5, y=Y)
     with pytest.raises(ArgumentError, match=r"the 7 dimensions that 'autocovariance' has expl"):
         ldr.solve("autocovariance", X[:7], 0.9999)
     with pytest.raises(ArgumentError, match="r = 'auto': the data have no dimension for 'fa'"):

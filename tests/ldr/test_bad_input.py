@@ -38,10 +38,14 @@ DATA = {
     "nan": (("pca", having((3, 5), np.nan), 2), {}, GAP + ".*" + ADVICE),
     "inf": (("pca", having((0, 0), np.inf), 2), {}, r"X has 1 NaN or infinite.*row 0, column 0"),
     "complex": (("pca", X + 0j, 1), {}, r"X must hold real numbers.*complex"),
-    "one view": (("cca", X, 2), {}, r"X must be a pair of arrays \(Xa, Xb\).*ndarray"),
-    "views of different n": (("cca", (X, X[:-1]), 2), {}, r"views in X have 178 and 177 rows"),
+    "one view": (("orthogonal-cca", X, 2), {}, r"X must be a pair of arrays \(Xa, Xb\).*ndarray"),
+    "views of different n": (
+        ("orthogonal-cca", (X, X[:-1]), 2),
+        {},
+        r"views in X have 178 and 177 rows",
+    ),
     "nan in the second view": (
-        ("cca", (X, having((1, 1), np.nan)), 2),
+        ("orthogonal-cca", (X, having((1, 1), np.nan)), 2),
         {},
         r"X\[1\] has 1 NaN.*" + ADVICE,
     ),
@@ -69,7 +73,11 @@ DATA = {
         {"graph": -scipy.sparse.eye_array(178)},
         r"graph has weights that are negative",
     ),
-    "labels of unequal lengths": (("lda", X, 2), {"y": RAGGED}, r"y could not be read as an array"),
+    "labels of unequal lengths": (
+        ("orthogonal-lda", X, 2),
+        {"y": RAGGED},
+        r"y could not be read as an array",
+    ),
     "a response of unequal lengths": (("lasso", X, 2), {"y": RAGGED}, r"y could not be read as an"),
     "sdr of unequal lengths": (("sdr", X, 2), {"y": RAGGED}, r"y could not be read as an array"),
     "some labels of unequal lengths": (
@@ -90,7 +98,11 @@ DATA = {
         {"y": scipy.sparse.csr_array(X[:, :1])},
         r"y is sparse, a dense array was expected: pass y.toarray\(\)",
     ),
-    "a generator of labels": (("lda", X, 2), {"y": iter(y)}, r"y must hold an entry for each"),
+    "a generator of labels": (
+        ("orthogonal-lda", X, 2),
+        {"y": iter(y)},
+        r"y must hold an entry for each",
+    ),
     "records for some labels": (
         ("semi-supervised-da", X, 2),
         {"y": np.zeros(178, dtype=[("a", float)])},
@@ -107,7 +119,7 @@ DATA = {
         r"X has no column that varies",
     ),
     "sparse rows fewer than columns": (
-        ("gcpca", (scipy.sparse.eye_array(3, 20), scipy.sparse.eye_array(4, 20)), 1),
+        ("orthogonal-gcpca", (scipy.sparse.eye_array(3, 20), scipy.sparse.eye_array(4, 20)), 1),
         {},
         r"X is sparse with fewer rows than columns; pass dense arrays",
     ),
@@ -119,74 +131,110 @@ DATA = {
 }
 
 ARGUMENTS = {
-    "unknown objective": (("ldaa", X, 2), {}, r"unknown objective 'ldaa': did you mean 'lda'"),
+    "unknown objective": (
+        ("ldaa", X, 2),
+        {},
+        r"unknown objective 'ldaa': did you mean 'lda'",
+    ),
     "nothing like it": (("xyzzy", X, 2), {}, r"unknown objective 'xyzzy': known are autocov"),
     "unknown solver": (("pca", X, 2), {"solver": "trust"}, r"unknown solver 'trust'.*trust-region"),
     "solver of a wrong type": (("pca", X, 2), {"solver": 3}, r"solver must be a name or a Solver"),
     "a class of solvers": (
-        ("lda", X, 2),
+        ("orthogonal-lda", X, 2),
         {"y": y, "solver": ldr.solvers.LBFGS},
         r"\(an instance, LBFGS\(\), not the class\)",
     ),
     "no list of observers": (
-        ("lda", X, 2),
+        ("orthogonal-lda", X, 2),
         {"y": y, "observers": 3},
         r"observers must be a list of callables, got 3",
     ),
     "no closed form": (
-        ("lda", X, 2),
+        ("orthogonal-lda", X, 2),
         {"y": y, "solver": "closed-form"},
-        r"'lda' has no closed form",
+        r"'orthogonal-lda' has no closed form",
     ),
     "specialist on another": (
-        ("cca", TWO, 2),
+        ("orthogonal-cca", TWO, 2),
         {"solver": "self-consistent-field"},
         r"solves trace ratios",
     ),
     "unknown parameter": (
-        ("maf", X, 2),
+        ("orthogonal-maf", X, 2),
         {"leg": 1},
-        r"'maf' has no parameter 'leg'; it has: lag, shrinkage, ridge, nested",
+        r"'orthogonal-maf' has no parameter 'leg'; it has: lag, shrinkage, ridge, nested",
     ),
     "parameter of none": (("pca", X, 2), {"lag": 1}, r"'pca' has no parameter 'lag'"),
     "class, not instance": ((ldr.objectives.PCA, X, 2), {}, r"an instance, PCA\(\), not the class"),
     "plain function": ((len, X, 2), {}, r"decorate a function with @ldr.objective"),
     "parameter beside an instance": (
-        (ldr.objectives.MAF(), X, 2),
+        (ldr.objectives.OrthogonalMAF(), X, 2),
         {"lag": 2},
         r"unknown argument 'lag'",
     ),
     "r zero": (("pca", X, 0), {}, r"r = 0 is out of range: expected 1 <= r <= d = 13"),
     "r too large": (("pca", X, 14), {}, r"r = 14 is out of range: expected 1 <= r <= d = 13"),
-    "r above the smaller view": (("cca", TWO, 7), {}, r"r = 7 is out of range: .* d = 6"),
+    "r above the smaller view": (
+        ("orthogonal-cca", TWO, 7),
+        {},
+        r"r = 7 is out of range: .* d = 6",
+    ),
     "r a fraction": (("pca", X, 2.5), {}, r"r must be a whole number, a share .*, got 2.5"),
     "r a bool": (("pca", X, True), {}, r"r must be a whole number, .*, got True"),
     "r above the rank": (("pca", X[:5], 6), {}, r"r = 6 is too large: expected r <= 4"),
-    "no labels": (("lda", X, 2), {}, r"objective 'lda' needs labels: pass y="),
+    "no labels": (
+        ("orthogonal-lda", X, 2),
+        {},
+        r"objective 'orthogonal-lda' needs labels: pass y=",
+    ),
     "no response": (("sdr", X, 2), {}, r"objective 'sdr' needs response: pass y="),
     "no labels for the class graph": (("lpp", X, 2), {"graph": "classes"}, r"needs labels.*y="),
     "start of a wrong shape": (
-        ("lda", X, 2),
+        ("orthogonal-lda", X, 2),
         {"y": y, "start": np.eye(13), "solver": "lbfgs"},
         r"start has shape \(13, 13\), expected \(13, 2\)",
     ),
     "start with nan": (
-        ("lda", X, 2),
+        ("orthogonal-lda", X, 2),
         {"y": y, "start": np.full((13, 2), np.nan)},
         r"start has NaN",
     ),
-    "start of text": (("lda", X, 2), {"y": y, "start": [["a"] * 2] * 13}, r"start must hold re"),
-    "ragged start": (("lda", X, 2), {"y": y, "start": [[1], [2, 3]]}, r"start must be an array"),
-    "start of rank 1": (("lda", X, 2), {"y": y, "start": np.ones((13, 2))}, r"start has rank 1"),
-    "unknown start": (("lda", X, 2), {"y": y, "start": "best"}, r"start must be .*got 'best'"),
-    "one start for two views": (("cca", TWO, 2), {"start": np.eye(6, 2)}, r"start must be 2"),
+    "start of text": (
+        ("orthogonal-lda", X, 2),
+        {"y": y, "start": [["a"] * 2] * 13},
+        r"start must hold re",
+    ),
+    "ragged start": (
+        ("orthogonal-lda", X, 2),
+        {"y": y, "start": [[1], [2, 3]]},
+        r"start must be an array",
+    ),
+    "start of rank 1": (
+        ("orthogonal-lda", X, 2),
+        {"y": y, "start": np.ones((13, 2))},
+        r"start has rank 1",
+    ),
+    "unknown start": (
+        ("orthogonal-lda", X, 2),
+        {"y": y, "start": "best"},
+        r"start must be .*got 'best'",
+    ),
+    "one start for two views": (
+        ("orthogonal-cca", TWO, 2),
+        {"start": np.eye(6, 2)},
+        r"start must be 2",
+    ),
     "tolerance": (("pca", X, 2), {"tolerance": -1}, r"tolerance must be .*got -1"),
     "max_iterations": (("pca", X, 2), {"max_iterations": 1.5}, r"max_iterations must be .*got 1.5"),
     "time_limit": (("pca", X, 2), {"time_limit": 0}, r"time_limit must be .*got 0"),
     "random_state": (("pca", X, 2), {"random_state": "x"}, r"random_state must be .*got 'x'"),
-    "observers": (("lda", X, 2), {"y": y, "observers": [3]}, r"observers must be callables, got 3"),
-    "lag": (("maf", X, 2), {"lag": 0}, r"lag must be a whole number >= 1, got 0"),
-    "lag beyond the data": (("maf", X, 2), {"lag": 178}, r"lag.*178"),
+    "observers": (
+        ("orthogonal-lda", X, 2),
+        {"y": y, "observers": [3]},
+        r"observers must be callables, got 3",
+    ),
+    "lag": (("orthogonal-maf", X, 2), {"lag": 0}, r"lag must be a whole number >= 1, got 0"),
+    "lag beyond the data": (("orthogonal-maf", X, 2), {"lag": 178}, r"lag.*178"),
     "as many neighbours as rows": (("lpp", X, 2), {"neighbours": 178}, r"below the number of rows"),
     "no workers": (("nca", X, 2), {"y": y, "workers": 0}, r"workers must be .* -1 .*, got 0"),
     "a number beyond floats": (
@@ -220,14 +268,14 @@ ARGUMENTS = {
         r"graph='class-neighbours' needs a label for every row",
     ),
     "a ridge of no number": (
-        ("lda", X * 1e100, 1),
+        ("orthogonal-lda", X * 1e100, 1),
         {"y": y, "ridge": 1e130},
         r"ridge = 1e\+130 is too large for data of this unit",
     ),
 }
 
 FAR = {
-    **dict.fromkeys(("pca", "lda", "maf"), (X * 1e160, X * 1e-160)),
+    **dict.fromkeys(("pca", "orthogonal-lda", "orthogonal-maf"), (X * 1e160, X * 1e-160)),
     "opca": ((X * 1e200, X), (X, X * 1e200)),
     "signal-noise": ((X * 1e200, X), (X, X * 1e-200)),
     "contrastive-pca": ((X, X * 1e200),),
@@ -265,7 +313,7 @@ SINGULAR = {
         r"the Gram matrix of XM is singular beside n epsilon = 2.0e-99: give epsilon= a larger",
     ),
     "unbounded ratio": (
-        ("lda", FEW, 1),
+        ("orthogonal-lda", FEW, 1),
         {"y": [0, 0, 0, 0, 1, 1, 1, 1]},
         r"unbounded.*rank 6 in 7 dimensions.*r = 1.*ridge=",
     ),
@@ -299,7 +347,7 @@ def test_solve_refuses(error, case):
 def test_data_whose_squares_are_no_numbers(name):
     for data in FAR[name]:
         with pytest.raises(DataError, match=r"has a largest entry of .*between 1e-130 and 1e\+130"):
-            ldr.solve(name, data, 1, y={"lasso": X[:, 0], "lda": y}.get(name))
+            ldr.solve(name, data, 1, y={"lasso": X[:, 0], "orthogonal-lda": y}.get(name))
 
 
 @pytest.mark.parametrize("name", UNITS)
@@ -312,7 +360,7 @@ def test_parameters_whose_squares_are_no_numbers(name):
 
 
 @pytest.mark.parametrize("size", [1e300, 1e-300])
-@pytest.mark.parametrize("name", ["lda", "uica", "ppca", "nca"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "uica", "ppca", "nca"])
 def test_starts_whose_squares_are_no_numbers(name, size):
     start = np.random.default_rng(0).standard_normal((13, 2)) * size
     with pytest.raises(ArgumentError, match=r"start has a largest entry of .*expected one between"):
@@ -349,7 +397,7 @@ MISFITS = {
         r"heat = 1e-06 is so small beside the edges' squared lengths, .* heat='median'",
     ),
     "a name of a column": (
-        lambda: ldr.solve("lda", X, 2, y="kind"),
+        lambda: ldr.solve("orthogonal-lda", X, 2, y="kind"),
         r"y is the string 'kind', which names a column where X is the path of a table",
     ),
     "folds of another length": (
@@ -381,7 +429,7 @@ MISFITS = {
         r"second moment of the noise is so small in some direction",
     ),
     "classes beyond comparison": (
-        lambda: ldr.solve("lda", X * 1e-100 + 1e70 * y[:, None], 1, y=y),
+        lambda: ldr.solve("orthogonal-lda", X * 1e-100 + 1e70 * y[:, None], 1, y=y),
         r"S_W is so small in some direction",
     ),
     "no classes at all": (
@@ -519,21 +567,23 @@ def test_exceptions_are_what_users_already_catch():
     assert issubclass(ConvergenceWarning, RuntimeWarning)
 
 
-@pytest.mark.parametrize(("name", "data"), [("lda", X), ("cca", TWO)])
+@pytest.mark.parametrize(("name", "data"), [("orthogonal-lda", X), ("orthogonal-cca", TWO)])
 def test_starts_are_not_changed_in_place(name, data):
     start = tuple(
         np.linalg.qr(np.ones((v.shape[1], 2)) + np.eye(v.shape[1], 2))[0]
-        for v in (data if name == "cca" else (data,))
+        for v in (data if name == "orthogonal-cca" else (data,))
     )
     before = [M.copy() for M in start]
-    ldr.solve(name, data, 2, y=y, solver="lbfgs", start=start if name == "cca" else start[0])
+    ldr.solve(
+        name, data, 2, y=y, solver="lbfgs", start=start if name == "orthogonal-cca" else start[0]
+    )
     for M, copy in zip(start, before, strict=True):
         np.testing.assert_array_equal(M, copy)
 
 
 def test_no_convergence_is_a_flag_and_a_warning_with_the_best_point():
     with pytest.warns(ConvergenceWarning, match="iteration limit.*max_iterations"):
-        result = ldr.solve("lda", X, 2, y=y, solver="steepest-descent", max_iterations=3)
+        result = ldr.solve("orthogonal-lda", X, 2, y=y, solver="steepest-descent", max_iterations=3)
     assert not result.converged
     assert "NOT CONVERGED" in repr(result)
     assert result.value >= result.baseline
@@ -545,7 +595,7 @@ def test_transform_refuses_other_columns():
         result = ldr.solve(objective, X, 2)
         with pytest.raises(ArgumentError, match="X has 12 columns, expected 13"):
             result.transform(X[:, :12])
-    both = ldr.solve("cca", TWO, 2)
+    both = ldr.solve("orthogonal-cca", TWO, 2)
     with pytest.raises(DataError, match="X must be 2 arrays"):
         both.transform(X)
 

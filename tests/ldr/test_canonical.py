@@ -98,17 +98,28 @@ def identified(key, name):
 
     Two classes have one direction, and so has one target; four columns do not tell two factors; nca
     has an optimum at infinity once the classes are apart. Of two views of two columns each, sparse
-    cca sees Ma Mb' alone: which of the two is the identity is a tie.
+    orthogonal-cca sees Ma Mb' alone: which of the two is the identity is a tie.
     """
     if key == "xdawn target":
         return False
     if name == "tumours":
-        one = ("classical-lda", "npe classes", "semi-supervised-da", "xdawn", "dpca")
+        one = ("lda", "npe classes", "semi-supervised-da", "xdawn", "dpca")
         return key not in (*one, "nca")
     return not (key == "nca" or (name == "iris" and name_of(key) in ("fa", "sparse-cca")))
 
 
-FEW = ("pca", "sfa whitened", "lda", "cca", "pls", "fa", "log-det-pca", "dynamics", "uica", "ica")
+FEW = (
+    "pca",
+    "sfa whitened",
+    "orthogonal-lda",
+    "orthogonal-cca",
+    "pls",
+    "fa",
+    "log-det-pca",
+    "dynamics",
+    "uica",
+    "ica",
+)
 
 
 @pytest.mark.parametrize("key", FEW)
@@ -130,14 +141,14 @@ def test_every_method_solver_and_start_finds_the_same_matrix(key, name):
 def test_nested_subspaces_stay_nested():
     X, y = real_data.digits()
     results = [
-        ldr.solve("lda", X[::4], 5, y=y[::4], nested=(2, 5), ridge=1e-3, **options)
+        ldr.solve("orthogonal-lda", X[::4], 5, y=y[::4], nested=(2, 5), ridge=1e-3, **options)
         for options in ({}, {"solver": "trust-region", "start": "random", "random_state": 0})
     ]
     np.testing.assert_allclose(results[1].M, results[0].M, atol=1e-6)
     np.testing.assert_allclose(results[1].parameters["ratios"], results[0].parameters["ratios"])
 
 
-@pytest.mark.parametrize("name", ["lda", "maf", "log-det-pca"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "orthogonal-maf", "log-det-pca"])
 def test_the_basis_of_the_start_does_not_matter(name):
     X, y = real_data.wine()
     rng = np.random.default_rng(0)
@@ -149,7 +160,7 @@ def test_the_basis_of_the_start_does_not_matter(name):
 
 def test_trace_ratios_stand_in_principal_axes_and_so_does_their_heuristic():
     X, y = real_data.wine()
-    result = ldr.solve("lda", X, 2, y=y)
+    result = ldr.solve("orthogonal-lda", X, 2, y=y)
     for M in (result.M, result.baseline_M):
         C = np.cov((X @ M).T)
         assert abs(C[0, 1]) < 1e-14 * C[0, 0] and C[0, 0] > C[1, 1]
@@ -158,7 +169,9 @@ def test_trace_ratios_stand_in_principal_axes_and_so_does_their_heuristic():
 
 def test_two_views_stand_in_aligned_pairs_of_which_the_first_count_most():
     Xa, Xb = real_data.tumour_views()
-    result = ldr.solve("cca", (Xa, Xb), 3, solver="lbfgs", start="random", random_state=1)
+    result = ldr.solve(
+        "orthogonal-cca", (Xa, Xb), 3, solver="lbfgs", start="random", random_state=1
+    )
     shared = result.M[0].T @ (Xa.T @ Xb) @ result.M[1]
     assert np.abs(shared - np.diag(np.diag(shared))).max() < 1e-9 * shared[0, 0]
     assert (np.diff(np.diag(shared)) < 0).all()
@@ -172,10 +185,10 @@ def test_loadings_of_factor_models_are_those_of_lawley_and_maxwell():
     assert (np.diff(np.diag(S)) < 0).all()
 
 
-@pytest.mark.parametrize("name", ["pca", "cca", "ppca", "lmnn", "ica"])
+@pytest.mark.parametrize("name", ["pca", "orthogonal-cca", "ppca", "lmnn", "ica"])
 def test_the_largest_entry_of_every_row_is_positive(name):
     X, y = real_data.wine()
-    data = (X[:, :6], X[:, 6:]) if name == "cca" else X
+    data = (X[:, :6], X[:, 6:]) if name == "orthogonal-cca" else X
     P = as_tuple(ldr.solve(name, data, 2, y=y if name == "lmnn" else None).P)[0]
     assert (P[[0, 1], np.abs(P).argmax(axis=1)] > 0).all()
 
@@ -216,7 +229,7 @@ def test_pls_is_that_of_scikit_learn():
 def test_classical_lda_is_that_of_scikit_learn_up_to_the_square_root_of_n():
     X, y = real_data.wine()
     theirs = discriminant_analysis.LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
-    P = ldr.solve("classical-lda", X, 2, y=y, solver="trust-region", start="random").P
+    P = ldr.solve("lda", X, 2, y=y, solver="trust-region", start="random").P
     scalings = theirs.scalings_[:, :2].T / np.sqrt(len(X))  # theirs whiten S_W/n
     signs = np.sign(np.sum(P * scalings, axis=1))
     np.testing.assert_allclose(P, signs[:, None] * scalings, atol=1e-8)

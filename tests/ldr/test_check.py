@@ -15,13 +15,23 @@ from tests.objectives.methods import LABELS, RANDOM, VIEWS, D, X, name_of
 R = 2
 BUILT_IN = {
     name: RANDOM[key][:2]
-    for key in ("pca", "lda", "cca", "maf", "sfa", "lpp", "ppca", "fa", "sdr labels")
+    for key in (
+        "pca",
+        "orthogonal-lda",
+        "orthogonal-cca",
+        "orthogonal-maf",
+        "sfa",
+        "lpp",
+        "ppca",
+        "fa",
+        "sdr labels",
+    )
     for name in [name_of(key)]
 }
 
 
 @pytest.mark.parametrize("r", [1, 3, D])
-@pytest.mark.parametrize("name", ["lda", "ppca", "fa", "sdr"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "ppca", "fa", "sdr"])
 def test_other_dimensions_pass(name, r):
     data, y = BUILT_IN[name]
     r = min(r, D - 1) if name in ("ppca", "fa") else r
@@ -29,8 +39,10 @@ def test_other_dimensions_pass(name, r):
 
 
 def test_instances_and_parameters():
-    assert ldr.check(ldr.objectives.MAF(lag=2), X).objective == ldr.objectives.MAF(lag=2)
-    assert ldr.check("maf", X, lag=3).objective.lag == 3
+    assert ldr.check(
+        ldr.objectives.OrthogonalMAF(lag=2), X
+    ).objective == ldr.objectives.OrthogonalMAF(lag=2)
+    assert ldr.check("orthogonal-maf", X, lag=3).objective.lag == 3
     units = np.logspace(0, 6, D)
     assert ldr.check("pca", X * units, standardise=True).passed
     with pytest.raises(ArgumentError, match="out of range"):
@@ -145,8 +157,8 @@ def test_no_finite_value_is_an_error():
 
 @pytest.mark.smoke
 def test_repr():
-    lines = repr(ldr.check("lda", X, R, y=LABELS)).splitlines()
-    assert lines[0] == f"LDA(), M {D} x {R}: passed"
+    lines = repr(ldr.check("orthogonal-lda", X, R, y=LABELS)).splitlines()
+    assert lines[0] == f"OrthogonalLDA(), M {D} x {R}: passed"
     assert [line.split()[0] for line in lines[1:]] == [
         "gradient",
         "Hessian",
@@ -155,12 +167,14 @@ def test_repr():
         "invariance",
     ]
     assert len({line.index("pass") for line in lines[1:]}) == 1
-    assert isinstance(ldr.check("cca", VIEWS), Check)
-    assert f"M {D} x 2 and 4 x 2" in repr(ldr.check("cca", VIEWS))
+    assert isinstance(ldr.check("orthogonal-cca", VIEWS), Check)
+    assert f"M {D} x 2 and 4 x 2" in repr(ldr.check("orthogonal-cca", VIEWS))
 
 
 def test_the_same_seed_gives_the_same_check():
-    assert ldr.check("lda", X, R, y=LABELS) == ldr.check("lda", X, R, y=LABELS)
+    assert ldr.check("orthogonal-lda", X, R, y=LABELS) == ldr.check(
+        "orthogonal-lda", X, R, y=LABELS
+    )
 
 
 # Taylor slopes on every manifold, with both retractions

@@ -25,7 +25,9 @@ def folds_of(name, data, y, count):
     return Folds.of(sampled, count, 0).parts
 
 
-@pytest.mark.parametrize("name", ["pca", "lda", "cca", "maf", "signal-noise", "sdr"])
+@pytest.mark.parametrize(
+    "name", ["pca", "orthogonal-lda", "orthogonal-cca", "orthogonal-maf", "signal-noise", "sdr"]
+)
 def test_values_are_at_least_those_of_solve(name):
     data, y, parameters = next(
         case for key, case in (methods.RANDOM | SDR).items() if methods.name_of(key) == name
@@ -35,7 +37,10 @@ def test_values_are_at_least_those_of_solve(name):
     sign = 1 if named(name).sense == "max" else -1
     for r, value in zip(path.dimensions, path.values, strict=True):
         alone = ldr.solve(name, data, r, y=y, certify=False, **parameters).value
-        if name in ("sdr", "cca"):  # local optima: another start may end elsewhere, not far off
+        if name in (
+            "sdr",
+            "orthogonal-cca",
+        ):  # local optima: another start may end elsewhere, not far off
             assert sign * value >= sign * alone - 0.02 * abs(alone)
         else:
             assert value == pytest.approx(alone, rel=1e-9)
@@ -47,36 +52,40 @@ SDR = {"sdr": (X[::3], labels[::3], {})}
 def test_previous_solution_is_the_start_where_it_is_better():
     """The M of r = 2, completed, is a better start for r = 3 than the heuristic's."""
     pair = real_data.tumour_views()
-    path = ldr.path("cca", pair, [2, 3], certify=False)
+    path = ldr.path("orthogonal-cca", pair, [2, 3], certify=False)
     started_at = path.results[1].history["value"][0]
     assert path.baselines[1] + 0.01 < started_at <= path.values[1]
 
 
 @pytest.mark.smoke
 def test_held_out_scores():
-    path = ldr.path("lda", X, [1, 2, 4], y=labels, folds=4, random_state=0)
+    path = ldr.path("orthogonal-lda", X, [1, 2, 4], y=labels, folds=4, random_state=0)
     assert path.scores.shape == (3, 4)
-    again = ldr.path("lda", X, [1, 2, 4], y=labels, folds=4, random_state=0)
+    again = ldr.path("orthogonal-lda", X, [1, 2, 4], y=labels, folds=4, random_state=0)
     np.testing.assert_array_equal(path.scores, again.scores)
-    training, held = folds_of("lda", X, labels, 4)[2]
-    result = ldr.solve("lda", X[training], 2, y=labels[training])
+    training, held = folds_of("orthogonal-lda", X, labels, 4)[2]
+    result = ldr.solve("orthogonal-lda", X[training], 2, y=labels[training])
     assert path.scores[1, 2] == pytest.approx(ldr.score(result, X[held], labels[held]), rel=1e-8)
     assert "held-out" in repr(path) and f"best score at {path.best}" in repr(path)
 
 
-@pytest.mark.parametrize("key", ["lda", "maf", "cca", "opca", "pca"])
+@pytest.mark.parametrize(
+    "key", ["orthogonal-lda", "orthogonal-maf", "orthogonal-cca", "opca", "pca"]
+)
 def test_folds_partition_the_rows(key):
     data, y, _ = methods.RANDOM[key]
     folds = folds_of(key, data, y, 4)
     np.testing.assert_array_equal(np.sort(np.concatenate([h for _, h in folds])), np.arange(60))
     for training, held in folds:
-        gap = [held[0] - 1, held[-1] + 1] if key == "maf" else []  # a lag beside the block
+        gap = (
+            [held[0] - 1, held[-1] + 1] if key == "orthogonal-maf" else []
+        )  # a lag beside the block
         rows = np.concatenate([training, held, [row for row in gap if 0 <= row < 60]])
         np.testing.assert_array_equal(np.sort(rows), np.arange(60))
         assert len(held) == 15
-        if key == "lda":
+        if key == "orthogonal-lda":
             np.testing.assert_array_equal(np.bincount(methods.LABELS[held]), [5, 5, 5])
-        if key == "maf":
+        if key == "orthogonal-maf":
             np.testing.assert_array_equal(np.diff(held), 1)
 
 
@@ -111,7 +120,7 @@ def test_elbow_is_where_a_broken_line_breaks():
 )
 def test_bad_arguments_of_path(arguments, message):
     with pytest.raises(ArgumentError, match=message):
-        ldr.path("lda", X, y=labels, **arguments)
+        ldr.path("orthogonal-lda", X, y=labels, **arguments)
 
 
 def test_distances_have_no_folds():
@@ -200,7 +209,7 @@ def test_bad_arguments_of_parallel_analysis(argument):
 
 
 def test_plot_of_a_path():
-    path = ldr.path("lda", X, [1, 2, 3, 5], y=labels, folds=3, random_state=0)
+    path = ldr.path("orthogonal-lda", X, [1, 2, 3, 5], y=labels, folds=3, random_state=0)
     figure = path.plot()
     values, scores = figure.axes
     lines = {line.get_label(): line for line in values.lines}
@@ -247,6 +256,6 @@ def test_folds_of_a_splitter():
     ]
     np.testing.assert_allclose(found.scores[1], expected, rtol=1e-9)
     with pytest.raises(ArgumentError, match="does not split these rows"):
-        ldr.path("lda", X, [1], y=labels, folds=GroupKFold(3))
+        ldr.path("orthogonal-lda", X, [1], y=labels, folds=GroupKFold(3))
     with pytest.raises(ArgumentError, match="has 1 fold, expected two at least"):
         ldr.path("pca", X, [1], folds=ShuffleSplit(1))

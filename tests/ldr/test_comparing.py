@@ -27,7 +27,7 @@ SERIES = np.cumsum(np.random.default_rng(0).standard_normal((150, 4)), axis=0)
 
 @pytest.fixture(scope="module")
 def wine():
-    return ldr.compare(["lda", "pca"], FRAME, labels, 2, folds=10, standardise=True)
+    return ldr.compare(["orthogonal-lda", "pca"], FRAME, labels, 2, folds=10, standardise=True)
 
 
 def test_that_a_heuristic_classifies_better_is_said_plainly(wine):
@@ -35,7 +35,7 @@ def test_that_a_heuristic_classifies_better_is_said_plainly(wine):
     lda = wine.methods[0]
     assert lda.result.certificate.kind == "global" and lda.result.improvement > 0.05
     assert lda.heuristic_scores[judged].mean() > lda.scores[judged].mean()
-    (said,) = [text for text in wine.findings if text.startswith("lda")]
+    (said,) = [text for text in wine.findings if text.startswith("orthogonal-lda")]
     assert "the heuristic scores higher than the optimum, 0.989 against 0.983" in said
     lines = repr(wine).splitlines()
     assert lines[3].startswith("  its heuristic") and said in " ".join(repr(wine).split())
@@ -52,10 +52,10 @@ def folds_of(method, Z, y, count, seed=0):
 def test_everything_is_fitted_inside_the_folds(wine):
     """Standard deviations, projections, neighbours and means of classes: by scikit-learn."""
     right = {"5 nearest": [], "nearest mean": [], "heuristic": []}
-    for training, held in folds_of("lda", X, labels, 10):
+    for training, held in folds_of("orthogonal-lda", X, labels, 10):
         scaler = StandardScaler(with_mean=False).fit(X[training])
         old, new = scaler.transform(X[training]), scaler.transform(X[held])
-        found = ldr.solve("lda", old, 2, y=labels[training], certify=False)
+        found = ldr.solve("orthogonal-lda", old, 2, y=labels[training], certify=False)
         Y, Z = found.transform(old), found.transform(new)
         neighbours = KNeighborsClassifier(5)
         right["5 nearest"].append(neighbours.fit(Y, labels[training]).predict(Z) == labels[held])
@@ -115,16 +115,16 @@ def test_that_nothing_is_predicted_is_said():
 
 
 def test_time_series_are_cut_into_pieces_in_order():
-    found = ldr.compare(["maf", "pca"], SERIES, r=2, folds=3)
+    found = ldr.compare(["orthogonal-maf", "pca"], SERIES, r=2, folds=3)
     assert found.judged_by == ("Q2 of the next step",)
-    assert list(folds_of("maf", SERIES, None, 3)[1][1]) == list(range(50, 100))
-    for method in ("maf", "pca"):
+    assert list(folds_of("orthogonal-maf", SERIES, None, 3)[1][1]) == list(range(50, 100))
+    for method in ("orthogonal-maf", "pca"):
         left = total = 0.0
-        for training, held in folds_of("maf", SERIES, None, 3):
+        for training, held in folds_of("orthogonal-maf", SERIES, None, 3):
             assert not {held[0] - 1, held[-1] + 1} & set(training)
             first = [i for i in training if i + 1 in set(training)]
             trials = np.cumsum(np.diff(training, prepend=training[0]) > 1)
-            given = {"groups": trials} if method == "maf" else {}
+            given = {"groups": trials} if method == "orthogonal-maf" else {}
             result = ldr.solve(method, SERIES[training], 2, **given)
             Y = result.transform(SERIES)
             then = Y[np.array(first) + 1]
@@ -137,29 +137,31 @@ def test_time_series_are_cut_into_pieces_in_order():
 
 
 def test_paths_know_where_the_training_rows_of_a_series_were_cut():
-    scores = ldr.path("maf", SERIES, [2], folds=3, random_state=0).scores[0]
+    scores = ldr.path("orthogonal-maf", SERIES, [2], folds=3, random_state=0).scores[0]
     training, held = np.delete(np.arange(150), np.s_[49:101]), np.arange(50, 100)
-    cut = ldr.solve("maf", SERIES[training], 2, groups=training > 50)
+    cut = ldr.solve("orthogonal-maf", SERIES[training], 2, groups=training > 50)
     assert scores[1] == pytest.approx(ldr.score(cut, SERIES[held]), rel=1e-12)
 
 
 def test_whole_groups_are_held_out():
     people = np.repeat(np.arange(30), 6)[: len(X)]
-    found = ldr.compare(["lda"], X, labels, 2, folds=3, groups=people, standardise=True)
+    found = ldr.compare(["orthogonal-lda"], X, labels, 2, folds=3, groups=people, standardise=True)
     splitter = StratifiedGroupKFold(3)
-    same = ldr.compare(["lda"], X, labels, 2, folds=splitter, groups=people, standardise=True)
+    same = ldr.compare(
+        ["orthogonal-lda"], X, labels, 2, folds=splitter, groups=people, standardise=True
+    )
     for name, scores in found.methods[0].scores.items():
         np.testing.assert_array_equal(scores, same.methods[0].scores[name])
     with pytest.raises(DataError, match=r"groups has shape \(177,\), expected \(178,\)"):
-        ldr.compare(["lda"], X, labels, folds=3, groups=people[:-1])
+        ldr.compare(["orthogonal-lda"], X, labels, folds=3, groups=people[:-1])
 
 
 @pytest.mark.parametrize(
     ("methods", "data", "y"),
     [
-        (["lda", "pca"], X, labels),
+        (["orthogonal-lda", "pca"], X, labels),
         (["sir"], X, X[:, 0] ** 2 + X[:, 1]),
-        (["classical-cca"], (X[:, :6], X[:, 6:]), None),
+        (["cca"], (X[:, :6], X[:, 6:]), None),
         (["pca"], X, None),
     ],
 )
@@ -203,12 +205,12 @@ def test_methods_that_cannot_run_are_left_out():
     found = ldr.compare(["pca", sdr], X, X[:, 0], sample_weight=np.ones(len(X)))
     assert [method.name for method in found.methods] == ["pca"]
     assert "takes no weights" in found.left_out["sdr"] or "exact form" in found.left_out["sdr"]
-    found = ldr.compare(["lda", "pca"], X, X[:, 0], folds=3)
-    assert "left out: lda (y looks continuous" in repr(found) and len(found.methods) == 1
+    found = ldr.compare(["orthogonal-lda", "pca"], X, X[:, 0], folds=3)
+    assert "left out: orthogonal-lda (y looks continuous" in repr(found) and len(found.methods) == 1
 
 
 def test_the_dimension_may_be_left_to_the_rows():
-    found = ldr.compare(["lda", "pca"], X, labels, 0.6, folds=2, standardise=True)
+    found = ldr.compare(["orthogonal-lda", "pca"], X, labels, 0.6, folds=2, standardise=True)
     r = ldr.solve("pca", X, 0.6, standardise=True).r
     assert {method.result.r for method in found.methods} == {r}
     assert found.notes[0].startswith(f"r = {r}: the fewest") and found.notes[0] in " ".join(
@@ -246,13 +248,13 @@ def test_a_background_is_not_split():
 @pytest.mark.parametrize(
     ("given", "expected", "why"),
     [
-        ((X, labels), {"lda", "classical-lda", "lmnn", "nca", "pca"}, "y holds labels"),
+        ((X, labels), {"orthogonal-lda", "lda", "lmnn", "nca", "pca"}, "y holds labels"),
         ((X, X[:, 0]), {"least-squares", "lasso", "sir", "sdr", "pca"}, "y holds a response"),
-        (((X[:, :6], X[:, 6:]),), {"cca", "classical-cca", "pls"}, "X is a pair of views"),
+        (((X[:, :6], X[:, 6:]),), {"orthogonal-cca", "cca", "pls"}, "X is a pair of views"),
         (((X[:90], X[90:170]),), {"opca", "contrastive-pca"}, "a background"),
         ((np.where(X > 2, np.nan, X),), {"ppca", "fa"}, "missing values"),
         ((X,), {"pca", "ica", "mds", "fa"}, "rows alone"),
-        ((X, None, True), {"maf", "sfa", "dynamics", "pca"}, "a time series"),
+        ((X, None, True), {"orthogonal-maf", "sfa", "dynamics", "pca"}, "a time series"),
     ],
 )
 def test_methods_that_fit_what_was_handed_over(given, expected, why):
@@ -284,7 +286,7 @@ def test_of_many_rows_those_of_pairs_are_compared_where_they_were_asked_for():
     found = ldr.compare(None, Z, y, 1, folds=2)
     assert {"lmnn", "nca", "wda"} <= set(found.left_out)
     assert "all pairs of 1001 rows" in found.left_out["nca"] and "left out: nca" in repr(found)
-    assert {"lda", "classical-lda", "pca"} <= {method.name for method in found.methods}
+    assert {"orthogonal-lda", "lda", "pca"} <= {method.name for method in found.methods}
     (asked,) = ldr.compare(["mds-stress"], Z[:, :2], r=1, folds=2).methods
     assert asked.name == "mds-stress"
 
@@ -295,14 +297,14 @@ def test_table_page_and_picture(wine, tmp_path):
     mean = table["accuracy"][0]
     assert mean == pytest.approx(wine.methods[0].scores["accuracy"].mean())
     numbers = wine.directions
-    assert list(numbers["method"]) == ["lda", "lda", "pca", "pca"]
+    assert list(numbers["method"]) == ["orthogonal-lda", "orthogonal-lda", "pca", "pca"]
     components = wine.methods[1].result.components
     np.testing.assert_array_equal(
         numbers["explained_variance_ratio"][2:], components["explained_variance_ratio"]
     )
     figure = wine.plot()
     titles = [ax.get_title().split("\n")[0] for ax in figure.axes if ax.get_visible()]
-    assert titles == ["lda", "lda: heuristic", "pca"]
+    assert titles == ["orthogonal-lda", "orthogonal-lda: heuristic", "pca"]
     wine.write_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "0.989 +- 0.009" in page and "scores higher than the optimum" in page
@@ -315,13 +317,16 @@ def test_table_page_and_picture(wine, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("lda", X, labels), "methods must be a list"),
+        (("orthogonal-lda", X, labels), "methods must be a list"),
         (([], X, labels), "methods must be a list"),
-        ((["lda", "lda"], X, labels), r"LDA\(.* twice"),
+        ((["orthogonal-lda", "orthogonal-lda"], X, labels), r"LDA\(.* twice"),
         ((["ldaa"], X, labels), "unknown objective 'ldaa'"),
-        ((["lda"], None, labels), "X is None"),
-        ((["cca", "lda"], (X, X), labels), "'cca' and 'lda', which take other data"),
-        ((["lda"], X, labels, 0), "lda: r = 0 is out of range"),
+        ((["orthogonal-lda"], None, labels), "X is None"),
+        (
+            (["orthogonal-cca", "orthogonal-lda"], (X, X), labels),
+            "'orthogonal-cca' and 'orthogonal-lda', which take other data",
+        ),
+        ((["orthogonal-lda"], X, labels, 0), "orthogonal-lda: r = 0 is out of range"),
     ],
 )
 def test_bad_arguments(arguments, message):
@@ -333,4 +338,4 @@ def test_bad_data_name_the_method():
     with pytest.raises(ArgumentError, match="folds = 90 is too large"):
         ldr.compare(["pca"], X, labels, folds=90)
     with pytest.raises((ArgumentError, DataError), match="needs labels"):
-        ldr.compare(["lda"], X)
+        ldr.compare(["orthogonal-lda"], X)

@@ -29,7 +29,9 @@ def test_principal_components_have_the_numbers_of_scikit_learn():
     np.testing.assert_allclose(table["r2"], np.cumsum(ratio), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["lda", "maf", "orthogonal-lpp", "orthogonal-sfa"])
+@pytest.mark.parametrize(
+    "name", ["orthogonal-lda", "orthogonal-maf", "orthogonal-lpp", "orthogonal-sfa"]
+)
 def test_the_ratio_is_the_mean_of_the_ratios_weighted_by_their_shares(name):
     X, y = real_data.wine()
     result = ldr.solve(name, X, 3, y=y)
@@ -41,7 +43,7 @@ def test_the_ratio_is_the_mean_of_the_ratios_weighted_by_their_shares(name):
 
 def test_generalised_eigenvalues_belong_to_the_span():
     X, y = real_data.wine()
-    result = ldr.solve("lda", X, 2, y=y)
+    result = ldr.solve("orthogonal-lda", X, 2, y=y)
     Y = result.transform(X)
     within = sum((np.cov(Y[y == c].T, bias=True)) * np.sum(y == c) for c in range(3))
     between = np.cov(Y.T, bias=True) * len(Y) - within
@@ -49,7 +51,7 @@ def test_generalised_eigenvalues_belong_to_the_span():
     np.testing.assert_allclose(result.components["generalised_eigenvalue"], values, rtol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["pca", "lda", "classical-lda", "sdr", "ica", "nca"])
+@pytest.mark.parametrize("name", ["pca", "orthogonal-lda", "lda", "sdr", "ica", "nca"])
 def test_what_coordinates_predict_is_what_least_squares_finds(name):
     X, y = real_data.wine()
     result = ldr.solve(name, X, 2, y=y)
@@ -64,14 +66,14 @@ def test_what_coordinates_predict_is_what_least_squares_finds(name):
     np.testing.assert_allclose(result.correlations, np.corrcoef(Y.T), atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["cca", "pls", "classical-cca"])
+@pytest.mark.parametrize("name", ["orthogonal-cca", "pls", "cca"])
 def test_pairs_have_their_correlations(name):
     Xa, Xb = real_data.tumour_views()
     result = ldr.solve(name, (Xa, Xb), 3)
     a, b = result.transform((Xa, Xb))
     correlations = [np.corrcoef(a[:, k], b[:, k])[0, 1] for k in range(3)]
     np.testing.assert_allclose(result.components["correlation"], correlations, rtol=1e-8)
-    own = result.components[{"cca": "contribution"}.get(name, "singular_value")]
+    own = result.components[{"orthogonal-cca": "contribution"}.get(name, "singular_value")]
     assert own.sum() == pytest.approx(result.value, rel=1e-12)
 
 
@@ -135,7 +137,7 @@ def test_without_pandas_the_table_is_its_columns(monkeypatch):
 
 def test_numbers_are_in_what_is_printed_and_in_json():
     X, y = real_data.wine()
-    result = ldr.solve("lda", X, 2, y=y)
+    result = ldr.solve("orthogonal-lda", X, 2, y=y)
     assert "\n  components   ratio " in repr(result)
     assert list(json.loads(json.dumps(result.summary()))["components"]) == list(result.components)
     printed = repr(Columns(result.directions.columns())).splitlines()
@@ -148,14 +150,14 @@ def test_estimators_have_the_names_of_scikit_learn():
     for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
     assert np.ndim(ldr.PPCA(n_components=3).fit(X).noise_variance_) == 0
-    assert not hasattr(ldr.ClassicalLDA(n_components=1), "explained_variance_")
+    assert not hasattr(ldr.LDA(n_components=1), "explained_variance_")
     assert not hasattr(ldr.PCA(n_components=1).fit(0 * X), "explained_variance_ratio_")
 
 
 def test_two_view_estimators_have_weights_and_loadings():
     Xa, Xb = real_data.tumour_views()
     theirs = cross_decomposition.CCA(2, scale=False, max_iter=5000, tol=1e-14).fit(Xa, Xb)
-    ours = ldr.ClassicalCCA(n_components=2).fit(Xa, Xb)
+    ours = ldr.CCA(n_components=2).fit(Xa, Xb)
     for mine, other in (
         (ours.x_loadings_, theirs.x_loadings_),
         (ours.y_weights_, theirs.y_rotations_),
@@ -169,7 +171,7 @@ def test_two_view_estimators_have_weights_and_loadings():
 
 def test_they_are_saved_with_the_result(tmp_path):
     X, y = real_data.wine()
-    result = ldr.solve("lda", X, 2, y=y)
+    result = ldr.solve("orthogonal-lda", X, 2, y=y)
     result.save(tmp_path / "model.npz")
     loaded = ldr.load(tmp_path / "model.npz")
     assert loaded.components.equals(result.components)

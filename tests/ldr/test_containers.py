@@ -24,8 +24,8 @@ PIXELS = [f"pixel{j}" for j in range(64)]
 
 JOBS = {
     "pca": {},
-    "lda": {"y": y},
-    "maf": {},
+    "orthogonal-lda": {"y": y},
+    "orthogonal-maf": {},
     "sfa": {},
     "lpp": {"graph": NEIGHBOURS + NEIGHBOURS.T},
     "ppca": {},
@@ -77,9 +77,12 @@ def test_data_frames_keep_their_index_and_views_their_kind():
         "image 2",
     ]
     views = frame.iloc[:, 10:30], pl.DataFrame(X[:, 34:54])
-    a, b = ldr.solve("cca", views, 2, max_iterations=40).transform(views)
-    assert isinstance(a, pd.DataFrame) and list(a.columns) == ["cca_a0", "cca_a1"]
-    assert isinstance(b, pl.DataFrame) and b.columns == ["cca_b0", "cca_b1"]
+    a, b = ldr.solve("orthogonal-cca", views, 2, max_iterations=40).transform(views)
+    assert isinstance(a, pd.DataFrame) and list(a.columns) == [
+        "orthogonal-cca_a0",
+        "orthogonal-cca_a1",
+    ]
+    assert isinstance(b, pl.DataFrame) and b.columns == ["orthogonal-cca_b0", "orthogonal-cca_b1"]
 
 
 def test_chunks_of_dask_without_rows_stay_so():
@@ -93,11 +96,15 @@ def test_chunks_of_dask_without_rows_stay_so():
 def test_polars_labels_types_and_missing_values():
     names = pl.Series([f"digit {k}" for k in y])
     frame = pl.DataFrame(X, schema=PIXELS)
-    reference = ldr.solve("lda", X, 2, y=y).value
+    reference = ldr.solve("orthogonal-lda", X, 2, y=y).value
     for labels in (names, names.cast(pl.Categorical), names.cast(pl.Enum(sorted(set(names))))):
-        assert ldr.solve("lda", frame, 2, y=labels).value == pytest.approx(reference, rel=1e-10)
+        assert ldr.solve("orthogonal-lda", frame, 2, y=labels).value == pytest.approx(
+            reference, rel=1e-10
+        )
     mixed = frame.with_columns(pl.col("pixel1").cast(pl.Int8), pl.col("pixel2").cast(pl.Float32))
-    assert ldr.solve("lda", mixed, 2, y=names).value == pytest.approx(reference, rel=1e-10)
+    assert ldr.solve("orthogonal-lda", mixed, 2, y=names).value == pytest.approx(
+        reference, rel=1e-10
+    )
     missing = frame.with_columns(
         pl.when(pl.col("pixel3") > 15).then(None).otherwise(pl.col("pixel3")).alias("pixel3")
     )
@@ -123,19 +130,19 @@ def wide(kind):
     ("name", "parameters"),
     [
         ("pca", {}),
-        ("lda", {"y": np.arange(N) % 3, "ridge": 0.1}),
-        ("maf", {}),
+        ("orthogonal-lda", {"y": np.arange(N) % 3, "ridge": 0.1}),
+        ("orthogonal-maf", {}),
         ("sfa", {}),
         ("sfa", {"whiten": True}),
         ("lpp", {"ridge": 0.1}),
         ("ppca", {}),
-        ("cca", {"ridge": 0.1, "max_iterations": 5}),
+        ("orthogonal-cca", {"ridge": 0.1, "max_iterations": 5}),
     ],
 )
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
 def test_fewer_rows_than_columns_never_makes_a_square_of_columns(name, parameters, kind):
     data = wide(kind)
-    if name == "cca":
+    if name == "orthogonal-cca":
         data = (data, data[:, ::2])
     ldr.solve("pca", np.eye(5), 1)  # imports
     tracemalloc.start()
@@ -143,7 +150,7 @@ def test_fewer_rows_than_columns_never_makes_a_square_of_columns(name, parameter
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.2 * D * D * 8
-    M = result.M[0] if name == "cca" else result.M
+    M = result.M[0] if name == "orthogonal-cca" else result.M
     assert M.shape == (D, 2)
     if name != "ppca":
         assert np.linalg.norm(M.T @ M - np.eye(2), 2) < 1e-14
@@ -170,7 +177,11 @@ def test_a_large_mean_costs_no_digits():
     Z = rng.standard_normal((500, 6)) * np.arange(1, 7)
     shifted = Z + 2.0**20  # the same numbers but for their last 20 bits
     exact = shifted - 2.0**20
-    for name, parameters in {"pca": {}, "maf": {}, "lda": {"y": np.arange(500) % 4}}.items():
+    for name, parameters in {
+        "pca": {},
+        "orthogonal-maf": {},
+        "orthogonal-lda": {"y": np.arange(500) % 4},
+    }.items():
         value, reference = (
             ldr.solve(name, data, 2, **parameters).value for data in (shifted, exact)
         )

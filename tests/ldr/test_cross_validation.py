@@ -88,7 +88,7 @@ def check_loops(name, data, checked=(1, 2)):
         options = {**options, "random_state": 0}
         path = ldr.path(name, X, [0, 1, 2], y=y, **options)
         how_many = ldr.dimension(name, X, y, method="folds", most=2, **options)
-        offered = how_many.scores.size  # of two classes lda has one direction
+        offered = how_many.scores.size  # of two classes orthogonal-lda has one direction
         np.testing.assert_array_equal(how_many.scores, path.pooled[:offered])
         assert how_many.r == path.chosen
         for k, r in ((r, r) for r in checked):
@@ -116,7 +116,7 @@ def check_loops(name, data, checked=(1, 2)):
 
 
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
-@pytest.mark.parametrize("name", ["pls-regression", "classical-lda", "reduced-rank-regression"])
+@pytest.mark.parametrize("name", ["pls-regression", "lda", "reduced-rank-regression"])
 def test_scores_are_those_of_loops_over_folds(name):
     check_loops(name, "small", (2,))
 
@@ -143,11 +143,9 @@ def test_numbers_are_those_of_scikit_learn():
         )
         np.testing.assert_allclose(path.scores[k], scores, rtol=1e-9)
     X, labels = real_data.wine()
-    path = ldr.path("classical-lda", X, [2], y=labels, folds=4, random_state=3)
+    path = ldr.path("lda", X, [2], y=labels, folds=4, random_state=3)
     cv = StratifiedKFold(4, shuffle=True, random_state=3)
-    np.testing.assert_allclose(
-        path.scores[0], cross_val_score(ldr.ClassicalLDA(2), X, labels, cv=cv)
-    )
+    np.testing.assert_allclose(path.scores[0], cross_val_score(ldr.LDA(2), X, labels, cv=cv))
     found = cross_val_predict(LinearDiscriminantAnalysis(), X, labels, cv=cv)
     assert path.accuracy[0] == np.mean(found == labels)
     for name in ("pca", "fa", "ppca"):
@@ -218,7 +216,7 @@ def test_likelihoods_at_no_factors():
         assert path.rule == "best"
 
 
-@pytest.mark.parametrize("name", ["maf", "autocovariance", "sfa"])
+@pytest.mark.parametrize("name", ["orthogonal-maf", "autocovariance", "sfa"])
 def test_time_series_are_scored_about_the_training_mean(name):
     """A block whose mean is another has slow variation; sums of changes know no mean."""
     X = np.cumsum(rng.standard_normal((80, 3)), axis=0)
@@ -226,7 +224,9 @@ def test_time_series_are_scored_about_the_training_mean(name):
     for shift in (0.0, 5.0):
         y = (X[60:] + shift - result.mean) @ result.P.T
         pair, change = np.mean(y[:-1] * y[1:]), np.sum(np.diff(y, axis=0) ** 2)
-        expected = {"maf": pair / np.mean(y**2), "autocovariance": pair, "sfa": -change}[name]
+        expected = {"orthogonal-maf": pair / np.mean(y**2), "autocovariance": pair, "sfa": -change}[
+            name
+        ]
         assert ldr.score(result, X[60:] + shift) == pytest.approx(expected, rel=0.1)
 
 
@@ -254,9 +254,9 @@ def test_trials_are_classified_by_their_power():
 
 def test_views_are_scored_by_products_of_standardised_scores():
     a, b = real_data.tumour_views()
-    path = ldr.path("classical-cca", (a, b), [1, 2], folds=KFold(3))
+    path = ldr.path("cca", (a, b), [1, 2], folds=KFold(3))
     for f, (training, held) in enumerate(KFold(3).split(a)):
-        result = ldr.solve("classical-cca", (a[training], b[training]), 2)
+        result = ldr.solve("cca", (a[training], b[training]), 2)
         old = result.transform((a[training], b[training]))
         new = result.transform((a[held], b[held]))
         products = np.prod([y / x.std(axis=0) for x, y in zip(old, new, strict=True)], axis=0)
@@ -273,7 +273,7 @@ def test_a_fold_that_cannot_run_is_said():
         def split(self, X, y=None, groups=None):
             return iter(parts)
 
-    path = ldr.path("classical-lda", X[rows], [1], y=y[rows], folds=Three())
+    path = ldr.path("lda", X[rows], [1], y=y[rows], folds=Three())
     assert path.scores.shape == (1, 2) and "fold 3 could not run at r = 1" in path.notes[0]
     small = ldr.path("ppca", X[:8, :6], [1, 5], folds=2, random_state=0)
     assert small.best == 1
@@ -365,7 +365,7 @@ def noise_scores(name, sets, n=60, d=6, r=2):
     return np.array(found)
 
 
-@pytest.mark.parametrize("name", ["pls-regression", "classical-lda"])
+@pytest.mark.parametrize("name", ["pls-regression", "lda"])
 def test_noise_is_not_predicted(name):
     found = noise_scores(name, 30, r=1)
     error = found.std(ddof=1) / np.sqrt(30)
@@ -401,11 +401,11 @@ def test_no_dimension_is_found_in_200_sets_of_noise():
 
 
 def claims(sets):
-    """Sets of noise in which the heuristic of lda is said to score higher."""
+    """Sets of noise in which the heuristic of orthogonal-lda is said to score higher."""
     count = 0
     for seed in range(sets):
         X, _ = noise(seed, 60, 8)
-        found = ldr.compare(["lda"], X, np.arange(60) % 3, 1, random_state=seed).findings
+        found = ldr.compare(["orthogonal-lda"], X, np.arange(60) % 3, 1, random_state=seed).findings
         count += any("higher" in text and "noise of the folds" not in text for text in found)
     return count
 
@@ -438,7 +438,7 @@ def test_least_squares_leave_one_out_by_the_hat_matrix():
     assert ("predicts better than all" in found.findings[0]) == (path.q2[0] < 0)
 
 
-@pytest.mark.parametrize("name", ["maf", "pca"])
+@pytest.mark.parametrize("name", ["orthogonal-maf", "pca"])
 def test_samples_with_other_columns_are_refused(name):
     X = np.random.default_rng(0).standard_normal((30, 5))
     with pytest.raises(ArgumentError, match=r"X has 3 .*expected 5"):

@@ -47,17 +47,17 @@ def problems(name):
 
 STACKED = [
     ("pca", {}),
+    ("orthogonal-lda", {}),
+    ("orthogonal-lda", {"ridge": 0.1}),
     ("lda", {}),
-    ("lda", {"ridge": 0.1}),
-    ("classical-lda", {}),
-    ("maf", {"lag": 2}),
-    ("classical-maf", {}),
+    ("orthogonal-maf", {"lag": 2}),
+    ("maf", {}),
     ("sfa", {}),
     ("sfa", {"whiten": True}),
     ("orthogonal-sfa", {"ridge": 0.01}),
     ("sir", {}),
     ("pls", {}),
-    ("classical-cca", {}),
+    ("cca", {}),
     ("tica", {"lag": 3, "ridge": 0.01}),
     ("csp", {}),
     ("spoc", {"ridge": 0.1}),
@@ -94,9 +94,9 @@ MISSING = np.array([np.arange(40) % 3, np.arange(40) % 2, np.arange(40) % 3])
         ("robust-pca", FEW, {}),
         ("sfa", FEW, {"degree": 2}),
         ("sfa", FEW * [1.0, 1.0, 0.0], {}),  # constant columns restrict
-        ("classical-cca", (FEW, FEW**2, FEW**3), {}),
+        ("cca", (FEW, FEW**2, FEW**3), {}),
         ("pls", (FEW, FEW**2, FEW**3), {}),
-        ("classical-lda", FEW, {"y": MISSING}),  # a class of one problem is not in all
+        ("lda", FEW, {"y": MISSING}),  # a class of one problem is not in all
     ],
 )
 def test_what_has_no_stack_goes_one_by_one(name, X, parameters):
@@ -145,13 +145,13 @@ def test_nearly_dependent_columns_are_solved_from_their_rows():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3, 40, 3))
     X[1, :, 2] = X[1, :, 0] + 1e-6 * X[1, :, 2]
-    found = ldr.solve_many("classical-maf", X, 1)
+    found = ldr.solve_many("maf", X, 1)
     assert found.alone == 1
-    alone = ldr.solve("classical-maf", X[1], 1)
+    alone = ldr.solve("maf", X[1], 1)
     assert found.values[1] == alone.value
     np.testing.assert_array_equal(found.numbers[1], alone.components["eigenvalue"])
     X[1, :, 2] = X[1, :, 0] + 1e-9 * X[0, :, 2]
-    found = ldr.solve_many("lda", X, 1, y=np.arange(40) % 2)
+    found = ldr.solve_many("orthogonal-lda", X, 1, y=np.arange(40) % 2)
     assert found.alone == 1 and found.numbers is None
 
 
@@ -166,7 +166,7 @@ def test_an_iterable_of_shapes():
 def test_sets_of_trials_are_solved_as_trials():
     rng = np.random.default_rng(0)
     sets, labels = rng.standard_normal((3, 8, 20, 3)), np.arange(8) % 2
-    for name, y in (("csp", [labels] * 3), ("maf", None)):
+    for name, y in (("csp", [labels] * 3), ("orthogonal-maf", None)):
         found = ldr.solve_many(name, iter(sets), 1, y=y)
         expected = [ldr.solve(name, X, 1, y=None if y is None else labels).value for X in sets]
         np.testing.assert_allclose(found.values, expected, rtol=1e-12)
@@ -177,13 +177,13 @@ def test_sets_with_labels_of_their_own_in_chunks(monkeypatch):
     sets = [WINE[k::4][:44, :4] for k in range(4)]
     labels = [CLASSES[k::4][:44] for k in range(4)]
     for count in (3, 4):
-        found = ldr.solve_many("lda", iter(sets[:count]), 2, y=iter(labels))
+        found = ldr.solve_many("orthogonal-lda", iter(sets[:count]), 2, y=iter(labels))
         pairs = zip(sets[:count], labels, strict=False)
-        expected = [ldr.solve("lda", X, 2, y=y).value for X, y in pairs]
+        expected = [ldr.solve("orthogonal-lda", X, 2, y=y).value for X, y in pairs]
         np.testing.assert_allclose(found.values, expected, rtol=1e-12)
         assert found.alone == 0
     with pytest.raises(ldr.errors.DataError, match="y has 3 entries, fewer than the data sets"):
-        ldr.solve_many("lda", sets, 2, y=labels[:3])
+        ldr.solve_many("orthogonal-lda", sets, 2, y=labels[:3])
     sparse = ldr.solve_many("pca", map(csr_array, sets), 2)
     np.testing.assert_allclose(sparse.values, ldr.solve_many("pca", sets, 2).values, rtol=1e-12)
     wide = ldr.solve_many("pca", np.stack(sets).transpose(0, 2, 1), 2)
@@ -199,8 +199,8 @@ def test_stacks_that_do_not_fit():
     with pytest.raises(ldr.errors.DataError, match="same number b"):
         ldr.solve_many("pca", WINE, 2)
     with pytest.raises(ldr.errors.DataError, match="same number b"):
-        ldr.solve_many("lda", np.zeros((3, 10, 2)), 1, y=np.zeros((4, 10)))
-    for name in ("maf", "tica"):
+        ldr.solve_many("orthogonal-lda", np.zeros((3, 10, 2)), 1, y=np.zeros((4, 10)))
+    for name in ("orthogonal-maf", "tica"):
         with pytest.raises(ldr.errors.ArgumentError, match="lag must be"):
             ldr.solve_many(name, np.zeros((3, 10, 2)) + np.arange(10)[:, None], 1, lag=20)
     with pytest.raises(ldr.errors.DataError, match="y is constant"):
@@ -236,13 +236,17 @@ def test_scatters_within_that_a_difference_would_lose():
 
 
 def test_permuted_values_are_those_of_permuted_data():
-    null = Null.of(ldr.objectives.LDA(), WINE, CLASSES, "auto", None)
+    null = Null.of(ldr.objectives.OrthogonalLDA(), WINE, CLASSES, "auto", None)
     chunk = null.draw(3, np.random.default_rng(0))
     assert all(np.array_equal(np.sort(y), CLASSES) for y in chunk.y)
-    found = ldr.permutation_test("lda", WINE, 2, y=CLASSES, permutations=40, random_state=5)
+    found = ldr.permutation_test(
+        "orthogonal-lda", WINE, 2, y=CLASSES, permutations=40, random_state=5
+    )
     assert found.p_value == pytest.approx(1 / 41)
     assert found.null.max() < found.value
-    again = ldr.permutation_test("lda", WINE, 2, y=CLASSES, permutations=40, random_state=5)
+    again = ldr.permutation_test(
+        "orthogonal-lda", WINE, 2, y=CLASSES, permutations=40, random_state=5
+    )
     np.testing.assert_array_equal(found.null, again.null)
 
 
@@ -250,8 +254,8 @@ def test_permuted_values_are_those_of_permuted_data():
     ("name", "X", "y", "kind"),
     [
         ("pca", WINE[:, :4], None, "rows"),
-        ("maf", series(), None, "rows"),
-        ("maf", series(), None, "shift"),
+        ("orthogonal-maf", series(), None, "rows"),
+        ("orthogonal-maf", series(), None, "shift"),
         ("pls", PAIR, None, "rows"),
         ("pls", PAIR, None, "shift"),
         ("opca", (WINE[CLASSES == 0][:, :3], WINE[CLASSES == 1][:, :3]), None, "rows"),
@@ -283,12 +287,12 @@ def test_every_null_keeps_what_it_says(name, X, y, kind):
 def test_groups_are_kept():
     groups = np.repeat(["b", "a", "c"], 7)[np.random.default_rng(1).permutation(21)]
     X, y = np.random.default_rng(0).standard_normal((21, 2)), np.tile([0, 1, 2], 7)
-    null = Null.of(ldr.objectives.LDA(), X, y, "auto", groups)
+    null = Null.of(ldr.objectives.OrthogonalLDA(), X, y, "auto", groups)
     for order in null.orders(np.random.default_rng(2), 20):
         np.testing.assert_array_equal(groups[order], groups)
         assert len(set(order)) == 21
     with pytest.raises(ldr.errors.DataError, match="one group a row"):
-        ldr.permutation_test("lda", X, 1, y=y, groups=groups[:-1])
+        ldr.permutation_test("orthogonal-lda", X, 1, y=y, groups=groups[:-1])
 
 
 def test_groups_change_labels_as_wholes():
@@ -297,17 +301,19 @@ def test_groups_change_labels_as_wholes():
     subjects = np.repeat(np.arange(12), 8)[rng.permutation(96)]
     y = (np.arange(12) % 3)[subjects]
     X = rng.standard_normal((12, 5))[subjects] + 0.3 * rng.standard_normal((96, 5))
-    null = Null.of(ldr.objectives.LDA(), X, y, "auto", subjects)
+    null = Null.of(ldr.objectives.OrthogonalLDA(), X, y, "auto", subjects)
     assert null.kind == "groups"
     for permuted in null.draw(20, rng).y:
         of_subjects = [np.unique(permuted[subjects == k]) for k in range(12)]
         assert all(len(found) == 1 for found in of_subjects)
         np.testing.assert_array_equal(np.bincount(np.concatenate(of_subjects)), [4, 4, 4])
     options = {"y": y, "permutations": 199, "random_state": 0}
-    assert ldr.permutation_test("lda", X, 2, **options).p_value == 1 / 200
-    assert ldr.permutation_test("lda", X, 2, groups=subjects, **options).p_value > 0.1
+    assert ldr.permutation_test("orthogonal-lda", X, 2, **options).p_value == 1 / 200
+    assert ldr.permutation_test("orthogonal-lda", X, 2, groups=subjects, **options).p_value > 0.1
     with pytest.raises(ldr.errors.ArgumentError, match="all rows have the same y"):
-        ldr.permutation_test("lda", X, 2, null="groups", groups=np.arange(96) % 2, **options)
+        ldr.permutation_test(
+            "orthogonal-lda", X, 2, null="groups", groups=np.arange(96) % 2, **options
+        )
 
 
 def test_groups_are_paired_by_index():
@@ -315,7 +321,7 @@ def test_groups_are_paired_by_index():
     frame = pandas.DataFrame(rng.standard_normal((30, 3)))
     y, groups = pandas.Series(np.tile([0, 1], 15)), pandas.Series(np.repeat([0, 1, 2], 10))
     shuffled = groups.sample(frac=1.0, random_state=0)
-    null = Null.of(ldr.objectives.LDA(), frame, y, "auto", shuffled)
+    null = Null.of(ldr.objectives.OrthogonalLDA(), frame, y, "auto", shuffled)
     np.testing.assert_array_equal(null.groups, groups)
 
 
@@ -325,7 +331,7 @@ TRIALS = np.cumsum(np.random.default_rng(3).standard_normal((8, 15, 3)), axis=1)
 @pytest.mark.parametrize("kind", ["within", "shift"])
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    [("maf", {"lag": 2}), ("classical-maf", {}), ("sfa", {"whiten": True}), ("dynamics", {})],
+    [("orthogonal-maf", {"lag": 2}), ("maf", {}), ("sfa", {"whiten": True}), ("dynamics", {})],
 )
 def test_trials_are_permuted_within_and_solved_as_trials(name, parameters, kind):
     objective = ldr.objectives.named(name, **parameters)
@@ -374,7 +380,7 @@ def test_nulls_that_do_not_fit():
     [
         ("pca", WINE[:, :4], None, "columns"),
         ("pls", PAIR, None, "second view"),
-        ("lda", WINE[:, :4], CLASSES, "response"),
+        ("orthogonal-lda", WINE[:, :4], CLASSES, "response"),
     ],
 )
 def test_earlier_names_of_nulls_warn(name, X, y, kind):
@@ -393,7 +399,13 @@ def test_stopping_early_gives_the_share():
     assert found.p_value == better / len(found.null) and "each direction" not in repr(found)
     seen = []
     ldr.permutation_test(
-        "lda", X, 1, y=y, permutations=9, progress=lambda *at: seen.append(at), random_state=0
+        "orthogonal-lda",
+        X,
+        1,
+        y=y,
+        permutations=9,
+        progress=lambda *at: seen.append(at),
+        random_state=0,
     )
     assert seen[-1] == (9, 9)
 
@@ -448,7 +460,7 @@ def test_p_values_of_cca_are_those_of_the_paper(data, monkeypatch):
         return drawn[-1]
 
     monkeypatch.setattr(Null, "orders", orders)
-    found = ldr.permutation_test("classical-cca", (Y, Z), 3, permutations=199, random_state=0)
+    found = ldr.permutation_test("cca", (Y, Z), 3, permutations=199, random_state=0)
     expected = stepwise(Y, Z, drawn[-1])
     np.testing.assert_array_equal(found.p_values, expected)
     assert 0.005 <= expected[0] <= 0.1 < expected[2]
@@ -460,11 +472,11 @@ MULTIVARIATE = pytest.importorskip("statsmodels.multivariate.multivariate_ols")
 @pytest.mark.parametrize("data", ["linnerud", "iris", "wine"])
 def test_tables_equal_those_of_statsmodels(data):
     if data == "linnerud":
-        found = ldr.parametric_test("cca", PAIR)
+        found = ldr.parametric_test("orthogonal-cca", PAIR)
         Y, regressors = PAIR[1], PAIR[0]
     else:
         X, y = load_iris(return_X_y=True) if data == "iris" else (WINE[:, :6], CLASSES)
-        found = ldr.parametric_test("classical-lda", X, y=y)
+        found = ldr.parametric_test("lda", X, y=y)
         Y, regressors = X, (y[:, None] == [0, 1]).astype(float)
     design = np.column_stack([np.ones(len(Y)), regressors])
     fitted = MULTIVARIATE._MultivariateOLS(Y, design).fit()
@@ -495,17 +507,17 @@ def test_slices_are_tested_by_the_moments_of_whitened_rows(name):
 
 def test_weights_are_refused():
     with pytest.raises(ldr.errors.ArgumentError, match="repeat the rows"):
-        ldr.permutation_test("lda", WINE, 1, y=CLASSES, sample_weight=np.ones(178))
+        ldr.permutation_test("orthogonal-lda", WINE, 1, y=CLASSES, sample_weight=np.ones(178))
 
 
 def test_tests_that_there_are_not():
     with pytest.raises(ldr.errors.ArgumentError, match="no parametric test"):
         ldr.parametric_test("pca", WINE)
     with pytest.raises(ldr.errors.ArgumentError, match="no law is known"):
-        ldr.parametric_test("lda", WINE, y=CLASSES, ridge=0.1)
+        ldr.parametric_test("orthogonal-lda", WINE, y=CLASSES, ridge=0.1)
     with pytest.raises(ldr.errors.DataError, match="too few"):
-        ldr.parametric_test("cca", tuple(view[:7] for view in PAIR))
-    few = ldr.parametric_test("cca", tuple(view[:9] for view in PAIR))
+        ldr.parametric_test("orthogonal-cca", tuple(view[:7] for view in PAIR))
+    few = ldr.parametric_test("orthogonal-cca", tuple(view[:9] for view in PAIR))
     assert few["Pillai"] and not few["Hotelling-Lawley"]  # whose approximation needs more rows
 
 
@@ -541,12 +553,12 @@ def test_factors_leave_some_noise(name):
 
 
 def test_dimension_of_trials_holds_out_whole_ones():
-    found = ldr.dimension("classical-maf", TRIALS, folds=4, random_state=0)
+    found = ldr.dimension("maf", TRIALS, folds=4, random_state=0)
     ids = np.repeat(np.arange(8), 15)
     splitter = GroupKFold(4)
     with pytest.raises(ldr.errors.ArgumentError, match="goes with method='permutation'"):
         ldr.dimension("fa", WINE, method="bic", groups=CLASSES)
-    again = ldr.dimension("classical-maf", TRIALS.reshape(-1, 3), groups=ids, folds=splitter)
+    again = ldr.dimension("maf", TRIALS.reshape(-1, 3), groups=ids, folds=splitter)
     assert (found.rule, found.scores.shape) == (again.rule, again.scores.shape) == ("folds", (3,))
 
 
@@ -574,8 +586,12 @@ def test_a_description_chooses_no_dimension():
 
 
 def test_rules_that_a_method_does_not_have():
-    wrong = (("bic", "lda"), ("parallel", "lda"), ("permutation", "robust-pca"))
-    for rule, name in (*wrong, *(("ladle", name) for name in ("pls", "classical-maf", "lda"))):
+    wrong = (
+        ("bic", "orthogonal-lda"),
+        ("parallel", "orthogonal-lda"),
+        ("permutation", "robust-pca"),
+    )
+    for rule, name in (*wrong, *(("ladle", name) for name in ("pls", "maf", "orthogonal-lda"))):
         X, y = (PAIR, None) if name == "pls" else (WINE, CLASSES)
         with pytest.raises(ldr.errors.ArgumentError, match="method="):
             ldr.dimension(name, X, y, method=rule, permutations=3)
@@ -620,13 +636,13 @@ def noise(rng):
 @pytest.mark.parametrize(
     ("name", "draw", "sets"),
     [
+        ("orthogonal-lda", labelled, 2000),
         ("lda", labelled, 2000),
-        ("classical-lda", labelled, 2000),
-        ("classical-cca", unrelated, 2000),
+        ("cca", unrelated, 2000),
         ("pls", unrelated, 2000),
         ("pca", noise, 2000),
         ("sir", responded, 2000),
-        ("maf", noise, 2000),
+        ("orthogonal-maf", noise, 2000),
         ("hsic", responded, 200),
     ],
 )
@@ -640,7 +656,7 @@ def test_size(name, draw, sets):
 @pytest.mark.slow
 def test_size_of_the_second_step_of_cca():
     """One true pair: the second step has the size that the naive test has not."""
-    found = rejections("classical-cca", one_pair, 2000, r=3)
+    found = rejections("cca", one_pair, 2000, r=3)
     assert found[1] == 1.0
     assert abs(found[2] - 0.05) <= 0.015, found
     naive = 0

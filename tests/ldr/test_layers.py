@@ -16,15 +16,24 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 FORMULAS = (
     *("pca", "mds", "log-det-pca", "autocovariance", "squared-difference"),
-    *("squared-difference max", "sfa", "sfa whitened", "orthogonal-sfa", "maf"),
-    *("classical-maf", "signal-noise", "contrastive-pca", "gcpca", "classical-gcpca", "opca"),
-    *("lda", "classical-lda", "pls", "cca", "classical-cca"),
+    *("squared-difference max", "sfa", "sfa whitened", "orthogonal-sfa", "orthogonal-maf"),
+    *("maf", "signal-noise", "contrastive-pca", "orthogonal-gcpca", "gcpca", "opca"),
+    *("orthogonal-lda", "lda", "pls", "orthogonal-cca", "cca"),
     *("principal-components-regression", "tica", "spoc", "phd", "olpp classes"),
     *("onpp classes", "npe classes", "maxdiff", "maxbet"),
 )
 
 # Those that have a statement each of their own.
-STATED = ("log-det-pca", "sfa", "maf", "lda", "spoc", "tica", "npe classes", "classical-cca")
+STATED = (
+    "log-det-pca",
+    "sfa",
+    "orthogonal-maf",
+    "orthogonal-lda",
+    "spoc",
+    "tica",
+    "npe classes",
+    "cca",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +122,7 @@ def test_every_formula(key):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lda", "classical-lda", "cca", "classical-cca", "opca"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "lda", "orthogonal-cca", "cca", "opca"])
 def test_ridges_have_derivatives(name):
     X, y, _ = methods.RANDOM[name]
     project = ldr.layer(name, 2, tolerance=1e-13)
@@ -150,10 +159,10 @@ def test_ones_own_objectives(manifold):
 
 
 def test_a_basis_of_the_optimum_has_no_formula_but_derivatives():
-    X, y, _ = methods.RANDOM["lda"]
+    X, y, _ = methods.RANDOM["orthogonal-lda"]
     dX = like(X, np.random.default_rng(0))
-    dP = jax.jvp(lambda X: ldr.layer("lda", 2, nested=True)(X, y), (X,), (dX,))[1]
-    result = ldr.solve("lda", X, 2, y=y, nested=True)
+    dP = jax.jvp(lambda X: ldr.layer("orthogonal-lda", 2, nested=True)(X, y), (X,), (dX,))[1]
+    result = ldr.solve("orthogonal-lda", X, 2, y=y, nested=True)
     np.testing.assert_allclose(dP, result.sensitivity(X, y).along(dX).P, rtol=1e-8, atol=1e-10)
 
 
@@ -180,8 +189,8 @@ def test_methods_without_a_formula_go_both_ways():
 
 
 def test_methods_by_differences_say_so_backwards():
-    X, y, _ = methods.RANDOM["lda"]
-    project = ldr.layer(0.5 * ldr.normalised("pca") + ldr.objectives.LDA(), 2)
+    X, y, _ = methods.RANDOM["orthogonal-lda"]
+    project = ldr.layer(0.5 * ldr.normalised("pca") + ldr.objectives.OrthogonalLDA(), 2)
     with pytest.raises(Exception, match=r"along directions only.*`jax.jvp`"):
         jax.grad(lambda X: project(X, y)[0, 0])(X).block_until_ready()
 
@@ -201,8 +210,8 @@ def test_second_derivatives_without_a_formula_are_refused_in_words(function):
 
 
 def test_what_is_refused_within_is_not_an_error_of_jax():
-    X, y, _ = methods.RANDOM["lda"]
-    pca, lda, sparse = (ldr.layer(name, 2) for name in ("pca", "lda", "sparse-pca"))
+    X, y, _ = methods.RANDOM["orthogonal-lda"]
+    pca, lda, sparse = (ldr.layer(name, 2) for name in ("pca", "orthogonal-lda", "sparse-pca"))
     gaps = np.where(X == X[0, 0], np.nan, X)
     for function in (pca, jax.grad(lambda X: pca(X)[0, 0])):
         with pytest.raises(DataError, match="X has 1 NaN"):
@@ -218,10 +227,12 @@ def test_what_is_refused_within_is_not_an_error_of_jax():
 
 
 def test_rows_that_count_differently_and_weights_of_a_sum():
-    X, y, _ = methods.RANDOM["lda"]
+    X, y, _ = methods.RANDOM["orthogonal-lda"]
     dX, w = like(X, np.random.default_rng(0)), np.linspace(1.0, 2.0, len(X))
-    counted = ldr.layer("lda", 2, ridge=0.1, sample_weight=w, tolerance=1e-13)
-    both = ldr.layer(0.5 * ldr.objectives.PCA() + ldr.objectives.LDA(), 2, tolerance=1e-13)
+    counted = ldr.layer("orthogonal-lda", 2, ridge=0.1, sample_weight=w, tolerance=1e-13)
+    both = ldr.layer(
+        0.5 * ldr.objectives.PCA() + ldr.objectives.OrthogonalLDA(), 2, tolerance=1e-13
+    )
     for function, at, move in (
         (lambda X: (counted(X, y) ** 3).sum(), X, dX),
         (lambda v: (both(X, y, weights=v) ** 3).sum(), np.array([0.5, 1.0]), np.array([1.0, -2.0])),
@@ -231,7 +242,7 @@ def test_rows_that_count_differently_and_weights_of_a_sum():
         assert found == pytest.approx((ahead - behind) / 2e-4, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["pca", "classical-lda"])
+@pytest.mark.parametrize("name", ["pca", "lda"])
 def test_batches_are_solved_together(name, monkeypatch):
     X, y, _ = methods.RANDOM[name]
     both = np.stack([X, X[:, ::-1]])
@@ -243,30 +254,30 @@ def test_batches_are_solved_together(name, monkeypatch):
 
 
 def test_batches_of_numbers_are_solved_one_by_one():
-    X, y, _ = methods.RANDOM["classical-lda"]
-    project, ridges = ldr.layer("classical-lda", 2), np.array([0.1, 1.0])
+    X, y, _ = methods.RANDOM["lda"]
+    project, ridges = ldr.layer("lda", 2), np.array([0.1, 1.0])
     found = jax.vmap(lambda ridge: project(X, y, ridge=ridge))(ridges)
-    expected = [ldr.solve("classical-lda", X, 2, y=y, ridge=float(ridge)).P for ridge in ridges]
+    expected = [ldr.solve("lda", X, 2, y=y, ridge=float(ridge)).P for ridge in ridges]
     np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
 def test_other_shapes_are_refused_in_words(wrap):
-    X, y, _ = methods.RANDOM["lda"]
+    X, y, _ = methods.RANDOM["orthogonal-lda"]
     with pytest.raises(DataError, match=r"X must be 2-D"):
         wrap(ldr.layer("pca", 2))(X[0])
     with pytest.raises(DataError, match=r"X must be a pair of arrays"):
-        wrap(ldr.layer("cca", 2))(X)
+        wrap(ldr.layer("orthogonal-cca", 2))(X)
     with pytest.raises(ArgumentError, match="r = 8 is out of range: expected 1 <= r <= d = 7"):
         wrap(ldr.layer("pca", 8))(X)
     with pytest.raises(ArgumentError, match="'pca' has no parameter 'tolerence'"):
         ldr.layer("pca", 2, tolerence=1e-3)
     with pytest.raises(ArgumentError, match="r = 8 is out of range: expected 1 <= r <= d = 7"):
         wrap(ldr.layer("pca", 8))(X.tolist())
-    with pytest.raises(ArgumentError, match="'lda' needs labels"):
-        wrap(ldr.layer("lda", 2))(X)
+    with pytest.raises(ArgumentError, match="'orthogonal-lda' needs labels"):
+        wrap(ldr.layer("orthogonal-lda", 2))(X)
     with pytest.raises(DataError, match=r"y has shape \(5,\)"):
-        wrap(ldr.layer("lda", 2))(X, y[:5])
+        wrap(ldr.layer("orthogonal-lda", 2))(X, y[:5])
 
 
 def test_ties_are_refused_with_their_numbers():

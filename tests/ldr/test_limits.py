@@ -77,9 +77,9 @@ def file(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
-@pytest.mark.parametrize("name", ["robust-pca", "ica", "sfa", "save", "lda"])
+@pytest.mark.parametrize("name", ["robust-pca", "ica", "sfa", "save", "orthogonal-lda"])
 def test_nothing_takes_longer_than_the_limit_and_a_pass(name, file, clock):
-    y = {"save": X[:, 0], "lda": Y}.get(name)
+    y = {"save": X[:, 0], "orthogonal-lda": Y}.get(name)
     ended = set()
     for limit in np.arange(0.5, 40.0, 2.0):
         clock.now = 0.0
@@ -202,7 +202,7 @@ def test_an_interrupt_on_the_way_from_another_start_keeps_what_there_is(monkeypa
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
 def test_what_an_objective_is_does_not_depend_on_the_time(monkeypatch):
     """The units of a normalised objective come from a run of its own, which is done or is not."""
-    objective = ldr.normalised("lda") + ldr.normalised("pca")
+    objective = ldr.normalised("orthogonal-lda") + ldr.normalised("pca")
     free = ldr.solve(objective, X, 2, y=Y)
     baselines = []
     for limit in range(10, 400, 30):

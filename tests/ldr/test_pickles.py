@@ -43,7 +43,7 @@ def test_objectives_of_another_version_lack_no_parameter():
 
 
 def test_sums_and_kernels_are_copied_and_pickled():
-    both = 0.7 * ldr.objectives.PCA() + 0.3 * ldr.objectives.LDA()
+    both = 0.7 * ldr.objectives.PCA() + 0.3 * ldr.objectives.OrthogonalLDA()
     for objective in (both, both + ldr.l1(0.1), ldr.kernel("pca")):
         again = pickle.loads(pickle.dumps(objective))
         assert again == objective == copy.copy(objective)

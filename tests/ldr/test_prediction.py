@@ -30,7 +30,7 @@ def test_classical_lda_in_all_its_directions_is_linear_discriminant_analysis(dat
     training = np.arange(len(Z)) % 3 > 0
     peer = LinearDiscriminantAnalysis(solver="eigen").fit(Z[training], y[training])
     r = len(np.unique(y)) - 1
-    result = ldr.solve("classical-lda", Z[training], r, y=y[training])
+    result = ldr.solve("lda", Z[training], r, y=y[training])
     held = Z[~training]
     np.testing.assert_array_equal(result.predict(held), peer.predict(held))
     np.testing.assert_allclose(
@@ -53,8 +53,8 @@ class Known(BaseEstimator):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        *((name, "plain") for name in ("lda", "classical-lda", "nca", "lmnn")),
-        *((name, kind) for name in ("lda", "classical-lda") for kind in ("kernel", "wide")),
+        *((name, "plain") for name in ("orthogonal-lda", "lda", "nca", "lmnn")),
+        *((name, kind) for name in ("orthogonal-lda", "lda") for kind in ("kernel", "wide")),
     ],
 )
 def test_classes_are_gaussian_in_the_projection(name, kind):
@@ -101,7 +101,7 @@ def test_a_ridge_counts_where_loadings_leave_the_span_of_the_rows():
 
 
 def test_sums_of_objectives_classify():
-    result = ldr.solve(ldr.objectives.LDA() + 1e-3 * ldr.objectives.PCA(), X, 2, y=labels)
+    result = ldr.solve(ldr.objectives.OrthogonalLDA() + 1e-3 * ldr.objectives.PCA(), X, 2, y=labels)
     peer = LinearDiscriminantAnalysis(solver="lsqr").fit(result.transform(X), labels)
     np.testing.assert_array_equal(result.predict(X), peer.predict(result.transform(X)))
 
@@ -146,7 +146,7 @@ def test_regression_on_components_is_that_of_the_components():
     np.testing.assert_allclose(result.predict(X), expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["pls", "cca", "classical-cca", "reduced-rank-regression"])
+@pytest.mark.parametrize("name", ["pls", "orthogonal-cca", "cca", "reduced-rank-regression"])
 @pytest.mark.parametrize("wide", [False, True])
 def test_a_view_predicts_the_other_by_least_squares_in_the_projection(name, wide):
     a, b = VIEWS
@@ -174,20 +174,20 @@ def test_what_predicts_nothing_says_so():
     with pytest.raises(ArgumentError, match="'least-squares' predicts no probabilities"):
         ldr.solve("least-squares", X, 1, y=X[:, 0]).predict_proba(X)
     with pytest.raises(ArgumentError, match="X has 12 columns"):
-        ldr.solve("lda", X, 2, y=labels).predict(X[:, 1:])
+        ldr.solve("orthogonal-lda", X, 2, y=labels).predict(X[:, 1:])
 
 
-@pytest.mark.parametrize("name", ["lda", "ridge-regression", "cca"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "ridge-regression", "orthogonal-cca"])
 def test_predictions_of_standardised_columns_take_columns_as_they_came(name):
     units = 10.0 ** np.linspace(-3, 3, 13)
     objective = ldr.objectives.named(name)
     Z, y, rows = X * units + 5, labels, X * units + 5
     if name == "ridge-regression":
         y = X[:, 0] ** 2
-    if name == "cca":
+    if name == "orthogonal-cca":
         Z, y, rows = (Z[:, :6], Z[:, 6:]), None, Z[:, :6]
     result = ldr.solve(objective, Z, 2, y=y, standardise=True)
-    if name == "cca":
+    if name == "orthogonal-cca":
         Y = result.transform(Z)[0]
         expected = LinearRegression().fit(Y, Z[1]).predict(Y)
     else:
@@ -196,7 +196,7 @@ def test_predictions_of_standardised_columns_take_columns_as_they_came(name):
     np.testing.assert_allclose(result.predict(rows), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["lda", "classical-lda", "ridge-regression", "pls"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "lda", "ridge-regression", "pls"])
 def test_whole_number_weights_predict_as_repeated_rows(name):
     weights = np.random.default_rng(0).integers(0, 4, len(X))
     again = np.repeat(np.arange(len(X)), weights)
@@ -216,8 +216,8 @@ def test_whole_number_weights_predict_as_repeated_rows(name):
 
 def test_stored_rows_and_blocks_predict_alike(tmp_path):
     np.save(tmp_path / "x.npy", X)
-    result = ldr.solve("lda", X, 2, y=labels)
-    stored = ldr.solve("lda", str(tmp_path / "x.npy"), 2, y=labels)
+    result = ldr.solve("orthogonal-lda", X, 2, y=labels)
+    stored = ldr.solve("orthogonal-lda", str(tmp_path / "x.npy"), 2, y=labels)
     np.testing.assert_allclose(
         stored.predict_proba(str(tmp_path / "x.npy")), result.predict_proba(X), atol=1e-10
     )

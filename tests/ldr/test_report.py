@@ -44,7 +44,7 @@ class Reader(HTMLParser):
 
 
 def test_report_is_one_file_with_the_figures_and_the_pictures(tmp_path):
-    result = ldr.solve("lda", X, 2, y=NAMES)
+    result = ldr.solve("orthogonal-lda", X, 2, y=NAMES)
     path = tmp_path / "report.html"
     result.write_report(path, X, NAMES)
     page = path.read_text(encoding="utf-8")
@@ -81,7 +81,9 @@ def test_report_is_one_file_with_the_figures_and_the_pictures(tmp_path):
 def test_report_warns_and_notes():
     returns = np.hstack([stocks(), stocks()[:, :1]])  # singular: restricted to the range
     with pytest.warns(ldr.errors.ConvergenceWarning):
-        result = ldr.solve("maf", returns, 3, solver="steepest-descent", max_iterations=2)
+        result = ldr.solve(
+            "orthogonal-maf", returns, 3, solver="steepest-descent", max_iterations=2
+        )
     report = Reader(html(result, returns))
     assert "Not converged: the iteration limit was reached" in report.text
     assert "In space" in report.headings
@@ -90,7 +92,7 @@ def test_report_warns_and_notes():
 
 def test_report_of_two_views_and_of_a_model_without_comparison():
     views = tumour_views()
-    report = Reader(html(ldr.solve("cca", views, 2), views, data_name="<tumours>"))
+    report = Reader(html(ldr.solve("orthogonal-cca", views, 2), views, data_name="<tumours>"))
     assert "Heuristic and optimum" in report.headings
     assert "<tumours>, 569 rows" in report.text  # escaped in the page
     model = ldr.solve("ppca", X, 2)
@@ -101,9 +103,9 @@ def test_report_of_two_views_and_of_a_model_without_comparison():
 
 
 def test_report_says_what_was_found_of_the_result():
-    result = ldr.solve("lda", X, 2, y=labels)
-    test = ldr.permutation_test("lda", X, 2, y=labels, permutations=19, random_state=0)
-    firm = ldr.bootstrap("lda", X, 2, y=labels, draws=5, random_state=0)
+    result = ldr.solve("orthogonal-lda", X, 2, y=labels)
+    test = ldr.permutation_test("orthogonal-lda", X, 2, y=labels, permutations=19, random_state=0)
+    firm = ldr.bootstrap("orthogonal-lda", X, 2, y=labels, draws=5, random_state=0)
     report = Reader(html(result, X, findings=[test, firm]))
     assert {test.question, firm.question} <= set(report.headings)
     assert repr(test) in report.text and repr(firm) in report.text
@@ -118,14 +120,16 @@ def test_what_is_not_known_of_a_result_is_not_said():
 
 
 def test_summary_is_json_and_what_the_result_says():
-    result = ldr.solve("lda", X, 2, y=labels, starts=3, solver="trust-region", random_state=0)
+    result = ldr.solve(
+        "orthogonal-lda", X, 2, y=labels, starts=3, solver="trust-region", random_state=0
+    )
     summary = json.loads(json.dumps(result.summary(), allow_nan=False))
     assert summary["value"] == result.value and summary["baseline"] == result.baseline
     assert summary["certificate"]["kind"] == result.certificate.kind
     assert list(summary["starts"].values()) == list(result.starts.values)
     assert list(summary["starts"]) == list(result.starts.names)
     assert summary["converged"] is True
-    unknown = ldr.solve("lda", X, 2, y=labels, certify=False).summary()
+    unknown = ldr.solve("orthogonal-lda", X, 2, y=labels, certify=False).summary()
     assert unknown["certificate"] is None
 
 

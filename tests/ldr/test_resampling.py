@@ -56,7 +56,7 @@ def test_groups_are_drawn_as_wholes(labelled):
     classes = {"a": 0, "b": 1, "c": 1, "d": 0, "e": 1, "f": 1}
     y = np.array([classes[k] for k in groups]) if labelled else np.arange(24) % 2
     X = np.arange(24.0)[:, None] + [0.0, 1.0]
-    sampled = Sampled.of(named("lda"), X, y, "bootstrap", None, groups)
+    sampled = Sampled.of(named("orthogonal-lda"), X, y, "bootstrap", None, groups)
     for seed in range(9):
         drawn, _ = sampled.drawn(np.random.default_rng(seed), None)
         rows = drawn.dense()[:, 0].astype(int)
@@ -122,7 +122,7 @@ def test_groups_go_with_the_samples_that_count():
 def test_the_null_that_fits_groups():
     rng = np.random.default_rng(0)
     X, groups = rng.standard_normal((24, 3)), np.repeat(np.arange(8), 3)
-    lda, cca = named("lda"), named("cca")
+    lda, cca = named("orthogonal-lda"), named("orthogonal-cca")
 
     def kind(objective, X, y=None, groups=groups):
         return Null.of(objective, X, y, "auto", groups).kind
@@ -135,7 +135,7 @@ def test_the_null_that_fits_groups():
     assert kind(cca, (trials, trials), groups=None) == "groups"
     assert kind(named("csp"), trials, np.arange(8) % 2, None) == "groups"
     assert kind(named("csp"), list(trials), np.arange(8) % 2, None) == "groups"
-    assert kind(named("maf"), list(trials), None, None) == "within"
+    assert kind(named("orthogonal-maf"), list(trials), None, None) == "within"
 
 
 def test_too_few_permutations_are_refused_with_their_number():
@@ -147,9 +147,17 @@ def test_too_few_permutations_are_refused_with_their_number():
             ldr.permutation_test(name, X, 1, groups=groups, permutations=9, **options)
 
     refused(r"has 6 distinct .*below 1/6.*or null='within'", "pls", pair, few)
-    refused(r"has 6 distinct .*more groups", "lda", X, np.arange(24) // 6, y=np.arange(24) // 12)
-    refused(r"has 1 distinct .*null='groups'", "lda", X, few, y=few, null="within")
-    refused("all rows have the same y", "lda", X, few, y=np.arange(24) % 2, null="groups")
+    refused(
+        r"has 6 distinct .*more groups",
+        "orthogonal-lda",
+        X,
+        np.arange(24) // 6,
+        y=np.arange(24) // 12,
+    )
+    refused(r"has 1 distinct .*null='groups'", "orthogonal-lda", X, few, y=few, null="within")
+    refused(
+        "all rows have the same y", "orthogonal-lda", X, few, y=np.arange(24) % 2, null="groups"
+    )
     found = ldr.permutation_test("pls", pair, 1, groups=few, null="within", permutations=9)
     assert found.kind == "within" and "within groups" in repr(found)
 
@@ -158,15 +166,15 @@ def test_arrays_of_trials_of_two_views():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((9, 12, 3)), rng.standard_normal((9, 12, 2))
     rows, groups = (X.reshape(-1, 3), Y.reshape(-1, 2)), np.repeat(np.arange(9), 12)
-    for name in ("classical-cca", "pls", "cca"):
+    for name in ("cca", "pls", "orthogonal-cca"):
         alone = ldr.solve(name, rows, 1)
         found = ldr.solve(name, (X, Y), 1)
         assert found.value == pytest.approx(alone.value, rel=1e-12)
         for a, b in zip(found.transform((X, Y)), alone.transform(rows), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-12)
     options = {"permutations": 19, "random_state": 0}
-    found = ldr.permutation_test("classical-cca", (X, Y), 2, **options)
-    again = ldr.permutation_test("classical-cca", rows, 2, groups=groups, **options)
+    found = ldr.permutation_test("cca", (X, Y), 2, **options)
+    again = ldr.permutation_test("cca", rows, 2, groups=groups, **options)
     np.testing.assert_array_equal(found.null, again.null)
     assert found.p_values == again.p_values and "paired anew" in repr(found)
     drawn = ldr.bootstrap("pls", (X, Y), 1, draws=3, random_state=0)
@@ -183,11 +191,11 @@ HALVES = np.arange(24) % 2
 @pytest.mark.parametrize(
     ("name", "X", "y", "options"),
     [
+        ("orthogonal-lda", WIDE, HALVES, {"ridge": 0.1}),
         ("lda", WIDE, HALVES, {"ridge": 0.1}),
-        ("classical-lda", WIDE, HALVES, {"ridge": 0.1}),
-        ("classical-lda", WIDE, HALVES, {"shrinkage": "auto"}),
+        ("lda", WIDE, HALVES, {"shrinkage": "auto"}),
         ("sir", WIDE, WIDE[:, 0], {"ridge": 0.1, "slices": 4}),
-        ("classical-cca", (WIDE, WIDE[:, ::-1]), None, {"ridge": 0.3}),
+        ("cca", (WIDE, WIDE[:, ::-1]), None, {"ridge": 0.3}),
     ],
 )
 def test_fewer_samples_than_columns_are_solved_again_with_the_ridge(name, X, y, options):
@@ -204,7 +212,7 @@ def test_fewer_samples_than_columns_are_solved_again_with_the_ridge(name, X, y, 
     assert not np.isnan(found.p_values).any()
 
 
-@pytest.mark.parametrize("name", ["lda", "classical-lda", "sir", "csp", "cca", "classical-cca"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "lda", "sir", "csp", "orthogonal-cca", "cca"])
 @pytest.mark.filterwarnings("ignore::ldr.errors.ObjectiveWarning")
 def test_too_few_samples_are_refused_and_the_way_out_works(name):
     X, y = ((WIDE, WIDE[::-1]), None) if name.endswith("cca") else (WIDE, HALVES)
@@ -217,7 +225,9 @@ def test_too_few_samples_are_refused_and_the_way_out_works(name):
 
 def test_directions_that_there_are_not_have_no_p_value():
     X = np.random.default_rng(0).standard_normal((30, 3))
-    two = ldr.permutation_test("lda", X, 3, y=np.arange(30) % 2, permutations=19, random_state=0)
+    two = ldr.permutation_test(
+        "orthogonal-lda", X, 3, y=np.arange(30) % 2, permutations=19, random_state=0
+    )
     assert 0 < two.p_values[0] <= 1 and np.isnan(two.p_values[1:]).all()
 
 
@@ -246,19 +256,21 @@ def by_hand(A, B, orders, ridges):
     return np.maximum.accumulate(counts / (1 + len(orders)))
 
 
-@pytest.mark.parametrize("case", ["ridge of cca", "ridge of lda", "labels of unequal groups"])
+@pytest.mark.parametrize(
+    "case", ["ridge of orthogonal-cca", "ridge of orthogonal-lda", "labels of unequal groups"]
+)
 def test_p_values_of_directions_are_those_of_a_direct_program(case, monkeypatch):
     rng, options = np.random.default_rng(1), {}
-    if case == "ridge of cca":
+    if case == "ridge of orthogonal-cca":
         X = (WIDE, WIDE[:, :5] + rng.standard_normal((24, 5)))
-        name, y, r, (A, B), ridges = "classical-cca", None, 3, X, (0.2, 0.2)
+        name, y, r, (A, B), ridges = "cca", None, 3, X, (0.2, 0.2)
         options = {"ridge": 0.2}
     else:
         groups = np.repeat(np.arange(15), rng.integers(2, 9, 15))
         classes = groups if "groups" in case else np.arange(24)
         y = classes % 3
         X = rng.standard_normal((len(y), 4 if "groups" in case else 40)) + (y == 1)[:, None]
-        name, r, (A, B) = "classical-lda", 2, ((y[:, None] == [0, 1]).astype(float), X)
+        name, r, (A, B) = "lda", 2, ((y[:, None] == [0, 1]).astype(float), X)
         ridges = (0.0, 0.0 if "groups" in case else 0.1)
         options = {"groups": groups} if "groups" in case else {"ridge": 0.1}
     drawn, orders_of = [], Null.orders
@@ -274,7 +286,7 @@ def test_p_values_of_directions_are_those_of_a_direct_program(case, monkeypatch)
 
 
 def independent(rng):
-    return "classical-cca", tuple(rng.standard_normal((2, 25, 2))), {}
+    return "cca", tuple(rng.standard_normal((2, 25, 2))), {}
 
 
 def blocks(rng):
@@ -282,27 +294,27 @@ def blocks(rng):
     groups = np.repeat(np.arange(5), 8)
     X = 2.0 * rng.standard_normal((5, 2))[groups] + rng.standard_normal((40, 2))
     y = np.concatenate([rng.permutation(8) < rng.integers(2, 7) for _ in range(5)]).astype(int)
-    return "lda", X, {"y": y, "groups": groups}
+    return "orthogonal-lda", X, {"y": y, "groups": groups}
 
 
 def subjects(rng):
     """Labels of subjects with 2 to 9 samples each, which are alike."""
     groups = np.repeat(np.arange(16), rng.integers(2, 10, 16))
     X = rng.standard_normal((16, 2))[groups] + 0.5 * rng.standard_normal((len(groups), 2))
-    return "classical-lda", X, {"y": groups % 2, "groups": groups}
+    return "lda", X, {"y": groups % 2, "groups": groups}
 
 
 def areas(rng):
     """Two areas in trials of AR(.9)."""
-    return "classical-cca", tuple(autoregressive(rng, (2, 12, 40, 2), 0.9)), {}
+    return "cca", tuple(autoregressive(rng, (2, 12, 40, 2), 0.9)), {}
 
 
 def few(rng):
-    return "lda", rng.standard_normal((16, 24)), {"y": np.arange(16) % 2, "ridge": 0.1}
+    return "orthogonal-lda", rng.standard_normal((16, 24)), {"y": np.arange(16) % 2, "ridge": 0.1}
 
 
 def series(rng):
-    return "classical-cca", tuple(autoregressive(rng, (2, 200, 2), 0.9)), {"null": "shift"}
+    return "cca", tuple(autoregressive(rng, (2, 200, 2), 0.9)), {"null": "shift"}
 
 
 def rejected(draw, sets, permutations=19):
@@ -344,7 +356,7 @@ def test_size_of_shifts_is_approximate():
 def sharing(rng):
     """Half of the variance of each trial's signal is that of the other area's."""
     common, own = autoregressive(rng, (20, 60, 3), 0.9), autoregressive(rng, (2, 20, 60, 3), 0.9)
-    return "classical-cca", tuple(np.sqrt(0.5) * (common + own)), {}
+    return "cca", tuple(np.sqrt(0.5) * (common + own)), {}
 
 
 def test_shared_signals_of_trials_are_found():
@@ -357,7 +369,7 @@ def unrelated(null, drift=0.0):
     def draw(rng):
         areas = autoregressive(rng, (2, 20, 60, 3), 0.9)
         areas += drift * np.cumsum(rng.standard_normal((2, 20, 1, 3)), axis=1)
-        return "classical-cca", tuple(areas), {"null": null}
+        return "cca", tuple(areas), {"null": null}
 
     return draw
 

@@ -84,19 +84,19 @@ def test_the_model_stays_what_it_was(method):
 
 
 @pytest.mark.parametrize("method", ["varimax", "quartimax"])
-@pytest.mark.parametrize("name", ["pca", "lda", "cca"])
+@pytest.mark.parametrize("name", ["pca", "orthogonal-lda", "orthogonal-cca"])
 def test_orthogonal_rotations_keep_value_and_span(name, method):
-    data = real_data.tumour_views() if name == "cca" else X
-    found = ldr.solve(name, data, 3, y=Y if name == "lda" else None)
+    data = real_data.tumour_views() if name == "orthogonal-cca" else X
+    found = ldr.solve(name, data, 3, y=Y if name == "orthogonal-lda" else None)
     rotated = found.rotate(method)
     assert rotated.value == found.value and rotated.notes[-1] == f"coordinates rotated by {method}"
-    M, N = (np.vstack(r.M) if name == "cca" else r.M for r in (found, rotated))
+    M, N = (np.vstack(r.M) if name == "orthogonal-cca" else r.M for r in (found, rotated))
     np.testing.assert_allclose(N @ N.T, M @ M.T, atol=1e-12)
     power = {"varimax": np.var, "quartimax": np.sum}[method]
     assert np.sum(power(N**2 if method == "varimax" else N**4, axis=0)) >= np.sum(
         power(M**2 if method == "varimax" else M**4, axis=0)
     )
-    if name != "cca":
+    if name != "orthogonal-cca":
         scores = rotated.transform(X)
         np.testing.assert_allclose(rotated.components["variance"], scores.var(axis=0), rtol=1e-10)
         np.testing.assert_allclose(rotated.correlations, np.corrcoef(scores.T), atol=1e-12)
@@ -105,8 +105,10 @@ def test_orthogonal_rotations_keep_value_and_span(name, method):
 def test_what_cannot_be_rotated_says_so():
     with pytest.raises(ArgumentError, match="ica cannot be rotated by 'varimax': its columns"):
         ldr.solve("ica", X, 2).rotate("varimax")
-    with pytest.raises(ArgumentError, match="cca cannot be rotated by 'promax': two views"):
-        ldr.solve("cca", (X[:, :6], X[:, 6:]), 2).rotate("promax")
+    with pytest.raises(
+        ArgumentError, match="orthogonal-cca cannot be rotated by 'promax': two views"
+    ):
+        ldr.solve("orthogonal-cca", (X[:, :6], X[:, 6:]), 2).rotate("promax")
     with pytest.raises(ArgumentError, match="method must be one of"):
         FOUND.rotate("equamax")
 

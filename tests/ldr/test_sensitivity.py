@@ -13,12 +13,12 @@ from sklearn.datasets import load_diabetes
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives import (
-    CCA,
     HSIC,
-    LDA,
     PCA,
     REGISTRY,
     Autocovariance,
+    OrthogonalCCA,
+    OrthogonalLDA,
     RobustPCA,
     SquaredDifference,
 )
@@ -63,7 +63,7 @@ ON_REAL = {
     "semi-supervised-da": (lambda: (*methods.some_labels(real_data.wine()), {}), 2),
     "nca": (thirds, 1),
 }
-FEW = ("pca", "sfa whitened", "lda", "classical-cca", "ppca", "ica", "maxdiff")
+FEW = ("pca", "sfa whitened", "orthogonal-lda", "cca", "ppca", "ica", "maxdiff")
 
 
 def like(arrays, rng):
@@ -159,13 +159,19 @@ def test_widths_of_each_class_move_with_the_rows():
 QUADRATIC = (
     *("pca", "mds", "principal-components-regression", "sfa", "sfa whitened", "orthogonal-sfa"),
     "sfa derivatives",
-    *("autocovariance", "squared-difference", "squared-difference max", "maf", "classical-maf"),
-    *("signal-noise", "contrastive-pca", "opca", "gcpca", "classical-gcpca"),
-    *("lda", "classical-lda", "pls", "cca", "classical-cca", "sir"),
+    *("autocovariance", "squared-difference", "squared-difference max", "orthogonal-maf", "maf"),
+    *("signal-noise", "contrastive-pca", "opca", "orthogonal-gcpca", "gcpca"),
+    *("orthogonal-lda", "lda", "pls", "orthogonal-cca", "cca", "sir"),
     *("tica", "csp", "spoc", "xdawn", "phd", "semi-supervised-da"),
     *("lpp", "lpp degree", "lpp class-neighbours", "npe", "npe classes"),
     *("olpp", "olpp classes", "olpp epsilon", "onpp", "onpp classes", "onpp class-neighbours"),
-    *("orthogonal-lpp", "orthogonal-npe", "lda nested", "gcpca nested", "orthogonal-lpp nested"),
+    *(
+        "orthogonal-lpp",
+        "orthogonal-npe",
+        "orthogonal-lda nested",
+        "orthogonal-gcpca nested",
+        "orthogonal-lpp nested",
+    ),
     *("save", "directional-regression", "vamp", "ssd"),
     *("ica", "ica kurtosis", "uica", "uica student", "foreca", "dpca"),
     *("maxdiff", "maxbet", "csp classes", "vamp power", "mcca", "orthogonal-mcca"),
@@ -191,9 +197,9 @@ def slow_but_for_the_first(key, *before):
 
 
 WHITE = (  # whose M moves by differences
-    *("ica", "uica", "foreca", "csp", "dca", "sfa whitened", "classical", "gcpca", "opca", "sir"),
-    *("tica", "spoc", "xdawn", "phd", "semi-supervised-da", "lpp", "npe", "save"),
-    *("directional-regression", "vamp", "ssd", "mcca"),
+    *("ica", "uica", "foreca", "csp", "dca", "sfa whitened", "lda", "cca", "maf", "gcpca"),
+    *("orthogonal-gcpca", "opca", "sir", "tica", "spoc", "xdawn", "phd", "semi-supervised-da"),
+    *("lpp", "npe", "save", "directional-regression", "vamp", "ssd", "mcca"),
 )
 
 
@@ -203,7 +209,14 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
     X, y, parameters = methods.RANDOM[key]
     rng = np.random.default_rng(0)
     dX = like(X, rng)
-    if key in ("lda nested", "cca", "npe", "phd", "directional-regression", "csp classes"):
+    if key in (
+        "orthogonal-lda nested",
+        "orthogonal-cca",
+        "npe",
+        "phd",
+        "directional-regression",
+        "csp classes",
+    ):
         parameters = {**parameters, "ridge": 0.1}
     result = ldr.solve(methods.name_of(key), X, 2, y=y, tolerance=1e-13, **parameters)
     sensitivity = result.sensitivity(X, y)
@@ -245,7 +258,16 @@ def test_a_row_at_the_median_is_no_case_of_a_formula():
 @pytest.mark.parametrize("key", [*map(slow_but_for_the_first, QUADRATIC)])
 def test_products_with_a_cotangent(key):
     X, y, parameters = methods.RANDOM[key]
-    if key in ("cca", "xdawn", "lda", "opca", "phd", "vamp", "directional-regression", "lpp"):
+    if key in (
+        "orthogonal-cca",
+        "xdawn",
+        "orthogonal-lda",
+        "opca",
+        "phd",
+        "vamp",
+        "directional-regression",
+        "lpp",
+    ):
         parameters = {**parameters, "ridge": 0.1}
     if key == "hsic unsupervised":
         parameters = {"response_width": 2.0}
@@ -259,14 +281,36 @@ def test_products_with_a_cotangent(key):
 
 MARKED = {
     "weights": (
-        *("pca", "lda", "cca", "maf", "lpp degree", "autocovariance", "sfa", "sfa whitened"),
+        *(
+            "pca",
+            "orthogonal-lda",
+            "orthogonal-cca",
+            "orthogonal-maf",
+            "lpp degree",
+            "autocovariance",
+            "sfa",
+            "sfa whitened",
+        ),
         *("squared-difference", "olpp epsilon", "onpp classes", "signal-noise", "pls", "mcca"),
-        *("classical-lda", "lpp", "npe classes", "classical-maf", "gcpca", "opca", "sir"),
-        *("lda nested", "orthogonal-lpp", "orthogonal-sfa", "principal-components-regression"),
+        *("lda", "lpp", "npe classes", "maf", "orthogonal-gcpca", "opca", "sir"),
+        *(
+            "orthogonal-lda nested",
+            "orthogonal-lpp",
+            "orthogonal-sfa",
+            "principal-components-regression",
+        ),
         *("reduced-rank-regression", "least-squares", "ridge-regression"),
     ),
     "trials": (
-        *("autocovariance", "maf", "sfa", "vamp", "vamp power", "tica", "squared-difference"),
+        *(
+            "autocovariance",
+            "orthogonal-maf",
+            "sfa",
+            "vamp",
+            "vamp power",
+            "tica",
+            "squared-difference",
+        ),
     ),
 }
 
@@ -298,10 +342,10 @@ def test_rows_that_count_differently_move_so(marks, key, monkeypatch):
 
 
 SUMS = {
-    "a ratio": 0.5 * PCA() + LDA(ridge=0.1),
+    "a ratio": 0.5 * PCA() + OrthogonalLDA(ridge=0.1),
     "traces": Autocovariance() - 0.5 * SquaredDifference(),
-    "of their rows": 0.01 * RobustPCA() + LDA(),  # centred at a median
-    "of a basis": LDA(nested=True) + 0.01 * PCA(),
+    "of their rows": 0.01 * RobustPCA() + OrthogonalLDA(),  # centred at a median
+    "of a basis": OrthogonalLDA(nested=True) + 0.01 * PCA(),
     "kernels": 100 * HSIC(width=3.0) + 0.01 * PCA(),
 }
 
@@ -309,7 +353,7 @@ SUMS = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("key", SUMS)
 def test_sums_move_with_their_terms(key):
-    X, y, _ = methods.RANDOM["lda"]
+    X, y, _ = methods.RANDOM["orthogonal-lda"]
     rng = np.random.default_rng(0)
     dX, V, h = rng.standard_normal(X.shape), rng.standard_normal((2, X.shape[1])), 1e-4
     result = ldr.solve(SUMS[key], X, 2, y=y, tolerance=1e-13, random_state=0)
@@ -534,7 +578,10 @@ def test_derivatives_are_as_good_as_newton_steps_make_a_rough_optimum():
     X, y = real_data.wine()
     dX = np.random.default_rng(0).standard_normal(X.shape)
     rough, fine = (
-        ldr.solve("lda", X, 2, y=y, tolerance=tolerance).sensitivity(X, y).along(dX).projector
+        ldr.solve("orthogonal-lda", X, 2, y=y, tolerance=tolerance)
+        .sensitivity(X, y)
+        .along(dX)
+        .projector
         for tolerance in (0.3, 1e-13)
     )
     assert relative(rough, fine) < 1e-6
@@ -574,10 +621,10 @@ def parameters_moved(result, X, y, direction, moved, h=1e-4):
 @pytest.mark.parametrize(
     ("direction", "moved"),
     [
-        ({"ridge": 1.0}, lambda t: ldr.objectives.LDA(ridge=0.1 + t)),
+        ({"ridge": 1.0}, lambda t: ldr.objectives.OrthogonalLDA(ridge=0.1 + t)),
         (
             {"weights": (1.0, 0.0)},
-            lambda t: (0.5 + t) * ldr.objectives.PCA() + ldr.objectives.LDA(),
+            lambda t: (0.5 + t) * ldr.objectives.PCA() + ldr.objectives.OrthogonalLDA(),
         ),
     ],
 )
@@ -599,7 +646,7 @@ def test_parameters(direction, moved):
         ("sdr", {"width": 3.0}),
         ("ridge-regression", {"penalty": 3.0}),
         ("contrastive-pca", {"alpha": 2.0}),
-        ("classical-cca", {"ridge": 0.1}),
+        ("cca", {"ridge": 0.1}),
         ("semi-supervised-da", {"mu": 0.2, "ridge": 0.1}),
         ("lpp", {"heat": 10.0, "ridge": 0.1}),
         ("npe", {"regularisation": 0.01}),
@@ -646,7 +693,7 @@ def test_conjugate_gradients_where_the_hessian_is_large():
 
 def test_other_data_and_directions_are_refused_in_words():
     X, y = real_data.wine()
-    result = ldr.solve("lda", X, 2, y=y)
+    result = ldr.solve("orthogonal-lda", X, 2, y=y)
     with pytest.raises(DataError, match="not the data that the result was solved for"):
         result.sensitivity(X + np.linspace(0, 1, len(X))[:, None], y)
     sensitivity = result.sensitivity(X, y)
@@ -658,7 +705,7 @@ def test_other_data_and_directions_are_refused_in_words():
         sensitivity.along(rigde=1.0)
     with pytest.raises(DataError, match=r"expected \(178, 13\)"):
         sensitivity.along(X[:5])
-    with pytest.raises(ArgumentError, match="lda takes it as labels"):
+    with pytest.raises(ArgumentError, match="orthogonal-lda takes it as labels"):
         sensitivity.along(y=np.ones(len(y)))
     with pytest.raises(DataError, match="P must be 2 arrays, one a view, got 3"):
         pair = X[:, :5], X[:, 5:]
@@ -674,15 +721,18 @@ def test_other_data_and_directions_are_refused_in_words():
         result.sensitivity(X[:, 1:], y)
     with pytest.raises(DataError, match="the direction of X has entries that are not finite"):
         sensitivity.along(np.full(X.shape, np.inf))
-    ridged = ldr.solve("lda", X, 2, y=y, ridge=0.1).sensitivity(X, y)
+    ridged = ldr.solve("orthogonal-lda", X, 2, y=y, ridge=0.1).sensitivity(X, y)
     with pytest.raises(ArgumentError, match=r"ridge moves by a number, got 'much'"):
         ridged.along(ridge="much")
-    weighted = ldr.solve(0.5 * PCA() + LDA(), X, 2, y=y).sensitivity(X, y)
+    weighted = ldr.solve(0.5 * PCA() + OrthogonalLDA(), X, 2, y=y).sensitivity(X, y)
     with pytest.raises(ArgumentError, match=r"weights moves by 2 numbers, got \(1.0, 2.0, 3.0\)"):
         weighted.along(weights=(1.0, 2.0, 3.0))
     for nothing in ({"ridge": 0.0}, {"X": 0.0 * X}):
         assert ridged.along(**nothing).value == 0.0
-    assert repr(ridged) == "LDA(ridge=0.1), r = 2: derivatives by along, pullback and influence"
+    assert (
+        repr(ridged)
+        == "OrthogonalLDA(ridge=0.1), r = 2: derivatives by along, pullback and influence"
+    )
 
 
 def test_data_that_cannot_move_say_so():
@@ -690,17 +740,17 @@ def test_data_that_cannot_move_say_so():
     binary = ldr.solve("exponential-family-pca", counts, 1).sensitivity(counts)
     with pytest.raises(ArgumentError, match="the data cannot move along this direction: X has"):
         binary.along(np.ones(counts.shape))
-    X, y, _ = methods.RANDOM["lda"]
+    X, y, _ = methods.RANDOM["orthogonal-lda"]
     sparse = csr_array(np.where(X > 1, X, 0.0))
     found, dense = (
-        ldr.solve("lda", each, 2, y=y, ridge=0.1).sensitivity(each, y)
+        ldr.solve("orthogonal-lda", each, 2, y=y, ridge=0.1).sensitivity(each, y)
         for each in (sparse, sparse.toarray())
     )
     assert relative(found.along(ridge=1.0).P, dense.along(ridge=1.0).P) < 1e-8
     with pytest.raises(DataError, match="X is sparse: derivatives along its rows need them as a"):
         found.along(X)
     pair = X[:, :3], X[:, 3:]
-    both = ldr.solve(0.5 * CCA(), pair, 1).sensitivity(pair)
+    both = ldr.solve(0.5 * OrthogonalCCA(), pair, 1).sensitivity(pair)
     with pytest.raises(DataError, match=r"X must be 2 arrays, as the data are \(None for"):
         both.along(X)
     X = methods.RANDOM["ssd"][0]
@@ -723,14 +773,25 @@ def test_data_that_cannot_move_say_so():
     ("name", "data", "parameters"),
     [
         ("robust-pca", "wine", {"loss": "huber"}),
-        ("classical-maf", "digits", {}),
+        ("maf", "digits", {}),
         ("npe", "wine", {}),  # where others are neighbours then
         *(
             pytest.param(name, data, {}, marks=pytest.mark.slow)
             for data, names in (
-                ("wine", ("robust-pca", "pca", "lda", "maf", "tica", "sdr", "lmnn")),
-                ("digits", ("maf", "tica", "sfa", "lda", "robust-pca")),
-                ("breast_cancer", ("maf", "tica", "classical-maf", "ppca", "fa")),
+                (
+                    "wine",
+                    (
+                        "robust-pca",
+                        "pca",
+                        "orthogonal-lda",
+                        "orthogonal-maf",
+                        "tica",
+                        "sdr",
+                        "lmnn",
+                    ),
+                ),
+                ("digits", ("orthogonal-maf", "tica", "sfa", "orthogonal-lda", "robust-pca")),
+                ("breast_cancer", ("orthogonal-maf", "tica", "maf", "ppca", "fa")),
             )
             for name in names
         ),
@@ -739,8 +800,8 @@ def test_data_that_cannot_move_say_so():
 def test_influence_tells_what_leaving_rows_out_does(name, data, parameters):
     X, y = getattr(real_data, data)()
     X, y = real_data.standardised(X[:200]), y[:200]
-    y = y if name in ("lda", "sdr", "lmnn") else None
-    series = name in ("maf", "tica", "classical-maf", "sfa")
+    y = y if name in ("orthogonal-lda", "sdr", "lmnn") else None
+    series = name in ("orthogonal-maf", "tica", "maf", "sfa")
     result = ldr.solve(name, X, 2, y=y, tolerance=1e-12, random_state=0, **parameters)
     influence = result.sensitivity(X, y).influence()
     rows = np.arange(2, len(X), 4 if series else 6)
@@ -800,6 +861,6 @@ def test_influence_is_for_each_unit_of_weight_and_a_derivative_of_many_rows():
     with pytest.raises(ArgumentError, match="sample_weight has zeros"):
         result.sensitivity(X, sample_weight=np.where(weights > 100.0, weights, 0.0))
     y = real_data.wine()[1][::4]
-    shrunk = ldr.solve("lda", X, 1, y=y, shrinkage="auto").sensitivity(X, y=y)
-    with pytest.raises(ArgumentError, match="'lda' takes no weights"):
+    shrunk = ldr.solve("orthogonal-lda", X, 1, y=y, shrinkage="auto").sensitivity(X, y=y)
+    with pytest.raises(ArgumentError, match="'orthogonal-lda' takes no weights"):
         shrunk.influence()

@@ -39,13 +39,13 @@ def test_angle_is_that_of_the_asymptotic_distribution():
 
 @pytest.mark.smoke
 def test_draws_are_solutions_of_drawn_rows():
-    found = ldr.bootstrap("lda", X, 2, y=labels, draws=3, random_state=5)
+    found = ldr.bootstrap("orthogonal-lda", X, 2, y=labels, draws=3, random_state=5)
     rng = np.random.default_rng(5)
-    sampled = Sampled.of(named("lda"), X, labels, "bootstrap")
+    sampled = Sampled.of(named("orthogonal-lda"), X, labels, "bootstrap")
     for k in range(3):
         drawn, y = sampled.drawn(rng, None)
         np.testing.assert_array_equal(np.bincount(y), np.bincount(labels))
-        result = ldr.solve("lda", drawn, 2, y=y, tolerance=1e-8)
+        result = ldr.solve("orthogonal-lda", drawn, 2, y=y, tolerance=1e-8)
         assert found.values[k] == pytest.approx(result.value, rel=1e-9)
         angles = ldr.subspaces.principal_angles(result.P.T, found.result.P.T)
         np.testing.assert_allclose(found.angles[k], angles, atol=1e-5)
@@ -76,14 +76,14 @@ def test_background_is_drawn_too():
 
 def test_time_series_need_blocks():
     with pytest.raises(ArgumentError, match=r"rows in time order.*pass block="):
-        ldr.bootstrap("maf", methods.X, 2)
+        ldr.bootstrap("orthogonal-maf", methods.X, 2)
     with pytest.raises(ArgumentError, match="block = 61 is too long"):
-        ldr.bootstrap("maf", methods.X, 2, block=61)
-    sampled = Sampled.of(named("maf"), np.arange(60.0)[:, None], None, "bootstrap")
+        ldr.bootstrap("orthogonal-maf", methods.X, 2, block=61)
+    sampled = Sampled.of(named("orthogonal-maf"), np.arange(60.0)[:, None], None, "bootstrap")
     drawn, _ = sampled.drawn(np.random.default_rng(0), 7)
     steps = np.diff(drawn.dense()[:, 0])
     assert drawn.n == 60 and np.sum(steps != 1) <= 8
-    found = ldr.bootstrap("maf", methods.X, 2, block=60, draws=3, random_state=0)
+    found = ldr.bootstrap("orthogonal-maf", methods.X, 2, block=60, draws=3, random_state=0)
     np.testing.assert_allclose(found.angles, 0, atol=1e-6)  # one block is all rows
 
 
@@ -101,15 +101,19 @@ def test_what_belongs_to_the_rows_is_refused(objective):
 def test_draws_that_do_not_converge_are_counted(monkeypatch):
     monkeypatch.setattr("ldr.solvers.LBFGS.default_max_iterations", 2)
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
-        found = ldr.bootstrap("lda", X, 2, y=labels, draws=3, solver="lbfgs", random_state=0)
+        found = ldr.bootstrap(
+            "orthogonal-lda", X, 2, y=labels, draws=3, solver="lbfgs", random_state=0
+        )
     assert f"  {np.sum(~found.converged)} draws did not converge" in repr(found).splitlines()
 
 
 def test_trials_are_left_out_as_wholes():
     ids = np.repeat(np.arange(5), 12)
-    found = ldr.bootstrap("maf", methods.X, 1, groups=ids, draws=2, bca=True, random_state=0)
+    found = ldr.bootstrap(
+        "orthogonal-maf", methods.X, 1, groups=ids, draws=2, bca=True, random_state=0
+    )
     assert len(found.without) == 5
-    kept = ldr.solve("maf", methods.X[ids != 3], 1, groups=ids[ids != 3]).P
+    kept = ldr.solve("orthogonal-maf", methods.X[ids != 3], 1, groups=ids[ids != 3]).P
     assert distance(found.without[3].T, kept.T) < 1e-6
 
 
@@ -143,7 +147,7 @@ def planted(name, rng):
     """Rows of a population, and labels."""
     if name == "pca":
         return (rng.standard_normal((400, 5)) * SPREADS) @ TURN.T, None
-    if name == "lda":
+    if name == "orthogonal-lda":
         return CENTRES[LABELS] + rng.standard_normal((len(LABELS), 5)) @ WITHIN.T, LABELS
     factors = rng.standard_normal((400, 2)) @ LOADINGS.T
     return factors + np.sqrt(NOISE) * rng.standard_normal((400, 8)), None
@@ -153,7 +157,7 @@ def map_of_the_population(name):
     """P and the covariance of the population."""
     if name == "pca":
         return TURN[:, :2].T, TURN * SPREADS**2 @ TURN.T
-    if name == "lda":
+    if name == "orthogonal-lda":
         away = CENTRES - CENTRES.mean(axis=0)
         between, within = away.T @ away / 3, WITHIN @ WITHIN.T
         rho = 0.0
@@ -166,7 +170,7 @@ def map_of_the_population(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pca", "lda", "fa"])
+@pytest.mark.parametrize("name", ["pca", "orthogonal-lda", "fa"])
 def test_intervals_cover_the_map_of_the_population(name):
     P, C = map_of_the_population(name)
     hits = {True: [], False: []}
@@ -185,8 +189,8 @@ def test_intervals_cover_the_map_of_the_population(name):
 
 
 def test_draws_are_turned_towards_the_result():
-    X, y = planted("lda", np.random.default_rng(0))
-    found = ldr.bootstrap("lda", X, 2, y=y, draws=6, bca=True, random_state=0)
+    X, y = planted("orthogonal-lda", np.random.default_rng(0))
+    found = ldr.bootstrap("orthogonal-lda", X, 2, y=y, draws=6, bca=True, random_state=0)
     assert found.maps.shape == (6, 2, 5) and found.without.shape == (100, 2, 5)
     for P in found.maps:
         product = found.result.P @ P.T  # symmetric: no rotation brings them nearer

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 import ldr
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives import ClassicalLDA, ClassicalMAF
+from ldr.objectives import LDA, MAF
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.registry import named
 from tests.objectives.methods import DISTANCES, RANDOM, name_of
@@ -23,10 +23,10 @@ def pair(A):
 
 
 METHODS = {
+    "orthogonal-lda": (X, Z, y, {}),
     "lda": (X, Z, y, {}),
-    "classical-lda": (X, Z, y, {}),
     "pca": (X, Z, None, {}),
-    "cca": (pair(X), pair(Z), None, {}),
+    "orthogonal-cca": (pair(X), pair(Z), None, {}),
     "sparse-pca": (X, Z, None, {"penalty": 50.0}),
     "contrastive-pca": ((X, X[:90]), (Z, Z[:90]), None, {}),
     "sfa": (X, Z, None, {"whiten": True, "degree": 2}),
@@ -49,11 +49,11 @@ def test_the_result_is_of_divided_columns_and_maps_those_that_came(name):
 
 
 def test_the_map_is_of_the_columns_that_came():
-    found = ldr.solve("lda", X, 2, y=y, standardise=True)
+    found = ldr.solve("orthogonal-lda", X, 2, y=y, standardise=True)
     np.testing.assert_allclose(found.transform(X), (X - found.mean) @ found.P.T, atol=1e-12)
     np.testing.assert_allclose(found.M.T, found.P * found.scale, atol=1e-14)
     np.testing.assert_allclose(found.scale, X.std(axis=0), rtol=1e-13)
-    assert ldr.solve("lda", X, 2, y=y).scale is None
+    assert ldr.solve("orthogonal-lda", X, 2, y=y).scale is None
 
 
 @pytest.mark.parametrize("data", [X, GAPS], ids=["complete", "gaps"])
@@ -99,7 +99,7 @@ def test_along_dimensions_folds_draws_and_penalties():
     )
     np.testing.assert_allclose(path.values, plain.values, rtol=1e-10)
     assert not np.allclose(path.scores, plain.scores, rtol=1e-6)  # units of the training rows
-    drawn = ldr.bootstrap("lda", X, 2, y=y, standardise=True, draws=2, random_state=0)
+    drawn = ldr.bootstrap("orthogonal-lda", X, 2, y=y, standardise=True, draws=2, random_state=0)
     assert drawn.result.scale is not None and drawn.values[0] != drawn.values[1]
     sparse = ldr.regularisation_path("pca", X, 2, [50.0], standardise=True).results[0]
     refitted = ldr.refit(sparse, X)
@@ -124,14 +124,14 @@ def units(result):
 
 
 def test_columns_far_apart_are_noted_where_units_matter():
-    assert units(ldr.solve("pca", X, 2)) and units(ldr.solve("lda", X, 2, y=y))
+    assert units(ldr.solve("pca", X, 2)) and units(ldr.solve("orthogonal-lda", X, 2, y=y))
     assert "0.12 to 3.1e+02" in units(ldr.solve("pca", X, 2))[0]
-    assert units(ldr.solve(ClassicalLDA(ridge=0.1), X, 2, y=y))
+    assert units(ldr.solve(LDA(ridge=0.1), X, 2, y=y))
     assert units(ldr.solve("pca", scipy.sparse.csr_array(X), 2))
-    assert not units(ldr.solve("classical-lda", X, 2, y=y))
+    assert not units(ldr.solve("lda", X, 2, y=y))
     assert not units(ldr.solve("pca", Z, 2))
     assert not units(ldr.solve("pca", X, 2, standardise=True))
-    assert not units(ldr.solve(ClassicalMAF(), load_breast_cancer().data, 2))
+    assert not units(ldr.solve(MAF(), load_breast_cancer().data, 2))
 
 
 def is_scale_free(key):

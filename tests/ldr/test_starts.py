@@ -26,8 +26,10 @@ def pair():
 @pytest.mark.smoke
 @pytest.mark.parametrize("workers", [1, 2, -1])
 def test_best_of_several_starts_is_returned(pair, workers):
-    one = ldr.solve("cca", pair, 2, certify=False)
-    result = ldr.solve("cca", pair, 2, starts=6, workers=workers, random_state=0, certify=False)
+    one = ldr.solve("orthogonal-cca", pair, 2, certify=False)
+    result = ldr.solve(
+        "orthogonal-cca", pair, 2, starts=6, workers=workers, random_state=0, certify=False
+    )
     assert len(result.starts.values) == 6
     assert result.starts.best == max(result.starts.values)
     assert result.value == pytest.approx(result.starts.best, rel=2e-14)  # a tie: the first of them
@@ -40,7 +42,7 @@ def test_best_of_several_starts_is_returned(pair, workers):
 
 def test_starts_in_parallel_are_those_in_turn(pair):
     a, b = (
-        ldr.solve("cca", pair, 2, starts=4, workers=w, random_state=1, certify=False)
+        ldr.solve("orthogonal-cca", pair, 2, starts=4, workers=w, random_state=1, certify=False)
         for w in (1, 3)
     )
     np.testing.assert_allclose(a.starts.values, b.starts.values, rtol=1e-12)
@@ -48,7 +50,7 @@ def test_starts_in_parallel_are_those_in_turn(pair):
 
 def test_observer_ends_all_starts(pair):
     with pytest.warns(ldr.errors.ConvergenceWarning):
-        result = ldr.solve("cca", pair, 2, starts=5, observers=[lambda i: i.number == 1])
+        result = ldr.solve("orthogonal-cca", pair, 2, starts=5, observers=[lambda i: i.number == 1])
     assert result.starts is None and result.iterations == 1
 
 
@@ -59,7 +61,7 @@ def test_closed_form_needs_no_starts(pair):
 @pytest.mark.parametrize("argument", [{"starts": 0}, {"starts": 1.5}, {"workers": -2}])
 def test_bad_counts_are_refused(pair, argument):
     with pytest.raises(ArgumentError, match=f"{next(iter(argument))} must be a whole number"):
-        ldr.solve("cca", pair, 2, **argument)
+        ldr.solve("orthogonal-cca", pair, 2, **argument)
 
 
 # Objectives that offer starts of their own
@@ -158,7 +160,7 @@ def test_saddles_are_left():
 
 def test_curvature_is_right_where_lanczos_ends_early(pair):
     """The joint rotation has curvature zero; no descent may be invented at an optimum."""
-    problem = named("cca").bind(Data(tuple(as_samples(view) for view in pair)), 3)
+    problem = named("orthogonal-cca").bind(Data(tuple(as_samples(view) for view in pair)), 3)
     run = minimise(problem, problem.baseline(), TrustRegion(), Stopping(1e-11))
     assert not smallest_curvature(problem, run.M, steps=100).descends
 

@@ -105,63 +105,67 @@ def test_methods_without_time_order_stack_them():
 
 def test_files_columns_and_the_command_line(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
-    expected = ldr.solve("maf", X, 2, groups=IDS).value
+    expected = ldr.solve("orthogonal-maf", X, 2, groups=IDS).value
     frame = pd.DataFrame(X, columns=list("abcd")).assign(trial=IDS)
     frame.to_csv("trials.csv", index=False)
     for k, trial in enumerate(TRIALS[:3]):
         np.save(f"{k}.npy", trial)
-    assert ldr.solve("maf", "trials.csv", 2, groups="trial").value == pytest.approx(expected)
-    few = ldr.solve("maf", [f"{k}.npy" for k in range(3)], 2).value
-    assert few == pytest.approx(ldr.solve("maf", TRIALS[:3], 2).value, rel=1e-12)
+    assert ldr.solve("orthogonal-maf", "trials.csv", 2, groups="trial").value == pytest.approx(
+        expected
+    )
+    few = ldr.solve("orthogonal-maf", [f"{k}.npy" for k in range(3)], 2).value
+    assert few == pytest.approx(ldr.solve("orthogonal-maf", TRIALS[:3], 2).value, rel=1e-12)
     shuffled = frame["trial"].sample(frac=1, random_state=0)
-    by_index = ldr.solve("maf", frame.drop(columns="trial"), 2, groups=shuffled)
+    by_index = ldr.solve("orthogonal-maf", frame.drop(columns="trial"), 2, groups=shuffled)
     assert by_index.value == pytest.approx(expected, rel=1e-12)
-    done = call(*["solve", "maf", "trials.csv", "--groups", "trial", "--json"], folder=tmp_path)
+    done = call(
+        *["solve", "orthogonal-maf", "trials.csv", "--groups", "trial", "--json"], folder=tmp_path
+    )
     assert json.loads(done.stdout)["value"] == pytest.approx(expected, rel=1e-12)
 
 
 def test_estimators():
-    expected = ldr.solve("maf", X, 2, groups=IDS).value
+    expected = ldr.solve("orthogonal-maf", X, 2, groups=IDS).value
     for given, groups in ((X, IDS), (TRIALS, None), (np.array(TRIALS), None)):
-        model = ldr.MAF(2).fit(given, groups=groups)
+        model = ldr.OrthogonalMAF(2).fit(given, groups=groups)
         assert model.result_.value == pytest.approx(expected, rel=1e-12)
         assert model.score(given, groups=groups) == pytest.approx(expected, rel=1e-12)
-    in_blocks, listed = ldr.MAF(2), ldr.MAF(2)
+    in_blocks, listed = ldr.OrthogonalMAF(2), ldr.OrthogonalMAF(2)
     for part in (slice(0, 95), slice(95, 98), slice(98, 400)):  # within trials
         in_blocks.partial_fit(X[part], groups=IDS[part])
     assert in_blocks.result_.value == pytest.approx(expected, rel=1e-12)
     for blocks in (TRIALS[:3], TRIALS[3:4], TRIALS[4:5], TRIALS[5:]):
         listed.partial_fit(blocks)
     assert listed.result_.value == pytest.approx(expected, rel=1e-12)
-    reducer = ldr.Reducer("maf").fit(X, groups=IDS)
+    reducer = ldr.Reducer("orthogonal-maf").fit(X, groups=IDS)
     assert reducer.result_.value == pytest.approx(expected, rel=1e-12)
     with config_context(enable_metadata_routing=True):
-        assert ldr.MAF(2).set_fit_request(groups=True)
+        assert ldr.OrthogonalMAF(2).set_fit_request(groups=True)
     with pytest.raises(ArgumentError, match="takes no groups="):
         ldr.PCA(2).fit(X, groups=IDS)
 
 
 def test_folds_and_draws_take_whole_trials():
-    path = ldr.path("maf", TRIALS, [1, 2], folds=4, random_state=0)
+    path = ldr.path("orthogonal-maf", TRIALS, [1, 2], folds=4, random_state=0)
     assert path.scores.shape == (2, 4) and path.values[1] == pytest.approx(
-        ldr.solve("maf", TRIALS, 2).value, rel=1e-12
+        ldr.solve("orthogonal-maf", TRIALS, 2).value, rel=1e-12
     )
-    drawn = ldr.bootstrap("maf", X, 2, groups=IDS, draws=3, random_state=0)
+    drawn = ldr.bootstrap("orthogonal-maf", X, 2, groups=IDS, draws=3, random_state=0)
     assert drawn.converged.all() and np.abs(drawn.values - drawn.result.value).max() < 0.1
     with pytest.raises(ArgumentError, match="at most 40, the number of trials"):
-        ldr.path("maf", TRIALS, [1], folds=41)
+        ldr.path("orthogonal-maf", TRIALS, [1], folds=41)
     with pytest.raises(ArgumentError, match="does not go with groups or trials"):
-        ldr.bootstrap("maf", TRIALS, 2, block=5)
+        ldr.bootstrap("orthogonal-maf", TRIALS, 2, block=5)
 
 
 def test_what_is_no_trials():
     with pytest.raises(DataError, match=r"groups: the rows of trial 0 do not stand next"):
-        ldr.solve("maf", X, 2, groups=np.arange(400) % 7)
+        ldr.solve("orthogonal-maf", X, 2, groups=np.arange(400) % 7)
     with pytest.raises(DataError, match=r"groups has shape \(3,\), expected \(400,\)"):
-        ldr.solve("maf", X, 2, groups=[1, 2, 3])
+        ldr.solve("orthogonal-maf", X, 2, groups=[1, 2, 3])
     with pytest.raises(ArgumentError, match="lag = 10 leaves no two rows of X"):
-        ldr.solve("maf", TRIALS, 2, lag=10)
+        ldr.solve("orthogonal-maf", TRIALS, 2, lag=10)
     with pytest.raises(DataError, match="X has trials of 4, 3 columns"):
-        ldr.MAF(1).fit([TRIALS[0], TRIALS[1][:, :3]])
+        ldr.OrthogonalMAF(1).fit([TRIALS[0], TRIALS[1][:, :3]])
     with pytest.raises(DataError, match=r"groups is the string 'trial', which names a column"):
-        ldr.solve("maf", X, 2, groups="trial")
+        ldr.solve("orthogonal-maf", X, 2, groups="trial")

@@ -36,15 +36,15 @@ def log_loss(Y, y, held, z):
 @pytest.mark.parametrize(
     ("objective", "start", "loss"),
     [
-        (ldr.objectives.ClassicalLDA(), {"ridge": np.array(0.1)}, "log"),
-        (ldr.objectives.LDA(ridge=0.1), {"scales": np.linspace(0.5, 2.0, 4)}, "log"),
+        (ldr.objectives.LDA(), {"ridge": np.array(0.1)}, "log"),
+        (ldr.objectives.OrthogonalLDA(ridge=0.1), {"scales": np.linspace(0.5, 2.0, 4)}, "log"),
         (ldr.objectives.PCA(), {"scales": np.linspace(0.5, 2.0, 4)}, "log"),
         (ldr.objectives.PCA(), {"scales": np.linspace(0.5, 2.0, 4)}, log_loss),
         (ldr.objectives.PCA(), {"scales": np.linspace(0.5, 2.0, 4)}, "squared"),
         (ldr.objectives.RidgeRegression(), {"penalty": np.array(3.0)}, "squared"),
         (ldr.objectives.RidgeRegression(), {"scales": np.linspace(0.5, 2.0, 4)}, "squared"),
         (
-            0.5 * ldr.objectives.PCA() + 100.0 * ldr.objectives.LDA(),
+            0.5 * ldr.objectives.PCA() + 100.0 * ldr.objectives.OrthogonalLDA(),
             {"weights": np.array([0.5, 100.0])},
             "log",
         ),
@@ -66,7 +66,7 @@ def test_gradients_are_those_of_the_loss(objective, start, loss):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "number"),
-    [("classical-lda", "ridge"), ("lda", "ridge"), ("ridge-regression", "penalty")],
+    [("lda", "ridge"), ("orthogonal-lda", "ridge"), ("ridge-regression", "penalty")],
 )
 def test_the_loss_is_that_of_predictions(name, number):
     """One of three directions, a ridge of the size of the data: coordinates say more."""
@@ -118,9 +118,9 @@ def test_scales_are_those_of_the_columns(loss):
 @pytest.mark.parametrize(
     ("data", "name", "r", "number", "start", "grid", "most"),
     [
-        (wine, "classical-lda", 2, "ridge", 1e-2, np.logspace(-4, 2, 10), 10),
+        (wine, "lda", 2, "ridge", 1e-2, np.logspace(-4, 2, 10), 10),
         # the least loss of predict is six decades below the start
-        (breast_cancer, "classical-lda", 1, "ridge", 1e-2, np.logspace(-4, 2, 10), 20),
+        (breast_cancer, "lda", 1, "ridge", 1e-2, np.logspace(-4, 2, 10), 20),
         (diabetes, "ridge-regression", 1, "penalty", 1.0, np.logspace(-4, 4, 10), 10),
     ],
 )
@@ -158,21 +158,21 @@ def test_a_planted_weighting_of_columns():
 def test_what_cannot_be_tuned_is_refused_in_words():
     X, y = wine()
     with pytest.raises(ArgumentError, match="'rigde' is no number"):
-        ldr.tune("lda", X, 2, {"rigde": 1.0}, y=y)
+        ldr.tune("orthogonal-lda", X, 2, {"rigde": 1.0}, y=y)
     with pytest.raises(ArgumentError, match="ridge starts at 0"):
-        ldr.tune("lda", X, 2, {"ridge": 0.0}, y=y)
+        ldr.tune("orthogonal-lda", X, 2, {"ridge": 0.0}, y=y)
     with pytest.raises(ArgumentError, match="needs y=, or loss="):
         ldr.tune("pca", X, 2, {"scales": np.ones(13)})
     with pytest.raises(ArgumentError, match="parameters is empty: expected numbers to start from"):
         ldr.tune("pca", X, 2, {}, y=y)
     with pytest.raises(ArgumentError, match="several views"):
-        ldr.tune("cca", (X, X[:, :3]), 2, {"ridge": 1.0})
+        ldr.tune("orthogonal-cca", (X, X[:, :3]), 2, {"ridge": 1.0})
 
 
 @pytest.mark.parametrize("value", [0.0, 3, np.float32(-1.0)])
 def test_a_loss_that_is_constant_leaves_the_parameters(value):
     X, y = wine()
-    found = ldr.tune("lda", X, 2, {"ridge": 0.1}, y=y, loss=lambda *rows: value, folds=2)
+    found = ldr.tune("orthogonal-lda", X, 2, {"ridge": 0.1}, y=y, loss=lambda *rows: value, folds=2)
     assert found.parameters == {"ridge": 0.1} and found.loss == value
 
 
@@ -180,7 +180,7 @@ def test_a_loss_that_is_constant_leaves_the_parameters(value):
 def test_a_loss_that_is_no_number_is_refused(value):
     X, y = wine()
     with pytest.raises(ObjectiveError, match="expected a finite real number"):
-        ldr.tune("lda", X, 2, {"ridge": 0.1}, y=y, loss=lambda *rows: value, folds=2)
+        ldr.tune("orthogonal-lda", X, 2, {"ridge": 0.1}, y=y, loss=lambda *rows: value, folds=2)
 
 
 def test_classes_that_no_training_row_has_are_named():

@@ -25,19 +25,22 @@ def power(M, X):
 
 
 CALLS = {
-    "solve": (lambda: ldr.solve("lda", X, 2, y=y, **FEW), ConvergenceWarning),
+    "solve": (lambda: ldr.solve("orthogonal-lda", X, 2, y=y, **FEW), ConvergenceWarning),
     "custom": (lambda: ldr.solve(power, X, 2, random_state=0), ObjectiveWarning),
-    "cca": (lambda: ldr.solve("classical-cca", (X[:15, :8], X[:15, 5:]), 2), ObjectiveWarning),
+    "orthogonal-cca": (lambda: ldr.solve("cca", (X[:15, :8], X[:15, 5:]), 2), ObjectiveWarning),
     "device": (lambda: ldr.solve("pca", X, 2, device="gpu"), DeviceWarning),
-    "reducer": (lambda: ldr.Reducer("lda", **FEW).fit(X, y), ConvergenceWarning),
+    "reducer": (lambda: ldr.Reducer("orthogonal-lda", **FEW).fit(X, y), ConvergenceWarning),
     "named": (lambda: ldr.OrthogonalLDA(**FEW).fit_transform(X, y), ConvergenceWarning),
     "pipeline": (
-        lambda: make_pipeline(StandardScaler(), ldr.Reducer("lda", **FEW)).fit(X, y),
+        lambda: make_pipeline(StandardScaler(), ldr.Reducer("orthogonal-lda", **FEW)).fit(X, y),
         ConvergenceWarning,
     ),
-    "search": (lambda: cross_val_score(ldr.Reducer("lda", **FEW), X, y, cv=2), ConvergenceWarning),
+    "search": (
+        lambda: cross_val_score(ldr.Reducer("orthogonal-lda", **FEW), X, y, cv=2),
+        ConvergenceWarning,
+    ),
     "path": (
-        lambda: ldr.path("lda", X, [1, 2], y=y, solver="lbfgs", max_iterations=1),
+        lambda: ldr.path("orthogonal-lda", X, [1, 2], y=y, solver="lbfgs", max_iterations=1),
         ConvergenceWarning,
     ),
     "bootstrap": (lambda: ldr.bootstrap(power, X, 2, draws=1), ObjectiveWarning),

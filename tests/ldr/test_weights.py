@@ -205,7 +205,15 @@ CONTAINERS = {
     "dask": lambda A, path: da.from_array(A, chunks=(17, A.shape[1])),
     "frame": lambda A, path: pd.DataFrame(A, columns=list("abcdefg")[: A.shape[1]]),
 }
-METHODS = ("pca", "lda", "cca", "maf", "orthogonal-sfa", "least-squares", "fa")
+METHODS = (
+    "pca",
+    "orthogonal-lda",
+    "orthogonal-cca",
+    "orthogonal-maf",
+    "orthogonal-sfa",
+    "least-squares",
+    "fa",
+)
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -213,7 +221,7 @@ METHODS = ("pca", "lda", "cca", "maf", "orthogonal-sfa", "least-squares", "fa")
 def test_every_container(name, container, tmp_path, monkeypatch):
     monkeypatch.setattr(samples, "PIECE_NUMBERS", 70)
     data, y, _ = RANDOM[name]
-    if name in ("maf", "orthogonal-sfa") and container == "list":
+    if name in ("orthogonal-maf", "orthogonal-sfa") and container == "list":
         return  # trials
     views = enumerate(as_tuple(data))
     given = [CONTAINERS[container](view, tmp_path / f"{i}.npy") for i, view in views]
@@ -242,8 +250,8 @@ def test_more_columns_than_rows():
             assert found.value == pytest.approx(expected.value, rel=1e-9)
             np.testing.assert_allclose(found.mean, expected.mean, atol=1e-13)
     labels = np.arange(20) % 2
-    ratio = ldr.solve("lda", wide, 1, y=labels, sample_weight=weights, ridge=0.1)
-    repeated = ldr.solve("lda", wide[rows], 1, y=labels[rows], ridge=0.1)
+    ratio = ldr.solve("orthogonal-lda", wide, 1, y=labels, sample_weight=weights, ridge=0.1)
+    repeated = ldr.solve("orthogonal-lda", wide[rows], 1, y=labels[rows], ridge=0.1)
     assert ratio.value == pytest.approx(repeated.value, rel=1e-9)
 
 
@@ -278,17 +286,19 @@ def test_scores_folds_and_draws():
     assert score == pytest.approx(ldr.score(result, X[rows]), rel=1e-12)
     assert result.model.log_likelihood == pytest.approx(score * WHOLE.sum(), rel=1e-9)
     assert result.model.n == WHOLE.sum()
-    lda = ldr.solve("lda", X, 2, y=LABELS, sample_weight=WHOLE)
+    lda = ldr.solve("orthogonal-lda", X, 2, y=LABELS, sample_weight=WHOLE)
     expected = ldr.score(lda, X[rows], LABELS[rows])
     assert ldr.score(lda, X, LABELS, sample_weight=WHOLE) == pytest.approx(expected, rel=1e-12)
-    path = ldr.path("lda", X, [1, 2], y=LABELS, sample_weight=WHOLE, folds=3, random_state=0)
+    path = ldr.path(
+        "orthogonal-lda", X, [1, 2], y=LABELS, sample_weight=WHOLE, folds=3, random_state=0
+    )
     assert path.values[1] == pytest.approx(lda.value, rel=1e-12) and path.scores.shape == (2, 3)
     drawn = ldr.bootstrap("pca", X, 2, sample_weight=ANY, draws=2, random_state=0)
     assert drawn.result.value == ldr.solve("pca", X, 2, sample_weight=ANY).value
 
 
 def test_estimators():
-    expected = ldr.solve("lda", X, 2, y=LABELS, sample_weight=ANY)
+    expected = ldr.solve("orthogonal-lda", X, 2, y=LABELS, sample_weight=ANY)
     model = ldr.OrthogonalLDA(2).fit(X, LABELS, sample_weight=ANY)
     assert model.result_.value == pytest.approx(expected.value, rel=1e-12)
     in_blocks = ldr.OrthogonalLDA(2)
@@ -296,7 +306,7 @@ def test_estimators():
         in_blocks.partial_fit(X[part], LABELS[part], sample_weight=ANY[part])
     assert in_blocks.result_.value == pytest.approx(expected.value, rel=1e-10)
     both = ldr.OrthogonalCCA(2).fit(*VIEWS, sample_weight=ANY)
-    reference = ldr.solve("cca", VIEWS, 2, sample_weight=ANY).value
+    reference = ldr.solve("orthogonal-cca", VIEWS, 2, sample_weight=ANY).value
     assert both.result_.value == pytest.approx(reference, rel=1e-12)
     with config_context(enable_metadata_routing=True):
         routed = ldr.PCA(2).set_fit_request(sample_weight=True)
@@ -308,14 +318,14 @@ def test_estimators():
     assert scores[0] == pytest.approx(first, rel=1e-12)
 
 
-@pytest.mark.parametrize("estimator", [ldr.LPP(2), ldr.NCA(2), ldr.MAF(2)])
+@pytest.mark.parametrize("estimator", [ldr.LPP(2), ldr.NCA(2), ldr.OrthogonalMAF(2)])
 def test_estimators_that_leave_weights_to_solve_say_so(estimator):
     name = estimator._method.name
     with pytest.raises(
         ArgumentError, match=rf"takes no sample_weight=: .*Reducer.'{name}'. take it"
     ):
         estimator.fit(X, LABELS, sample_weight=ANY)
-    with pytest.raises(ArgumentError, match=r"takes no groups=: .*estimators of maf, "):
+    with pytest.raises(ArgumentError, match=r"takes no groups=: .*estimators of orthogonal-maf, "):
         ldr.PCA(2).fit(X, groups=LABELS)
     with pytest.raises(TypeError, match=r"fit: .*'weight'"):
         estimator.fit(X, weight=ANY)
@@ -345,16 +355,16 @@ def test_scikit_learn_routes_them_through_pipelines_searches_and_folds():
 
 def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
-    expected = ldr.solve("lda", X, 2, y=LABELS, sample_weight=ANY).value
+    expected = ldr.solve("orthogonal-lda", X, 2, y=LABELS, sample_weight=ANY).value
     frame = pd.DataFrame(X, columns=list("abcdefg")).assign(kind=LABELS, times=ANY)
     frame.to_parquet("rows.parquet")
     np.save("times.npy", ANY)
     for weights in ("times", "times.npy"):
         data = "rows.parquet" if weights == "times" else X
         labels = "kind" if weights == "times" else LABELS
-        found = ldr.solve("lda", data, 2, y=labels, sample_weight=weights)
+        found = ldr.solve("orthogonal-lda", data, 2, y=labels, sample_weight=weights)
         assert found.value == pytest.approx(expected, rel=1e-10)
-    command = "solve lda rows.parquet --label kind --weights times --json"
+    command = "solve orthogonal-lda rows.parquet --label kind --weights times --json"
     done = call(*command.split(), folder=tmp_path)
     assert json.loads(done.stdout)["value"] == pytest.approx(expected, rel=1e-10)
 
@@ -378,7 +388,9 @@ def test_what_is_no_weight(weights, words):
         ldr.solve("pca", X, 2, sample_weight=weights)
 
 
-@pytest.mark.parametrize("key", ["sdr", "hsic", "gkdr", "sir", "nca", "lda", "maf"])
+@pytest.mark.parametrize(
+    "key", ["sdr", "hsic", "gkdr", "sir", "nca", "orthogonal-lda", "orthogonal-maf"]
+)
 @pytest.mark.parametrize("largest", [1.0, 1e12])
 def test_weights_as_far_apart_as_is_taken(key, largest):
     """Rows of a weight that rounding nearly loses change nothing but as little."""
@@ -409,8 +421,10 @@ def test_sums_over_rows_of_ones_own(tmp_path):
 
     with pytest.raises(ArgumentError, match=r"'whole' takes no weights .*the registry do"):
         ldr.solve(whole, X, 2, sample_weight=WHOLE)
-    with pytest.raises(ArgumentError, match=r"'lda' takes no weights .*by default it does"):
-        ldr.solve("lda", X, 2, y=LABELS, sample_weight=WHOLE, shrinkage="auto")
+    with pytest.raises(
+        ArgumentError, match=r"'orthogonal-lda' takes no weights .*by default it does"
+    ):
+        ldr.solve("orthogonal-lda", X, 2, y=LABELS, sample_weight=WHOLE, shrinkage="auto")
 
 
 def test_landmarks_take_no_weights():

@@ -12,7 +12,7 @@ from ldr.objectives.parameters import Need
 from tests import real_data
 
 # Of several blocks, with local optima; certified where the dual bound is tight.
-OF_VIEWS = {"cca", "maxdiff", "maxbet", "orthogonal-mcca"}
+OF_VIEWS = {"orthogonal-cca", "maxdiff", "maxbet", "orthogonal-mcca"}
 # Objectives without a closed form or a certificate: local optima, of which solvers find one.
 ITERATIVE = {"fa", "sdr", "hsic", "dynamics", "ica", "uica", "sparse-pca"}
 ITERATIVE |= {"mds-stress", "lmnn", "nca", "wda", "robust-pca", "sparse-lda", "sparse-cca"}
@@ -85,14 +85,14 @@ def cases(of):
         "csp classes": (of.X, of.LABELS, {}),
         "xdawn": (of.X, np.arange(len(of.X)) // 10 % 2, {}),
         "xdawn target": (of.X, np.arange(len(of.X)) // 10 % 3, {"target": 1}),
-        "gcpca nested": ((of.X, of.NOISE), None, {"nested": True}),
+        "orthogonal-gcpca nested": ((of.X, of.NOISE), None, {"nested": True}),
         "dca": (of.X, None, {"window": 2}),
         "foreca": (of.X, None, {"segment": 10}),
         "sir": (of.X, of.RESPONSE, {"slices": 5}),
         "save": (of.X, of.RESPONSE, {"slices": 5}),
         "directional-regression": (of.X, of.RESPONSE, {"slices": 5}),
         "semi-supervised-da": (of.X, of.PARTIAL, {}),
-        "lda nested": (of.X, of.LABELS, {"nested": {1: 2.0, 2: 1.0}}),
+        "orthogonal-lda nested": (of.X, of.LABELS, {"nested": {1: 2.0, 2: 1.0}}),
         "orthogonal-lpp nested": (of.X, None, {"nested": True}),
         "reduced-rank-regression": ((of.X, of.RESPONSES), None, {}),
         "least-squares": (of.X, of.RESPONSES, {}),
@@ -192,20 +192,20 @@ REAL = {
     "maxbet": (lambda: (real_data.three_tumour_views(), None, {}), 2),
     "mcca": (lambda: (real_data.three_tumour_views(), None, {}), 2),
     "orthogonal-mcca": (lambda: (real_data.three_tumour_views(), None, {}), 2),
-    "classical-lda": (lambda: (*real_data.digits(), {}), 5),
-    "classical-cca": (lambda: (real_data.linnerud(), None, {}), 3),
+    "lda": (lambda: (*real_data.digits(), {}), 5),
+    "cca": (lambda: (real_data.linnerud(), None, {}), 3),
     "lpp": (lambda: (real_data.wine()[0], None, {"heat": "median"}), 2),
     "lpp classes": (lambda: (*real_data.digits(), {"graph": "classes"}), 5),
     "npe": (lambda: (real_data.wine()[0], None, {}), 2),
-    "classical-maf": (lambda: (real_data.stocks(), None, {}), 3),
+    "maf": (lambda: (real_data.stocks(), None, {}), 3),
     "tica": (lambda: (real_data.stocks(), None, {}), 3),
     "vamp": (lambda: (real_data.elevation(), None, {}), 3),
     "csp": (lambda: (*real_data.strips(), {}), 3),
     "spoc": (lambda: (real_data.strips()[0], np.arange(60) % 30, {}), 3),
     "xdawn": (lambda: (*real_data.strips(), {}), 3),
     "ssd": (lambda: (real_data.elevation(), None, {"signal": (0.06, 0.1)}), 3),
+    "orthogonal-gcpca": (lambda: (_halves(0), None, {}), 3),
     "gcpca": (lambda: (_halves(0), None, {}), 3),
-    "classical-gcpca": (lambda: (_halves(0), None, {}), 3),
     "dca": (lambda: (real_data.stocks(), None, {"window": 2}), 2),
     "foreca": (lambda: (real_data.stocks(), None, {}), 2),
     "sir": (lambda: (*real_data.diabetes(), {}), 2),
@@ -214,13 +214,13 @@ REAL = {
     "phd": (lambda: (*real_data.diabetes(), {}), 2),
     "opca": (lambda: (_halves(0), None, {}), 3),
     "semi-supervised-da": (lambda: (*some_labels(real_data.digits()), {}), 5),
-    "lda": (lambda: (*real_data.digits(), {}), 5),
-    "maf": (lambda: (real_data.stocks(), None, {}), 3),
-    "maf nested": (lambda: (real_data.stocks(), None, {"nested": (1, 3)}), 3),
+    "orthogonal-lda": (lambda: (*real_data.digits(), {}), 5),
+    "orthogonal-maf": (lambda: (real_data.stocks(), None, {}), 3),
+    "orthogonal-maf nested": (lambda: (real_data.stocks(), None, {"nested": (1, 3)}), 3),
     "orthogonal-lpp": (lambda: (real_data.digits()[0], None, {}), 5),
     "orthogonal-npe": (lambda: (real_data.digits()[0], None, {}), 5),
     "orthogonal-sfa": (lambda: (real_data.elevation(), None, {}), 3),
-    "cca": (lambda: (real_data.tumour_views(), None, {}), 3),
+    "orthogonal-cca": (lambda: (real_data.tumour_views(), None, {}), 3),
     "reduced-rank-regression": (lambda: (real_data.tumour_views(), None, {}), 3),
     "reduced-rank-regression pls": (
         lambda: (real_data.tumour_views(), None, {"heuristic": "pls"}),

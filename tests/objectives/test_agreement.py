@@ -14,15 +14,26 @@ PYMANOPT = [f"pymanopt:{name}" for name in PYMANOPT_SOLVERS]
 
 # Every optimum is unique or certified, or reached from one start.
 JOBS = [
-    *("pca", "lda", "cca", "maf", "sfa", "sfa whitened", "lpp", "lpp classes", "ppca", "sdr"),
+    *(
+        "pca",
+        "orthogonal-lda",
+        "orthogonal-cca",
+        "orthogonal-maf",
+        "sfa",
+        "sfa whitened",
+        "lpp",
+        "lpp classes",
+        "ppca",
+        "sdr",
+    ),
     *("hsic", "dynamics", "dynamics skew", "ica", "uica"),
 ]
 
 
 # Local optima: from the heuristic, like the reference; the others from anywhere.
-LOCAL = ("cca", "sdr", "hsic", "dynamics", "ica", "uica")
+LOCAL = ("orthogonal-cca", "sdr", "hsic", "dynamics", "ica", "uica")
 # Steepest descent has the value after its 10,000 iterations, not yet the gradient.
-SLOW = ("lda", "steepest-descent")
+SLOW = ("orthogonal-lda", "steepest-descent")
 NATIVE_JOBS = [(job, solver) for job in JOBS for solver in NATIVE if (job, solver) != SLOW]
 # With one optimum, which the trust region finds from anywhere.
 UNIQUE = [job for job in REAL if name_of(job) not in {"lasso"} | OF_VIEWS | ITERATIVE]
@@ -34,8 +45,8 @@ UNCONVERGED = [
 
 # pymanopt's steepest descent is not there after 2000 iterations.
 PYMANOPT_FAILS = {
-    ("cca", "pymanopt:steepest-descent"),
-    ("lda", "pymanopt:steepest-descent"),
+    ("orthogonal-cca", "pymanopt:steepest-descent"),
+    ("orthogonal-lda", "pymanopt:steepest-descent"),
     ("sfa whitened", "pymanopt:steepest-descent"),
 }
 
@@ -44,7 +55,9 @@ PYMANOPT_FAILS = {
 # stands between its solvers and ours is the same for all of them: one manifold each by default.
 PYMANOPT_JOBS = [
     pytest.param(
-        job, solver, marks=[] if "trust" in solver or job in ("lda", "ppca") else pytest.mark.slow
+        job,
+        solver,
+        marks=[] if "trust" in solver or job in ("orthogonal-lda", "ppca") else pytest.mark.slow,
     )
     for job in JOBS
     if job not in ("hsic", "dynamics skew", "uica")

@@ -9,10 +9,6 @@ import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.inputs import as_data
 from ldr.objectives import (
-    CCA,
-    GCPCA,
-    LDA,
-    MAF,
     OLPP,
     PCA,
     PLS,
@@ -24,6 +20,10 @@ from ldr.objectives import (
     DistanceMDS,
     FactorAnalysis,
     LeastSquares,
+    OrthogonalCCA,
+    OrthogonalGCPCA,
+    OrthogonalLDA,
+    OrthogonalMAF,
     RidgeRegression,
     SignalNoise,
     SparsePCA,
@@ -55,23 +55,23 @@ def near(M, X):
 
 SUMS = {
     "traces": (0.7 * PCA() + 0.3 * OLPP(), X, "grassmann"),
-    "min and max": (0.7 * PCA() + 30 * LDA(), X, "grassmann"),
-    "both max": (LDA() + 2 * MAF(), X, "grassmann"),
-    "against": (LDA() / 2 - MAF(), X, "grassmann"),
-    "kernels": (SDR() + 0.1 * LDA(), X, "grassmann"),
+    "min and max": (0.7 * PCA() + 30 * OrthogonalLDA(), X, "grassmann"),
+    "both max": (OrthogonalLDA() + 2 * OrthogonalMAF(), X, "grassmann"),
+    "against": (OrthogonalLDA() / 2 - OrthogonalMAF(), X, "grassmann"),
+    "kernels": (SDR() + 0.1 * OrthogonalLDA(), X, "grassmann"),
     "custom": (fourth_moment + PCA() / 10, X, "stiefel"),
-    "normalised": (ldr.normalised("pca") + 0.5 * ldr.normalised(LDA()), X, "grassmann"),
+    "normalised": (ldr.normalised("pca") + 0.5 * ldr.normalised(OrthogonalLDA()), X, "grassmann"),
     "kernel version": (
-        ldr.kernel(PCA() + LDA(ridge=0.1), "rbf", gamma=0.01, components=12),
+        ldr.kernel(PCA() + OrthogonalLDA(ridge=0.1), "rbf", gamma=0.01, components=12),
         X,
         "grassmann",
     ),
-    "two views": (CCA() + 0.1 * PLS(), VIEWS, "stiefel x stiefel"),
+    "two views": (OrthogonalCCA() + 0.1 * PLS(), VIEWS, "stiefel x stiefel"),
     "background": (PCA() - 3 * SignalNoise(), (X, NOISE), "grassmann"),
     "unconstrained": (near + 2 * near, X, "euclidean"),
-    "a penalty": (PCA() + LDA() + ldr.l1(3.0), X, "stiefel"),
+    "a penalty": (PCA() + OrthogonalLDA() + ldr.l1(3.0), X, "stiefel"),
     "of a likelihood": (PPCA() + ldr.l1(3.0), X, "euclidean x euclidean"),
-    "fewer rows": (PCA() + LDA(ridge=0.5), WIDE, "grassmann"),
+    "fewer rows": (PCA() + OrthogonalLDA(ridge=0.5), WIDE, "grassmann"),
 }
 
 
@@ -96,15 +96,19 @@ def test_derivatives_and_manifold(key):
     ("first", "second", "data"),
     [
         (PCA(), OLPP(), X),
-        (PCA(), LDA(), X),
-        (LDA(), MAF(), X),
+        (PCA(), OrthogonalLDA(), X),
+        (OrthogonalLDA(), OrthogonalMAF(), X),
         (SDR(), PCA(), X),
-        (fourth_moment, LDA(), X),
-        (CCA(), PLS(), VIEWS),
-        (PCA(), LDA(ridge=0.5), WIDE),
-        (PCA(), LDA(), np.hstack([X, X[:, :2]])),
-        (ContrastivePCA(), GCPCA(), (WIDE[:6], WIDE[6:13])),  # of which the second leaves less
-        (ldr.normalised(fourth_moment + PCA()), LDA(), np.hstack([X, X[:, :2]])),
+        (fourth_moment, OrthogonalLDA(), X),
+        (OrthogonalCCA(), PLS(), VIEWS),
+        (PCA(), OrthogonalLDA(ridge=0.5), WIDE),
+        (PCA(), OrthogonalLDA(), np.hstack([X, X[:, :2]])),
+        (
+            ContrastivePCA(),
+            OrthogonalGCPCA(),
+            (WIDE[:6], WIDE[6:13]),
+        ),  # of which the second leaves less
+        (ldr.normalised(fourth_moment + PCA()), OrthogonalLDA(), np.hstack([X, X[:, :2]])),
     ],
     ids=lambda p: getattr(p, "name", ""),
 )
@@ -125,7 +129,7 @@ def test_the_value_is_the_weighted_sum_of_the_values(first, second, data, weight
 
 
 def test_a_penalty_counts_against_both_senses():
-    for objective, sign in ((PCA(), 1.0), (LDA(), -1.0)):
+    for objective, sign in ((PCA(), 1.0), (OrthogonalLDA(), -1.0)):
         problem, alone = bound(objective + ldr.l1(0.4), X), bound(objective, X)
         M = problem.random_point(np.random.default_rng(0))
         expected = alone.reported(alone.value(M)) + sign * 0.4 * np.abs(M).sum()
@@ -136,19 +140,19 @@ def test_simple_sums_are_their_terms():
     pca = PCA()
     negative = -pca
     assert -negative is pca and 1 * pca is pca and pca / 1 is pca
-    assert (pca + LDA()) - LDA() != pca  # terms are not cancelled
+    assert (pca + OrthogonalLDA()) - OrthogonalLDA() != pca  # terms are not cancelled
     assert 2 * (pca + ldr.l1(3)) == 2 * pca + ldr.l1(6)
     assert ldr.l1(1) + pca + ldr.l1(2) == pca + ldr.l1(3)
     assert 2 * SparsePCA(3.0) == 2 * PCA() + ldr.l1(6.0)
     assert np.float64(0.5) * pca == pca / 2
     assert 0.5 * ldr.l1(3.0) == L1(1.5) == ldr.l1(3.0) / 2
-    assert sum([pca, LDA(), 2 * pca]) == pca + LDA() + 2 * pca
+    assert sum([pca, OrthogonalLDA(), 2 * pca]) == pca + OrthogonalLDA() + 2 * pca
 
 
 @pytest.mark.smoke
 def test_traces_stay_exact():
     alone = ldr.solve("pca", X, 2)
-    for objective in (2 * PCA(), PCA() + 0 * LDA(), PCA() + PCA(), PCA() + 0 * OLPP()):
+    for objective in (2 * PCA(), PCA() + 0 * OrthogonalLDA(), PCA() + PCA(), PCA() + 0 * OLPP()):
         result = ldr.solve(objective, X, 2, y=LABELS)
         assert result.certificate.kind == "global" and result.solver == "closed-form"
         factor = 1.0 if "0" in result.objective.name else 2.0
@@ -203,9 +207,9 @@ def test_solutions_are_no_worse_than_any_terms_heuristic(key):
 
 
 def test_the_restriction_is_to_what_all_terms_leave():
-    """lda leaves the range of the total scatter, pca all columns: the sum lives in the range."""
+    """The sum lives in the range of the total scatter: lda leaves it, pca has all columns."""
     collinear = np.hstack([X, X[:, :2] @ [[1.0], [2.0]]])
-    result = ldr.solve(PCA() / 100 + LDA(), collinear, 2, y=LABELS)
+    result = ldr.solve(PCA() / 100 + OrthogonalLDA(), collinear, 2, y=LABELS)
     null = np.zeros(D + 1)
     null[:2], null[-1] = (1, 2), -1
     assert np.abs(null @ result.M).max() < 1e-10
@@ -213,7 +217,7 @@ def test_the_restriction_is_to_what_all_terms_leave():
 
 
 def test_normalised_is_0_at_the_best_and_1_at_a_typical_m():
-    for objective, y in (("pca", None), ("lda", LABELS), ("sdr", X[:, 0]), (near, None)):
+    for objective, y in (("pca", None), ("orthogonal-lda", LABELS), ("sdr", X[:, 0]), (near, None)):
         normalised = ldr.normalised(objective)
         problem = normalised.bind(as_data(normalised, X, y), 2)
         assert normalised.sense == "min"
@@ -228,7 +232,7 @@ def test_normalised_is_0_at_the_best_and_1_at_a_typical_m():
 
 
 def test_weights_of_normalised_terms_trade_one_for_the_other():
-    pca, lda = ldr.normalised("pca"), ldr.normalised("lda")
+    pca, lda = ldr.normalised("pca"), ldr.normalised("orthogonal-lda")
     own = [bound(pca, X), bound(lda, X)]
     values = []
     for weight in (0.05, 0.5, 0.95):
@@ -240,22 +244,22 @@ def test_weights_of_normalised_terms_trade_one_for_the_other():
 
 
 def test_reprs_are_code_and_sums_are_pickled():
-    objective = 0.7 * PCA() - MAF(lag=2) / 4 + ldr.l1(0.1)
-    names = {"PCA": PCA, "MAF": MAF, "l1": ldr.l1, "normalised": ldr.normalised}
+    objective = 0.7 * PCA() - OrthogonalMAF(lag=2) / 4 + ldr.l1(0.1)
+    names = {"PCA": PCA, "OrthogonalMAF": OrthogonalMAF, "l1": ldr.l1, "normalised": ldr.normalised}
     assert eval(repr(objective), names) == objective
-    assert objective.formula == "min 0.7 pca + 0.25 maf + l1(0.1)"
+    assert objective.formula == "min 0.7 pca + 0.25 orthogonal-maf + l1(0.1)"
     assert (-PCA()).formula == "min -pca" and repr(-PCA()) == "-PCA()"
-    assert (LDA() + ldr.l1(0.1)).formula == "max lda - l1(0.1)"
-    nested = ldr.normalised(PCA()) + LDA()
+    assert (OrthogonalLDA() + ldr.l1(0.1)).formula == "max orthogonal-lda - l1(0.1)"
+    nested = ldr.normalised(PCA()) + OrthogonalLDA()
     for one in (objective, nested, fourth_moment + PCA()):
         copy = pickle.loads(pickle.dumps(one))
         assert copy == one and repr(copy) == repr(one) and copy.needs == one.needs
-    assert "0.7 * PCA()" in repr(ldr.solve(0.7 * PCA() + LDA(), X, 2, y=LABELS))
-    assert (PCA() + LDA()).needs == ("labels",)
+    assert "0.7 * PCA()" in repr(ldr.solve(0.7 * PCA() + OrthogonalLDA(), X, 2, y=LABELS))
+    assert (PCA() + OrthogonalLDA()).needs == ("labels",)
 
 
 def test_the_map_and_transform_are_those_of_m():
-    result = ldr.solve(PCA() + LDA(), X, 2, y=LABELS)
+    result = ldr.solve(PCA() + OrthogonalLDA(), X, 2, y=LABELS)
     np.testing.assert_array_equal(result.P, result.M.T)
     np.testing.assert_allclose(result.transform(X), (X - X.mean(axis=0)) @ result.M, atol=1e-12)
 
@@ -283,9 +287,9 @@ def test_a_single_term_keeps_its_own_variable():
     [
         (lambda: PCA() + SIR(), "does not add up with others: its map P is not M'"),
         (lambda: PCA() + PPCA(), "its map P is not M'"),
-        (lambda: ldr.kernel("pca") + LDA(), "apply ldr.kernel to the sum"),
+        (lambda: ldr.kernel("pca") + OrthogonalLDA(), "apply ldr.kernel to the sum"),
         (lambda: near + PCA(), "no common manifold"),
-        (lambda: PCA() + CCA(), "do not add up: one is of 1 view"),
+        (lambda: PCA() + OrthogonalCCA(), "do not add up: one is of 1 view"),
         (lambda: PCA() + DistanceMDS(), "do not add up: one is of"),
         (lambda: SIR() + ldr.l1(1.0), "takes no penalty"),
         (lambda: ldr.kernel("pca") + ldr.l1(1.0), "takes no penalty"),
@@ -310,16 +314,16 @@ def test_what_does_not_add_up_is_refused(objective, message):
 def test_a_penalty_is_refused_where_leaving_the_span_would_pay():
     wide = WIDE
     for objective in (
-        -LDA(ridge=0.5),
+        -OrthogonalLDA(ridge=0.5),
         -PCA(),
         PCA() + OLPP(),
         PPCA(),
-        ldr.normalised(MAF() + OLPP()),
+        ldr.normalised(OrthogonalMAF() + OLPP()),
     ):
         with pytest.raises(ArgumentError, match="restricted to the span of the rows"):
             ldr.solve(objective + ldr.l1(1.0), wide, 2, y=labels_of(wide))
     with pytest.raises(SingularError):
-        ldr.solve(PCA() + LDA(), wide, 2, y=labels_of(wide))
+        ldr.solve(PCA() + OrthogonalLDA(), wide, 2, y=labels_of(wide))
 
 
 @pytest.mark.parametrize(
@@ -332,7 +336,7 @@ def test_a_penalty_is_refused_where_leaving_the_span_would_pay():
         lambda: PCA() * "2",
         lambda: PCA() - "pca",
         lambda: PCA() * True,
-        lambda: PCA + LDA(),
+        lambda: PCA + OrthogonalLDA(),
         lambda: PCA() / None,
         lambda: ldr.l1(1) + 2,
         lambda: ldr.l1(1) * "a",
@@ -390,7 +394,7 @@ def test_nothing_of_an_objective_keeps_its_columns_in_place():
 @pytest.mark.parametrize("unit", [1.0, 2.0**330])
 def test_the_gap_of_a_multiple_is_a_multiple_of_the_gap(unit):
     y = X[:, 0] + np.arange(len(X))
-    for objective in (LeastSquares(), RidgeRegression(3.0), MAF()):
+    for objective in (LeastSquares(), RidgeRegression(3.0), OrthogonalMAF()):
         one = ldr.solve(objective, unit * X, 1, y=unit * y).certificate
         twice = ldr.solve(2.0 * objective, unit * X, 1, y=unit * y).certificate
         assert twice.gap == pytest.approx(2.0 * one.gap, rel=1e-9), objective

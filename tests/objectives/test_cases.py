@@ -35,9 +35,9 @@ CCA_BEST = {
 def load(path):
     """Case as (objective, X, y, r, case); the data are stored with points as columns."""
     case = scipy.io.loadmat(path, squeeze_me=True)
-    name = path.stem.split("_")[0]
+    name = "orthogonal-" + path.stem.split("_")[0] if "pca" not in path.stem else "pca"
     r = int(path.stem.split("_")[2][1:])
-    if name == "cca":
+    if name == "orthogonal-cca":
         return name, (case["Xa"].T, case["Xb"].T), None, r, case
     return name, case["X"].T, case.get("labels"), r, case
 
@@ -50,8 +50,8 @@ def minimised(name, value):
 # Too ill-conditioned for steepest descent: its 10,000 iterations end 1e-7 above the optimum.
 HARD = {("maf_d64_r3_seed5", "steepest-descent")}
 
-# The best valleys of cca's cases are flat to 1e-9 and curved: enough iterations to beat the
-# reference, not to reach a gradient of 1e-10.
+# The best valleys of orthogonal-cca's cases are flat to 1e-9 and curved: enough iterations to beat
+# the reference, not to reach a gradient of 1e-10.
 CCA_ITERATIONS = {"auto": 60}
 
 
@@ -96,13 +96,13 @@ def test_cca_reaches_the_best_known_value_from_its_baseline(path):
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
 def test_baseline_is_the_reference_heuristic(path):
-    """Except for maf's, whose reference takes singular vectors by mistake: there f_true_eig.
+    """Except for MAF's, whose reference takes singular vectors by mistake: there f_true_eig.
 
-    The canonical directions of the cca cases belong to correlations that agree to 1e-9, of
-    covariances of condition number 1e8, so that in double precision they are known to 1e-4 only.
+    The canonical directions of the orthogonal-cca cases belong to correlations that agree to 1e-9,
+    of covariances of condition number 1e8, so that in double precision they are known to 1e-4 only.
     """
     name, X, y, r, case = load(path)
     result = ldr.solve(name, X, r, y=y, solver="lbfgs", max_iterations=0, certify=False)
-    key = "f_true_eig_heuristic" if name == "maf" else "f_heuristic"
-    rel = 1e-4 if name == "cca" else 1e-8
+    key = "f_true_eig_heuristic" if name == "orthogonal-maf" else "f_heuristic"
+    rel = 1e-4 if name == "orthogonal-cca" else 1e-8
     assert minimised(name, result.baseline) == pytest.approx(float(case[key]), rel=rel)

@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 
 import ldr
 from ldr.errors import DataError
-from ldr.objectives import LDA, PCA, Data, MDSStress, certificate
+from ldr.objectives import PCA, Data, MDSStress, OrthogonalLDA, certificate
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
@@ -56,7 +56,7 @@ def known_ratio(k, r, seed, condition, tie, rho):
 
 
 def bound_ratio(A, B, r, **given):
-    return TraceRatio(LDA(), (View(np.zeros(len(A))),), A, B, r, **given)
+    return TraceRatio(OrthogonalLDA(), (View(np.zeros(len(A))),), A, B, r, **given)
 
 
 def bound_trace(A, r, scale=1.0, offset=0.0):
@@ -239,7 +239,7 @@ def test_bounds_hold_for_columns_in_any_units(k, seed, semidefinite):
 
 
 @pytest.mark.parametrize("unit", [1e2, 1e6, 1e8])
-@pytest.mark.parametrize("name", ["lda", "maf", "orthogonal-sfa"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "orthogonal-maf", "orthogonal-sfa"])
 def test_a_column_that_outweighs_the_others_costs_no_digits(name, unit):
     X, y = real_data.wine()
     for column in (3, 7, 9):
@@ -280,11 +280,13 @@ def test_the_smallest_curvature_is_that_of_the_whole_hessian():
     assert found.smallest == pytest.approx(np.linalg.eigvalsh(hessian)[0], rel=1e-3)
 
 
-@pytest.mark.parametrize("name", ["pca", "lda"])
+@pytest.mark.parametrize("name", ["pca", "orthogonal-lda"])
 def test_what_is_proved_by_default_is_no_more_thorough(name):
     X, y = real_data.wine()
     found, thorough = (
-        ldr.solve(name, X, 2, y=y if name == "lda" else None, certify=certify).certificate
+        ldr.solve(
+            name, X, 2, y=y if name == "orthogonal-lda" else None, certify=certify
+        ).certificate
         for certify in (True, "thorough")
     )
     assert found == thorough and found.kind == "global"
@@ -303,6 +305,6 @@ def test_one_pair_of_directions_is_certified_whatever_the_units():
     ):
         Qa, Qb = (np.linalg.qr((Z - Z.mean(axis=0)) / Z.std(axis=0))[0] for Z in (a, b))
         largest = np.linalg.svd(Qa.T @ Qb, compute_uv=False)[0]
-        found = ldr.solve("cca", (a, b), 1)
+        found = ldr.solve("orthogonal-cca", (a, b), 1)
         assert found.certificate.kind == "global" and found.certificate.gap <= 1e-9
         assert found.value <= largest + 1e-12 <= found.value + found.certificate.gap + 1e-12

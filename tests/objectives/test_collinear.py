@@ -11,15 +11,15 @@ from scipy.sparse import csr_array
 
 import ldr
 from ldr.objectives import (
+    CCA,
+    LDA,
     LPP,
+    MAF,
     NPE,
     OPCA,
     SAVE,
     SFA,
     SIR,
-    ClassicalCCA,
-    ClassicalLDA,
-    ClassicalMAF,
     ReducedRankRegression,
     RidgeRegression,
     SemiSupervisedDA,
@@ -116,17 +116,17 @@ def residual(X, Y, ridge=0.0):
 
 # name: (objective, the data of X, y, the value)
 CASES = {
-    "classical-lda": (ClassicalLDA(), lambda X: X, LABELS, lda),
-    "classical-lda, ridge": (
-        ClassicalLDA(ridge=1e-10),
+    "lda": (LDA(), lambda X: X, LABELS, lda),
+    "lda, ridge": (
+        LDA(ridge=1e-10),
         lambda X: X,
         LABELS,
         lambda X: lda(X, 1e-10),
     ),
-    "classical-maf": (ClassicalMAF(), lambda X: X, None, maf),
-    "classical-cca": (ClassicalCCA(), lambda X: (X, OUTPUTS), None, lambda X: cca(X, OUTPUTS)),
-    "classical-cca, both": (
-        ClassicalCCA(),
+    "maf": (MAF(), lambda X: X, None, maf),
+    "cca": (CCA(), lambda X: (X, OUTPUTS), None, lambda X: cca(X, OUTPUTS)),
+    "cca, both": (
+        CCA(),
         lambda X: (X, collinear(PLAIN[::-1], 1e-6)),
         None,
         lambda X: cca(X, collinear(PLAIN[::-1], 1e-6)),
@@ -199,7 +199,7 @@ def one_pass(X):
 
 
 @pytest.mark.parametrize("eps", [1e-1, 1e-5, 1e-7])
-@pytest.mark.parametrize("name", ["classical-lda", "classical-maf", "sir", "least-squares"])
+@pytest.mark.parametrize("name", ["lda", "maf", "sir", "least-squares"])
 def test_sums_of_a_pass_say_what_they_do_not_know(name, eps):
     objective, _, y, reference = CASES[name]
     X = collinear(PLAIN, eps)
@@ -216,13 +216,13 @@ def test_sums_of_a_pass_say_what_they_do_not_know(name, eps):
 @pytest.mark.parametrize("blocks", [lambda X: np.array_split(X, 4), lambda X: lambda: one_pass(X)])
 def test_rows_that_can_be_read_again_are(blocks):
     X = collinear(PLAIN, 1e-6)
-    result = ldr.solve("classical-lda", blocks(X), R, y=LABELS)
+    result = ldr.solve("lda", blocks(X), R, y=LABELS)
     assert result.value == pytest.approx(lda(X), rel=1e-9)
 
 
 def test_partial_fit_says_what_sums_do_not_know():
     X = collinear(PLAIN, 1e-5)
-    estimator = ldr.ClassicalMAF(n_components=R)
+    estimator = ldr.MAF(n_components=R)
     for block in one_pass(X):
         estimator.partial_fit(block)
     certificate = estimator.result_.certificate
@@ -235,13 +235,13 @@ def test_sums_are_made_once_where_they_tell_all(monkeypatch):
     reads = []
     monkeypatch.setattr(StoredSamples, "check_range", lambda samples: reads.append(samples.passes))
     for X in (PLAIN, np.column_stack([PLAIN, np.ones(N)]), collinear(PLAIN, 1e-5)):
-        ldr.solve("classical-lda", np.array_split(X, 2), R, y=LABELS)
+        ldr.solve("lda", np.array_split(X, 2), R, y=LABELS)
     assert reads == [1, 1, 1, 2, 3]  # the last says how the coordinates vary
 
 
 def test_what_is_collinear_but_for_rounding_is_left_out():
     X = PLAIN @ _rng.standard_normal((D, D + 2)) + 1e3
-    for name in ("classical-lda", "sir", "save"):
+    for name in ("lda", "sir", "save"):
         result = ldr.solve(name, X, R, y=LABELS)
         assert result.certificate.kind == "global", result
         assert result.value == pytest.approx(CASES[name][3](X[:, :D]), rel=1e-8)
@@ -293,7 +293,7 @@ def test_independent_components_are_of_white_rows(blocks):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", ["classical-lda", "opca"])
+@pytest.mark.parametrize("name", ["lda", "opca"])
 def test_what_only_the_numerator_sees_stays_out_of_the_range_of_the_denominator(name, seed):
     """Where B is singular and A is not blind there, the value is that of the P returned."""
     rng = np.random.default_rng(seed)
@@ -306,7 +306,7 @@ def test_what_only_the_numerator_sees_stays_out_of_the_range_of_the_denominator(
         result = ldr.solve("opca", (X, noise), 1)
         A, B = np.cov(X.T, bias=True), noise.T @ noise / 3
     else:
-        result = ldr.solve("classical-lda", X, 1, y=y)
+        result = ldr.solve("lda", X, 1, y=y)
         means = np.stack([X[y == k].mean(axis=0) for k in range(2)])[y]
         A, B = ((Z - Z.mean(axis=0)).T @ (Z - Z.mean(axis=0)) for Z in (means, X - means))
     (p,) = result.P
@@ -332,7 +332,7 @@ def test_noise_far_smaller_than_the_mean_of_the_signal():
     assert other == pytest.approx(2.0**120 * one, rel=1e-10)
 
 
-@pytest.mark.parametrize("name", ["classical-cca", "reduced-rank-regression"])
+@pytest.mark.parametrize("name", ["cca", "reduced-rank-regression"])
 def test_a_constant_view_beside_a_collinear_one_is_refused(name):
     with pytest.raises(ldr.errors.SingularError, match="nothing varies"):
         ldr.solve(name, (np.ones((N, 2)), collinear(PLAIN, 1e-6)), 1)
@@ -382,7 +382,7 @@ def test_few_rows_that_vary_in_one_direction_within_classes(container, ratio):
         rng = np.random.default_rng(seed)
         y, (along, apart) = np.arange(5) % 2, rng.integers(-3, 4, (2, 9)).astype(float)
         X = ratio * np.outer(rng.integers(-3, 4, 5), along) + np.outer(y, apart)
-        assert ldr.solve("classical-lda", container(X), 1, y=y).certificate.kind == "restricted"
+        assert ldr.solve("lda", container(X), 1, y=y).certificate.kind == "restricted"
 
 
 TRIALS = np.repeat(np.arange(N // 10), 10)
@@ -397,7 +397,7 @@ OF_MOMENTS = {
     "phd": {"y": BENT},
     "directional-regression": {"y": LABELS},
     "dca": {},
-    "classical-gcpca": {},
+    "gcpca": {},
     "mcca": {},
 }
 
@@ -405,7 +405,7 @@ OF_MOMENTS = {
 @pytest.mark.parametrize("name", OF_MOMENTS)
 def test_methods_of_moments_see_the_span_of_the_columns(name):
     def solved(X, signal):
-        data = {"classical-gcpca": (signal, X), "mcca": (X, OUTPUTS, SIGNAL)}.get(name, X)
+        data = {"gcpca": (signal, X), "mcca": (X, OUTPUTS, SIGNAL)}.get(name, X)
         return ldr.solve(name, data, R, **OF_MOMENTS[name]).value
 
     near = collinear(PLAIN, 1e-6), collinear(SIGNAL, 1e-6)

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 import scipy
 
-from ldr.objectives import LDA
+from ldr.objectives import OrthogonalLDA
 from ldr.objectives.coordinates import Columns, Whitening
 from tests.objectives.methods import LABELS, X, bound
 
 
 def test_axes_of_rows_that_are_gone_are_those_of_the_span():
     """Columns count by their places, the first most: diag(d, ..., 1) is diagonal in them."""
-    problem, Q = bound(LDA(), X, 2, LABELS), scipy.linalg.expm(np.array([[0, 1.0], [-1.0, 0]]))
+    problem, Q = (
+        bound(OrthogonalLDA(), X, 2, LABELS),
+        scipy.linalg.expm(np.array([[0, 1.0], [-1.0, 0]])),
+    )
     M = problem.random_point(np.random.default_rng(0))
     one, other = (N @ problem.axes(N, [None]).turns[0] for N in (M, M @ Q))
     np.testing.assert_allclose(np.abs(one), np.abs(other), atol=1e-12)

@@ -12,14 +12,14 @@ from ldr.errors import ArgumentError, DataError
 from ldr.inputs import as_data
 from ldr.objectives import (
     ICA,
-    LDA,
+    MAF,
     PCA,
     SDR,
     SFA,
     SIR,
-    ClassicalMAF,
     LogDetPCA,
     MDSStress,
+    OrthogonalLDA,
     RobustPCA,
 )
 from ldr.objectives.certificate import Certificate
@@ -51,9 +51,11 @@ def test_a_docstring_describes_every_parameter_whichever_base_has_it(cls):
 
 
 def test_what_nobody_set_is_not_shown():
-    assert repr(LDA()) == "LDA()"
-    assert repr(LDA(ridge=0.1, nested=[2, 1])) == "LDA(ridge=0.1, nested=(1, 2))"
-    assert repr(0.5 * LDA(ridge=0.0) + PCA()) == "0.5 * LDA() + PCA()"
+    assert repr(OrthogonalLDA()) == "OrthogonalLDA()"
+    assert (
+        repr(OrthogonalLDA(ridge=0.1, nested=[2, 1])) == "OrthogonalLDA(ridge=0.1, nested=(1, 2))"
+    )
+    assert repr(0.5 * OrthogonalLDA(ridge=0.0) + PCA()) == "0.5 * OrthogonalLDA() + PCA()"
     assert repr(ldr.solvers.LBFGS(memory=3)) == "LBFGS(memory=3)"
 
 
@@ -122,12 +124,12 @@ def test_sparse_data(key):
 @pytest.mark.parametrize(
     ("objective", "sparse"),
     [
-        (PCA() + 0.1 * LDA(), True),
+        (PCA() + 0.1 * OrthogonalLDA(), True),
         (2 * ICA(), False),
         (MDSStress() + RobustPCA(), False),
         (PCA() + RobustPCA(), False),
         (0.5 * MDSStress() + ldr.l1(1.0), False),
-        (ldr.normalised("lda"), True),
+        (ldr.normalised("orthogonal-lda"), True),
         (ldr.normalised(SDR()) + PCA(), False),
         (ldr.kernel("sdr"), True),
         (SFA(degree=2), False),
@@ -150,10 +152,14 @@ def test_named_estimators_claim_what_their_parameters_allow():
     assert ldr.SFA(degree=7).__sklearn_tags__().input_tags.sparse  # refused by fit
 
 
-@pytest.mark.parametrize("other", [ClassicalMAF(), SIR(), SFA(whiten=True), named("ppca"), ICA()])
+@pytest.mark.parametrize("other", [MAF(), SIR(), SFA(whiten=True), named("ppca"), ICA()])
 def test_maps_that_are_not_transposed_do_not_add_up_whatever_the_data(other):
     """Of white data the map happens to be M'; before there are data it is known not to be."""
-    for add in (lambda: PCA() + other, lambda: 2 * other - LDA(), lambda: sum([PCA(), other])):
+    for add in (
+        lambda: PCA() + other,
+        lambda: 2 * other - OrthogonalLDA(),
+        lambda: sum([PCA(), other]),
+    ):
         with pytest.raises(ArgumentError, match="does not add up with others: its map P is not M'"):
             add()
     assert (2 * other + ldr.l1(0.0)).transposed is False
@@ -162,7 +168,7 @@ def test_maps_that_are_not_transposed_do_not_add_up_whatever_the_data(other):
 def test_plots_compare_maps_that_are_transposed():
     white = np.linalg.qr(X - X.mean(axis=0))[0] * np.sqrt(len(X))
     with pytest.raises(ArgumentError, match="maps by more than M'"):
-        ldr.plots.compare(ldr.solve("classical-maf", white, 2), white)
+        ldr.plots.compare(ldr.solve("maf", white, 2), white)
 
 
 def test_the_heuristic_is_named_once_and_its_exactness_apart():
@@ -193,7 +199,7 @@ def test_a_multiple_starts_where_its_objective_starts():
     assert two.starts.values == pytest.approx([2 * value for value in one.starts.values], rel=1e-8)
     bound = (2 * objective).bind(as_data(objective, X, RESPONSE), 1)
     assert len(bound.easier) == 1
-    assert ldr.solve(2 * LDA(), X, 2, y=LABELS).starts is None
+    assert ldr.solve(2 * OrthogonalLDA(), X, 2, y=LABELS).starts is None
 
 
 def test_a_class_of_ones_own_that_says_nothing():

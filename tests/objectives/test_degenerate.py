@@ -8,7 +8,7 @@ import pytest
 import scipy
 
 import ldr
-from ldr.objectives import LDA, named
+from ldr.objectives import OrthogonalLDA, named
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.trace_ratio import TraceRatio
@@ -113,7 +113,7 @@ def finite(result):
 
 
 # Searches of several starts take longest: two of the changes by default.
-SEARCHED = ("nca", "lmnn", "dca", "cca", "sparse-cca", "orthogonal-mcca", "sdr", "wda")
+SEARCHED = ("nca", "lmnn", "dca", "orthogonal-cca", "sparse-cca", "orthogonal-mcca", "sdr", "wda")
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,16 @@ def test_singular_data_give_a_restriction_or_an_error(key, change):
 
 
 OF_A_RANGE = {
-    *("lda", "maf", "orthogonal-lpp", "orthogonal-npe", "orthogonal-sfa", "classical-lda"),
-    *("classical-cca", "lpp", "npe", "classical-maf", "sir", "save", "opca"),
-    *("semi-supervised-da", "cca", "olpp", "onpp", "squared-difference"),
+    *(
+        "orthogonal-lda",
+        "orthogonal-maf",
+        "orthogonal-lpp",
+        "orthogonal-npe",
+        "orthogonal-sfa",
+        "lda",
+    ),
+    *("cca", "lpp", "npe", "maf", "sir", "save", "opca"),
+    *("semi-supervised-da", "orthogonal-cca", "olpp", "onpp", "squared-difference"),
 }
 # "squared-difference max" keeps what does not vary among its candidates.
 RESTRICTED = [k for k in METHODS if name_of(k) in OF_A_RANGE and k != "squared-difference max"]
@@ -164,7 +171,7 @@ def test_fewer_rows_than_columns(key):
         result = solve(key, X)
     except ValueError as error:
         assert "ridge" in str(error), error
-        assert name_of(key) in ("lda", "csp")
+        assert name_of(key) in ("orthogonal-lda", "csp")
         result = solve(key, X, ridge=0.1)
     assert finite(result)
 
@@ -184,7 +191,7 @@ def test_a_ridge_is_stated(key, shape):
     assert any("ridge" in note for note in result.notes), result.notes
 
 
-@pytest.mark.parametrize("key", ["lda", "classical-lda", "olpp classes", "npe classes"])
+@pytest.mark.parametrize("key", ["orthogonal-lda", "lda", "olpp classes", "npe classes"])
 def test_a_class_of_one_sample_is_an_error(key):
     y = np.arange(N) % 3
     y[0] = 7
@@ -195,7 +202,7 @@ def test_a_class_of_one_sample_is_an_error(key):
 def test_the_badly_conditioned_need_no_scaling():
     """breast_cancer as measured: condition number 6e11; whitened methods do not see units."""
     X, y = real_data.breast_cancer()
-    for name in ("classical-lda", "sir", "save", "npe"):
+    for name in ("lda", "sir", "save", "npe"):
         parameters = {"graph": "classes"} if name == "npe" else {}
         raw = ldr.solve(name, X, 1, y=y, **parameters)
         scaled = ldr.solve(name, real_data.standardised(X), 1, y=y, **parameters)
@@ -206,7 +213,7 @@ def test_the_badly_conditioned_need_no_scaling():
 def test_few_rows_make_trivial_correlations():
     X = RNG.standard_normal((12, 8))
     with pytest.warns(ldr.errors.ObjectiveWarning, match="ridge"):
-        result = ldr.solve("classical-cca", (X, RNG.standard_normal((12, 6))), 3)
+        result = ldr.solve("cca", (X, RNG.standard_normal((12, 6))), 3)
     assert result.value == pytest.approx(3.0, abs=1e-9)
     assert any("3 canonical correlation(s) are 1" in note for note in result.notes)
 
@@ -265,18 +272,18 @@ def test_a_restricted_denominator_has_full_rank_down_to_rounding():
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     A, B = np.diag(np.arange(6.0)), (Q * [1, 1, 1, 1, 1, 1e-15 * 8]) @ Q.T
-    given = (ldr.objectives.MAF(), (View(np.zeros(6)),), A, B, 1)
+    given = (ldr.objectives.OrthogonalMAF(), (View(np.zeros(6)),), A, B, 1)
     with pytest.raises(ldr.errors.SingularError, match="rank 5 in 6"):
         TraceRatio(*given)
     assert TraceRatio(*given, restricted=True).definite
 
 
 @pytest.mark.parametrize("factor", [1e5, 1e7, 1e9])
-@pytest.mark.parametrize("name", ["lda", "maf"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "orthogonal-maf"])
 def test_a_change_of_units_costs_no_more_than_leaving_the_column_out(name, factor):
     """M may have zeros in the rows of some columns, so the optimum is no less than without them."""
     X, y = real_data.wine()
-    labels = y if name == "lda" else None
+    labels = y if name == "orthogonal-lda" else None
     without = ldr.solve(name, X[:, 3:], 2, y=labels)
     result = ldr.solve(name, X * np.where(np.arange(13) < 3, factor, 1.0), 2, y=labels)
     assert result.converged
@@ -297,8 +304,8 @@ def test_where_one_column_dominates_the_others_still_count(data):
     X, y = real_data.digits() if data == "digits" else gaussian_classes(60, 400)
     X = X[:, X.std(axis=0) > 0]
     X[:, 10] *= 1e6
-    without = ldr.solve("lda", np.delete(X, 10, axis=1), 45, y=y)
-    result = ldr.solve("lda", X, 45, y=y)
+    without = ldr.solve("orthogonal-lda", np.delete(X, 10, axis=1), 45, y=y)
+    result = ldr.solve("orthogonal-lda", X, 45, y=y)
     assert result.converged
     assert result.value >= without.value * (1 - 1e-9)
 
@@ -329,7 +336,7 @@ def test_trace_ratios_in_very_different_units_agree_with_80_bits(units, r):
         optimum = better
         M = eigh(A - optimum * B)[1][:, :r]
         better = np.vdot(M, A @ M) / np.vdot(M, B @ M)
-    result = ldr.solve("lda", X, r, y=y)
+    result = ldr.solve("orthogonal-lda", X, r, y=y)
     assert result.converged
     # eigenvectors of A - rho B are good to rounding of its largest entries
     assert abs(result.value - optimum) <= (1e-12 if units.max() < 1e12 else 1e-8) * optimum
@@ -342,19 +349,19 @@ def noted(result, words):
 
 
 def test_directions_that_carry_nothing_of_a_ratio_are_named():
-    """Images of digits, raw: the second direction of lda has a quarter of a percent of S_W."""
+    """Images of digits, raw: the second direction has a quarter of a percent of S_W."""
     X, y = real_data.digits()
-    result = ldr.solve("lda", X, 2, y=y)
+    result = ldr.solve("orthogonal-lda", X, 2, y=y)
     note = noted(result, "less than 0.5 % of the denominator")
     means = np.array([X[y == c].mean(axis=0) for c in range(10)])[y]
     SB, SW = ((Z @ result.M).T @ (Z @ result.M) for Z in (means - X.mean(axis=0), X - means))
     least = np.linalg.eigvalsh(SW)[0] / np.trace(SW)
     assert f"({100 * least:.2g} % the least)" in note
     each = scipy.linalg.eigh(SB, SW, eigvals_only=True)[::-1]
-    assert f"have {each[0]:.3g}, {each[1]:.3g} (gen" in note and "classical-lda" in note
-    again = ldr.solve(2 * LDA(), X, 2, y=y)
+    assert f"have {each[0]:.3g}, {each[1]:.3g} (gen" in note and "lda" in note
+    again = ldr.solve(2 * OrthogonalLDA(), X, 2, y=y)
     assert noted(again, "less than")
-    alike = ldr.solve("lda", X[:, X.std(axis=0) > 1], 2, y=y, standardise=True)
+    alike = ldr.solve("orthogonal-lda", X[:, X.std(axis=0) > 1], 2, y=y, standardise=True)
     assert not any("% of the denominator" in note for note in alike.notes)
 
 
@@ -364,7 +371,9 @@ def test_empty_directions_of_minimised_ratios_and_of_denominators_that_vanish():
     problem = TraceRatio(objective, (View(np.zeros(3)),), A, B, 2, sibling="sfa")
     (note,) = problem.remarks(np.eye(3)[:, :2])
     assert "1 carries less" in note and "have 1, 2e+06 (" in note
-    problem = TraceRatio(LDA(), (View(np.zeros(3)),), -A, np.diag([1.0, 0.0, 1.0]), 2, sibling="x")
+    problem = TraceRatio(
+        OrthogonalLDA(), (View(np.zeros(3)),), -A, np.diag([1.0, 0.0, 1.0]), 2, sibling="x"
+    )
     M = np.eye(3)[:, :2]
     assert "(0 % the least)" in problem.remarks(M)[0]
     assert not replace(problem, sibling="").remarks(M)
@@ -376,23 +385,23 @@ def test_coordinates_of_a_view_that_say_the_same_are_named():
     rng = np.random.default_rng(0)
     w = rng.standard_normal((300, 2)) * [2.0, 1.0]
     Xa = w + 10.0 * rng.standard_normal((300, 1))
-    result = ldr.solve("cca", (Xa, w), 2)
+    result = ldr.solve("orthogonal-cca", (Xa, w), 2)
     Ya, Yb = (Z - Z.mean(axis=0) for Z in result.transform((Xa, w)))
     U = np.linalg.svd(Ya.T @ Yb)[0]
     correlation = abs(np.corrcoef((Ya @ U).T)[0, 1])
     note = noted(result, "coordinates of the first view are correlated")
-    assert f"correlated by {correlation:.3f}" in note and "classical-cca" in note
+    assert f"correlated by {correlation:.3f}" in note and "cca" in note
     apart = rng.standard_normal((2, 300, 3))
-    alone = ldr.solve("cca", (apart[0], apart[0] + apart[1]), 2)
+    alone = ldr.solve("orthogonal-cca", (apart[0], apart[0] + apart[1]), 2)
     assert not any("correlated by" in note for note in alone.notes)
 
 
 FEW = {
     "sir": {"y": np.linspace(0.0, 1.0, 21)},
     "hsic": {"y": np.linspace(0.0, 1.0, 21)},
-    "classical-lda": {"y": np.arange(21) % 3},
+    "lda": {"y": np.arange(21) % 3},
     "least-squares": {"y": np.linspace(0.0, 1.0, 21)},
-    "maf": {},
+    "orthogonal-maf": {},
 }
 
 
@@ -411,7 +420,7 @@ def test_what_explains_nothing_has_no_such_note():
     assert not any("no finding" in note for note in ldr.solve("pca", N, 2).notes)
 
 
-@pytest.mark.parametrize("name", ["maf", "classical-maf"])
+@pytest.mark.parametrize("name", ["orthogonal-maf", "maf"])
 def test_autocorrelations_above_one_stand_beside_those_that_are_bounded(name):
     wave = np.sin(np.linspace(0.0, 2.0 * np.pi, 40))
     X = np.column_stack([wave, np.random.default_rng(0).standard_normal(40)])
@@ -428,7 +437,7 @@ def test_of_trials_the_pairs_inside_them_are_counted():
     rng = np.random.default_rng(0)
     wave = np.sin(np.linspace(0.0, 2.0 * np.pi, 40))[:, None]
     trials = [wave + 0.001 * rng.standard_normal((40, 2)) for _ in range(3)]
-    result = ldr.solve("maf", trials, 1)
+    result = ldr.solve("orthogonal-maf", trials, 1)
     Y = np.vstack(trials) @ result.P.T - result.mean @ result.P.T
     inside = np.arange(1, 120) % 40 != 0
     bounded = np.sum((Y[1:] * Y[:-1])[inside]) / np.sum(Y**2)

@@ -75,7 +75,7 @@ def test_neighbours_distances_are_the_laplacian(labelled, heat):
 def test_lda_and_sir(labelled):
     X, y = labelled
     n, classes = len(X), len(np.unique(y))
-    lda = ldr.solve("classical-lda", X, classes - 1, y=y)
+    lda = ldr.solve("lda", X, classes - 1, y=y)
     sir = ldr.solve("sir", X, classes - 1, y=y)
     assert same_span(lda.P.T, sir.P.T, 1e-6)
     _, W = _scatters(X, y)
@@ -83,7 +83,7 @@ def test_lda_and_sir(labelled):
     mu = scipy.linalg.eigh(B, W, eigvals_only=True)[::-1][: classes - 1]
     assert lda.value == pytest.approx(mu.sum(), rel=1e-8)
     assert sir.value == pytest.approx(np.sum(mu / (1 + mu)), rel=1e-8)
-    more = ldr.solve("classical-lda", X, classes + 1, y=y)
+    more = ldr.solve("lda", X, classes + 1, y=y)
     assert more.value == pytest.approx(lda.value, rel=1e-8)
     assert any("informative" in note for note in more.notes)
 
@@ -93,7 +93,7 @@ def _scatters(X, y):
     return np.cov(X.T, bias=True) * len(X) - W, W
 
 
-RATIOS = ["lda", "maf", "orthogonal-lpp", "orthogonal-npe", "orthogonal-sfa"]
+RATIOS = ["orthogonal-lda", "orthogonal-maf", "orthogonal-lpp", "orthogonal-npe", "orthogonal-sfa"]
 
 
 @pytest.mark.parametrize("name", RATIOS)
@@ -115,9 +115,9 @@ def test_slow_features_of_given_derivatives_are_eigenvectors(apart):
 
 def test_trace_ratios_are_not_nested_and_eigen_solutions_are():
     X, y = real_data.digits()
-    one, two = (ldr.solve("classical-lda", X, r, y=y) for r in (3, 5))
-    assert np.linalg.norm(one.P - one.P @ np.linalg.pinv(two.P) @ two.P) < 1e-7
     one, two = (ldr.solve("lda", X, r, y=y) for r in (3, 5))
+    assert np.linalg.norm(one.P - one.P @ np.linalg.pinv(two.P) @ two.P) < 1e-7
+    one, two = (ldr.solve("orthogonal-lda", X, r, y=y) for r in (3, 5))
     assert np.linalg.norm(one.M - two.M @ (two.M.T @ one.M)) > 1e-3
 
 
@@ -132,12 +132,12 @@ VIEWS = {
 def test_canonical_correlations(key):
     Xa, Xb = VIEWS[key]
     r = min(Xa.shape[1], Xb.shape[1])
-    exact = ldr.solve("classical-cca", (Xa, Xb), r)
+    exact = ldr.solve("cca", (Xa, Xb), r)
     mixed = (
         Xa @ RNG.standard_normal((Xa.shape[1],) * 2) + 3.0,
         Xb @ RNG.standard_normal((Xb.shape[1],) * 2) - 1e3,
     )
-    affine = ldr.solve("classical-cca", mixed, r)
+    affine = ldr.solve("cca", mixed, r)
     assert affine.value == pytest.approx(exact.value, rel=1e-8)
     Ya, Yb = exact.transform((Xa, Xb))
     assert exact.parameters["mean_correlation"] == pytest.approx(exact.value / r)
@@ -145,10 +145,10 @@ def test_canonical_correlations(key):
     assert sum(correlations) == pytest.approx(exact.value, rel=1e-8)
     np.testing.assert_allclose(Ya.T @ Ya / len(Ya), np.eye(r), atol=1e-8)
     np.testing.assert_allclose(Yb.T @ Yb / len(Yb), np.eye(r), atol=1e-8)
-    first = ldr.solve("classical-cca", (Xa, Xb), 1).value
-    assert ldr.solve("cca", (Xa, Xb), 1).value == pytest.approx(first, rel=1e-8)
+    first = ldr.solve("cca", (Xa, Xb), 1).value
+    assert ldr.solve("orthogonal-cca", (Xa, Xb), 1).value == pytest.approx(first, rel=1e-8)
     for k in range(2, r + 1):
-        assert ldr.solve("cca", (Xa, Xb), k, certify=False).value <= first + 1e-10
+        assert ldr.solve("orthogonal-cca", (Xa, Xb), k, certify=False).value <= first + 1e-10
 
 
 @pytest.mark.parametrize("r", [1, 3])

@@ -35,7 +35,10 @@ def kernel_case(key, **options):
 
 @pytest.mark.parametrize(
     ("key", "components"),
-    [*((key, 15) for key in KEYS), *((key, None) for key in ("pca", "lda", "cca", "ica", "opca"))],
+    [
+        *((key, 15) for key in KEYS),
+        *((key, None) for key in ("pca", "orthogonal-lda", "orthogonal-cca", "ica", "opca")),
+    ],
 )
 def test_every_method_has_a_kernel_version(key, components):
     objective, X, y = kernel_case(key, components=components)
@@ -48,7 +51,9 @@ def test_every_method_has_a_kernel_version(key, components):
         assert Y.shape == (5, 2) and np.isfinite(Y).all()
 
 
-@pytest.mark.parametrize("key", ["pca", "lda", "classical-cca", "maf", "sir", "opca", "pls"])
+@pytest.mark.parametrize(
+    "key", ["pca", "orthogonal-lda", "cca", "orthogonal-maf", "sir", "opca", "pls"]
+)
 def test_a_linear_kernel_changes_nothing(key):
     X, y, parameters = RANDOM[key]
     linear = ldr.solve(name_of(key), X, 2, y=y, **parameters)
@@ -60,7 +65,7 @@ def test_a_linear_kernel_changes_nothing(key):
 @pytest.mark.smoke
 def test_nystrom_with_all_rows_is_exact():
     X, y = real_data.wine()
-    lda = ldr.objectives.LDA(ridge=1e-3)
+    lda = ldr.objectives.OrthogonalLDA(ridge=1e-3)
     exact = ldr.solve(ldr.kernel(lda, "rbf", gamma=0.01), X[::2], 2, y=y[::2])
     allrows = ldr.solve(ldr.kernel(lda, "rbf", gamma=0.01, components=500), X[::2], 2, y=y[::2])
     assert allrows.value == exact.value
@@ -81,7 +86,7 @@ def test_more_dimensions_than_columns():
 
 def test_training_rows_are_transformed_like_new_ones():
     X, y = real_data.wine()
-    result = ldr.solve(ldr.kernel("classical-lda", "rbf", gamma=0.01), X, 2, y=y)
+    result = ldr.solve(ldr.kernel("lda", "rbf", gamma=0.01), X, 2, y=y)
     np.testing.assert_allclose(result.transform(X)[7:9], result.transform(X[7:9]), atol=1e-6)
 
 

@@ -12,11 +12,11 @@ from ldr.testing.objectives import Case, derivatives_and_manifold_are_right
 from tests.objectives.methods import ITERATIVE, OF_VIEWS, RANDOM, REAL, name_of
 
 DECLARED = {
-    "cca": "stiefel x stiefel",
+    "orthogonal-cca": "stiefel x stiefel",
     "maxdiff": "stiefel x stiefel x stiefel",
     "maxbet": "stiefel x stiefel x stiefel",
     "orthogonal-mcca": "stiefel x stiefel x stiefel",
-    "classical-cca": "stiefel x stiefel",
+    "cca": "stiefel x stiefel",
     "pls": "stiefel x stiefel",
     "reduced-rank-regression": "stiefel x stiefel",
     "least-squares": "euclidean",
@@ -34,8 +34,8 @@ DECLARED = {
     "sparse-lda": "stiefel",
     "sparse-cca": "stiefel x stiefel",
     "foreca": "stiefel",
-    "lda nested": "stiefel",
-    "gcpca nested": "stiefel",
+    "orthogonal-lda nested": "stiefel",
+    "orthogonal-gcpca nested": "stiefel",
     "orthogonal-lpp nested": "stiefel",
     "lmnn": "euclidean",
     "nca": "euclidean",
@@ -53,8 +53,8 @@ NOT_INVARIANT = {
     "sparse-lda",
     "sparse-cca",
     "foreca",
-    "lda nested",
-    "gcpca nested",
+    "orthogonal-lda nested",
+    "orthogonal-gcpca nested",
     "orthogonal-lpp nested",
 }
 # No third-order error can be measured where the Hessian jumps.

@@ -48,14 +48,14 @@ def test_orthogonal_mcca_of_two_views_is_cca():
     D = load_digits().data[:200]
     for X in (real_data.tumour_views(), real_data.linnerud(), (D[:, :12], D[:, 12:24])):
         for r in (1, 2, 3):
-            cca = ldr.solve("cca", X, r)
+            cca = ldr.solve("orthogonal-cca", X, r)
             found = ldr.solve("orthogonal-mcca", X, r)
             assert found.value == pytest.approx(cca.value, rel=1e-12)
             assert found.certificate == cca.certificate
     X = real_data.linnerud()
     views = [Compact.of(as_samples(x)) for x in X]
     problem = multi_ratio(ldr.objectives.OrthogonalMCCA(), views, 2, ridge=0.0, shrunk=None)
-    cca = ldr.solve("cca", X, 2)
+    cca = ldr.solve("orthogonal-cca", X, 2)
     M = problem.point([c.lower(Mi) for c, Mi in zip(problem.coordinates, cca.M, strict=True)])
     assert -problem.value(M) == pytest.approx(cca.value, rel=1e-12)
     assert problem.certificate(M).kind == cca.certificate.kind
@@ -63,10 +63,10 @@ def test_orthogonal_mcca_of_two_views_is_cca():
 
 def test_cca_has_the_starts_of_several_views_where_its_first_end_is_not_proved():
     """The heuristic's end on these columns is .977828, which is not the best."""
-    found = ldr.solve("cca", real_data.tumour_views(), 3)
+    found = ldr.solve("orthogonal-cca", real_data.tumour_views(), 3)
     assert found.value == pytest.approx(0.978150, abs=1e-6)
     assert len(found.starts.values) > 1 and found.starts.values[0] < found.value - 1e-4
-    proved = ldr.solve("cca", real_data.tumour_views(), 1)
+    proved = ldr.solve("orthogonal-cca", real_data.tumour_views(), 1)
     assert proved.certificate.kind == "global" and proved.starts is None
 
 
@@ -95,7 +95,7 @@ def test_thorough_certificates_of_several_views_are_tighter():
 def test_classical_mcca_is_classical_cca_of_two_views_and_an_eigenproblem_of_more():
     for seed in range(3):
         X = shared(80, (5, 4, 6), seed, noise=2.0)
-        two, cca = ldr.solve("mcca", X[:2], 3), ldr.solve("classical-cca", X[:2], 3)
+        two, cca = ldr.solve("mcca", X[:2], 3), ldr.solve("cca", X[:2], 3)
         assert two.value == pytest.approx(cca.value, rel=1e-12)
         for P, Q in zip(two.P, cca.P, strict=True):
             np.testing.assert_allclose(P, Q, atol=1e-9)
@@ -125,16 +125,16 @@ def test_classical_mcca_spans_the_directions_of_cca_zoo(peer):
 def test_methods_of_two_views_take_more_where_the_definition_extends():
     X = THREE_VIEWS
     for name, of_any, size in (
-        ("cca", "orthogonal-mcca", 1.0),
-        ("classical-cca", "mcca", 1.0),
+        ("orthogonal-cca", "orthogonal-mcca", 1.0),
+        ("cca", "mcca", 1.0),
         ("pls", "maxdiff", float(len(X[0]))),
     ):
         more, same = ldr.solve(name, X, 2), ldr.solve(of_any, X, 2)
         assert more.value == pytest.approx(size * same.value, rel=1e-12)
         assert more.certificate.kind == same.certificate.kind
     assert ldr.solve("shared-response", X, 1).objective == ldr.objectives.MaxBet()
-    with pytest.raises(ldr.errors.ArgumentError, match="orthonormalise='qr' of cca"):
-        ldr.solve("cca", X, 1, orthonormalise="qr")
+    with pytest.raises(ldr.errors.ArgumentError, match="orthonormalise='qr' of orthogonal-cca"):
+        ldr.solve("orthogonal-cca", X, 1, orthonormalise="qr")
 
 
 def test_a_view_that_is_missing_is_said():
@@ -249,7 +249,7 @@ def test_what_the_directions_add_is_the_value(name):
 def test_a_view_with_a_constant_column_has_no_classical_start():
     flat = np.column_stack([THREE_VIEWS[0], np.ones(len(THREE_VIEWS[0]))])
     for views, classical in ((THREE_VIEWS, True), ((flat, *THREE_VIEWS[1:]), False)):
-        assert ("classical mcca" in bound("maxdiff", views).starts()) == classical
+        assert ("mcca" in bound("maxdiff", views).starts()) == classical
 
 
 def test_null_of_several_views_keeps_them_all():

@@ -33,7 +33,7 @@ def test_cca(views):
     theirs = CCA(r, tol=1e-12, max_iter=100_000).fit(Xa, Xb)
     Ya, Yb = theirs.transform(Xa, Xb)
     correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(Ya.T, Yb.T, strict=True)]
-    ours = ldr.solve("classical-cca", (Xa, Xb), r)
+    ours = ldr.solve("cca", (Xa, Xb), r)
     assert ours.value == pytest.approx(sum(correlations), rel=1e-6)
     assert angle(ours.transform((Xa, Xb))[0], Ya) < 1e-4
 

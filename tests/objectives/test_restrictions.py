@@ -87,8 +87,12 @@ TRACES = {
     "onpp": (CLASSES, lambda X: within(X, LABELS)),
 }
 RATIOS = {
-    "lda": ({}, lambda X: len(X) * covariance(X) - within(X, LABELS), lambda X: within(X, LABELS)),
-    "maf": ({}, lambda X: lagged(X, 1), covariance),
+    "orthogonal-lda": (
+        {},
+        lambda X: len(X) * covariance(X) - within(X, LABELS),
+        lambda X: within(X, LABELS),
+    ),
+    "orthogonal-maf": ({}, lambda X: lagged(X, 1), covariance),
     "orthogonal-sfa": ({}, steps, covariance),
     "orthogonal-lpp": (CLASSES, lambda X: within(X, LABELS), lambda X: len(X) * covariance(X)),
     "orthogonal-npe": (CLASSES, lambda X: within(X, LABELS), lambda X: len(X) * covariance(X)),
@@ -165,9 +169,9 @@ def best_ratio(A, B, r, V):
 def test_ratios_are_global_exactly_where_no_direction_outside_is_better(name, r, data, ridge):
     (parameters, *matrices), X = RATIOS[name], data()
     A, B = (matrix(X) for matrix in matrices)
-    if name == "lda" and data is few_rows and r < 4 and ridge == 0:
+    if name == "orthogonal-lda" and data is few_rows and r < 4 and ridge == 0:
         pytest.skip("the ratio is unbounded")
-    if name == "lda" and r == 4 and data is everything_varies:
+    if name == "orthogonal-lda" and r == 4 and data is everything_varies:
         pytest.skip("r = d")
     varying = np.linalg.matrix_rank(covariance(X), hermitian=True)
     ridged = B + ridge * np.trace(B) / varying * np.eye(len(B))
@@ -181,15 +185,15 @@ def test_columns_in_very_different_units_hide_no_restriction():
     X = np.random.default_rng(6).standard_cauchy((6, 6))
     X *= 10.0 ** np.array([-5, 0, 7, -2, 7, 2])
     X[:, 1] = 1.0
-    claim = ldr.solve("maf", X, 3).certificate
+    claim = ldr.solve("orthogonal-maf", X, 3).certificate
     assert claim.kind == "restricted" and "the range of the covariance" in claim.message
 
 
 def test_cca_of_a_view_with_a_constant_column_is_global_for_one_pair_only():
     Xa, Xb = RNG.standard_normal((2, 30, 4))
     Xa[:, 0] = Xb[:, 1] = 2.0
-    assert ldr.solve("cca", (Xa, Xb), 1).certificate.kind == "global"
-    claim = ldr.solve("cca", (Xa, Xb), 3, starts=4).certificate
+    assert ldr.solve("orthogonal-cca", (Xa, Xb), 1).certificate.kind == "global"
+    claim = ldr.solve("orthogonal-cca", (Xa, Xb), 3, starts=4).certificate
     assert claim.kind != "global" and "within the range of the covariance" in claim.message
 
 
@@ -197,9 +201,9 @@ def test_whitened_traces_are_restricted_where_they_have_no_bound():
     """Class means that differ where nothing varies within the classes."""
     X = RNG.standard_normal((12, 4))
     X[:, 2] = LABELS
-    assert ldr.solve("classical-lda", X, 1, y=LABELS).certificate.kind == "restricted"
+    assert ldr.solve("lda", X, 1, y=LABELS).certificate.kind == "restricted"
     X[:, 2] = 1.0
-    assert ldr.solve("classical-lda", X, 1, y=LABELS).certificate.kind == "global"
+    assert ldr.solve("lda", X, 1, y=LABELS).certificate.kind == "global"
 
 
 def test_save_with_a_ridge_finds_nothing_in_what_does_not_vary():

@@ -278,7 +278,7 @@ def test_what_csp_and_spoc_refuse():
     with pytest.raises(DataError, match="zero throughout"):
         ldr.log_power(result, np.zeros((2, 14, 16)))
     with pytest.raises(ArgumentError, match="one view"):
-        ldr.log_power(ldr.solve("cca", (few, few[:, :3]), 1), X)
+        ldr.log_power(ldr.solve("orthogonal-cca", (few, few[:, :3]), 1), X)
 
 
 def test_xdawn_of_mne():
@@ -377,7 +377,7 @@ def test_gcpca_of_its_package():
     """They divide by n - 1, we by n; both samples have as many rows here."""
     target, background = _contrast()
     background = background[:80] - background[:80].mean(axis=0)
-    ours = ldr.solve("classical-gcpca", (target, background), 3)
+    ours = ldr.solve("gcpca", (target, background), 3)
     theirs = _package(target, background, method="v4").T[:3]
     np.testing.assert_allclose(cosines(ours.P, theirs), 1.0, rtol=1e-12)
     scores = [side @ ours.P.T for side in (target, background)]
@@ -517,7 +517,7 @@ def test_foreca_by_its_definition_and_what_it_finds():
 def test_foreca_in_the_plane_against_all_rotations():
     X = _forecastable()[0][:, :2]
     found = ldr.solve("foreca", X, 2, segment=16)
-    white = ldr.solve("classical-maf", X, 2).P
+    white = ldr.solve("maf", X, 2).P
     angles = np.linspace(0, np.pi, 181)
     turns = [np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]) for a in angles]
     values = [_entropies([X], turn @ white, 16).sum() for turn in turns]

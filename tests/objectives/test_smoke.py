@@ -237,8 +237,8 @@ WIDTHS = {"width": 2.0, "response_width": 1.0, "landmarks": None}
 VALUES = {
     "pca": ({}, lambda X, y, f: np.sum(leaves(X, f.P) ** 2)),
     "mds": ({}, lambda X, y, f: 2 * np.sum(pdist(f.transform(X)) ** 2)),
-    "lda": ({}, lambda X, y, f: ratio(*scatters(X, y)[::-1], f.M)),
-    "classical-cca": ({}, lambda X, y, f: correlations(*X)[:2].sum()),
+    "orthogonal-lda": ({}, lambda X, y, f: ratio(*scatters(X, y)[::-1], f.M)),
+    "cca": ({}, lambda X, y, f: correlations(*X)[:2].sum()),
     "sir": ({}, lambda X, y, f: sliced(X, y)[:2].sum()),
     "csp": ({}, lambda X, y, f: csp(X, y)[:2].sum()),
     "nca": ({"max_iterations": 3}, lambda X, y, f: nca(X, y, f.M)),

@@ -6,13 +6,18 @@ import pytest
 import ldr
 from ldr.errors import ArgumentError
 from ldr.inputs import as_data
-from ldr.objectives import CCA, LDA, SparseCCA, SparseLDA
+from ldr.objectives import OrthogonalCCA, OrthogonalLDA, SparseCCA, SparseLDA
 from tests import real_data
 
 WINE, CULTIVARS = real_data.wine()
 CASES = {
-    "sparse-lda": (SparseLDA(0.3, ridge=0.1), LDA(ridge=0.1), WINE, CULTIVARS),
-    "sparse-cca": (SparseCCA(0.02, ridge=0.1), CCA(ridge=0.1), real_data.tumour_views(), None),
+    "sparse-lda": (SparseLDA(0.3, ridge=0.1), OrthogonalLDA(ridge=0.1), WINE, CULTIVARS),
+    "sparse-cca": (
+        SparseCCA(0.02, ridge=0.1),
+        OrthogonalCCA(ridge=0.1),
+        real_data.tumour_views(),
+        None,
+    ),
 }
 
 
@@ -51,7 +56,7 @@ def test_lda_of_few_rows_has_its_ridge_in_all_columns():
     assert found.value == pytest.approx(a / b - 0.05 * np.abs(M).sum(), rel=1e-9)
     assert found.parameters["sparsity"] > 0 and found.certificate.kind == "local"
     with pytest.raises(ArgumentError, match=r"fewer rows than columns.*give ridge= a positive"):
-        ldr.solve(ldr.objectives.MAF() + ldr.l1(0.1), X, 1)
+        ldr.solve(ldr.objectives.OrthogonalMAF() + ldr.l1(0.1), X, 1)
 
 
 def test_cca_of_few_rows_has_its_ridge_in_all_columns():

@@ -8,7 +8,7 @@ from sklearn.decomposition import SparsePCA as TheirSparsePCA
 
 import ldr
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives import LDA, PCA, SparsePCA
+from ldr.objectives import PCA, OrthogonalLDA, SparsePCA
 from ldr.objectives.sparse import varimax
 from ldr.solvers import Status
 from tests import real_data
@@ -296,10 +296,10 @@ def _symmetric(r):
 @pytest.mark.smoke
 def test_other_objectives_are_refitted(wine):
     y = real_data.wine()[1]
-    result = ldr.solve(LDA() + ldr.l1(0.3), wine, 2, y=y)
+    result = ldr.solve(OrthogonalLDA() + ldr.l1(0.3), wine, 2, y=y)
     refitted = ldr.refit(result, wine, y=y)
-    assert refitted.objective == LDA()
-    assert result.value < refitted.value <= ldr.solve("lda", wine, 2, y=y).value
+    assert refitted.objective == OrthogonalLDA()
+    assert result.value < refitted.value <= ldr.solve("orthogonal-lda", wine, 2, y=y).value
     np.testing.assert_array_equal(refitted.M == 0, result.M == 0)
 
 

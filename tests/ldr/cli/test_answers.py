@@ -22,7 +22,9 @@ def table(tmp_path):
 
 
 def test_a_saved_model_projects_a_file_by_the_names_of_its_columns(call, table, tmp_path):
-    done = call("solve", "lda", "wine.csv", "--label", "kind", "--save", "m.npz", folder=tmp_path)
+    done = call(
+        "solve", "orthogonal-lda", "wine.csv", "--label", "kind", "--save", "m.npz", folder=tmp_path
+    )
     assert done.returncode == 0 and "m.npz" in done.stdout
     table[table.columns[::-1]].to_csv(tmp_path / "new.csv", index=False)
     done = call("transform", "m.npz", "new.csv", "--out", "y.csv", folder=tmp_path)
@@ -90,24 +92,37 @@ def test_gaps_are_filled_in_and_the_rest_stays(call, table, tmp_path, ending):
         (("transform", "wine.csv", "wine.csv", "--out", "y.csv"), "a model is an .npz file"),
         (("transform", "m.npz", "other.csv", "--out", "y.csv"), "other.csv has no column 'c1'"),
         (("transform", "m.npz", "wine.csv", "--out", "m.npz"), "is read as MODEL"),
-        (("impute", "m.npz", "wine.csv", "--out", "y.csv"), "of 'lda', which fills in no missing"),
+        (
+            ("impute", "m.npz", "wine.csv", "--out", "y.csv"),
+            "of 'orthogonal-lda', which fills in no missing",
+        ),
         (("solve", "pca", "wine.csv", "--save", "m.pkl"), "unknown ending, expected .npz"),
         (("compare", "wine.csv", "--label", "kind", "--param", "a=1"), "takes no --param"),
         (("compare", "wine.csv", "--label", "kind", "--methods", "no"), "unknown objective 'no'"),
     ],
 )
 def test_mistakes(call, table, tmp_path, arguments, message):
-    ldr.solve("lda", pd.DataFrame(X, columns=NAMES), 2, y=labels).save(tmp_path / "m.npz")
+    ldr.solve("orthogonal-lda", pd.DataFrame(X, columns=NAMES), 2, y=labels).save(
+        tmp_path / "m.npz"
+    )
     table[["kind", "c0"]].to_csv(tmp_path / "other.csv", index=False)
     done = call(*arguments, folder=tmp_path)
     assert done.returncode == 2 and message in done.stderr, done.stderr
 
 
 def test_compare(call, table, tmp_path):
-    shared = ("compare", "wine.csv", "--label", "kind", "--methods", "lda,pca", "--standardise")
+    shared = (
+        "compare",
+        "wine.csv",
+        "--label",
+        "kind",
+        "--methods",
+        "orthogonal-lda,pca",
+        "--standardise",
+    )
     done = call(*shared, "--plot", "a.png", "--report", "a.html", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    expected = ldr.compare(["lda", "pca"], X, labels, 2, standardise=True)
+    expected = ldr.compare(["orthogonal-lda", "pca"], X, labels, 2, standardise=True)
     assert max(map(len, done.stdout.splitlines())) <= 100
     for finding in expected.findings:
         assert finding in " ".join(done.stdout.split())

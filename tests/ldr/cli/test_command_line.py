@@ -55,14 +55,14 @@ def test_lists_are_as_wide_as_the_terminal(monkeypatch, capsys):
     assert names == list(ldr.objectives.REGISTRY) and max(map(len, lines)) <= 80
     shown = " ".join(" ".join(lines).split())
     assert "Classical multidimensional scaling (MDS) of a distance matrix" in shown
-    methods(name="lda")
+    methods(name="orthogonal-lda")
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert [line for line in lines if line.startswith("    Added to the diagonal of S_W")]
 
 
 def test_shells_complete_the_names_of_methods():
-    assert names_of_methods("orthogonal-m") == ["orthogonal-mcca"]
+    assert names_of_methods("orthogonal-m") == ["orthogonal-mcca", "orthogonal-maf"]
 
 
 def test_methods_as_json(call, tmp_path):
@@ -130,12 +130,12 @@ def folder(tmp_path_factory):
 def test_solve_writes_the_projection_the_picture_and_the_report(call, folder, tmp_path):
     out, plot, report = (tmp_path / name for name in ("Y.parquet", "Y.png", "Y.html"))
     arguments = ["--label", "species", "-r", "2", "--out", out, "--plot", plot, "--report", report]
-    done = call("solve", "lda", "wine.csv", *map(str, arguments), folder=folder)
+    done = call("solve", "orthogonal-lda", "wine.csv", *map(str, arguments), folder=folder)
     assert done.returncode == 0 and done.stderr == ""
-    result = ldr.solve("lda", WINES, 2, y=SPECIES)
+    result = ldr.solve("orthogonal-lda", WINES, 2, y=SPECIES)
     assert f"{result.value:.9g}"[:-1] in done.stdout and "global" in done.stdout
     written = pd.read_parquet(out)
-    assert list(written.columns) == ["lda0", "lda1"]
+    assert list(written.columns) == ["orthogonal-lda0", "orthogonal-lda1"]
     np.testing.assert_allclose(written, result.transform(X), atol=1e-8)
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert "wine.csv, 178 rows" in report.read_text(encoding="utf-8")
@@ -144,13 +144,15 @@ def test_solve_writes_the_projection_the_picture_and_the_report(call, folder, tm
 @pytest.mark.smoke
 def test_solve_prints_json(call, folder):
     arguments = ["--columns", "m3,m0,m8,m5", "--drop", "m8", "--param", "lag=2", "--standardise"]
-    done = call("solve", "maf", "wine.csv", "-r", "1", *arguments, "--json", folder=folder)
+    done = call(
+        "solve", "orthogonal-maf", "wine.csv", "-r", "1", *arguments, "--json", folder=folder
+    )
     assert done.returncode == 0 and done.stderr == ""
     printed = json.loads(done.stdout)
     Z = WINES[["m3", "m0", "m5"]]
-    result = ldr.solve("maf", Z / Z.std(), 1, lag=2)
+    result = ldr.solve("orthogonal-maf", Z / Z.std(), 1, lag=2)
     assert printed["value"] == pytest.approx(result.value, rel=1e-9)
-    assert printed["columns"] == [3] and printed["parameters"].startswith("MAF(lag=2")
+    assert printed["columns"] == [3] and printed["parameters"].startswith("OrthogonalMAF(lag=2")
     assert printed["certificate"]["kind"] == "global" and printed["converged"] is True
 
 
@@ -158,11 +160,11 @@ def test_solve_two_views_from_random_starts(call, folder, tmp_path):
     out = tmp_path / "Y.mat"
     options = ["--second-view", "both.npz:extremes", "--start", "random", "--starts", "2"]
     options += ["--seed", "1", "--solver", "lbfgs", "--out", str(out), "--json"]
-    done = call("solve", "cca", "means.npy", "-r", "1", *options, folder=folder)
+    done = call("solve", "orthogonal-cca", "means.npy", "-r", "1", *options, folder=folder)
     assert done.returncode == 0 and done.stderr == ""
     printed = json.loads(done.stdout)
     tumours = standardised(breast_cancer()[0])
-    reference = ldr.solve("cca", (tumours[:, :10], tumours[:, 20:]), 1)
+    reference = ldr.solve("orthogonal-cca", (tumours[:, :10], tumours[:, 20:]), 1)
     assert printed["value"] == pytest.approx(reference.value, rel=1e-9)
     assert printed["solver"] == "lbfgs" and len(printed["starts"]) == 2
     assert out.exists()
@@ -193,13 +195,13 @@ def test_no_convergence_is_code_1_and_the_best_point_is_written(
 ):
     out = tmp_path / "Y.csv"
     options = ["--solver", "steepest-descent", "--max-iterations", "1", "--out", str(out)]
-    done = call("solve", "maf", "means.npy", *options, folder=folder)
+    done = call("solve", "orthogonal-maf", "means.npy", *options, folder=folder)
     assert done.returncode == 1 and len(pd.read_csv(out)) == 569
     assert done.stderr.startswith("ldr: not converged: the iteration limit was reached")
     assert done.stderr.count("\n") == 1
     monkeypatch.setattr("ldr.solvers.LBFGS.default_max_iterations", 1)
     options = ["-r", "1-2", "--solver", "lbfgs"]
-    done = call("path", "lda", "wine.csv", "--label", "species", *options, folder=folder)
+    done = call("path", "orthogonal-lda", "wine.csv", "--label", "species", *options, folder=folder)
     assert done.returncode == 1 and done.stderr.endswith("ldr: not converged: r = 2\n")
     options = ["--label", "species", "--methods", "nca", "--folds", "2"]
     done = call("compare", "wine.csv", *options, folder=folder)
@@ -217,26 +219,28 @@ def test_options_follow_from_the_signatures_of_solve_and_of_the_method(call, fol
     wrong = call("solve", *data, "--alhpa", "0.5", folder=folder)
     assert wrong.returncode == 2 and "--alhpa" in wrong.stderr
     limited = ("--solver", "steepest-descent", "--tolerance", "1e-3", "--shrinkage", "auto")
-    done = call(*LDA, *limited, "--json", folder=folder)
+    done = call(*OrthogonalLDA, *limited, "--json", folder=folder)
     assert done.returncode == 0 and "shrinkage='auto'" in json.loads(done.stdout)["parameters"]
 
 
 def test_a_start_in_a_file_and_a_word_for_a_parameter(call, folder):
-    result = ldr.solve("lda", X, 2, y=labels, shrinkage="auto", tolerance=1e-12)
+    result = ldr.solve("orthogonal-lda", X, 2, y=labels, shrinkage="auto", tolerance=1e-12)
     np.save(folder / "start.npy", result.M)
     options = ["--param", "shrinkage=auto", "--start", "start.npy", "--solver", "lbfgs", "--json"]
-    done = call(*LDA, *options, folder=folder)
+    done = call(*OrthogonalLDA, *options, folder=folder)
     assert done.returncode == 0 and json.loads(done.stdout)["iterations"] == 0
 
 
 def test_path_over_the_dimension(call, folder, tmp_path):
     options = ["--label", "species", "-r", "1-3", "--plot", str(tmp_path / "path.png")]
-    done = call("path", "lda", "wine.csv", *options, "--json", folder=folder)
+    done = call("path", "orthogonal-lda", "wine.csv", *options, "--json", folder=folder)
     assert done.returncode == 0 and done.stderr == ""
     printed = json.loads(done.stdout)
     assert printed["dimensions"] == [1, 2, 3]
     for r, result in zip((1, 2, 3), printed["results"], strict=True):
-        assert result["value"] == pytest.approx(ldr.solve("lda", X, r, y=SPECIES).value, rel=1e-9)
+        assert result["value"] == pytest.approx(
+            ldr.solve("orthogonal-lda", X, r, y=SPECIES).value, rel=1e-9
+        )
     assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -248,10 +252,14 @@ def test_dimensions_of_a_path(dimensions, call, folder):
 
 def test_what_is_left_out_of_a_table_is_told(call, tmp_path):
     WINES.assign(species=SPECIES).to_csv(tmp_path / "wine.csv")
-    done = call("solve", "lda", "wine.csv", "--label", "species", "--json", folder=tmp_path)
+    done = call(
+        "solve", "orthogonal-lda", "wine.csv", "--label", "species", "--json", folder=tmp_path
+    )
     assert done.stderr.startswith("ldr: wine.csv: the first column has no name and is left out")
     assert done.stderr.count("\n") == 1 and done.returncode == 0
-    assert json.loads(done.stdout)["value"] == pytest.approx(ldr.solve("lda", X, 2, y=labels).value)
+    assert json.loads(done.stdout)["value"] == pytest.approx(
+        ldr.solve("orthogonal-lda", X, 2, y=labels).value
+    )
 
 
 @pytest.mark.parametrize(("method", "size"), [("ppca", files.LARGE), ("fa", 0)])
@@ -288,7 +296,7 @@ def test_check_of_a_file(call, folder):
 
 
 def test_check_on_data(call, folder):
-    done = call("check", "lda", "wine.csv", "--label", "species", folder=folder)
+    done = call("check", "orthogonal-lda", "wine.csv", "--label", "species", folder=folder)
     assert done.returncode == 0 and done.stdout.splitlines()[0].endswith("passed")
     done = call("check", "mine.py:fourth_moment", "means.npy", folder=folder)
     assert done.returncode == 1 and done.stdout.splitlines()[0].endswith("FAILED")
@@ -304,38 +312,56 @@ def test_labels_that_look_like_numbers_are_texts_on_request(ending, call, tmp_pa
     else:
         np.save(path, np.column_stack([X, cells.astype(float)]))
     label = "k" if ending == ".csv" else "3"
-    command = ("solve", "classical-lda", path, "--label", label, "-r", "1", "--json")
+    command = ("solve", "lda", path, "--label", label, "-r", "1", "--json")
     done = call(*command, "--as-text", folder=tmp_path)
-    assert json.loads(done.stdout)["value"] == ldr.solve("classical-lda", X, 1, y=cells).value
+    assert json.loads(done.stdout)["value"] == ldr.solve("lda", X, 1, y=cells).value
     as_numbers = call(*command, folder=tmp_path)
     assert (as_numbers.returncode == 0) == (ending == ".npy"), as_numbers.stderr  # 7.0 is 7
 
 
-LDA = ["solve", "lda", "wine.csv", "--label", "species"]
+OrthogonalLDA = ["solve", "orthogonal-lda", "wine.csv", "--label", "species"]
 
 
 MISTAKES = [
     (["demo", "--r", "two"], "ldr: Invalid value for '--r'"),
     (["dmeo"], "ldr: No such command 'dmeo'"),
-    (["solve", "lda", "wine.csv", "--label", "kind"], "ldr: wine.csv has no column 'kind'"),
+    (
+        ["solve", "orthogonal-lda", "wine.csv", "--label", "kind"],
+        "ldr: wine.csv has no column 'kind'",
+    ),
     (["solve", "pca", "beer.csv"], "ldr: beer.csv: no such file"),
     (
-        ["solve", "lda", "text.csv", "--label", "species"],
+        ["solve", "orthogonal-lda", "text.csv", "--label", "species"],
         "ldr: text.csv cannot be read: column 'm3': Row #9: 'n/k' is no number; "
         "leave the column out",
     ),
-    ([*LDA, "-r", "14"], "ldr: r = 14 is out of range: expected 1 <= r <= d = 13"),
+    ([*OrthogonalLDA, "-r", "14"], "ldr: r = 14 is out of range: expected 1 <= r <= d = 13"),
     (["demo", "--r", "0"], "ldr: r must be at least 1, got 0"),
     (["demo", "--out", os.devnull], f"ldr: {os.devnull}: "),
     (["--frobnicate"], "ldr: No such option"),
-    (["solve", "ldaa", "wine.csv"], "ldr: unknown objective 'ldaa': did you mean 'lda' or "),
-    (["solve", "lda", "wine.csv"], "ldr: objective 'lda' needs labels: give --label COLUMN"),
+    (
+        ["solve", "ldaa", "wine.csv"],
+        "ldr: unknown objective 'ldaa': did you mean 'lda' or ",
+    ),
+    (
+        ["solve", "orthogonal-lda", "wine.csv"],
+        "ldr: objective 'orthogonal-lda' needs labels: give --label COLUMN",
+    ),
     (["solve", "pca", "mine.py"], "ldr: mine.py: unknown ending '.py', expected one of .csv"),
-    ([*LDA, "--param", "rigde=1"], "ldr: objective 'lda' has no parameter 'rigde'"),
-    ([*LDA, "--param", "ridge"], "ldr: Invalid value: --param 'ridge', expected KEY=VALUE"),
-    ([*LDA, "--out", "no/Y.csv"], "ldr: no/Y.csv: there is no folder 'no'"),
-    ([*LDA, "--plot", "Y.doc"], "ldr: --plot Y.doc: unknown ending"),
-    (["solve", "cca", "means.npy"], "ldr: objective 'cca' needs second view: give --view"),
+    (
+        [*OrthogonalLDA, "--param", "rigde=1"],
+        "ldr: objective 'orthogonal-lda' has no parameter 'rigde'",
+    ),
+    (
+        [*OrthogonalLDA, "--param", "ridge"],
+        "ldr: Invalid value: --param 'ridge', expected KEY=VALUE",
+    ),
+    ([*OrthogonalLDA, "--out", "no/Y.csv"], "ldr: no/Y.csv: there is no folder 'no'"),
+    ([*OrthogonalLDA, "--plot", "Y.doc"], "ldr: --plot Y.doc: unknown ending"),
+    (
+        ["solve", "orthogonal-cca", "means.npy"],
+        "ldr: objective 'orthogonal-cca' needs second view: give --view",
+    ),
     (["path", "pca", "means.npy", "-r", "1to3"], "ldr: Invalid value: -r '1to3', expected A-B"),
     (["path", "pca", "means.npy", "-r", "9-11"], "ldr: r = 11 is out of range"),
     (["check", "mine.py"], "ldr: mine.py has several objectives, variance, fourth_moment"),
@@ -351,7 +377,7 @@ MISTAKES = [
         "ldr: none.py has no objective: decorate a function with @ldr.objective",
     ),
     (["check", "torn.py"], "ldr: torn.py, line 2: SyntaxError: "),
-    ([*LDA, "--out", "Y.csv"], "ldr: Y.csv is a folder, expected a file"),
+    ([*OrthogonalLDA, "--out", "Y.csv"], "ldr: Y.csv is a folder, expected a file"),
 ]
 
 
@@ -365,7 +391,7 @@ def is_one_line_and_code_2(done, message):
 
 
 def test_a_mistake_is_one_line_and_code_2_of_the_process(folder):
-    arguments, message = [*LDA, "-r", "14"], "ldr: r = 14 is out of range"
+    arguments, message = [*OrthogonalLDA, "-r", "14"], "ldr: r = 14 is out of range"
     assert is_one_line_and_code_2(run(*arguments, folder=folder), message)
 
 
@@ -377,7 +403,10 @@ def test_mistakes_are_one_line_and_code_2(arguments, message, folder, call):
 @pytest.mark.parametrize(
     ("arguments", "keys"),
     [
-        (["test", "lda", "--label", "species", "--permutations", "19"], {"p_value", "p_values"}),
+        (
+            ["test", "orthogonal-lda", "--label", "species", "--permutations", "19"],
+            {"p_value", "p_values"},
+        ),
         (["dimension", "pca", "--drop", "species", "--standardise"], {"r", "rule", "scores"}),
         (["bootstrap", "pca", "--drop", "species", "--draws", "5"], {"region", "intervals"}),
     ],
@@ -437,10 +466,10 @@ def test_a_full_disk_behind_standard_output_is_a_line(folder):
 @pytest.mark.parametrize(("written", "said"), [(";", ";"), ("\t", "tab"), ("|", "|")])
 def test_cells_are_cut_at_the_separator_that_is_said(written, said, call, tmp_path):
     WINES.assign(species=SPECIES).to_csv(tmp_path / "wine.csv", sep=written, index=False)
-    solve = ("solve", "lda", "wine.csv", "--label", "species", "--json")
+    solve = ("solve", "orthogonal-lda", "wine.csv", "--label", "species", "--json")
     done = call(*solve, "--sep", said, "--save", "m.npz", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    expected = ldr.solve("lda", X, 2, y=labels)
+    expected = ldr.solve("orthogonal-lda", X, 2, y=labels)
     assert json.loads(done.stdout)["value"] == pytest.approx(expected.value, rel=1e-12)
     model = ("transform", "m.npz", "wine.csv", "--out", "y.npy", "--sep", said)
     assert call(*model, folder=tmp_path).returncode == 0
@@ -453,7 +482,7 @@ def test_cells_are_cut_at_the_separator_that_is_said(written, said, call, tmp_pa
 
 def test_an_empty_path_is_not_the_working_folder(call, tmp_path):
     WINES.to_parquet(tmp_path / "wine.parquet")
-    for command in (("pca", ""), ("pca", " "), ("cca", "wine.parquet", "--view", "")):
+    for command in (("pca", ""), ("pca", " "), ("orthogonal-cca", "wine.parquet", "--view", "")):
         done = call("solve", *command, folder=tmp_path)
         assert done.returncode == 2 and done.stdout == ""
         assert "expected the path of a file" in done.stderr
@@ -461,10 +490,10 @@ def test_an_empty_path_is_not_the_working_folder(call, tmp_path):
 
 def test_files_without_a_line_of_names(call, tmp_path):
     np.savetxt(tmp_path / "wine.csv", np.column_stack([X, labels]), delimiter=",", fmt="%.17g")
-    solve = ("solve", "lda", "wine.csv", "--label", "13", "--no-header", "--json")
+    solve = ("solve", "orthogonal-lda", "wine.csv", "--label", "13", "--no-header", "--json")
     done = call(*solve, "--save", "m.npz", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    expected = ldr.solve("lda", X, 2, y=labels)
+    expected = ldr.solve("orthogonal-lda", X, 2, y=labels)
     assert json.loads(done.stdout)["value"] == pytest.approx(expected.value, rel=1e-12)
     model = ("transform", "m.npz", "wine.csv", "--out", "y.npy", "--no-header")
     assert call(*model, folder=tmp_path).returncode == 0
@@ -473,14 +502,14 @@ def test_files_without_a_line_of_names(call, tmp_path):
 
 def test_columns_are_chosen_of_each_view(call, tmp_path):
     WINES.to_csv(tmp_path / "wine.csv", index=False)
-    solve = ("solve", "classical-cca", "wine.csv", "--columns", "m0,m1,m2", "--view", "wine.csv")
+    solve = ("solve", "cca", "wine.csv", "--columns", "m0,m1,m2", "--view", "wine.csv")
     done = call(*solve, "--columns", "m5,m9", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    value = ldr.solve("classical-cca", (X[:, :3], X[:, [5, 9]]), 2).value
+    value = ldr.solve("cca", (X[:, :3], X[:, [5, 9]]), 2).value
     assert json.loads(done.stdout)["value"] == pytest.approx(value, rel=1e-10)
     dropped = ",".join(f"m{j}" for j in range(13) if j not in (5, 9))
     done = call(*solve, "--drop", "m2", "--drop", dropped, "--json", folder=tmp_path)
-    value = ldr.solve("classical-cca", (X[:, :2], X[:, [5, 9]]), 2).value
+    value = ldr.solve("cca", (X[:, :2], X[:, [5, 9]]), 2).value
     assert json.loads(done.stdout)["value"] == pytest.approx(value, rel=1e-10)
     thrice = ("--columns", "m3", "--columns", "m4")
     wrong = call(*solve, *thrice, folder=tmp_path)

@@ -131,14 +131,12 @@ def test_trials_of_two_classes_and_of_two_areas(printed, tmp_path):
         folder=tmp_path,
     )
     assert compared["records"][0]["accuracy"] == pytest.approx(ours.accuracy[1])
-    areas = ["classical-cca", "trials.csv", "--view", "area.csv", "--drop", "condition"]
+    areas = ["cca", "trials.csv", "--view", "area.csv", "--drop", "condition"]
     areas += ["--groups", "trial", "-r", "1", "--seed", "0"]
     test = printed("test", *areas, "--permutations", "19", folder=tmp_path)
     pair = (X, pd.read_csv(tmp_path / "area.csv").to_numpy())
-    again = ldr.permutation_test(
-        "classical-cca", pair, 1, groups=groups, permutations=19, random_state=0
-    )
+    again = ldr.permutation_test("cca", pair, 1, groups=groups, permutations=19, random_state=0)
     assert (test["null"], test["p_value"]) == ("groups", again.p_value) == ("groups", 1 / 20)
     drawn = printed("bootstrap", *areas, "--draws", DRAWS, folder=tmp_path)
-    found = ldr.bootstrap("classical-cca", pair, 1, groups=groups, draws=DRAWS, random_state=0)
+    found = ldr.bootstrap("cca", pair, 1, groups=groups, draws=DRAWS, random_state=0)
     np.testing.assert_allclose(drawn["values"], found.values, rtol=1e-9)

@@ -33,7 +33,7 @@ from ldr.errors import ArgumentError, DataError, TimeLimitError
 from ldr.estimators import ESTIMATORS, Reducer, base
 from ldr.estimators.base import OPTIONS
 from ldr.estimators.two_views import TwoViews
-from ldr.objectives import LDA, REGISTRY
+from ldr.objectives import REGISTRY, OrthogonalLDA
 from tests import real_data
 from tests.objectives import methods
 
@@ -84,11 +84,11 @@ def to_check(estimator):
     return instance
 
 
-_PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
+_PLAIN = ["orthogonal-lda", "orthogonal-cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
 
 
 @parametrize_with_checks(
-    [Reducer("pca"), Reducer(LDA(ridge=0.1)), *(to_check(ESTIMATORS[n]) for n in _PLAIN)]
+    [Reducer("pca"), Reducer(OrthogonalLDA(ridge=0.1)), *(to_check(ESTIMATORS[n]) for n in _PLAIN)]
 )
 def test_scikit_learns_checks(estimator, check):
     of_sparse = check.func.__name__.endswith("on_sparse_data")
@@ -224,7 +224,7 @@ def test_inverse_of_the_projection_projects_back(key):
 
 
 def test_inverse_is_least_squares():
-    estimator = ldr.ClassicalLDA(2).fit(X, labels)
+    estimator = ldr.LDA(2).fit(X, labels)
     Y = estimator.transform(X)
     P = estimator.components_
     back = estimator.inverse_transform(Y) - estimator.mean_
@@ -246,7 +246,7 @@ def test_reconstruction_is_about_the_training_mean():
     assert pca.score(new[:1]) == pytest.approx(-np.sum(left[0] ** 2), rel=1e-9)
 
 
-@pytest.mark.parametrize("inner", ["pca", "classical-lda"])
+@pytest.mark.parametrize("inner", ["pca", "lda"])
 def test_kernel_versions_are_scored_by_their_features(inner):
     estimator = Reducer(ldr.kernel(inner, "rbf", gamma=0.05, components=20), 2).fit(X, labels)
     found = estimator.score(X, labels)
@@ -270,7 +270,7 @@ def test_kernel_versions_are_scored_by_their_features(inner):
 def test_two_views():
     a, b = real_data.tumour_views()
     estimator = ldr.OrthogonalCCA(2).fit(a, b)
-    result = ldr.solve("cca", (a, b), 2)
+    result = ldr.solve("orthogonal-cca", (a, b), 2)
     both = estimator.transform(a, b)
     for ours, theirs in zip(both, result.transform((a, b)), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -282,12 +282,12 @@ def test_two_views():
     assert [P.shape for P in estimator.components_] == [(2, a.shape[1]), (2, b.shape[1])]
     prediction = make_pipeline(ldr.PLS(2), LinearRegression()).fit(a, b)
     assert 0.5 < prediction.score(a, b) <= 1
-    reducer = Reducer("cca", 2).fit(a, b)
+    reducer = Reducer("orthogonal-cca", 2).fit(a, b)
     np.testing.assert_array_equal(reducer.transform(a, b)[1], both[1])
     np.testing.assert_array_equal(reducer.inverse_transform(*both)[1], back[1])
 
 
-@pytest.mark.parametrize("key", ["pca", "opca", "cca"])
+@pytest.mark.parametrize("key", ["pca", "opca", "orthogonal-cca"])
 def test_estimators_written_by_hand(key):
     """The bases serve a class that says its objective, as they do those that are made."""
 
@@ -334,7 +334,7 @@ def test_labels_are_required_where_they_are_used():
         assert estimator.__sklearn_tags__().target_tags.required
         with pytest.raises(DataError, match=f"{type(estimator).__name__} requires y"):
             estimator.fit(X)
-    for estimator in (ldr.OLPP(), ldr.PCA(), Reducer("maf")):
+    for estimator in (ldr.OLPP(), ldr.PCA(), Reducer("orthogonal-maf")):
         assert not estimator.__sklearn_tags__().target_tags.required
 
 
@@ -392,13 +392,13 @@ def test_grid_search_over_the_objectives_own_parameters():
 
 
 def test_a_classifier_in_a_pipeline():
-    pipeline = make_pipeline(StandardScaler(), ldr.ClassicalLDA(2)).fit(X, NAMED)
+    pipeline = make_pipeline(StandardScaler(), ldr.LDA(2)).fit(X, NAMED)
     peer = LinearDiscriminantAnalysis(solver="eigen").fit(X, NAMED)
     np.testing.assert_array_equal(pipeline.predict(X), peer.predict(X))
     np.testing.assert_allclose(pipeline.predict_proba(X), peer.predict_proba(X), atol=1e-10)
     np.testing.assert_array_equal(pipeline.classes_, peer.classes_)
     two = NAMED != NAMED[0]
-    binary = ldr.ClassicalLDA(1).fit(X[two], NAMED[two])
+    binary = ldr.LDA(1).fit(X[two], NAMED[two])
     decision = LinearDiscriminantAnalysis(solver="eigen").fit(X[two], NAMED[two])
     np.testing.assert_allclose(
         binary.decision_function(X), decision.decision_function(X), atol=1e-9
@@ -409,7 +409,7 @@ def test_estimators_of_two_views_and_reducers_predict():
     a, b = real_data.tumour_views()
     estimator = ldr.PLS(2).fit(a, b)
     np.testing.assert_array_equal(estimator.predict(a), estimator.result_.predict(a))
-    reducer = Reducer("lda", 2).fit(X, labels)
+    reducer = Reducer("orthogonal-lda", 2).fit(X, labels)
     np.testing.assert_array_equal(reducer.predict(X), reducer.result_.predict(X))
     assert not hasattr(Reducer("pca"), "predict") and not hasattr(ldr.PCA(), "predict")
 
@@ -420,7 +420,7 @@ def test_joblib_in_other_processes():
         joblib.delayed(lambda e: e.fit(X, labels).result_.value)(ldr.OrthogonalLDA(r))
         for r in (1, 2)
     )
-    assert found == [ldr.solve("lda", X, r, y=labels).value for r in (1, 2)]
+    assert found == [ldr.solve("orthogonal-lda", X, r, y=labels).value for r in (1, 2)]
 
 
 @ldr.objective(sense="max", backend="autograd")
@@ -612,9 +612,11 @@ def test_options_are_those_of_solve():
 
 
 def test_parameters_of_an_objective_go_into_it():
-    with pytest.raises(ArgumentError, match=r"Reducer has no parameter 'lag'.*\.MAF\(lag=2\)"):
+    with pytest.raises(
+        ArgumentError, match=r"Reducer has no parameter 'lag'.*\.OrthogonalMAF\(lag=2\)"
+    ):
         ldr.Reducer("tica", 2, lag=2)
-    assert not hasattr(ldr.MAF(lag=0), "partial_fit")  # which `fit` will refuse
+    assert not hasattr(ldr.OrthogonalMAF(lag=0), "partial_fit")  # which `fit` will refuse
     names = np.array(["low", "high"], dtype=object)[labels % 2]
     with pytest.raises(DataError, match="y"):
         ldr.LeastSquares(1).fit(X, names)

@@ -51,8 +51,17 @@ def _blocks(key, cuts=CUTS):
 
 def test_methods_of_sums_have_it():
     names = {methods.name_of(key) for key in KEYS}
-    assert {"pca", "lda", "cca", "maf", "sfa", "ppca", "pls", "reduced-rank-regression"} <= names
-    assert {"orthogonal-sfa", "classical-lda", "classical-cca", "least-squares", "fa"} <= names
+    assert {
+        "pca",
+        "orthogonal-lda",
+        "orthogonal-cca",
+        "orthogonal-maf",
+        "sfa",
+        "ppca",
+        "pls",
+        "reduced-rank-regression",
+    } <= names
+    assert {"orthogonal-sfa", "lda", "cca", "least-squares", "fa"} <= names
     assert {"opca", "signal-noise", "contrastive-pca"} <= names
     for name in ("uica", "sir", "lpp", "nca"):
         assert not hasattr(ESTIMATORS[name](), "partial_fit")
@@ -84,10 +93,10 @@ def test_equals_fit_on_all_rows(key):
 
 @pytest.mark.parametrize("lag", [1, 7])
 def test_blocks_of_a_time_series_may_be_shorter_than_the_lag(lag):
-    parts = ldr.MAF(2, lag=lag).partial_fit(methods.X[:30])
+    parts = ldr.OrthogonalMAF(2, lag=lag).partial_fit(methods.X[:30])
     for t in range(30, N, 3):
         parts.partial_fit(methods.X[t : t + 3])
-    whole = ldr.MAF(2, lag=lag).fit(methods.X)
+    whole = ldr.OrthogonalMAF(2, lag=lag).fit(methods.X)
     assert parts.result_.value == pytest.approx(whole.result_.value, rel=1e-10)
 
 

@@ -30,9 +30,9 @@ def same(one, other):
 
 
 def test_labels_in_another_order():
-    right = ldr.solve("lda", X.to_numpy(), 2, y=LABELS)
-    same(ldr.solve("lda", X, 2, y=MIXED), right)
-    wrong = ldr.solve("lda", X, 2, y=MIXED.to_numpy())  # by place, as asked for
+    right = ldr.solve("orthogonal-lda", X.to_numpy(), 2, y=LABELS)
+    same(ldr.solve("orthogonal-lda", X, 2, y=MIXED), right)
+    wrong = ldr.solve("orthogonal-lda", X, 2, y=MIXED.to_numpy())  # by place, as asked for
     assert wrong.value < 0.1 * right.value
     assert (MIXED == y.iloc[OTHER_ORDER]).all()
 
@@ -45,11 +45,11 @@ def test_a_response_and_a_frame_of_responses():
 
 
 def test_the_second_view_in_another_order():
-    right = ldr.solve("cca", (A.to_numpy(), B.to_numpy()), 2)
-    found = ldr.solve("cca", (A, B_MIXED), 2)
+    right = ldr.solve("orthogonal-cca", (A.to_numpy(), B.to_numpy()), 2)
+    found = ldr.solve("orthogonal-cca", (A, B_MIXED), 2)
     assert found.value == right.value
     assert ldr.score(found, (A, B_MIXED)) == ldr.score(right, (A, B))
-    assert ldr.check("cca", (A, B_MIXED)).passed
+    assert ldr.check("orthogonal-cca", (A, B_MIXED)).passed
 
 
 def test_a_background_has_rows_of_its_own():
@@ -59,7 +59,7 @@ def test_a_background_has_rows_of_its_own():
 
 def test_estimators():
     right = ldr.OrthogonalLDA(2).fit(X, y)
-    for estimator in (ldr.OrthogonalLDA(2), ldr.Reducer("lda", 2)):
+    for estimator in (ldr.OrthogonalLDA(2), ldr.Reducer("orthogonal-lda", 2)):
         mixed = estimator.fit(X, MIXED)
         np.testing.assert_array_equal(mixed.components_, right.components_)
         assert mixed.score(X, MIXED) == mixed.score(X, y.to_numpy())
@@ -71,7 +71,9 @@ def test_estimators():
     np.testing.assert_array_equal(
         blocks.components_, ldr.OrthogonalLDA(2).partial_fit(X, y).components_
     )
-    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), ldr.Reducer("lda"))
+    pipeline = make_pipeline(
+        StandardScaler().set_output(transform="pandas"), ldr.Reducer("orthogonal-lda")
+    )
     np.testing.assert_array_equal(pipeline.fit(X, MIXED)[-1].components_.shape, (2, 13))
     np.testing.assert_allclose(
         pipeline.fit(X, MIXED)[-1].components_, pipeline.fit(X, y)[-1].components_
@@ -80,19 +82,21 @@ def test_estimators():
 
 def test_what_resamples_the_rows():
     few = {"draws": 2, "random_state": 0}
-    mixed, right = (ldr.bootstrap("lda", X, 2, y=of, **few) for of in (MIXED, y))
+    mixed, right = (ldr.bootstrap("orthogonal-lda", X, 2, y=of, **few) for of in (MIXED, y))
     np.testing.assert_array_equal(mixed.angles, right.angles)
-    mixed, right = (ldr.path("lda", X, [1, 2], y=of, folds=2, random_state=0) for of in (MIXED, y))
+    mixed, right = (
+        ldr.path("orthogonal-lda", X, [1, 2], y=of, folds=2, random_state=0) for of in (MIXED, y)
+    )
     np.testing.assert_array_equal(mixed.scores, right.scores)
 
 
 def test_the_kernel_of_a_frame_is_scored_by_index():
-    result = ldr.solve(ldr.kernel("lda", components=20), X, 2, y=y)
+    result = ldr.solve(ldr.kernel("orthogonal-lda", components=20), X, 2, y=y)
     assert ldr.score(result, X, MIXED) == ldr.score(result, X, y)
 
 
 def test_a_picture_has_the_colours_of_its_rows():
-    result = ldr.solve("lda", X, 2, y=y)
+    result = ldr.solve("orthogonal-lda", X, 2, y=y)
     of = [ldr.plots.projection(result, X, labels).axes[0].collections for labels in (MIXED, y)]
     for mixed, right in zip(*of, strict=True):
         np.testing.assert_array_equal(mixed.get_offsets(), right.get_offsets())
@@ -108,7 +112,7 @@ def test_a_picture_has_the_colours_of_its_rows():
 )
 def test_other_indices_are_refused(labels, words):
     with pytest.raises(DataError, match=words):
-        ldr.solve("lda", X, 2, y=labels)
+        ldr.solve("orthogonal-lda", X, 2, y=labels)
     with pytest.raises(DataError, match=words):
         ldr.OrthogonalLDA().fit(X, labels)
 
@@ -117,26 +121,29 @@ def test_indices_of_several_kinds():
     levels = pd.MultiIndex.from_arrays([np.arange(178) // 2, np.arange(178) % 2])
     dates = pd.date_range("2020", periods=178)
     spans = pd.IntervalIndex.from_breaks(np.arange(179.0))
-    right = ldr.solve("lda", X, 2, y=y).value
+    right = ldr.solve("orthogonal-lda", X, 2, y=y).value
     for index in (levels, dates, spans, pd.RangeIndex(178), pd.CategoricalIndex(LETTERS)):
         labels = y.set_axis(index)
-        assert ldr.solve("lda", X.set_axis(index), 2, y=labels.iloc[OTHER_ORDER]).value == right
+        assert (
+            ldr.solve("orthogonal-lda", X.set_axis(index), 2, y=labels.iloc[OTHER_ORDER]).value
+            == right
+        )
         for other in (levels, dates, spans, pd.RangeIndex(178)):
             if type(other) is not type(index):
                 with pytest.raises(DataError, match="different indices"):
-                    ldr.solve("lda", X.set_axis(index), 2, y=y.set_axis(other))
+                    ldr.solve("orthogonal-lda", X.set_axis(index), 2, y=y.set_axis(other))
 
 
 def test_rows_by_place_where_there_is_no_index_to_go_by():
-    right = ldr.solve("lda", X, 2, y=LABELS).value
+    right = ldr.solve("orthogonal-lda", X, 2, y=LABELS).value
     twice = np.repeat(LETTERS[:89], 2)
-    assert ldr.solve("lda", X.set_axis(twice), 2, y=y.set_axis(twice)).value == right
-    assert ldr.solve("lda", X, 2, y=list(LABELS)).value == right
-    assert ldr.solve("lda", ARRAY, 2, y=MIXED).value != right
+    assert ldr.solve("orthogonal-lda", X.set_axis(twice), 2, y=y.set_axis(twice)).value == right
+    assert ldr.solve("orthogonal-lda", X, 2, y=list(LABELS)).value == right
+    assert ldr.solve("orthogonal-lda", ARRAY, 2, y=MIXED).value != right
     frame = polars.DataFrame(X.to_numpy())
-    assert ldr.solve("lda", frame, 2, y=polars.Series(LABELS)).value == right
+    assert ldr.solve("orthogonal-lda", frame, 2, y=polars.Series(LABELS)).value == right
     default = X.reset_index(drop=True)
-    assert ldr.solve("lda", default, 2, y=pd.Series(LABELS)).value == right
+    assert ldr.solve("orthogonal-lda", default, 2, y=pd.Series(LABELS)).value == right
 
 
 def test_dask_frames_must_begin_and_end_alike():
@@ -145,7 +152,7 @@ def test_dask_frames_must_begin_and_end_alike():
     labels = pd.Series(LABELS)
     right = dd.from_pandas(labels, npartitions=2)
     shifted = dd.from_pandas(labels.set_axis(np.arange(178) + 5), npartitions=3)
-    value = ldr.solve("lda", X, 2, y=y).value
-    assert ldr.solve("lda", frame, 2, y=right).value == pytest.approx(value, rel=1e-10)
+    value = ldr.solve("orthogonal-lda", X, 2, y=y).value
+    assert ldr.solve("orthogonal-lda", frame, 2, y=right).value == pytest.approx(value, rel=1e-10)
     with pytest.raises(DataError, match="different indices: from 0 to 177 and from 5 to 182"):
-        ldr.solve("lda", frame, 2, y=shifted)
+        ldr.solve("orthogonal-lda", frame, 2, y=shifted)

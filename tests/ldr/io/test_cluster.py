@@ -134,10 +134,18 @@ def test_the_command_on_a_cluster(tmp_path):
     with clusters.cluster(tmp_path) as (client, _):
         option = ("--cluster", client.scheduler.address)
         for ending in (".csv", ".tsv", ".parquet"):
-            command = ("solve", "lda", f"X{ending}", "--label", "kind", "--json", "--standardise")
+            command = (
+                "solve",
+                "orthogonal-lda",
+                f"X{ending}",
+                "--label",
+                "kind",
+                "--json",
+                "--standardise",
+            )
             done = run(*command, *option, "--out", "Y.csv", "--plot", "Y.png", folder=tmp_path)
             assert done.stderr == "" and done.returncode == 0
-            expected = ldr.solve("lda", X / X.std(axis=0), r=2, y=KINDS)
+            expected = ldr.solve("orthogonal-lda", X / X.std(axis=0), r=2, y=KINDS)
             assert json.loads(done.stdout)["value"] == pytest.approx(expected.value, rel=1e-10)
             Y = pd.read_csv(tmp_path / "Y.csv").to_numpy()
             there = expected.transform(X / X.std(axis=0))
@@ -146,7 +154,7 @@ def test_the_command_on_a_cluster(tmp_path):
         values = [found["value"] for found in json.loads(done.stdout)["results"]]
         expected = [ldr.solve("pca", X, r=r).value for r in (1, 2, 3)]
         assert values == pytest.approx(expected, rel=1e-10)
-        views = ("solve", "cca", "X.npy", "--second-view", "X.npy", "-r", "1", "--json")
+        views = ("solve", "orthogonal-cca", "X.npy", "--second-view", "X.npy", "-r", "1", "--json")
         done = run(*views, *option, folder=tmp_path)
         assert json.loads(done.stdout)["value"] == pytest.approx(1)
         done = run("solve", "pca", "X.csv", *option, folder=tmp_path)

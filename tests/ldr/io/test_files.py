@@ -119,14 +119,14 @@ def test_unknown_endings_and_missing_files(tmp_path):
 @pytest.mark.smoke
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".npy", ".npz", ".mat"])
 def test_projections_are_written_and_read_back(ending, tmp_path):
-    result = ldr.solve("lda", X, 2, y=labels)
+    result = ldr.solve("orthogonal-lda", X, 2, y=labels)
     Y = result.transform(X)
     path = tmp_path / f"Y{ending}"
     write(path, result, Y)
     back = read(f"{path}:Y" if ending in (".npz", ".mat") else path)
     np.testing.assert_allclose(back.samples().dense(), Y, rtol=1e-14)
     if ending in (".csv", ".tsv", ".parquet"):
-        assert back.columns == ["lda0", "lda1"]
+        assert back.columns == ["orthogonal-lda0", "orthogonal-lda1"]
     if ending in (".npz", ".mat"):  # the map is there too: new rows can be projected
         P, mean = back.beside["P"], np.ravel(back.beside["mean"])
         np.testing.assert_allclose((X - mean) @ P.T, Y, rtol=1e-12, atol=1e-14)
@@ -134,11 +134,11 @@ def test_projections_are_written_and_read_back(ending, tmp_path):
 
 def test_two_views_are_written_side_by_side(tmp_path):
     views = tumour_views()
-    result = ldr.solve("cca", views, 2)
+    result = ldr.solve("orthogonal-cca", views, 2)
     Ya, Yb = result.transform(views)
     write(tmp_path / "Y.csv", result, (Ya, Yb))
     table = read(tmp_path / "Y.csv")
-    assert table.columns == ["cca_a0", "cca_a1", "cca_b0", "cca_b1"]
+    assert table.columns == [f"orthogonal-cca_{k}" for k in ("a0", "a1", "b0", "b1")]
     np.testing.assert_allclose(table.samples().dense(), np.hstack([Ya, Yb]), rtol=1e-14)
     write(tmp_path / "Y.npz", result, (Ya, Yb))
     assert set(np.load(tmp_path / "Y.npz")) == {

@@ -102,7 +102,7 @@ def test_both_views_are_written_side_by_side(tmp_path, large):
     for name, view in zip("ab", views, strict=True):
         np.save(tmp_path / f"{name}.npy", view.copy("C"))
     pair = tuple(as_samples(tmp_path / f"{name}.npy") for name in "ab")
-    result = ldr.solve("cca", pair, 2)
+    result = ldr.solve("orthogonal-cca", pair, 2)
     write_projection(tmp_path / "Y.parquet", result, pair)
     Y = pd.read_parquet(tmp_path / "Y.parquet")
     assert tuple(Y.columns) == sum(result.columns, ())
@@ -114,7 +114,9 @@ def test_both_views_are_written_side_by_side(tmp_path, large):
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_the_command_does_the_same_with_large_files(ending, tmp_path, monkeypatch, call):
     WRITERS[ending](tmp_path / f"wine{ending}")
-    command = f"solve lda wine{ending} --label cultivar --standardise --json --out Y{ending}"
+    command = (
+        f"solve orthogonal-lda wine{ending} --label cultivar --standardise --json --out Y{ending}"
+    )
     found = []
     for size in (files.LARGE, 0):
         monkeypatch.setattr(files, "LARGE", size)

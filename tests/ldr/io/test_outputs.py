@@ -65,7 +65,7 @@ OVER_AN_INPUT = [
     ("solve pca X.npz:other --out X.npz", "DATA"),
     ("solve pca parts --out parts/one.parquet", "DATA"),
     ("solve pca parts --out parts/two.parquet", "DATA"),
-    ("solve cca X.csv --second-view X.npy --out X.npy", "--view"),
+    ("solve orthogonal-cca X.csv --second-view X.npy --out X.npy", "--view"),
     ("solve contrastive-pca X.csv --background X.npz:X --out X.npz", "--background"),
     ("solve pca X.csv --start start.npy --out start.npy", "--start"),
     ("solve mine.py:variance X.csv --out code.csv", "OBJECTIVE"),
@@ -160,7 +160,7 @@ def test_a_full_disk_leaves_the_report_and_the_picture_of_the_demonstration(tmp_
     before = contents(tmp_path)
     classes = np.arange(300) % 3
     data = ldr.cli.demo.DataSet("some", X, classes)
-    solved = [(data, ldr.solve("lda", X, 2, y=classes))]
+    solved = [(data, ldr.solve("orthogonal-lda", X, 2, y=classes))]
     with full_disk(700):
         with pytest.raises(OSError, match="cannot be written"):
             result.write_report(tmp_path / "Y.html", X)

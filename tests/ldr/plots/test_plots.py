@@ -47,7 +47,7 @@ def draws(figure):
 
 @pytest.mark.parametrize("r", [1, 2, 3, 5])
 def test_projection_has_the_panels_it_should(r):
-    result = ldr.solve("lda", X, r, y=names)
+    result = ldr.solve("orthogonal-lda", X, r, y=names)
     figure = plots.projection(result, X, names)
     assert len(panels(figure)) == {1: 1, 2: 1, 3: 9, 5: 16}[r]
     assert legend_texts(figure) == ["first", "second", "third"]
@@ -56,7 +56,7 @@ def test_projection_has_the_panels_it_should(r):
 
 @pytest.mark.smoke
 def test_scatter_shows_the_projected_rows():
-    result = ldr.solve("lda", X, 2, y=labels)
+    result = ldr.solve("orthogonal-lda", X, 2, y=labels)
     (ax,) = panels(result.plot_projection(X, labels))
     np.testing.assert_allclose(sorted_rows(scattered(ax)), sorted_rows(result.transform(X)))
     for code, points in enumerate(ax.collections):
@@ -65,7 +65,7 @@ def test_scatter_shows_the_projected_rows():
 
 
 def test_histogram_counts_every_row():
-    result = ldr.solve("lda", X, 1, y=labels)
+    result = ldr.solve("orthogonal-lda", X, 1, y=labels)
     (ax,) = panels(result.plot_projection(X, labels))
     widths = np.histogram_bin_edges(result.transform(X), bins=13)
     step = widths[1] - widths[0]
@@ -97,7 +97,7 @@ def test_each_of_several_views_is_drawn_against_the_first():
 
 def test_two_views_are_drawn_as_pairs():
     views = tumour_views()
-    result = ldr.solve("cca", views, 2)
+    result = ldr.solve("orthogonal-cca", views, 2)
     figure = result.plot_projection(views)
     a, b = result.transform(views)
     assert len(panels(figure)) == 2
@@ -120,7 +120,7 @@ def test_quantities_get_a_colour_bar_and_labels_a_legend():
 
 def test_time_series_are_coloured_by_row():
     returns = stocks()
-    figure = ldr.solve("maf", returns, 2).plot_projection(returns)
+    figure = ldr.solve("orthogonal-maf", returns, 2).plot_projection(returns)
     np.testing.assert_array_equal(
         panels(figure)[0].collections[0].get_array(), np.arange(len(returns))
     )
@@ -140,7 +140,7 @@ def test_dollars_in_names_are_no_formulas(tmp_path):
     names = np.array(["$a_$", "5$ to 10$", "b\\$^^"])
     y = names[np.arange(len(X)) % 3]
     frame = pd.DataFrame(X, columns=[f"$x_{j}^$" for j in range(X.shape[1])])
-    result = ldr.solve("lda", frame, 2, y=y)
+    result = ldr.solve("orthogonal-lda", frame, 2, y=y)
     figure = result.plot_projection(frame, y)
     drawn = [text._preprocess_math(text.get_text()) for text in figure.legends[0].get_texts()]
     assert drawn == [(name, False) for name in np.unique(y)]
@@ -149,21 +149,21 @@ def test_dollars_in_names_are_no_formulas(tmp_path):
 
 
 def test_new_rows_of_one_class_can_be_drawn():
-    result = ldr.solve("lda", X, 2, y=names)
+    result = ldr.solve("orthogonal-lda", X, 2, y=names)
     assert legend_texts(plots.projection(result, X[:5], names[:5])) == ["first"]
 
 
 def test_ax_is_drawn_into_and_its_figure_returned():
     figure = Figure()
     left, right = figure.subplots(1, 2)
-    result = ldr.solve("lda", X, 2, y=names)
+    result = ldr.solve("orthogonal-lda", X, 2, y=names)
     assert result.plot_projection(X, names, ax=left) is figure
     assert len(left.collections) == 3 and not right.collections
     assert [t.get_text() for t in left.get_legend().get_texts()] == ["first", "second", "third"]
 
 
 def test_bad_arguments_are_refused():
-    result = ldr.solve("lda", X, 3, y=names)
+    result = ldr.solve("orthogonal-lda", X, 3, y=names)
     ax = Figure().subplots()
     with pytest.raises(ldr.errors.ArgumentError, match="takes one panel"):
         plots.projection(result, X, ax=ax)
@@ -177,7 +177,9 @@ def test_bad_arguments_are_refused():
 
 @pytest.mark.parametrize("solver", ["pymanopt:trust-region", "self-consistent-field"])
 def test_convergence_shows_the_history(solver):
-    result = ldr.solve("lda", X, 2, y=labels, solver=solver, start="random", random_state=0)
+    result = ldr.solve(
+        "orthogonal-lda", X, 2, y=labels, solver=solver, start="random", random_state=0
+    )
     figure = result.plot_convergence()
     left, right = figure.axes
     values = np.array(result.history["value"])
@@ -202,7 +204,7 @@ def test_convergence_of_a_closed_form_is_a_point():
 
 @pytest.mark.parametrize("r", [1, 2, 3])
 def test_compare_shows_both_on_the_same_scales(r):
-    result = ldr.solve("lda", X, r, y=names)
+    result = ldr.solve("orthogonal-lda", X, r, y=names)
     figure = plots.compare(result, X, names)
     assert draws(figure)
     left, right, _ = figure.subfigs
@@ -224,14 +226,14 @@ def test_compare_shows_both_on_the_same_scales(r):
 def test_pyplot_is_not_used():
     loaded = "matplotlib.pyplot" in sys.modules
     backend = matplotlib.rcParams._get("backend")
-    ldr.solve("lda", X, 2, y=labels).plot_projection(X, labels).canvas.draw()
+    ldr.solve("orthogonal-lda", X, 2, y=labels).plot_projection(X, labels).canvas.draw()
     assert ("matplotlib.pyplot" in sys.modules) == loaded
     assert matplotlib.rcParams._get("backend") is backend
 
 
 def test_loadings_are_the_map():
     frame = pd.DataFrame(X, columns=[f"measurement {j}" for j in range(13)])
-    result = ldr.solve("lda", frame, 2, y=names)
+    result = ldr.solve("orthogonal-lda", frame, 2, y=names)
     figure = plots.loadings(result)
     panel = panels(figure)[0]
     np.testing.assert_array_equal(panel.images[0].get_array(), result.P.T)
@@ -264,7 +266,7 @@ def test_loadings_of_many_features_are_the_longest():
 
 
 def test_loadings_of_two_views_share_a_scale():
-    result = ldr.solve("cca", tumour_views(), 2)
+    result = ldr.solve("orthogonal-cca", tumour_views(), 2)
     left, right = panels(plots.loadings(result))
     assert left.images[0].get_clim() == right.images[0].get_clim()
     np.testing.assert_array_equal(right.images[0].get_array(), result.P[1].T)
@@ -281,14 +283,17 @@ def test_space_shows_three_coordinates():
     assert draws(figure)
     for wrong, data in (
         (ldr.solve("pca", X, 2), X),
-        (ldr.solve("cca", tumour_views(), 3), tumour_views()),
+        (ldr.solve("orthogonal-cca", tumour_views(), 3), tumour_views()),
     ):
         with pytest.raises(ldr.errors.ArgumentError, match="one view and r >= 3"):
             plots.space(wrong, data)
 
 
 def test_improvement_has_a_bar_a_result():
-    results = [ldr.solve("lda", X, 2, y=labels), ldr.solve("maf", stocks(), 3)]
+    results = [
+        ldr.solve("orthogonal-lda", X, 2, y=labels),
+        ldr.solve("orthogonal-maf", stocks(), 3),
+    ]
     ax = plots.improvement(results, ["wine", "stocks"]).axes[0]
     assert [bar.get_width() for bar in ax.patches] == [r.improvement for r in results]
     assert [text.get_text() for text in ax.get_yticklabels()] == ["wine", "stocks"]
@@ -320,14 +325,14 @@ def test_more_coordinates_than_panels_are_said():
 
 def test_names_of_y_and_dates_are_written():
     y = pd.Series(names, name="cultivar")
-    figure = ldr.solve("lda", X, 2, y=y).plot_projection(X, y)
+    figure = ldr.solve("orthogonal-lda", X, 2, y=y).plot_projection(X, y)
     assert figure.legends[0].get_title().get_text() == "cultivar"
     days = pd.date_range("2020-01-01", periods=60)
     walk = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 3)).cumsum(0), index=days)
-    (ax,) = panels(ldr.solve("maf", walk, 1).plot_projection(walk))
+    (ax,) = panels(ldr.solve("orthogonal-maf", walk, 1).plot_projection(walk))
     assert ax.get_xlabel() == "date" and draws(ax.figure)
     assert {text.get_text() for text in ax.get_xticklabels()} & {"Jan", "Feb", "2020-Jan"}
-    assert ldr.solve("maf", walk, 2).plot_projection(walk).axes[1].get_ylabel() == "date"
+    assert ldr.solve("orthogonal-maf", walk, 2).plot_projection(walk).axes[1].get_ylabel() == "date"
     dated = ldr.solve("pca", walk, 2).plot_projection(walk, days.to_numpy()[:, None])
     assert dated.axes[1].get_label() == "<colorbar>" and draws(dated)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ldr.testing
-from ldr.objectives import LDA, PCA, RobustPCA
+from ldr.objectives import PCA, OrthogonalLDA, RobustPCA
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.testing.objectives import Case, preconditioner_is_symmetric_and_positive
 from tests.objectives.methods import LABELS, X
@@ -48,7 +48,7 @@ def test_what_is_wrong_does_not_pass():
 def test_a_preconditioner_that_is_none(wrong, monkeypatch):
     monkeypatch.setattr(TraceRatio, "preconditioner", lambda problem, M: wrong)
     with pytest.raises(AssertionError):
-        preconditioner_is_symmetric_and_positive(Case(LDA(), X, 2, LABELS))
+        preconditioner_is_symmetric_and_positive(Case(OrthogonalLDA(), X, 2, LABELS))
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class OtherMatricesAlone(OtherMatrices):
 
 
 @dataclass(frozen=True)
-class OtherProblem(LDA):
+class OtherProblem(OrthogonalLDA):
     def bind(self, data, r):
-        return LDA(ridge=0.1).bind(data, r)
+        return OrthogonalLDA(ridge=0.1).bind(data, r)
 
 
 @dataclass(frozen=True)
@@ -99,4 +99,4 @@ def test_labels_that_are_none_of_the_classes(monkeypatch):
     predict = ldr.Result.predict
     monkeypatch.setattr(ldr.Result, "predict", lambda *given: predict(*given) + 10)
     with pytest.raises(AssertionError, match="expected labels of y"):
-        ldr.testing.check_objective(LDA(), X, y=LABELS)
+        ldr.testing.check_objective(OrthogonalLDA(), X, y=LABELS)

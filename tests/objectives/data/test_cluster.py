@@ -64,9 +64,9 @@ def spread_out(monkeypatch):
     "objective, columns, y",
     [
         ("pca", slice(None), None),
-        ("lda", slice(None), LABELS),
-        ("cca", (slice(0, 7), slice(7, D)), None),
-        ("maf", slice(None), None),
+        ("orthogonal-lda", slice(None), LABELS),
+        ("orthogonal-cca", (slice(0, 7), slice(7, D)), None),
+        ("orthogonal-maf", slice(None), None),
         ("uica", slice(None), None),
     ],
 )
@@ -104,8 +104,8 @@ def test_frames_and_files_are_read_there(two_workers, tmp_path):
     table["kind"] = np.array(["a", "b", "c"])[LABELS]
     table.to_parquet(tmp_path / "X.parquet", row_group_size=5_000)
     lazy = dd.read_parquet(tmp_path / "X.parquet", split_row_groups=True)
-    found = ldr.solve("lda", lazy.drop(columns="kind"), r=2, y=lazy["kind"])
-    expected = ldr.solve("lda", X, r=2, y=LABELS)
+    found = ldr.solve("orthogonal-lda", lazy.drop(columns="kind"), r=2, y=lazy["kind"])
+    expected = ldr.solve("orthogonal-lda", X, r=2, y=LABELS)
     assert found.value == pytest.approx(expected.value, rel=1e-10)
     Y = found.transform(lazy.drop(columns="kind"))
     np.testing.assert_allclose(Y.compute(), (X - found.mean) @ found.P.T, atol=1e-10)
@@ -117,7 +117,7 @@ def test_a_number_that_is_none_is_named_from_there(two_workers):
         ldr.solve("pca", bad, r=2)
 
 
-@pytest.mark.parametrize("objective", ["pca", "maf"])
+@pytest.mark.parametrize("objective", ["pca", "orthogonal-maf"])
 def test_the_answer_is_right_after_a_worker_was_killed(tmp_path, monkeypatch, objective):
     spread_out(monkeypatch)
     expected = ldr.solve(objective, X, r=3).value

@@ -267,9 +267,9 @@ def test_what_is_no_matrix_of_numbers_is_refused(X, message):
 def test_lengths_must_agree():
     X = da.ones((40, 5), chunks=(10, 5))
     with pytest.raises(DataError, match="y has 39 labels for 40 samples"):
-        ldr.solve("lda", X, r=1, y=da.ones(39, chunks=7))
+        ldr.solve("orthogonal-lda", X, r=1, y=da.ones(39, chunks=7))
     with pytest.raises(DataError, match="the views in X have 40 and 39 rows"):
-        ldr.solve("cca", (X, X[:-1]), r=1)
+        ldr.solve("orthogonal-cca", (X, X[:-1]), r=1)
     with pytest.raises(DataError, match="what stands beside X has 39 rows, expected 40"):
         as_samples(X).reduce(rows_of, operator.add, da.ones(39, chunks=7))
 
@@ -314,11 +314,11 @@ def lazy(array):
     "objective, X, y",
     [
         ("pca", X, None),
-        ("lda", X, LABELS),
-        ("classical-lda", X, np.array(["one", "two", "three"])[LABELS]),
-        ("cca", (X, VIEW), None),
+        ("orthogonal-lda", X, LABELS),
+        ("lda", X, np.array(["one", "two", "three"])[LABELS]),
+        ("orthogonal-cca", (X, VIEW), None),
         ("pls", (X, VIEW), None),
-        ("maf", X, None),
+        ("orthogonal-maf", X, None),
         ("sfa", X, None),
         (ldr.objectives.Autocovariance(lag=40), X, None),
         ("opca", (X, NOISE), None),
@@ -400,14 +400,16 @@ def test_labels(kind):
         "category": lambda: dd.from_pandas(pd.Series(names, dtype="category"), npartitions=4),
         "object": lambda: da.from_array(names.astype(object), chunks=41),
     }[kind]()
-    expected = ldr.solve("lda", X, r=2, y=LABELS).value
-    assert ldr.solve("lda", lazy(X), r=2, y=y).value == pytest.approx(expected, rel=1e-12)
+    expected = ldr.solve("orthogonal-lda", X, r=2, y=LABELS).value
+    assert ldr.solve("orthogonal-lda", lazy(X), r=2, y=y).value == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_one_view_in_chunks_and_the_other_in_memory():
-    expected = ldr.solve("cca", (X, VIEW), r=2).value
+    expected = ldr.solve("orthogonal-cca", (X, VIEW), r=2).value
     for views in ((lazy(X), VIEW), (X, lazy(VIEW))):
-        assert ldr.solve("cca", views, r=2).value == pytest.approx(expected, rel=1e-12)
+        assert ldr.solve("orthogonal-cca", views, r=2).value == pytest.approx(expected, rel=1e-12)
 
 
 def test_projections_of_frames_are_frames():

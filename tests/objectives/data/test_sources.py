@@ -142,8 +142,8 @@ def test_labels_are_a_column(name, tmp_path, monkeypatch):
     frame = FRAME.assign(species=LABELS)
     monkeypatch.setitem(globals(), "FRAME", frame)
     data = SOURCES[name](tmp_path)
-    found = ldr.solve("lda", data, 2, y="species")
-    expected = ldr.solve("lda", X, 2, y=LABELS)
+    found = ldr.solve("orthogonal-lda", data, 2, y="species")
+    expected = ldr.solve("orthogonal-lda", X, 2, y=LABELS)
     assert found.value == pytest.approx(expected.value, rel=1e-10)
     assert found.feature_names == tuple(NAMES)
     # of the file, the columns that were solved for
@@ -151,20 +151,22 @@ def test_labels_are_a_column(name, tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"'species'.* no number"):
         ldr.solve("pca", data, 2)
     with pytest.raises(ArgumentError, match=r"no column 'kind'; it has: width"):
-        ldr.solve("lda", data, 2, y="kind")
+        ldr.solve("orthogonal-lda", data, 2, y="kind")
 
 
 def test_labels_in_a_file_of_their_own(tmp_path):
     np.save(tmp_path / "labels.npy", LABELS)
-    found = ldr.solve("lda", lambda: iter([X]), 2, y=str(tmp_path / "labels.npy"))
-    assert found.value == pytest.approx(ldr.solve("lda", X, 2, y=LABELS).value, rel=1e-10)
+    found = ldr.solve("orthogonal-lda", lambda: iter([X]), 2, y=str(tmp_path / "labels.npy"))
+    assert found.value == pytest.approx(
+        ldr.solve("orthogonal-lda", X, 2, y=LABELS).value, rel=1e-10
+    )
 
 
 def test_two_views_side_by_side(tmp_path):
     other = X[:, :3] + _rng.standard_normal((N, 3))
     np.save(tmp_path / "other.npy", other)
     pd.DataFrame(X, columns=NAMES).to_parquet(tmp_path / "X.parquet", row_group_size=33)
-    expected = ldr.solve("cca", (X, other), 2)
+    expected = ldr.solve("orthogonal-cca", (X, other), 2)
     pairs = [
         (str(tmp_path / "X.parquet"), tmp_path / "other.npy"),
         (tmp_path / "other.npy", tmp_path / "X.parquet"),
@@ -173,11 +175,11 @@ def test_two_views_side_by_side(tmp_path):
         (X, lambda: np.array_split(other, 5)),
     ]
     for pair in pairs:
-        assert ldr.solve("cca", pair, 2).value == pytest.approx(expected.value, rel=1e-9)
+        assert ldr.solve("orthogonal-cca", pair, 2).value == pytest.approx(expected.value, rel=1e-9)
     for shorter in (other[:-1], other[:7]):
         for pair in ((iter([X]), iter([shorter])), (iter([shorter]), iter([X]))):
             with pytest.raises(DataError, match=r"rows.*expected as many"):
-                ldr.solve("cca", pair, 2)
+                ldr.solve("orthogonal-cca", pair, 2)
 
 
 def test_an_iterator_is_read_once():
@@ -188,7 +190,7 @@ def test_an_iterator_is_read_once():
             asked.append(k)
             yield rows
 
-    for name in ("pca", "maf", "ppca", "mds"):
+    for name in ("pca", "orthogonal-maf", "ppca", "mds"):
         asked.clear()
         ldr.solve(name, blocks(), 2)
         assert asked == list(range(7))
@@ -236,7 +238,7 @@ def test_blocks_that_do_not_fit():
         ldr.solve("pca", lambda: 3, 2)
     for y in (LABELS[:-1], np.append(LABELS, "oak")):
         with pytest.raises(DataError, match=r"rows"):
-            ldr.solve("lda", lambda: [X], 2, y=y)
+            ldr.solve("orthogonal-lda", lambda: [X], 2, y=y)
     turns = iter([X, X[:-1]])
     once = as_samples(lambda: iter([next(turns)]))
     moments(once)
@@ -363,7 +365,7 @@ def test_paths_that_lead_nowhere(tmp_path):
         with pytest.raises(ArgumentError, match=r"\.npy, \.parquet, \.csv, \.tsv"):
             ldr.solve("pca", name, 2)
     with pytest.raises(ArgumentError, match=r"y: '\.' is a folder, expected"):
-        ldr.solve("lda", X, 2, y=Path(""))
+        ldr.solve("orthogonal-lda", X, 2, y=Path(""))
     with pytest.raises(ArgumentError, match=r"numpy\.load"):
         ldr.solve("pca", "X.npz", 2)
     with pytest.raises(ArgumentError, match=r"no \.parquet files"):
@@ -395,9 +397,9 @@ def test_newlines_within_quotes(tmp_path):
     notes = ['say ""a""', "two\nlines", "\n", '"', "plain"] * 20
     frame = pd.DataFrame({"a": np.arange(100.0), "note": notes, "b": np.arange(100) ** 2})
     frame.to_csv(path, index=False)
-    found = ldr.solve("lda", path, 1, y="note")
+    found = ldr.solve("orthogonal-lda", path, 1, y="note")
     assert found.value == pytest.approx(
-        ldr.solve("lda", frame[["a", "b"]], 1, y=frame.note).value, rel=1e-10
+        ldr.solve("orthogonal-lda", frame[["a", "b"]], 1, y=frame.note).value, rel=1e-10
     )
 
 
@@ -405,13 +407,13 @@ def test_labels_that_look_like_numbers_at_first(tmp_path):
     y = np.where(np.arange(N) < 100, np.arange(N) % 2, -1).astype(str)
     y[100:] = np.array(["x", "y"])[np.arange(100, N) % 2]
     FRAME.assign(y=y).to_csv(tmp_path / "X.csv", index=False)
-    found = ldr.solve("lda", tmp_path / "X.csv", 2, y="y")
-    assert found.value == pytest.approx(ldr.solve("lda", X, 2, y=y).value, rel=1e-10)
+    found = ldr.solve("orthogonal-lda", tmp_path / "X.csv", 2, y="y")
+    assert found.value == pytest.approx(ldr.solve("orthogonal-lda", X, 2, y=y).value, rel=1e-10)
     for missing in ("", "NA"):
         y[3] = missing
         FRAME.assign(y=y).to_csv(tmp_path / "X.csv", index=False)
         with pytest.raises(DataError, match=r"missing .* position 3"):
-            ldr.solve("lda", tmp_path / "X.csv", 2, y="y")
+            ldr.solve("orthogonal-lda", tmp_path / "X.csv", 2, y="y")
 
 
 @pytest.mark.parametrize(
@@ -443,8 +445,10 @@ def test_text_that_is_no_table_of_numbers(lines, message, tmp_path):
 def test_numbers_of_rows_are_no_data(write, warning, tmp_path):
     path = tmp_path / "X.csv"
     write(FRAME.assign(tree=LABELS), path)
-    for found in _told(warning, lambda: ldr.solve("lda", path, 2, y="tree")):
-        assert found.value == pytest.approx(ldr.solve("lda", X, 2, y=LABELS).value, rel=1e-10)
+    for found in _told(warning, lambda: ldr.solve("orthogonal-lda", path, 2, y="tree")):
+        assert found.value == pytest.approx(
+            ldr.solve("orthogonal-lda", X, 2, y=LABELS).value, rel=1e-10
+        )
     for table in _told(warning, lambda: files.read(path)):
         assert table.columns == [*NAMES, "tree"]
 
@@ -495,8 +499,8 @@ def test_labels_that_look_like_numbers_are_texts_where_that_is_asked(ending, tmp
         frame.to_parquet(path, partition_cols=["y"])
     else:
         frame.astype({"y": "category"} if ending == "coded" else {}).to_parquet(path)
-    numbers = ldr.solve("lda", path, 1, y="y")
-    texts = ldr.solve("lda", path, 1, y=("y", str))
+    numbers = ldr.solve("orthogonal-lda", path, 1, y="y")
+    texts = ldr.solve("orthogonal-lda", path, 1, y=("y", str))
     assert texts.value == pytest.approx(numbers.value, rel=1e-12)
     assert set(texts.predict(frame[["a", "b"]])) <= {"10", "9", "100"}
 
@@ -560,7 +564,7 @@ def test_text_in_another_code(tmp_path):
     path.write_bytes("a,b,c\n1,2,oak\n3,4,café\n5,7,oak\n".encode("latin-1"))
     for y, place in (("c", "Row #3: .* invalid UTF8 data"), (None, "Row #2: 'oak' is no number")):
         with pytest.raises(DataError, match=f"column 'c': {place}"):
-            ldr.solve("lda" if y else "pca", path, 1, y=y)
+            ldr.solve("orthogonal-lda" if y else "pca", path, 1, y=y)
     path.write_bytes("a,b\n1,2\n3,4\n5,7\n".encode("utf-16"))
     with pytest.raises(DataError, match=r"X\.csv cannot be read"):
         ldr.solve("pca", path, 1)
@@ -577,7 +581,7 @@ def test_labels_in_files_that_are_no_arrays(content, tmp_path):
     else:
         path.write_bytes(b"" if content == "empty" else b"no array")
     with pytest.raises(DataError, match=r"y: y\.npy cannot be read as \.npy"):
-        ldr.solve("lda", X, 2, y=str(path))
+        ldr.solve("orthogonal-lda", X, 2, y=str(path))
 
 
 @pytest.mark.parametrize(
@@ -641,7 +645,7 @@ def test_paths_that_are_none(tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match=r"path is \('', ''\), expected the path of a file"):
         ldr.load(("", ""))
     with pytest.raises(ArgumentError, match=r"y 'a\\x00b\.npy' is no path"):
-        ldr.solve("lda", X, 2, y="a\0b.npy")
+        ldr.solve("orthogonal-lda", X, 2, y="a\0b.npy")
     with pytest.raises(ArgumentError, match=r"is the string"):
         ldr.solve("pca", "a" * 5000, 2)
 
@@ -667,14 +671,14 @@ def test_a_key_of_partitions_is_a_column_of_labels_and_no_feature(kinds, tmp_pat
     labels = np.array(kinds)[np.arange(N) % 2]
     FRAME.assign(kind=labels).to_parquet(tmp_path / "X", partition_cols=["kind"])
     order = np.argsort(labels, kind="stable")
-    found = ldr.solve("lda", str(tmp_path / "X"), 1, y="kind")
-    known = ldr.solve("lda", FRAME.iloc[order], 1, y=labels[order])
+    found = ldr.solve("orthogonal-lda", str(tmp_path / "X"), 1, y="kind")
+    known = ldr.solve("orthogonal-lda", FRAME.iloc[order], 1, y=labels[order])
     assert found.value == pytest.approx(known.value, rel=1e-12)
     assert found.feature_names == tuple(NAMES)
     assert found.predictors and set(found.predict(X)) <= set(kinds)
     assert ldr.solve("pca", str(tmp_path / "X"), 1).feature_names == tuple(NAMES)
     with pytest.raises(ArgumentError, match=r"no column 'sort'; it has: .*kind"):
-        ldr.solve("lda", str(tmp_path / "X"), 1, y="sort")
+        ldr.solve("orthogonal-lda", str(tmp_path / "X"), 1, y="sort")
 
 
 def test_labels_of_any_kind_have_the_codes_of_sorting():
@@ -713,8 +717,8 @@ def test_files_without_a_header_in_lists_and_pairs(tmp_path):
     expected = ldr.solve("least-squares", X[:, :3], 1, y=X[:, 3])
     assert found.value == pytest.approx(expected.value, rel=1e-9)
     pair = (paths[0], X[:60, ::-1])
-    expected = ldr.solve("cca", (X[:60], pair[1]), 2)
-    assert ldr.solve("cca", pair, 2, header=False).value == pytest.approx(expected.value)
+    expected = ldr.solve("orthogonal-cca", (X[:60], pair[1]), 2)
+    assert ldr.solve("orthogonal-cca", pair, 2, header=False).value == pytest.approx(expected.value)
 
 
 def test_years_and_wavelengths_are_names(tmp_path):

@@ -1,4 +1,4 @@
-"""Attempts to break the certificates of orthogonal cca: no value may exceed value + gap."""
+"""Attempts to break the certificates of orthogonal-cca: no value may exceed value + gap."""
 
 import ast
 import itertools
@@ -35,7 +35,7 @@ def views(da, db, rng, noise=1.0, n=None):
 
 
 def bound_problem(pair, r):
-    return named("cca").bind(Data(tuple(as_samples(view) for view in pair)), r)
+    return named("orthogonal-cca").bind(Data(tuple(as_samples(view) for view in pair)), r)
 
 
 def optimum(problem, start):
@@ -87,7 +87,7 @@ def test_saddles_are_not_certified():
     certificate = problem.certificate(saddle)
     assert certificate.kind == "bound"
     assert -problem.at(saddle).value + certificate.gap >= 0.8 - 1e-12
-    result = ldr.solve("cca", (Xa, Xb), 2, start=(E[:, [1, 2]], E[:, [1, 2]]))
+    result = ldr.solve("orthogonal-cca", (Xa, Xb), 2, start=(E[:, [1, 2]], E[:, [1, 2]]))
     assert result.value == pytest.approx(0.8, abs=1e-10)
     assert any("saddle" in note for note in result.notes)
 
@@ -99,7 +99,7 @@ def test_ties_are_certified():
     Q = np.linalg.qr(Q - Q.mean(axis=0))[0]
     Xa, Xb = Q[:, :5], 0.6 * Q[:, :5] + 0.8 * Q[:, 5:]
     for r in (1, 3, 5):
-        result = ldr.solve("cca", (Xa, Xb), r)
+        result = ldr.solve("orthogonal-cca", (Xa, Xb), r)
         assert result.value == pytest.approx(0.6, abs=1e-12)
         assert result.certificate.kind == "global"
 
@@ -119,8 +119,8 @@ def test_near_singular_covariance(power):
 @pytest.mark.parametrize("scale_b", [1e-100, 1.0, 1e100])
 def test_units_of_the_views_do_not_matter(scale_a, scale_b):
     Xa, Xb = views(6, 5, np.random.default_rng(3))
-    reference = ldr.solve("cca", (Xa, Xb), 2)
-    result = ldr.solve("cca", (scale_a * Xa, scale_b * Xb), 2)
+    reference = ldr.solve("orthogonal-cca", (Xa, Xb), 2)
+    result = ldr.solve("orthogonal-cca", (scale_a * Xa, scale_b * Xb), 2)
     assert result.converged
     assert result.value == pytest.approx(reference.value, rel=1e-12)
     assert result.certificate.gap == pytest.approx(reference.certificate.gap, abs=1e-4)
@@ -197,7 +197,7 @@ def test_random_problems():
         rng = np.random.default_rng(seed)
         d = (4, 8, 16)[seed % 3]
         r = (2, 3, d // 2, d // 2)[seed // 3]
-        result = ldr.solve("cca", views(d, d, rng, n=20 * d), r)
+        result = ldr.solve("orthogonal-cca", views(d, d, rng, n=20 * d), r)
         certified += result.certificate.kind == "global"
         small += result.certificate.gap < 5e-3
     assert certified >= 0.4 * 12

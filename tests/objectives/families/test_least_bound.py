@@ -49,10 +49,10 @@ def test_derivatives_of_a_smoothed_ratio(r):
 def test_thorough_gaps_are_those_of_the_semidefinite_program(seed):
     """Of a relaxation that is not tight."""
     X = shared(300, (10, 10), seed, noise=2.0)
-    found = ldr.solve("cca", X, 3, certify="thorough")
+    found = ldr.solve("orthogonal-cca", X, 3, certify="thorough")
     program = PROGRAM[seed] - found.value
     assert 0.999 * program <= found.certificate.gap <= 1.05 * program
-    assert ldr.solve("cca", X, 3).certificate.gap <= 1.3 * program
+    assert ldr.solve("orthogonal-cca", X, 3).certificate.gap <= 1.3 * program
 
 
 def test_a_singular_divisor_has_no_bound():
@@ -94,7 +94,7 @@ def test_gaps_of_random_problems_beside_the_semidefinite_program():
     for widths, r in (((10, 10), 3), ((20, 15), 3), ((30, 30), 5)):
         for seed in range(12):
             X = shared(300, widths, seed, noise=2.0)
-            found = ldr.solve("cca", X, r, certify="thorough")
+            found = ldr.solve("orthogonal-cca", X, r, certify="thorough")
             program = semidefinite_program(cvxpy, *X, r) - found.value
             certified += found.certificate.kind == "global"
             programs += program < 1e-8

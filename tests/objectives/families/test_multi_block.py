@@ -1,4 +1,4 @@
-"""The preconditioner of orthogonal cca, and the trust region in its curved valleys."""
+"""The preconditioner of orthogonal-cca, and the trust region in its curved valleys."""
 
 import math
 
@@ -17,7 +17,7 @@ from tests.objectives.test_cases import CASES, CCA_BEST, FOLDER, load
 
 
 def bind(pair, r):
-    return named("cca").bind(Data(tuple(as_samples(view) for view in pair)), r)
+    return named("orthogonal-cca").bind(Data(tuple(as_samples(view) for view in pair)), r)
 
 
 def recipe(d, r, seed=0, kind="paper-text"):
@@ -63,8 +63,8 @@ def test_flat_curved_valley_is_followed_to_its_end():
 @pytest.mark.parametrize("factor", ["polar", "qr"])
 def test_the_heuristic_is_made_of_canonical_directions(factor):
     views = METHODS["cca"](6, 2, np.random.default_rng(0), "paper-text").X
-    result = ldr.solve("cca", views, 2, orthonormalise=factor, certify=False)
-    canonical = ldr.solve("classical-cca", views, 2).P
+    result = ldr.solve("orthogonal-cca", views, 2, orthonormalise=factor, certify=False)
+    canonical = ldr.solve("cca", views, 2).P
     nearest = [scipy.linalg.polar(P.T)[0] for P in canonical]
     if factor == "qr":
         factors = [np.linalg.qr(P.T) for P in canonical]
@@ -74,7 +74,7 @@ def test_the_heuristic_is_made_of_canonical_directions(factor):
     assert result.value >= result.baseline
 
 
-@pytest.mark.parametrize("name", ["cca", "pls"])
+@pytest.mark.parametrize("name", ["orthogonal-cca", "pls"])
 def test_a_run_that_was_cut_short_has_the_value_of_its_matrices(name):
     """Turned to its axes; they keep a trace that is not symmetric yet."""
     views = METHODS["cca"](6, 2, np.random.default_rng(0), "paper-text").X
@@ -83,7 +83,7 @@ def test_a_run_that_was_cut_short_has_the_value_of_its_matrices(name):
             name, views, 2, solver="lbfgs", start="random", random_state=0, max_iterations=1
         )
     Ya, Yb = ((X - X.mean(axis=0)) @ M for X, M in zip(views, result.M, strict=True))
-    size = np.linalg.norm(Ya) * np.linalg.norm(Yb) if name == "cca" else 1.0
+    size = np.linalg.norm(Ya) * np.linalg.norm(Yb) if name == "orthogonal-cca" else 1.0
     assert result.value == pytest.approx(np.sum(Ya * Yb) / size, rel=1e-10)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import ldr
 from ldr.errors import ArgumentError
-from ldr.objectives import LDA, MAF, PCA, OrthogonalSFA
+from ldr.objectives import PCA, OrthogonalLDA, OrthogonalMAF, OrthogonalSFA
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.view import View
 from ldr.solvers import minimise
@@ -25,7 +25,7 @@ SOLVERS = ["self-consistent-field", "trust-region", "lbfgs", "conjugate-gradient
 
 
 def bound(A, B, r, **nested):
-    objective = LDA(**nested)
+    objective = OrthogonalLDA(**nested)
     weights = objective.column_weights(r)
     return TraceRatio(objective, (View(np.zeros(len(A))),), A, B, r, weights=weights)
 
@@ -132,7 +132,7 @@ def test_bounds_of_integer_matrices_hold_exactly(k, seed):
 
 def test_values_and_prices_are_those_of_the_data():
     X, y = real_data.wine()
-    result = ldr.solve("lda", X, 4, y=y, nested={1: 2.0, 3: 1.0, 4: 0.5})
+    result = ldr.solve("orthogonal-lda", X, 4, y=y, nested={1: 2.0, 3: 1.0, 4: 0.5})
     assert result.certificate.kind == "global"
     means = np.array([X[y == c].mean(axis=0) for c in range(3)])
     Z = X - means[y]
@@ -142,7 +142,7 @@ def test_values_and_prices_are_those_of_the_data():
     sums.append((0.5 * a.sum(), 0.5 * b.sum()))
     assert result.value == pytest.approx(sum(s for s, _ in sums) / sum(t for _, t in sums))
     np.testing.assert_allclose(result.parameters["ratios"], [s / t for s, t in sums], rtol=1e-12)
-    alone = [ldr.solve("lda", X, k, y=y).value for k in (1, 3, 4)]
+    alone = [ldr.solve("orthogonal-lda", X, k, y=y).value for k in (1, 3, 4)]
     np.testing.assert_allclose(result.parameters["unnested"], alone, rtol=1e-12)
     assert np.all(result.parameters["ratios"] <= alone)
     assert "levels 1, 3, 4" in repr(result)
@@ -161,13 +161,13 @@ def test_minimised_ratios_are_nested_too():
 def test_ways_to_say_the_same_levels():
     X, y = real_data.wine()
     values = [
-        ldr.solve("lda", X, 3, y=y, nested=nested).value
+        ldr.solve("orthogonal-lda", X, 3, y=y, nested=nested).value
         for nested in (True, (1, 2, 3), [3, 1, 2], np.arange(1, 4), dict.fromkeys((1, 2, 3), 1e-30))
     ]
     np.testing.assert_allclose(values, values[0], rtol=1e-13)
-    plain = ldr.solve("lda", X, 3, y=y)
+    plain = ldr.solve("orthogonal-lda", X, 3, y=y)
     for nested in (False, (3,), {3: 0.1}):
-        same = ldr.solve("lda", X, 3, y=y, nested=nested)
+        same = ldr.solve("orthogonal-lda", X, 3, y=y, nested=nested)
         assert same.value == plain.value and "levels" not in same.parameters
 
 
@@ -190,7 +190,7 @@ def test_ways_to_say_the_same_levels():
 def test_other_levels_are_refused(nested, message):
     X, y = real_data.wine()
     with pytest.raises(ArgumentError, match=message):
-        ldr.solve("lda", X, 3, y=y, nested=nested)
+        ldr.solve("orthogonal-lda", X, 3, y=y, nested=nested)
 
 
 def test_a_level_that_has_no_bound_by_itself():
@@ -206,29 +206,31 @@ def test_a_level_that_has_no_bound_by_itself():
 
 def test_sums_kernels_and_the_rest_work_with_it():
     X, y = real_data.wine()
-    kernel = ldr.solve(ldr.kernel(LDA(ridge=0.1, nested=True), "rbf", gamma=0.02), X, 2, y=y)
+    kernel = ldr.solve(
+        ldr.kernel(OrthogonalLDA(ridge=0.1, nested=True), "rbf", gamma=0.02), X, 2, y=y
+    )
     assert kernel.certificate.kind == "global" and len(kernel.parameters["ratios"]) == 2
-    double = ldr.solve(2 * LDA(nested=True), X, 2, y=y)
-    single = ldr.solve(LDA(nested=True), X, 2, y=y)
+    double = ldr.solve(2 * OrthogonalLDA(nested=True), X, 2, y=y)
+    single = ldr.solve(OrthogonalLDA(nested=True), X, 2, y=y)
     assert double.value == pytest.approx(2 * single.value)
     np.testing.assert_allclose(double.parameters["unnested"], single.parameters["unnested"])
-    both = ldr.solve(LDA(nested=True) - 1e-6 * PCA(), X, 2, y=y)
+    both = ldr.solve(OrthogonalLDA(nested=True) - 1e-6 * PCA(), X, 2, y=y)
     np.testing.assert_allclose(np.abs(both.M), np.abs(single.M), atol=0.01)
     estimator = ldr.OrthogonalLDA(n_components=2, nested=(1, 2)).fit(X, y)
     assert estimator.result_.value == pytest.approx(single.value)
     assert estimator.get_params()["nested"] == (1, 2)
-    path = ldr.path(MAF(nested=True), real_data.stocks(), (1, 2, 3))
+    path = ldr.path(OrthogonalMAF(nested=True), real_data.stocks(), (1, 2, 3))
     assert path.certificates == ("global",) * 3
     streamed = ldr.solve(OrthogonalSFA(nested=True), lambda: iter(np.array_split(X, 5)), 2)
     assert streamed.value == pytest.approx(ldr.solve(OrthogonalSFA(nested=True), X, 2).value)
 
 
-@pytest.mark.parametrize("name", ["lda", "maf", "orthogonal-sfa"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "orthogonal-maf", "orthogonal-sfa"])
 def test_many_problems_at_once_are_nested_too(name):
     X, y = real_data.wine()
     sets, labels = X[:177, :5].reshape(59, 3, 5).transpose(1, 0, 2), y[:177].reshape(59, 3).T
-    labels = labels if name == "lda" else [None] * 3
-    given = {"y": labels} if name == "lda" else {}
+    labels = labels if name == "orthogonal-lda" else [None] * 3
+    given = {"y": labels} if name == "orthogonal-lda" else {}
     many = ldr.solve_many(name, sets, 2, nested={1: 1.0, 2: 3.0}, **given)
     for value, Z, z in zip(many.values, sets, labels, strict=True):
         one = ldr.solve(name, Z, 2, y=z, nested={1: 1.0, 2: 3.0})
@@ -237,7 +239,11 @@ def test_many_problems_at_once_are_nested_too(name):
 
 
 def test_objectives_say_what_they_are():
-    nested = LDA(nested=[5, 1])
-    assert nested == LDA(nested=(1, 5)) and nested.domain == "St" and LDA().domain == "Gr"
-    assert repr(nested) == "LDA(nested=(1, 5))"
+    nested = OrthogonalLDA(nested=[5, 1])
+    assert (
+        nested == OrthogonalLDA(nested=(1, 5))
+        and nested.domain == "St"
+        and OrthogonalLDA().domain == "Gr"
+    )
+    assert repr(nested) == "OrthogonalLDA(nested=(1, 5))"
     assert nested.formula.endswith("each trace summed over the levels 1, 5")

@@ -125,7 +125,7 @@ def test_an_nca_that_is_not_saturated_is_a_local_optimum():
 
 
 def test_nca_of_its_own_starts_is_as_good_as_what_random_ones_find():
-    """iris without its last column: lda and pca end at 147, one of ten random starts at 148."""
+    """iris without its last column: both end at 147, one of ten random starts at 148."""
     A, y = load_iris(return_X_y=True)
     A = A[:, :3] / A[:, :3].std(axis=0)
     assert ldr.solve("nca", A, 1, y=y, certify=False).value == pytest.approx(148, abs=1e-3)

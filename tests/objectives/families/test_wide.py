@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, random_array
 import ldr
 from benchmarks import sparse_wide
 from ldr.errors import DataError, SingularError
-from ldr.objectives import CCA, LDA, MAF, PCA, PPCA, factor_analysis
+from ldr.objectives import PCA, PPCA, OrthogonalCCA, OrthogonalLDA, OrthogonalMAF, factor_analysis
 from ldr.objectives.data import memory, samples
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
@@ -37,17 +37,17 @@ W = random_array((N, N), density=0.02, rng=0)
 W = csr_array(W + W.T)
 PAIR = X, topics(1)[0][:, : D - 15]
 METHODS = {
+    "orthogonal-lda": (X, {"y": Y}),
+    "orthogonal-lda, ridge": (X, {"y": Y, "ridge": 0.3}),
+    "orthogonal-lda, nested": (X, {"y": Y, "nested": True}),
     "lda": (X, {"y": Y}),
     "lda, ridge": (X, {"y": Y, "ridge": 0.3}),
-    "lda, nested": (X, {"y": Y, "nested": True}),
-    "classical-lda": (X, {"y": Y}),
-    "classical-lda, ridge": (X, {"y": Y, "ridge": 0.3}),
-    "classical-lda, weights": (X, {"y": Y, "sample_weight": 1.0 + np.arange(N) % 3}),
-    "classical-lda, units": (topics(0, 0.0, 3.0)[0], {"y": Y}),
-    "classical-lda, offset": (topics(0, 1e6)[0], {"y": Y}),
-    "maf": (X, {"lag": 2}),
-    "classical-maf": (X, {"ridge": 0.1}),
-    "classical-maf, weights": (X, {"sample_weight": 1.0 + np.arange(N) % 3}),
+    "lda, weights": (X, {"y": Y, "sample_weight": 1.0 + np.arange(N) % 3}),
+    "lda, units": (topics(0, 0.0, 3.0)[0], {"y": Y}),
+    "lda, offset": (topics(0, 1e6)[0], {"y": Y}),
+    "orthogonal-maf": (X, {"lag": 2}),
+    "maf": (X, {"ridge": 0.1}),
+    "maf, weights": (X, {"sample_weight": 1.0 + np.arange(N) % 3}),
     "sfa": (X, {"whiten": True}),
     "orthogonal-sfa": (X, {"ridge": 0.1}),
     "lpp": (X, {"graph": W, "centre": "degree"}),
@@ -56,11 +56,11 @@ METHODS = {
     "npe": (X, {"graph": W * (1.0 / 12), "ridge": 0.1}),
     "ppca": (X, {}),
     "pls": (PAIR, {}),
-    "cca, ridge": (PAIR, {"ridge": 0.1}),
+    "orthogonal-cca, ridge": (PAIR, {"ridge": 0.1}),
+    "orthogonal-cca": (PAIR, {}),
     "cca": (PAIR, {}),
-    "classical-cca": (PAIR, {}),
-    "classical-cca, ridge": (PAIR, {"ridge": 0.1}),
-    "classical-cca, dense beside": ((X, PAIR[1].toarray()), {}),
+    "cca, ridge": (PAIR, {"ridge": 0.1}),
+    "cca, dense beside": ((X, PAIR[1].toarray()), {}),
 }
 
 
@@ -108,18 +108,18 @@ REPEATED = csr_array(X.toarray()[:, np.r_[:D, 7, 7, 20]] * np.r_[np.ones(D), 1.0
 SUMS = X.toarray()[:, 10:16] + X.toarray()[:, 20:26]
 DEPENDENT = csr_array(np.hstack([X.toarray(), SUMS]))
 SINGULAR = {
-    "lda": {"y": Y, "ridge": 0.3},
-    "classical-lda": {"y": Y},
-    "maf": {"lag": 2},
+    "orthogonal-lda": {"y": Y, "ridge": 0.3},
+    "lda": {"y": Y},
+    "orthogonal-maf": {"lag": 2},
     "sfa": {"whiten": True},
     "lpp": {"graph": "classes", "y": Y},
-    "classical-cca": {},
+    "cca": {},
 }
 
 
 @pytest.mark.parametrize("name", SINGULAR)
 def test_proportional_columns_are_one(name, monkeypatch):
-    data = (REPEATED, PAIR[1]) if name == "classical-cca" else REPEATED
+    data = (REPEATED, PAIR[1]) if name == "cca" else REPEATED
     arrays = ldr.solve(name, data, 2, **SINGULAR[name])
     monkeypatch.setattr(samples, "_WIDE", 20)
     products = ldr.solve(name, data, 2, **SINGULAR[name])
@@ -138,9 +138,12 @@ def test_pairs_are_of_the_range_where_columns_are_dependent(r, monkeypatch):
     assert products.value == pytest.approx(arrays.value, rel=1e-8)
 
 
-@pytest.mark.parametrize("name", ["lda", "cca"])
+@pytest.mark.parametrize("name", ["orthogonal-lda", "orthogonal-cca"])
 def test_ratios_of_dependent_columns_are_refused_without_a_ridge(name, by_products):
-    data, given = {"lda": (DEPENDENT, {"y": Y}), "cca": ((DEPENDENT, PAIR[1]), {})}[name]
+    data, given = {
+        "orthogonal-lda": (DEPENDENT, {"y": Y}),
+        "orthogonal-cca": ((DEPENDENT, PAIR[1]), {}),
+    }[name]
     with pytest.raises(SingularError, match=r"depend on one another.*give ridge= a positive"):
         ldr.solve(name, data, 3, **given)
 
@@ -171,11 +174,11 @@ def pencil_of_classes():
 @pytest.mark.parametrize("ridge", [0.05, 1.0])
 @pytest.mark.parametrize("r", [1, 2, 4])
 def test_bounds_of_ratios_hold_and_are_tight(ridge, r, monkeypatch, by_products):
-    certificate = ldr.solve("lda", X, r, y=Y, ridge=ridge).certificate
-    best = ldr.solve("classical-lda", X, r, y=Y, ridge=ridge)
+    certificate = ldr.solve("orthogonal-lda", X, r, y=Y, ridge=ridge).certificate
+    best = ldr.solve("lda", X, r, y=Y, ridge=ridge)
     assert best.certificate.kind == "bound" and best.certificate.gap < 1e-10
     assert certificate.kind in ("global", "bound") and np.isfinite(certificate.gap)
-    value = ldr.solve("lda", X, r, y=Y, ridge=ridge).value
+    value = ldr.solve("orthogonal-lda", X, r, y=Y, ridge=ridge).value
     pencil = pencil_of_classes()
     rest = pencil.against(ridge, 1.0).solved(r, np.ones(r))
     for share in (1e-4, 1e-2, 0.3):  # of other points the bound is not below the optimum
@@ -191,9 +194,9 @@ def test_bounds_of_ratios_hold_and_are_tight(ridge, r, monkeypatch, by_products)
 def test_a_bound_of_nested_ratios_is_of_nested_ratios(by_products):
     """A worse point is not said to be the best: all ratios of its span alone are below its own."""
     given = {"y": Y, "ridge": 0.3, "nested": True}
-    best = ldr.solve("lda", X, 3, **given)
+    best = ldr.solve("orthogonal-lda", X, 3, **given)
     assert best.certificate.kind == "bound" and best.certificate.gap < 1e-10
-    weights = LDA(nested=True).column_weights(3)
+    weights = OrthogonalLDA(nested=True).column_weights(3)
     rest = pencil_of_classes().against(0.3, 1.0).solved(3, weights)
     worse = 0.999 * best.value
     assert worse + rest.certificate(best.P.T, worse).gap >= best.value * (1 - 1e-13)
@@ -201,16 +204,16 @@ def test_a_bound_of_nested_ratios_is_of_nested_ratios(by_products):
 
 def test_shrinkage_of_many_columns_is_refused(by_products):
     with pytest.raises(DataError, match="60 x 60"):
-        ldr.solve("lda", X, 2, y=Y, shrinkage="auto")
+        ldr.solve("orthogonal-lda", X, 2, y=Y, shrinkage="auto")
 
 
 KNOWN_EVERYWHERE = {
-    "penalty": (LDA(ridge=0.1) + ldr.l1(0.1), X, {"y": Y}),
-    "sum": (LDA(ridge=0.1) + PCA(), X, {"y": Y}),
+    "penalty": (OrthogonalLDA(ridge=0.1) + ldr.l1(0.1), X, {"y": Y}),
+    "sum": (OrthogonalLDA(ridge=0.1) + PCA(), X, {"y": Y}),
     "sparse": ("sparse-lda", X, {"y": Y, "ridge": 0.1}),
-    "views": (CCA(ridge=0.1) + ldr.l1(0.01), PAIR, {}),
+    "views": (OrthogonalCCA(ridge=0.1) + ldr.l1(0.01), PAIR, {}),
     "ppca": (ldr.normalised(PPCA()), X, {}),
-    "both": (ldr.normalised(LDA()) + ldr.normalised(2 * MAF()), X, {"y": Y}),
+    "both": (ldr.normalised(OrthogonalLDA()) + ldr.normalised(2 * OrthogonalMAF()), X, {"y": Y}),
 }
 
 
@@ -232,8 +235,8 @@ def test_sums_penalties_and_typical_values_are_of_arrays(name, monkeypatch):
 
 
 def test_a_multiple_of_what_products_find_is_found_by_them(by_products):
-    single = ldr.solve("cca", PAIR, 2)
-    double = ldr.solve(2 * CCA(), PAIR, 2)
+    single = ldr.solve("orthogonal-cca", PAIR, 2)
+    double = ldr.solve(2 * OrthogonalCCA(), PAIR, 2)
     assert double.value == pytest.approx(2 * single.value, rel=1e-12)
     assert any("products" in note for note in double.notes)
 
@@ -242,14 +245,14 @@ def test_a_multiple_of_what_products_find_is_found_by_them(by_products):
 def test_orthogonal_cca_ends_where_arrays_do(seed, monkeypatch):
     """Of columns with few entries, in the dimensions of its end and its start are other optima."""
     pair = tuple(sparse_wide.topics(2000, 60, 0.0015, 2 * seed + k)[0] for k in range(2))
-    arrays = ldr.solve("cca", pair, 10, ridge=0.1, starts=1, certify=False)
+    arrays = ldr.solve("orthogonal-cca", pair, 10, ridge=0.1, starts=1, certify=False)
     monkeypatch.setattr(samples, "_WIDE", 20)
-    products = ldr.solve("cca", pair, 10, ridge=0.1, starts=1, certify=False)
+    products = ldr.solve("orthogonal-cca", pair, 10, ridge=0.1, starts=1, certify=False)
     assert products.value == pytest.approx(arrays.value, rel=1e-12)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fa", "cca"])
+@pytest.mark.parametrize("name", ["fa", "orthogonal-cca"])
 def test_two_thousand_columns_have_the_value_of_arrays(name, monkeypatch):
     views = [sparse_wide.topics(20_000, 2_000, 0.01, seed)[0] for seed in range(2)]
     data, given = (views[0], {}) if name == "fa" else (tuple(views), {"ridge": 0.1})
@@ -271,8 +274,8 @@ y = np.random.default_rng(0).integers(0, 4, 60_000)
 limit = resource.getrlimit(resource.RLIMIT_AS)[1]
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, limit))
 for name, data, given in [
+    ("orthogonal-lda", X, {"y": y, "ridge": 1.0}),
     ("lda", X, {"y": y, "ridge": 1.0}),
-    ("classical-lda", X, {"y": y, "ridge": 1.0}),
     ("pls", (X, X), {}),
 ]:
     assert ldr.solve(name, data, 2, **given).P is not None

@@ -38,7 +38,7 @@ def test_coefficients_and_components_are_those_of_scikit_learn(name):
     X, y = DATA[name]()
     theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(X, y)
     r = len(theirs.classes_) - 1
-    result = ldr.solve("classical-lda", X, r, y=y, shrinkage="auto")
+    result = ldr.solve("lda", X, r, y=y, shrinkage="auto")
     each = [coefficient(X[y == k]) for k in theirs.classes_]
     np.testing.assert_allclose(result.parameters["shrinkage"], each, rtol=1e-12)
     assert result.parameters["of_total"] == pytest.approx(coefficient(X), rel=1e-12)
@@ -55,12 +55,12 @@ def test_all_components_predict_as_scikit_learn_does(name):
     """Which predicts from all of them, however few it projects to."""
     X, y = DATA[name]()
     theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(X, y)
-    ours = ldr.ClassicalLDA(n_components=X.shape[1], shrinkage="auto").fit(X, y)
+    ours = ldr.LDA(n_components=X.shape[1], shrinkage="auto").fit(X, y)
     assert np.array_equal(ours.predict(X), theirs.predict(X))
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["lda", "classical-lda"])
+@pytest.mark.parametrize("method", ["orthogonal-lda", "lda"])
 def test_the_same_from_every_container(method, tmp_path, monkeypatch):
     X, y = real_data.digits()
     monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 300 * 64)
@@ -82,7 +82,7 @@ def test_the_same_from_every_container(method, tmp_path, monkeypatch):
 
 def test_orthogonal_lda_is_of_the_same_matrices():
     X, y = few_rows()
-    result = ldr.solve("lda", X, 2, y=y, shrinkage="auto", nested=True)
+    result = ldr.solve("orthogonal-lda", X, 2, y=y, shrinkage="auto", nested=True)
     assert result.certificate.kind == "global"
 
     def scatter(Z):
@@ -105,7 +105,7 @@ SERIES = np.cumsum(_rng.standard_normal((50, 4)), axis=0) @ _rng.standard_normal
 SERIES += _rng.standard_normal((50, 8))
 
 
-@pytest.mark.parametrize("name", ["maf", "classical-maf", "orthogonal-sfa", "sir"])
+@pytest.mark.parametrize("name", ["orthogonal-maf", "maf", "orthogonal-sfa", "sir"])
 def test_covariances_are_moved_towards_their_diagonal(name):
     y = SERIES[:, 0] if name == "sir" else None
     result = ldr.solve(name, SERIES, 2, y=y, shrinkage="auto")
@@ -124,7 +124,7 @@ def test_covariances_are_moved_towards_their_diagonal(name):
     else:
         A = X[:-1].T @ X[1:] / 49
         A = (A + A.T) / 2
-    if name in ("sir", "classical-maf"):
+    if name in ("sir", "maf"):
         best = scipy.linalg.eigh(A, C, eigvals_only=True)[-2:].sum()
     else:
         best = np.trace(result.P @ A @ result.P.T) / np.trace(result.P @ C @ result.P.T)
@@ -153,7 +153,7 @@ def test_two_views_are_shrunk_side_by_side(rows):
     s = coefficient(X)
     C = shrunk(both.T @ both / rows, s)
     A, K, B = C[:5, :5], C[:5, 5:], C[5:, 5:]
-    found = ldr.solve("classical-cca", (X[:, :5], X[:, 5:]), 2, shrinkage="auto")
+    found = ldr.solve("cca", (X[:, :5], X[:, 5:]), 2, shrinkage="auto")
     canonical = np.linalg.svd(_sqrt_inverse(A) @ K @ _sqrt_inverse(B), compute_uv=False)
     assert found.value == pytest.approx(canonical[:2].sum(), rel=1e-9)
     assert found.parameters["shrinkage"] == pytest.approx(s, rel=1e-12)
@@ -161,7 +161,7 @@ def test_two_views_are_shrunk_side_by_side(rows):
     pairs = zip((scores[:, :5] @ a.T).T, (scores[:, 5:] @ b.T).T, strict=True)
     seen = [np.corrcoef(one, other)[0, 1] for one, other in pairs]
     np.testing.assert_allclose(found.directions.columns()["correlation"], seen, rtol=1e-9)
-    orthogonal = ldr.solve("cca", (X[:, :5], X[:, 5:]), 2, shrinkage="auto")
+    orthogonal = ldr.solve("orthogonal-cca", (X[:, :5], X[:, 5:]), 2, shrinkage="auto")
     Ma, Mb = orthogonal.M
     scale = np.sqrt(np.trace(Ma.T @ A @ Ma) * np.trace(Mb.T @ B @ Mb))
     assert orthogonal.value == pytest.approx(np.trace(Ma.T @ K @ Mb) / scale, rel=1e-9)
@@ -170,11 +170,11 @@ def test_two_views_are_shrunk_side_by_side(rows):
 
 
 def test_correlations_of_a_view_with_itself_stay_within_one_and_those_of_noise_are_refused():
-    found = ldr.solve("classical-cca", (SERIES[:20], SERIES[:20]), 2, shrinkage="auto")
+    found = ldr.solve("cca", (SERIES[:20], SERIES[:20]), 2, shrinkage="auto")
     assert 0.5 < found.value / 2 < 1.0
     X = np.random.default_rng(1).standard_normal((6, 4))
     with pytest.raises(SingularError, match="than noise would"):
-        ldr.solve("cca", (X[:, :2], X[:, 2:]), 1, shrinkage="auto")
+        ldr.solve("orthogonal-cca", (X[:, :2], X[:, 2:]), 1, shrinkage="auto")
 
 
 def test_many_views_are_shrunk_side_by_side():
@@ -194,7 +194,7 @@ def test_many_views_are_shrunk_side_by_side():
     value = np.triu(traces / sizes / sizes[:, None], 1).sum()
     assert orthogonal.value == pytest.approx(value, rel=1e-9)
     assert orthogonal.parameters["shrinkage"] == pytest.approx(s, rel=1e-9)
-    for two, many in (("cca", "orthogonal-mcca"), ("classical-cca", "mcca")):
+    for two, many in (("orthogonal-cca", "orthogonal-mcca"), ("cca", "mcca")):
         a, b = (ldr.solve(name, views[:2], 2, shrinkage="auto") for name in (two, many))
         assert a.value == pytest.approx(b.value, rel=1e-9)
 
@@ -321,8 +321,10 @@ def test_what_it_is_not_for():
     with pytest.raises(ArgumentError, match="count alike"):
         ledoit_wolf(replace(as_samples(X), marks=Marks(np.arange(1.0, len(X) + 1))))
     with pytest.raises(DataError, match="iterator"):
-        ldr.solve("lda", iter(np.array_split(X, 3)), 2, y=y, shrinkage="auto")
+        ldr.solve("orthogonal-lda", iter(np.array_split(X, 3)), 2, y=y, shrinkage="auto")
     assert not hasattr(ldr.OrthogonalLDA(shrinkage="auto"), "partial_fit")
-    many = ldr.solve_many("lda", np.stack([X, X]), 2, y=y, shrinkage="auto")
+    many = ldr.solve_many("orthogonal-lda", np.stack([X, X]), 2, y=y, shrinkage="auto")
     assert many.alone == 2
-    assert many.values[0] == pytest.approx(ldr.solve("lda", X, 2, y=y, shrinkage="auto").value)
+    assert many.values[0] == pytest.approx(
+        ldr.solve("orthogonal-lda", X, 2, y=y, shrinkage="auto").value
+    )

@@ -115,14 +115,14 @@ def test_the_shift_keeps_the_rows_sparse_and_constant_columns_exact():
 
 METHODS = {
     "pca": {},
+    "orthogonal-maf": {},
     "maf": {},
-    "classical-maf": {},
     "autocovariance": {},
     "squared-difference": {},
     "sfa": {},
     "orthogonal-sfa": {},
+    "orthogonal-lda": {"y": LABELS},
     "lda": {"y": LABELS},
-    "classical-lda": {"y": LABELS},
     "sir": {"y": LABELS.astype(str)},
     "save": {"y": LABELS.astype(str)},
     "olpp": {},
@@ -144,7 +144,7 @@ def test_methods_agree_on_sparse_and_dense_rows(name, offset):
     assert sparse.certificate.kind == dense.certificate.kind
 
 
-@pytest.mark.parametrize("name", ["cca", "pls", "classical-cca", "reduced-rank-regression"])
+@pytest.mark.parametrize("name", ["orthogonal-cca", "pls", "cca", "reduced-rank-regression"])
 @pytest.mark.parametrize("offset", [1e6, 1e8])
 def test_methods_of_two_views_agree_on_sparse_and_dense_rows(name, offset):
     X = rows(offset)

@@ -1,0 +1,35 @@
+"""Names of methods that changed: those of version 0.9 serve for one version, and warn."""
+
+from __future__ import annotations
+
+from ldr.solvers.errors import warn
+
+# What a name of 0.9 is called now.
+RENAMED = {f"classical-{name}": name for name in ("lda", "cca", "maf", "gcpca")}
+# Names that meant the variant with orthonormal directions until 0.9.
+CHANGED = {name: f"orthogonal-{name}" for name in RENAMED.values()}
+# The same of classes.
+RENAMED_CLASSES = {f"Classical{name}": name for name in ("LDA", "CCA", "MAF", "GCPCA")}
+CHANGED_CLASSES = {name: f"Orthogonal{name}" for name in RENAMED_CLASSES.values()}
+
+
+def current_name(name: str) -> str:
+    """The name of a method today, with a warning where that of 0.9 was another one."""
+    return _current(name, RENAMED, CHANGED)
+
+
+def current_class(name: str) -> str:
+    """The name of a method's class today, with a warning where that of 0.9 was another one."""
+    return _current(name, RENAMED_CLASSES, CHANGED_CLASSES)
+
+
+def _current(name: str, renamed: dict[str, str], changed: dict[str, str]) -> str:
+    if name in renamed:
+        warn(f"{name!r} is called {renamed[name]!r} now: use that name", FutureWarning)
+    elif name in changed:
+        warn(
+            f"{name!r} names the textbook's method now, whose directions are not orthogonal; what "
+            f"it named until version 0.9 is {changed[name]!r}. The next version does not warn",
+            FutureWarning,
+        )
+    return renamed.get(name, name)
