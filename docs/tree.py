@@ -26,7 +26,7 @@ _COLUMNS = (0.0, 2.2, 4.4, 8.6)  # where the question, the answers, the wants an
 
 
 def table() -> str:
-    """In Markdown, as README.md and the page have it."""
+    """The table in Markdown, as the page has it."""
     rows = [_HEADER, ("---",) * len(_HEADER)]
     for advice in TABLE:
         methods = ", ".join(f"`{name}`" for name in advice.use)

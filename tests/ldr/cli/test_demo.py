@@ -65,4 +65,4 @@ def test_demo_picture_has_a_row_a_data_set(solved, tmp_path):
 
 def test_programs_of_the_readme_print_what_it_says(request, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    run_programs(request.config.rootpath / "README.md", at_least=4)
+    run_programs(request.config.rootpath / "README.md", at_least=2)
