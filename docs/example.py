@@ -39,6 +39,7 @@ class Example:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", FutureWarning)  # names whose meaning changed
             warnings.filterwarnings("ignore", category=DeprecationWarning)
             exec(compile(self.program, f"gallery, {self.slug}", "exec"), names)
         return printed.getvalue(), names["figure"]

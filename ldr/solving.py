@@ -100,6 +100,9 @@ def certify_run(
             notes = (f"{escapes} saddle(s) left along a direction of descent",)
             certificate = None
             certificate = known(run.M)
+        if not run.status.converged:  # after an escape
+            message = ENDED.get(run.status, "the solver did not converge")
+            return run, certificate or Certificate("none", math.inf, message), notes
         if curvature is not None:
             if certificate is None or (curvature.descends and not certificate.is_optimal):
                 gap = math.inf if certificate is None else certificate.gap
