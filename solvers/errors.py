@@ -55,7 +55,7 @@ class ConvergenceWarning(RuntimeWarning):
 
 
 # Doors call one another, and pipelines and searches call them: none of their lines is the user's.
-_PASSED_THROUGH = {__name__.partition(".")[0], "joblib", "sklearn"}
+_PASSED_THROUGH = {__name__.partition(".")[0], "joblib", "numpy", "sklearn"}
 
 
 def warn(message: str, category: type[Warning]) -> None:
