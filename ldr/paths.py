@@ -392,7 +392,8 @@ def _nested_start(objective: Objective, X: Rows, y: PerRow, r: int, previous: Re
     matrices, fillers = as_tuple(previous.M), problem.lift(filler)
     bases = [np.linalg.qr(M)[0] for M in matrices]
     left = [N - Q @ (Q.T @ N) for Q, N in zip(bases, fillers, strict=True)]
-    combined = np.linalg.svd(np.vstack(left), full_matrices=False)[2][: r - previous.r].T
+    wider = fillers[0].shape[1] - matrices[0].shape[1]  # none of a matrix of coefficients
+    combined = np.linalg.svd(np.vstack(left), full_matrices=False)[2][:wider].T
     nested = [np.hstack([M, rest @ combined]) for M, rest in zip(matrices, left, strict=True)]
     if heuristic is not None:
         value = problem.at(problem.lower(nested)).value

@@ -238,14 +238,18 @@ def membership(codes: Codes, n_classes: int) -> csr_array:
 def class_averages(
     codes: Codes, n_classes: int, weights: Array | None = None
 ) -> tuple[csr_array, Array]:
-    """Sparse F, FX the means of the classes, and their sizes; rows of codes < 0 are in none."""
+    """Return sparse F, where FX are the means of the classes, and the sizes of the classes.
+
+    Rows of codes < 0 are in no class; the mean of a class without weight is zero.
+    """
     from scipy.sparse import csr_array
 
     there = np.flatnonzero(codes >= 0)
     known, counts = codes[there], np.ones(len(there)) if weights is None else weights[there]
     sizes = np.asarray(np.bincount(known, counts, minlength=n_classes), dtype=np.float64)
     shape = n_classes, len(codes)
-    return csr_array((counts / sizes[known], (known, there)), shape=shape), sizes
+    shares = counts / np.where(sizes > 0, sizes, 1.0)[known]
+    return csr_array((shares, (known, there)), shape=shape), sizes
 
 
 def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
