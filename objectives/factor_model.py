@@ -144,11 +144,6 @@ class Posterior:
             self.y += observed.times(self.V, self.residual @ self.B - self.y)
             self.residual = self.deviation - mask * (self.y @ M.T)
 
-    def over_S(self, Z: Array) -> tuple[Array, Array]:
-        """M_o'S_oo^{-1}z_i and S_oo^{-1}z_i of rows that are zero where nothing was observed."""
-        y = self.observed.times(self.V, Z @ self.B)
-        return y, (Z - self.observed.mask * (y @ self.M.T)) / self.psi
-
     @property
     def log_likelihoods(self) -> Array:
         """log p(x_o) of each row, (n,), of rows that stand for themselves."""

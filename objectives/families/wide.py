@@ -101,15 +101,17 @@ class Apart:
 
 
 @dataclass(frozen=True, eq=False)
-class Less:
-    """One matrix less another."""
+class Added:
+    """The sum of two matrices, the second times a sign."""
 
     first: SymmetricOperator
     second: SymmetricOperator
+    sign: float = 1.0
 
     def __matmul__(self, V: Array) -> Array:
-        found = self.first @ V
-        found -= self.second @ V
+        found = self.second @ V
+        found *= self.sign
+        found += self.first @ V
         return found
 
 
@@ -304,19 +306,6 @@ class Known:
         diagonal = None if self.diagonal is None else self.diagonal / divisor
         U = None if self.U is None else self.U / math.sqrt(divisor)
         return Known(Plus(self.products, 1.0 / divisor), diagonal, U)
-
-
-@dataclass(frozen=True, eq=False)
-class Added:
-    """The sum of two matrices."""
-
-    first: SymmetricOperator
-    second: SymmetricOperator
-
-    def __matmul__(self, V: Array) -> Array:
-        found = self.first @ V
-        found += self.second @ V
-        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.multi_block import CorrelationBlocks, CorrelationPoint
 from ldr.objectives.families.wide import (
     GUARDS,
+    Added,
     Apart,
     Coupled,
     Identity,
-    Less,
     Plus,
     Product,
     check_varies_along,
@@ -195,10 +195,10 @@ class WideCorrelations(CorrelationBlocks):
         across[0, len(Na) :], across[1, : len(Na)] = K.T @ Na, K @ Nb
         return Apart(len(Na), *self.known.own) @ N, across
 
-    def combined(self, own: Array, s: Array) -> Less:
+    def combined(self, own: Array, s: Array) -> Added:
         K = self.known.K
         parts = map(Plus, self.known.own, own)
-        return Less(Apart(K.shape[0], *parts), Plus(Coupled(K), float(1.0 / np.prod(s))))
+        return Added(Apart(K.shape[0], *parts), Plus(Coupled(K), -float(1.0 / np.prod(s))))
 
     def at(self, M: Array) -> CorrelationPoint:
         return CorrelationPoint(self, M)
@@ -212,7 +212,7 @@ class WideCorrelations(CorrelationBlocks):
 
 @dataclass(frozen=True, eq=False)
 class Correlated(Pairs):
-    """Of orthogonal-cca, which has no eigenproblem: where the trust region ended, and its bounds.
+    """Pairs of orthogonal-cca, which has no eigenproblem: the trust region's end and its bounds.
 
     - ends: ma and Mb, in the columns that vary
     """
@@ -252,8 +252,8 @@ class Correlated(Pairs):
             parts.append(Plus(C, ratios[-1], float(values[0])))
             low_rank.append((M @ V) * np.sqrt(values - values[0]))
         ka, scale = known.K.shape[0], known.scale[:, None]
-        beyond = Less(Coupled(known.K), Apart(ka, *parts))
-        H = Plus(Less(beyond, Product(block_diag(*low_rank))), scale=known.scale)
+        beyond = Added(Coupled(known.K), Apart(ka, *parts), -1.0)
+        H = Plus(Added(beyond, Product(block_diag(*low_rank)), -1.0), scale=known.scale)
         null = np.linalg.qr(np.concatenate([Ma, Mb]) / scale)[0]
         least = -largest_of_rest(lambda V: -(self.pencil[1] @ V), null[:, :0], products)
         if not least > 0:
