@@ -358,7 +358,7 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
 
 
 def _index(rows: Rows) -> PerRow:
-    """Of a pandas DataFrame or Series; None of anything else."""
+    """Return the index of a pandas DataFrame or Series, and None for anything else."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(rows, (pandas.DataFrame, pandas.Series)):
         return None

@@ -107,7 +107,7 @@ def layer(
     marks = {name: options[name] for name in ("sample_weight", "groups") if name in options}
 
     def is_stated(X: Traced, y: Traced, parameters: dict[str, Traced]) -> bool:
-        """Whether the optimum has equations in jax: of rows that count alike, of plain columns."""
+        """Return True if the optimum has equations in jax: no weights, trials or standardising."""
         if marks or options.get("standardise"):
             return False
         found: list[Stated | None] = []

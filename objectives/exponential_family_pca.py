@@ -40,7 +40,7 @@ class Bernoulli:
         return self.saturation * (2.0 * X - 1.0)
 
     def fits(self, X: Array) -> npt.NDArray[np.bool_]:
-        """Which entries can be."""
+        """Return True for entries that the distribution allows."""
         return (X == 0) | (X == 1)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:

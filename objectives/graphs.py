@@ -414,7 +414,7 @@ class GraphMethod(StatedMethod):
 
     @property
     def _of_classes(self) -> bool:
-        """Whether the graph is H, h_ij = 1/n_k for i and j in class k.
+        """True if the graph is H, h_ij = 1/n_k for i and j in class k.
 
         H = ZZ' with Z the scaled class indicators, D = I and I - H is a projector: both X'LX and
         X'(I - H)'(I - H)X are S_W, both X'DX and X'X are nC, and the n x n graph, dense within each
@@ -627,7 +627,7 @@ class LaplacianMethod(GraphMethod):
 
     @property
     def _is_heated(self) -> bool:
-        """Whether weights of edges move with the rows."""
+        """True if weights of edges depend on the rows."""
         return self.heat is not None and isinstance(self.graph, str)
 
     def _forms(self, rows: RowSums, W: csr_array) -> dict[str, Any]:
@@ -645,5 +645,5 @@ class LaplacianMethod(GraphMethod):
         }
 
     def _shares(self, degrees: Array) -> Array | None:
-        """Of the rows in what is subtracted; None is their mean."""
+        """Return the rows' shares in the centre; None stands for their mean."""
         return None

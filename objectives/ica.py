@@ -261,7 +261,7 @@ def _fourth_order(frame: Frame, piece: Samples) -> Array:
 
 
 def _costs(means: Array, gaussian: float | None) -> Array:
-    """Of directions: -(E G(m'x) - E G(nu))^2, or E G(m'x) of experts."""
+    """Return each direction's cost: -(E G(m'x) - E G(nu))^2, or E G(m'x) of experts."""
     return means if gaussian is None else -((means - gaussian) ** 2)
 
 
@@ -331,7 +331,7 @@ class SourcesPoint(Point):
         return found + self._share * self._volume.hessian_vector(V)
 
     def _change(self, h: Array, V: Array, dh: Array) -> Array:
-        """Of F'(c) h, in M or in Y, along V."""
+        """Return the change of F'(c) h, in M or in Y, along V."""
         if self._gaussian is None:
             return dh
         return self._pull * dh - 2.0 * np.sum(h * V, axis=0) * h
@@ -374,7 +374,7 @@ class Sources(BoundObjective):
         return Axes.ordered(np.log(np.linalg.norm(M, axis=0)) - costs)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """What each direction adds."""
+        """Return the contribution of each direction to the value."""
         return {"contribution": axes.numbers}
 
 
@@ -384,7 +384,7 @@ def _manifold(k: int, r: int, gaussian: float | None) -> Manifold:
 
 @dataclass(frozen=True)
 class SourcesInMemory(Sources, WhiteProjected):
-    """Of white rows in memory."""
+    """Sources of white rows in memory."""
 
     preconditioner_cost = 4
 
@@ -401,7 +401,7 @@ class SourcesInMemory(Sources, WhiteProjected):
 
 @dataclass(frozen=True)
 class SourcesInPieces(Sources, InPieces):
-    """Of rows that are read at every step."""
+    """Sources of rows that are read at every step."""
 
     gaussian: float | None = field(kw_only=True)
 

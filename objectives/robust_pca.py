@@ -94,7 +94,7 @@ class Distances(NamedTuple):
         return max(0.0, float(np.linalg.norm(self.pull)) - self.held)
 
     def rounding(self, frame: Frame) -> float:
-        """Of the gradient: of unit vectors and their sum, and of the candidate itself."""
+        """Bound the gradient's rounding error: of unit vectors, their sum and the candidate."""
         place = float(np.linalg.norm(frame.centre / frame.length))
         return _EPS * (4.0 * self.n + self.weight * place)
 
@@ -352,7 +352,7 @@ def _reweighted(piece: Samples, frame: Frame, loss: Loss, M: Array) -> tuple[flo
 
 
 def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
-    """Of the rows' distances from zero, or from the subspace of M, where they are MY."""
+    """Return squared distances of the rows from zero, or from the subspace of M."""
     if M is None:
         return np.einsum("ij,ij->i", Z, Z)
     if M.shape[0] == M.shape[1]:  # what rounding leaves of nothing is no residual

@@ -335,7 +335,7 @@ class DependencePoint(PairwisePoint):
         return value, W, lambda dD: np.multiply(np.multiply(dD, W, out=dD), c, out=dD)
 
     def change(self, dY: Array) -> Array:
-        """Of K."""
+        """Return the change of K along dY."""
         along = Change(self.Y, dY)
         return self.c * gaussian_gram(self.Y, self._problem.width) * (along.left @ along.right.T)
 

@@ -85,7 +85,7 @@ def random_points(
 
 
 def few_or_more(k: int, share: int, least: int = 0) -> int:
-    """How many random starts: share / k^2, at most 12; a run of few columns k is cheap."""
+    """Return the number of random starts, share / k^2, at most 12: few columns k are cheap."""
     return max(least, min(12, share // (k * k)))
 
 

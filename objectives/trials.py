@@ -232,7 +232,7 @@ class CSP(PowerMethod):
         return [rows.form(own) for own in self.members(data.rows, *data.labels())]
 
     def members(self, rows: RowSums, codes: Codes, classes: Cells) -> list[Array]:
-        """How much each row counts in the mean of each class."""
+        """Return each row's share in the mean of each class."""
         share = self._shares(rows)
         counts = [(codes == k) * share for k in range(len(classes))]
         sizes = [own.sum(axis=-1, keepdims=True) for own in counts]
@@ -252,7 +252,7 @@ class CSP(PowerMethod):
         return members / members.sum()
 
     def _shares(self, rows: RowSums) -> Array:
-        """How much each row counts."""
+        """Return the weight of each row."""
         if self.average == "trials":
             return trial_shares(rows)[1]
         return np.ones(rows.count) if rows.weights is None else rows.weights
@@ -551,7 +551,7 @@ class SSD(StatedMethod):
         S, R = (found.about_zero.form(counts) for found in (inside, beside))
 
         def rounded() -> Array:
-            """What the filters rounded."""
+            """Return the squares that the filters rounded."""
             return np.diag(rows.about_zero.form(counts))
 
         zero = np.zeros(rows.count)

@@ -1,4 +1,4 @@
-"""What is to be minimised: a Problem is a manifold and `at(M)`, which gives a Point.
+"""Problems to be minimised: a Problem is a manifold and `at(M)`, which gives a Point.
 
 A solver sees both as the manifold does: Riemannian gradients and Hessian products, truly counted.
 """

@@ -104,7 +104,7 @@ def _least_ritz_pair(
 
 
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
-    """What of V is tangent and orthogonal to a basis, one row a vector."""
+    """Return the part of V that is tangent and orthogonal to a basis, one row a vector."""
     for _ in range(2):  # twice is enough
         # Of a little that is left over, rounding that is not tangent would be a large part.
         V = manifold.project(M, V)

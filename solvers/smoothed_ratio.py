@@ -62,7 +62,7 @@ class SmoothedRatio:
         return self._f * (1.0 - self._f) / self._mu
 
     def derivative(self, E: Array) -> Array:
-        """Of the gradient along a symmetric E."""
+        """Return the change of the gradient along a symmetric E."""
         E = E - float(np.vdot(self.gradient, E)) * self._C
         V, N = self._V, self._occupied
         X = (N.T @ E) @ V

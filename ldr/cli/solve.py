@@ -188,7 +188,7 @@ def _print_json(summary: Mapping[str, object]) -> None:
 
 @dataclass(frozen=True)
 class Inquiry:
-    """What is drawn from, who reads the files, and where the answer goes."""
+    """Options for the seed, the cluster that reads the files, and the outputs."""
 
     seed: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Of permutations, folds and draws.")
@@ -213,7 +213,7 @@ class Inquiry:
         *r: Argument,
         **options: Argument,
     ) -> Any:
-        """What a function finds, once it is known that the answer can be written."""
+        """Call a function, after checking that its result can be written."""
         from ldr.observers import Bar
 
         check_outputs(self.outputs, files_read(objective, data, selection))

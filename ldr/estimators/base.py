@@ -84,7 +84,7 @@ def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., 
 
 
 def from_sums(estimator: Projection) -> bool:
-    """Whether blocks of rows can be added one at a time."""
+    """Return True if blocks of rows can be added one at a time."""
     try:
         return estimator._objective().from_sums
     except ArgumentError:  # a parameter that `fit` will refuse
@@ -92,12 +92,12 @@ def from_sums(estimator: Projection) -> bool:
 
 
 def of_points(estimator: Projection) -> bool:
-    """Whether X holds points: distances to the n rows have no inverse, and no score elsewhere."""
+    """Return True if X holds points: distances have no inverse map, and no score on other data."""
     return Need.DISTANCES not in estimator._traits().needs
 
 
 def predicts(estimator: Projection) -> bool:
-    """Whether new rows can be asked for more than their coordinates."""
+    """Return True if the method predicts something of new rows."""
     return bool(estimator._traits().predicts)
 
 
@@ -488,7 +488,7 @@ def _requires_y(objective: Objective) -> bool:
 
 
 def are_views(y: PerRow) -> bool:
-    """Whether y is a list of matrices."""
+    """Return True if y is a list of matrices."""
     listed = isinstance(y, (list, tuple)) and len(y) > 0
     return listed and all(getattr(view, "ndim", 0) == 2 for view in y)
 
@@ -578,7 +578,7 @@ _BESIDE = ("background", "sample_weight", "groups")
 
 
 def taken_by(method: type[Objective]) -> tuple[str, ...]:
-    """What the estimator of an objective takes beside X and y.
+    """Return the arguments that the estimator of a method takes beside X and y.
 
     Weights that do not repeat rows, which scikit-learn takes them to do, are left to `ldr.solve`
     and the `Reducer`; so are those in time order, as to it weighted rows may be shuffled.

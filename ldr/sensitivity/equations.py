@@ -27,7 +27,7 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True)
 class Given:
-    """What a method is given: the views, or samples and background; labels; numbers."""
+    """Input of a method: the views, or samples and background; labels; parameters."""
 
     X: Sequence[Traced]
     y: Traced = None
@@ -90,7 +90,7 @@ _EXACT = 0.4
 def equations(
     stated: Stated, T: Sequence[Traced], X: Sequence[Traced], near: Sequence[Traced] | None = None
 ) -> list[Traced]:
-    """What vanishes at an optimum in canonical coordinates, or in axes that are near's unturned."""
+    """Return equations of the optimum in canonical coordinates, or in the axes of `near`."""
     import jax
     import jax.numpy as jnp
 
@@ -143,7 +143,7 @@ def moved(
 
 
 def regular(J: Array, left: Array, T: Sequence[Array]) -> bool:
-    """Whether the equations determine the derivative.
+    """Return True if the equations determine the derivative.
 
     - raises DataError: T does not solve them.
     """

@@ -483,7 +483,7 @@ class DataForms(DataSums):
 
     @classmethod
     def traced(cls, X: Sequence[Traced], y: Traced) -> DataForms:
-        """Of arrays whose numbers need not be known."""
+        """Make the forms of arrays whose values jax traces."""
         stand_ins = [Samples(np.zeros((len(rows), 1))) for rows in X]
         return cls([RowForms(one, i, None, traced=True) for i, one in enumerate(stand_ins)], y)
 
@@ -495,7 +495,7 @@ class DataForms(DataSums):
 
     @property
     def samples(self) -> Sequence[Samples]:
-        """Of the views and of the background."""
+        """Samples of the views and of the background."""
         return (*self._known.views, *filter(None, (self._known.background,)))
 
     @property

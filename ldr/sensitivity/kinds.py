@@ -15,7 +15,7 @@ from ldr.sensitivity.shapes import ProjectedRows, SumOfRows, WhiteRows
 
 
 def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
-    """How the optimum moves with the rows; None where that is found by differences."""
+    """Return the derivative of the optimum in the rows; None where differences find it."""
     samples = all_of(data)
     if any(one.is_sparse or one.stored for one in samples):
         return None

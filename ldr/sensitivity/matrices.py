@@ -74,7 +74,7 @@ class Statement:
 
     @classmethod
     def stated(cls, objective: Objective, data: DataForms, r: int) -> Statement:
-        """Of a method that states its matrices."""
+        """Make the statement of a method from its matrices."""
         found: Any = objective.matrices(data)
         options: dict[str, Any] = {"shares": found.shares}
         over: Sequence[Any] = ()

@@ -266,7 +266,7 @@ def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> 
 
 
 def of_windows(X: Traced, M: Traced, L: Traced, ridge: Traced, *, length: int) -> Observed:
-    """Of the covariances C_k of white rows that are k apart in a window.
+    """State dca by the covariances C_k of white rows that are k apart in a window.
 
     C_0 is that of T'C_0T = M'M: with L'C_0L = I + E, T = L(I - E/2)M to first order.
     """
@@ -398,7 +398,7 @@ def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
 
 
 def function(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """Of a function of one's own in jax, whose manifold is said."""
+    """State a custom jax function whose manifold is given."""
     own = objective
     if not isinstance(own, CustomObjective) or own.backend != "jax" or own.manifold == "auto":
         return None
@@ -523,13 +523,13 @@ def of_criterion(X: Traced, V: Traced, F: Traced, members: Traced, ridge: Traced
 
 
 def moments_of(X: Traced, F: Traced, members: Traced, ridge: Traced) -> list[Traced]:
-    """Of each class, in the coordinates of the filters F."""
+    """Return the second moment of each class in the coordinates of the filters F."""
     Y, (m, _), (d, _) = X @ F, members.shape, F.shape
     trace = (members.sum(axis=0) @ X**2).sum()
     return [(Y.T * each) @ Y + ridge / (d * m) * trace * F.T @ F for each in members]
 
 
 def filters_inverse(C: Array) -> HessianInverse:
-    """Of Pham's criterion at I, scales aside."""
+    """Return the inverse Hessian of Pham's criterion at I, scales left out."""
     unit = np.eye(C.shape[1])
     return HessianInverse(JointDiagonal(C), unit, [np.diag(each) for each in unit])

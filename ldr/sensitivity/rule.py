@@ -48,7 +48,7 @@ class Known(ABC):
 
     @property
     def additive(self) -> bool:
-        """Whether it may be a term of a sum: its M is orthonormal, in the columns."""
+        """True if it may be a term of a sum: its M is orthonormal, in the columns."""
         return False
 
     def crossed(self, U: Array) -> list[Array]:
@@ -157,7 +157,7 @@ def computed(
 
 
 def alike(one: Array | float, other: Array | float) -> bool:
-    """Whether a statement's numbers are the problem's."""
+    """Return True if values of the statement equal those of the problem."""
     return bool(np.linalg.norm(np.subtract(one, other)) <= _SAME * np.linalg.norm(other))
 
 
@@ -196,7 +196,7 @@ class TracedRows(Known):
 
     @property
     def additive(self) -> bool:
-        """Of what is not whitened."""
+        """True if M is not whitened."""
         return True
 
     @cached_property
@@ -204,7 +204,7 @@ class TracedRows(Known):
         return Observed.of(self.optimum.problem, self.optimum.M)
 
     def _check(self, gradient: Array, found: Observed) -> None:
-        """That the statement is the problem's: else nothing is known of how it moves."""
+        """Raise UnknownError if the statement differs from the problem."""
         if not all(map(alike, found.P, self._expected.P)):
             raise UnknownError
 

@@ -82,7 +82,7 @@ class Sensitivity:
         return Derivative.along(self.optimum, line, known)
 
     def _unless_unknown(self, of: Callable[[Known], Found]) -> Found | None:
-        """Of the change with the rows, where it is known."""
+        """Apply a function to the known derivative in the rows; None where there is none."""
         if self.known is None:
             return None
         try:

@@ -49,7 +49,7 @@ class Variances:
 
     @classmethod
     def of(cls, X: Array, M: Array, Y: Array, unit: float = 1.0) -> Variances:
-        """Of Y = XM, in which the unit of the map is larger."""
+        """Make the variances of Y = XM, where the unit of the map is `unit` times larger."""
         return cls(X, M, centred(Y) / (len(Y) * unit**2))
 
     def rate(self, dY: Array) -> Array:

@@ -89,7 +89,7 @@ class Programs:
         self.hessian_is_long = False
 
     def call(self, name: str, *arguments: Traced) -> Traced:
-        """What one of the functions returns."""
+        """Call one of the functions, compiled at its first call."""
         if name not in self._compiled:
             self._compiled[name] = self._compile(name, arguments)
         return self._compiled[name](*arguments)

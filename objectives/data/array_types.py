@@ -1,4 +1,4 @@
-"""What rows come in, and back into it: arrays of whatever type, sparse matrices, data frames."""
+"""Containers of rows, read and written: arrays, sparse matrices, data frames."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check_real(dtype: CellType, name: str) -> None:
 
 
 def is_dask(X: object) -> bool:
-    """Whether something is a Dask array, DataFrame or Series; never imports Dask."""
+    """Return True for a Dask array, DataFrame or Series, without importing Dask."""
     return type(X).__module__.partition(".")[0] == "dask"
 
 
@@ -88,7 +88,7 @@ def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
 
 
 def _is_real_dtype(dtype: Given) -> bool:
-    """Whether a column's type (numpy, pandas extension or polars) holds real numbers."""
+    """Return True if a column's type (numpy, pandas extension or polars) holds real numbers."""
     if callable(getattr(dtype, "is_numeric", None)):
         return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
     return getattr(dtype, "kind", "O") in REAL_KINDS

@@ -110,7 +110,7 @@ class DaskRows(Source):
 
 
 def is_frame(X: object) -> bool:
-    """Whether something of Dask's is a DataFrame: a Delayed has any attribute, a Series columns."""
+    """Return True for a Dask DataFrame, by its metadata: a Delayed has any attribute."""
     return hasattr(getattr(X, "_meta", None), "columns")
 
 

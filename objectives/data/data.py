@@ -91,7 +91,7 @@ class Data:
         return replace(self, views=tuple(view.take(rows) for view in self.views), y=y)
 
     def on(self, device: str) -> Data:
-        """The same data, with sums over their rows computed on a device."""
+        """Return the data with sums over their rows computed on a device."""
         if device == "cpu":
             return self
         from ldr.objectives.data.accelerator import accelerator

@@ -50,7 +50,7 @@ _GROUPS = (
 
 
 def _limits() -> Iterator[tuple[float, str]]:
-    """What the machine, the process's limit and its container leave."""
+    """Yield the bytes that the machine, the process's limit and its container leave."""
     if os.name != "posix":
         return  # such a machine says when there is none
     resource = import_module("resource")  # which others have not

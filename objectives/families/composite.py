@@ -103,7 +103,7 @@ def _of_the_only_term(name: str) -> Any:
 
 
 def _of_the_same_optimum(name: str) -> Any:
-    """The same, where the optimum is that of the only objective."""
+    """Delegate to the only objective if the sum has its optimum."""
 
     def method(self: WeightedSum, *given: Any) -> Any:
         same = self.only if self.same_optimum else None
@@ -144,7 +144,7 @@ class WeightedSum(BoundObjective):
 
     @property
     def same_optimum(self) -> bool:
-        """Whether the optimum is that of a single objective."""
+        """True if the optimum is that of a single objective."""
         return self.only is not None and self.penalty is None and self.terms[0].weight > 0
 
     @cached_property

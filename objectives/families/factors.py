@@ -64,7 +64,7 @@ class Noise:
 
 
 class Modelled(Protocol):
-    """What a point needs to know of its problem."""
+    """Attributes of a problem that its points read."""
 
     @property
     def noise(self) -> Noise: ...
@@ -154,11 +154,11 @@ class LikelihoodPoint(Point):
 
     @abstractmethod
     def regressions(self) -> Regressions:
-        """What a step of EM needs."""
+        """Return the expected sums of an EM step."""
 
     @property
     def _bounded(self) -> bool:
-        """Whether psi is finite and not zero."""
+        """True if psi is finite and not zero."""
         return bool(np.isfinite(self._psi).all() and self._psi.min() > np.finfo(float).tiny)
 
     @cached_property

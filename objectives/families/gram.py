@@ -69,7 +69,7 @@ class Gram(Projected):
 
         @property
         def of_rows(self) -> Gram:
-            """The same of the Gram matrix of the rows themselves, K_z of those of others."""
+            """The problem whose Gram matrix is that of the rows and K_z that of other rows."""
 
         def moved(self, point: Any, dY: Array) -> Sequence[tuple[float, Gram]]:
             """Problems with shares, which add up to f as K_z changes like a point's K along dY."""

@@ -90,11 +90,11 @@ class DataSums(ABC):
 
     @property
     def rows(self) -> RowSums:
-        """Of the first view."""
+        """Sums over the rows of the first view."""
         return self.views[0]
 
     def unknown(self, *of: object) -> NoReturn:
-        """What needs more than these data know."""
+        """Raise UnknownError: these data lack the input of the sum."""
         raise UnknownError
 
     def deviations(self) -> Array:
@@ -110,7 +110,7 @@ class DataSums(ABC):
         return self.unknown()
 
     def scatters_of_groups(self, groups: Callable[[Cells], Cells]) -> tuple[Array, Array]:
-        """The same of groups that are made of y."""
+        """Return the scatters between and within groups that are made from y."""
         return self.unknown()
 
     def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> RowSums:

@@ -129,7 +129,7 @@ class ObservedTerm(TermOfPoints):
 
     @cached_property
     def manifold(self) -> Product:
-        """Of M, t and the mean."""
+        """Manifold of M, t and the mean."""
         k = self.noise.k
         return Product(Euclidean(k, self.r), Euclidean(self.noise.size, 1), Euclidean(k, 1))
 
@@ -151,7 +151,7 @@ class ObservedTerm(TermOfPoints):
 
 
 class IncompleteSums(SumPoint):
-    """The same by sums over pieces; each step of EM is one pass over the rows."""
+    """The likelihood by sums over pieces; each step of EM is one pass over the rows."""
 
     _problem: IncompleteFactors
 
@@ -334,7 +334,7 @@ class Entries:
         )
 
     def checked_mean(self, name: str, r: int) -> Array:
-        """Of each column's entries; refuses rows and columns with nothing, and too large an r."""
+        """Return the mean of each column; refuse empty rows and columns, and too large an r."""
         columns = np.flatnonzero(self.counts == 0)
         first = int(columns[0]) if len(columns) else 0
         for what, count, number in (

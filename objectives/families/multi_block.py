@@ -93,7 +93,7 @@ class CoupledPoint(Point):
 
 
 class CorrelationBlocks(Blocks):
-    """What the correlations of projected views are made of, by arrays or by products.
+    """Moments of the correlations of projected views, by arrays or by products.
 
     - left_out: what is added to each s_i^2
     """
@@ -254,14 +254,14 @@ class MultiBlock(Blocks, BoundObjective):
     @property
     @abstractmethod
     def bounds(self) -> MultiBound:
-        """Of the Ci with s_i^2 = tr(Mi'Ci Mi)."""
+        """Dual bounds for the Ci with s_i^2 = tr(Mi'Ci Mi)."""
 
     def bound(self, M: Array, effort: Effort | None = None) -> float:
         """A number that no value exceeds; with an effort nearer the least that is known."""
         return self.bounds.of(self.blocks(M), -self.at(M).value, effort)
 
     def certified(self, M: Array, effort: Effort | None) -> Certificate:
-        """What the multipliers at M prove, and with an effort what better ones do.
+        """Certify M by its multipliers, and with an effort by better ones.
 
         At a stationary M the bound is tight where their block matrix is positive semidefinite;
         elsewhere it is minimised: see `joint_bound`.
@@ -281,7 +281,7 @@ class MultiBlock(Blocks, BoundObjective):
         return found.restricted_to(self.span)
 
     def holds_outside(self, value: float) -> bool:
-        """Whether what is claimed of M with the value holds over what the coordinates leave out."""
+        """Return True if the claim about M also holds over the columns left out."""
         return False
 
     def proof(self, M: Array) -> Certificate | None:
@@ -416,13 +416,13 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return self.baseline() if self.baseline_exact else None
 
     def approach(self, M: Array) -> Array:
-        """Of the heuristic, where it led in all columns: optima of a part of them may be others."""
+        """Return the optimum that the heuristic led to in all columns; a part may have others."""
         if self.ends is None or not np.array_equal(M, self.baseline()):
             return M
         return self.lower(list(self.ends))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """What each direction adds to the value, and of two views the correlation of each pair."""
+        """Return the contribution of each direction, and the correlations of pairs of two views."""
         found = super().numbers(M, axes, seen)
         if len(self.widths) > 2:
             return found
@@ -430,7 +430,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return {"correlation": pair_correlations(covariances, seen), **found}
 
     def hidden(self, M: Array) -> float:
-        """Of lost directions that M may enter too: they may covary as the root of their share."""
+        """Bound the rounding error; lost directions covary as the root of their share."""
         point = self.at(M)
         found = rounding_of_correlations(point.scaled, self.sums, self.slices(), point.shares)
         if not self.is_part or self.only_constant:
@@ -474,7 +474,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
 
 
 def pair_correlations(covariances: Array, seen: Sequence[Variation | None]) -> Array:
-    """Of pairs of coordinates, from their covariances; not a number of those that do not vary."""
+    """Return correlations of pairs from their covariances; NaN for those that do not vary."""
     a, b = (np.full(len(covariances), np.nan) if one is None else one.variances for one in seen)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(covariances / np.sqrt(a) / np.sqrt(b))

@@ -77,11 +77,11 @@ class PairwisePoint(ProjectedPoint):
 
     @abstractmethod
     def pairs(self, rows: slice, D: Array) -> Told:
-        """What these rows of D say of phi; D may be overwritten."""
+        """Return phi and its slopes for these rows of D, which may be overwritten."""
 
     @cached_property
     def _alone(self) -> Told:
-        """Of rows that are one block; value and products share it."""
+        """The only block of the rows, which value and products share."""
         return self.pairs(self._blocks[0], self.squares(self._blocks[0]))
 
     def _told(self, rows: slice) -> Told:
@@ -225,7 +225,7 @@ class LabelledPairs(Pairwise):
         return {"squared_length": axes.numbers}
 
     def alike(self, rows: slice) -> np.ndarray:
-        """Which rows are of the class of each of these."""
+        """Return, for each of these rows, True for the rows of its class."""
         return np.equal(self.codes[rows, None], self.codes)
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LabelledPairs | None:

@@ -53,7 +53,7 @@ class StackedData(DataSums):
         return self.rows.scatters_of_classes(self.labels()[0])
 
     def scatters_of_groups(self, of: Callable[[Cells], Cells]) -> tuple[Array, Array]:
-        """The same of groups that are made of each y."""
+        """Return the scatters between and within groups that are made from each y."""
         assert self.y is not None
         return self.rows.scatters_of_classes(np.stack([of(y) for y in self.y]))
 
@@ -74,7 +74,7 @@ class StackedRows:
 
     @classmethod
     def of(cls, X: Array, trials: Codes | None = None) -> StackedRows:
-        """Of rows as they come, (n, d) or (b, n, d). The mean in two parts keeps its digits.
+        """Centre rows (n, d) or (b, n, d). The mean in two parts keeps its digits.
 
         Sums over rows are products with ones: of few columns NumPy's own take eight times as long.
         """

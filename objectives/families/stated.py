@@ -101,7 +101,7 @@ class SampleRows:
 
     @property
     def centre(self) -> list[Array]:
-        """What is subtracted from the samples in turn.
+        """Numbers that are subtracted from the samples in turn.
 
         One number does not hold a mean far larger than the deviations: of rows in memory the rest
         of it comes next.
@@ -285,7 +285,7 @@ class SampleSums:
         return SumOfSquares(found.B, mean, sizes, found.total, scatter)
 
     def _offsets(self, mean: Array, B: Array) -> Array:
-        """What the mean adds to the squares of the numbers, in units of B, where these vary."""
+        """Return the mean's part in the squares of the numbers, in units of B, where these vary."""
         if not mean.any():
             return mean
         if len(self.views) > 1:
@@ -337,7 +337,7 @@ class StatedMethod(Objective):
         return whitened_trace(self, rows, r, ridge=ridge, notes=notes, spectral=kind)
 
     def _stated(self, sums: SampleSums | WideSums) -> Matrices:
-        """Of the features, where they are mapped, and whatever an instance says of other sums."""
+        """Return the class's matrices of the features, also if an instance has none of its own."""
         method = self.of_features()
         return type(method).matrices(method, cast(DataSums, sums))
 

@@ -85,7 +85,7 @@ def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
 
 
 def _sums(piece: Samples, codes: Codes, shares: Array, groups: int, centre: Centre) -> Array:
-    """Of the rows times their shares."""
+    """Return sums over groups of the rows times their shares."""
     return class_sums(shares[:, None] * _centred(piece, centre), codes, groups)
 
 
@@ -100,5 +100,5 @@ def _shifted(samples: Samples, centre: Centre) -> tuple[csr_array, Array]:
 
 
 def _moved(sums: Array, m: Array, total: float) -> Array:
-    """What X'KX loses where rows are less m, of X'K1 and 1'K1."""
+    """Return the correction of X'KX for rows less m, from X'K1 and 1'K1."""
     return np.outer(sums, m) + np.outer(m, sums - total * m)

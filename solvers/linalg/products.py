@@ -186,7 +186,7 @@ _SHARE = 0.7
 def largest_of_rest(
     H: Callable[[Array], Array], Q: Array, most_products: int, *, enough: float | None = None
 ) -> float:
-    """What no eigenvalue of PHP exceeds, P = I - QQ', but for half of `CHANCE`.
+    """Bound the eigenvalues of PHP from above, P = I - QQ', but for half of `CHANCE`.
 
     - H: the products of a symmetric k x k matrix
     - Q (k, m): orthonormal columns
@@ -233,7 +233,7 @@ def _ends(H: Callable[[Array], Array], b: Array) -> tuple[float, float]:
 
 
 def largest_values(L: Array, R: Array, rest: float, weights: Array) -> Array:
-    """What the largest eigenvalues of [[L, R'], [R, D]] do not exceed, one by one, D <= rest.
+    """Bound the largest eigenvalues of [[L, R'], [R, D]] from above, one by one; D <= rest.
 
     For each a > 0 the matrix is at most diag(L + R'R/a, rest + a); of these the least weighted sum.
     """
@@ -247,7 +247,7 @@ def largest_values(L: Array, R: Array, rest: float, weights: Array) -> Array:
 
 
 def top_values(A: SymmetricOperator, Q: Array, r: int, most_products: int) -> Array:
-    """What the r largest eigenvalues of A do not exceed; Q (k x m) is near their eigenvectors."""
+    """Bound the r largest eigenvalues of A from above; Q (k x m) is near their eigenvectors."""
     AQ = A @ Q
     L = sym(Q.T @ AQ)
     theta = np.linalg.eigvalsh(L)[::-1]
@@ -264,7 +264,7 @@ def pencil_values(
     most_products: int,
     outside: float = -math.inf,
 ) -> Array:
-    """What the r largest generalised eigenvalues of (A, B) do not exceed, the diagonal of B near 1.
+    """Bound the r largest generalised eigenvalues of (A, B); the diagonal of B is near 1.
 
     By Sylvester's law of inertia no more of them exceed tau than V has columns, where A - tau B is
     at most 0 on what is B-orthogonal to V; where it is at most e there and B at least b, tau + e/b
@@ -299,7 +299,7 @@ def ratio_bound(
     least: float = 0.0,
     outside: float = -math.inf,
 ) -> float:
-    """What no tr(WM'AM)/tr(WM'BM) exceeds, W = diag(weights), B >= 0; rho is near the largest.
+    """Bound tr(WM'AM)/tr(WM'BM) from above, W = diag(weights), B >= 0; rho is near the largest.
 
     f(t) = sum_j w_j lambda_j(A - tB) falls with t, and so does A - tB on what is orthogonal to V:
     t exceeds all ratios where what f(t) does not exceed is negative. And f falls by the least of B.
