@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
 import re
-import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import ldr
 from docs import gallery
+from docs.example import run_strictly
 from docs.method_examples import MethodExample
 from docs.tree import picture
 from ldr.cli.options import NEEDED
@@ -77,14 +75,9 @@ def write_pages(root: Path) -> None:
 def solve_example(name: str) -> tuple[str, Any, Any]:
     """What the example prints, its result and its figure."""
     example = MethodExample.of(name)
-    names: dict[str, Any] = {}
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", FutureWarning)  # names whose meaning changed
-        exec(compile(example.solution, f"example of {name}", "exec"), names)
-        figure = eval(example.plot, names)
-    return printed.getvalue(), names["result"], figure
+    program = f"{example.solution}\nfigure = {example.plot}"
+    printed, names = run_strictly(program, f"example of {name}")
+    return printed, names["result"], names["figure"]
 
 
 def page(cls: type[Objective], printed: str, result: Any) -> str:
