@@ -14,7 +14,7 @@ from ldr.objectives.data.opening import as_samples, with_columns
 from ldr.objectives.kernel import is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
-from ldr.objectives.registry import REGISTRY, named
+from ldr.objectives.registry import REGISTRY
 from ldr.solvers.checks import flag
 from ldr.solvers.errors import ArgumentError
 from ldr.types import PerRow, Rows
@@ -85,9 +85,9 @@ def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
     else:  # what needs that and nothing else
         needs = (_NEEDED[found],) if found in _NEEDED else ()
         fitting = [name for name, method in REGISTRY.items() if method.needs == needs]
-    chosen = {name: (named(name), str(found)) for name in fitting}
+    chosen = {name: (REGISTRY[name](), str(found)) for name in fitting}
     if found in (Beside.LABELS, Beside.RESPONSE, Beside.TIME):
-        chosen["pca"] = named("pca"), "pca, which does not look at it, as a yardstick"
+        chosen["pca"] = REGISTRY["pca"](), "pca, which does not look at it, as a yardstick"
     return chosen
 
 

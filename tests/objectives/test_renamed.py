@@ -46,3 +46,11 @@ def test_a_model_of_before_keeps_its_method(tmp_path):
     text = json.dumps({**header, "format": 1}).replace("orthogonal-lda", "lda")
     np.savez(tmp_path / "then.npz", **{**arrays, "ldr_model": np.array(text)})
     assert ldr.load(tmp_path / "then.npz").objective == result.objective
+
+
+@pytest.mark.filterwarnings("error::FutureWarning")
+def test_names_that_the_user_did_not_give_do_not_warn():
+    X, y = np.random.default_rng(0).standard_normal((60, 5)), np.arange(60) % 3
+    assert "lda" in [each.name for each in ldr.compare(None, X, y, 2).methods]
+    assert "cca" in [each.name for each in ldr.compare(None, (X, X[:, :3]), None, 1).methods]
+    assert ldr.LDA(2).fit(X, y).score(X, y) > 0
