@@ -292,6 +292,13 @@ class Kernel(Objective):
             raise ArgumentError(
                 f"objective {inner.name!r} is of distances: it has no kernel version"
             )
+        from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+        if not callable(self.metric) and self.metric not in list(PAIRWISE_KERNEL_FUNCTIONS):
+            raise ArgumentError(
+                f"metric={self.metric!r} is no kernel; expected one of "
+                f"{', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}, or a function of two rows"
+            )
         kept = ("formula", "source", "sense", "baseline", "views", "needs", "domain", "exact")
         for attribute in (*kept, "transposed", "relative_improvement", "weighted", "any_views"):
             object.__setattr__(self, attribute, getattr(inner, attribute))
@@ -402,7 +409,7 @@ def kernel(
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown objective, one of distances, or a number of components below 1.
+        An unknown objective or kernel, one of distances, or a number of components below 1.
 
     Examples
     --------

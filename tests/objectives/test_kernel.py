@@ -105,8 +105,10 @@ def test_mistakes_are_named():
         ldr.kernel("pca", components=0)
     with pytest.raises(ArgumentError, match="unknown objective"):
         ldr.kernel("pcaa")
-    with pytest.raises(ArgumentError, match="kernel"):
-        ldr.solve(ldr.kernel("pca", "no such kernel"), X, 2)
+    with pytest.raises(ArgumentError, match="is no kernel; expected one of"):
+        ldr.kernel("pca", "no such kernel")
+    with pytest.raises(ArgumentError, match="kernel 'chi2'"):
+        ldr.solve(ldr.kernel("pca", "chi2"), -X, 2)
 
 
 def test_rows_that_come_in_blocks_are_those_in_memory():
