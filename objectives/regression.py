@@ -174,13 +174,16 @@ class Regression(BoundObjective):
         """
         coefficients = self.lift(M)[0]
         d = len(coefficients)
-        U, s, _ = np.linalg.svd(coefficients, full_matrices=False)
+        U, s, Vt = np.linalg.svd(coefficients, full_matrices=False)
         if self.r > U.shape[1]:  # any orthonormal completion: the prediction is blind to it
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
         P = scale[:, None] * U[:, : self.r].T
-        return (signs(P)[:, None] * P,)
+        sign = signs(P)
+        # A coordinate rises with the response that it predicts most of.
+        sign[: min(len(s), self.r)] = signs(Vt)[: self.r]
+        return (sign[:, None] * P,)
 
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]

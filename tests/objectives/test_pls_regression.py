@@ -159,3 +159,12 @@ def test_columns_far_apart():
     ours = ldr.solve("pls-regression", X * units, 1, y=y)
     fitted = [(X * units) @ M.reshape(-1, 1) for M in (ours.M, theirs.coef_)]
     np.testing.assert_allclose(*fitted, atol=1e-6 * np.abs(fitted[1]).max())
+
+
+@pytest.mark.parametrize("name", ["least-squares", "ridge-regression", "lasso"])
+def test_the_first_coordinate_rises_with_the_prediction(name):
+    X, y = real_data.diabetes()
+    for sign in (1.0, -1.0):
+        found = ldr.solve(name, X, 1, y=sign * y)
+        first, predicted = found.transform(X).ravel(), found.predict(X).ravel()
+        assert np.corrcoef(first, predicted)[0, 1] > 0.999
