@@ -161,6 +161,8 @@ def largest_sum_bound(
     `sizes` are those of the terms that K's entries are sums of, to which rounding is relative.
     """
     squares = entry_squares(np.abs(K) if sizes is None else sizes)
+    if not squares.any():
+        return 0.0
     for N, tries in ((M, _TRIES_AT_M), (eigenvectors, _TRIES)):
         above = Majorant(K, N, squares, roundings)
         delta, _ = above.least_shift()

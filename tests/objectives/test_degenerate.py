@@ -484,3 +484,8 @@ def test_neighbours_that_are_as_far_as_the_next_row_would_jump():
 def test_edges_of_no_length_weigh_one():
     W = neighbour_graph(as_samples(np.repeat(np.eye(3), 2, axis=0)), 1, heat="median")
     assert set(W.data) == {1.0}
+
+
+def test_rows_that_do_not_vary_have_a_proved_optimum():
+    found = ldr.solve("pca", np.zeros((10, 3)), 1)
+    assert (found.value, found.certificate.kind, found.certificate.gap) == (0.0, "global", 0.0)
