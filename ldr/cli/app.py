@@ -9,113 +9,63 @@ never over a file that is read.
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from inspect import getdoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ldr.cli.inputs import Input, load, one_line_each, opened
+from ldr.cli.inputs import Input, load, located, one_line_each, opened
 from ldr.cli.options import (
-    DataFile,
     Exit,
-    Header,
-    Json,
-    ObjectiveName,
-    Seed,
     Selection,
-    Separator,
-    Views,
     check_outputs,
     complain,
+    fitting,
     is_printed,
-    names_of_methods,
-    with_fields,
+    print_rows,
+    with_options,
 )
 from ldr.cli.solve import bootstrap, compare, dimension, path, solve, test
 
-if TYPE_CHECKING:
-    from ldr.objectives.registry import Entry
 
-
-def methods(
-    *,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="All about this one, its parameters among it.",
-            autocompletion=names_of_methods,
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """List every method, or tell all about one."""
+def methods(name: str | None = None, as_json: bool = False) -> None:
+    """List every method, or print all about one."""
     from ldr.estimators.named import estimator_name
     from ldr.objectives import named
+    from ldr.objectives.docstrings import as_text
     from ldr.objectives.registry import Entry, list_objectives
 
     if name is None:
-        entries = list_objectives()
-        shown = json.dumps([asdict(e) for e in entries], indent=2) if as_json else _listed(entries)
+        found: Any = [asdict(entry) for entry in list_objectives()]
     else:
         objective = named(name)
-        facts = {**asdict(Entry.of(objective)), "estimator": estimator_name(type(objective))}
-        shown = json.dumps(facts, indent=2) if as_json else _page(facts, getdoc(objective) or "")
-    print(shown)
-
-
-def _page(facts: dict[str, str], text: str) -> str:
-    """What the docstring does not say of a method, and the docstring."""
-    from ldr.objectives.docstrings import as_text
-
-    lines = [f"{k:<11}{v}" for k, v in facts.items() if k not in ("summary", "formula", "source")]
-    return "\n".join(_fitting(line) for line in [*lines, "", *as_text(text).splitlines()])
-
-
-def _listed(entries: Sequence[Entry]) -> str:
-    """What each does, and what it needs."""
-    width = max(len(e.name) for e in entries)
-    return "\n".join(
-        _fitting(
-            f"{e.name:<{width}}  {e.summary}" + ("" if e.needs == "-" else f" ({e.needs})"),
-            indent=width + 2,
-        )
-        for e in entries
-    )
-
-
-def _fitting(line: str, indent: int | None = None) -> str:
-    """In lines as wide as the terminal; a pipe or a file gets one."""
-    if not sys.stdout.isatty():
-        return line
-    indent = len(line) - len(line.lstrip()) if indent is None else indent
-    width = shutil.get_terminal_size().columns
-    return textwrap.fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
-
-
-ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="What `ldr solve --save` wrote: .npz.")
-]
+        found = {**asdict(Entry.of(objective)), "estimator": estimator_name(type(objective))}
+    if as_json:
+        print(json.dumps(found, indent=2))
+    elif name is None:
+        needs = ("" if each["needs"] == "-" else f" ({each['needs']})" for each in found)
+        pairs = zip(found, needs, strict=True)
+        print_rows([(each["name"], each["summary"] + need) for each, need in pairs])
+    else:
+        shown = {k: v for k, v in found.items() if k not in ("summary", "formula", "source")}
+        print_rows(list(shown.items()))
+        lines = ["", *as_text(getdoc(objective) or "").splitlines()]
+        print("\n".join(map(fitting, lines)))
 
 
 def transform(
-    *,
-    model: ModelFile,
-    data: DataFile,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The projected rows: .csv, .tsv, .parquet, .npy.")
-    ],
-    view: Views = None,
-    sep: Separator = "",
-    header: Header = True,
+    model: Path,
+    data: Path,
+    out: Path,
+    view: list[Path] | None = None,
+    sep: str = "",
+    header: bool = True,
 ) -> None:
     """Project a file's rows by a saved model.
 
@@ -145,16 +95,7 @@ def transform(
     print(f"written {out}")
 
 
-def impute(
-    *,
-    model: ModelFile,
-    data: DataFile,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="All columns: .csv, .tsv, .parquet or .npy.")
-    ],
-    sep: Separator = "",
-    header: Header = True,
-) -> None:
+def impute(model: Path, data: Path, out: Path, sep: str = "", header: bool = True) -> None:
     """Fill in the empty cells of a file by a saved model of ppca or fa.
 
     Each becomes its expectation given those of its row that are there.
@@ -169,15 +110,7 @@ def impute(
 
 
 def check(
-    *,
-    objective: ObjectiveName,
-    data: Annotated[
-        Path | None,
-        typer.Argument(metavar="[DATA]", help="Rows to check it on; by default 100 random ones."),
-    ] = None,
-    r: Annotated[int, typer.Option("-r", "--r", metavar="R", help="Columns of M.")] = 2,
-    selection: Selection,
-    seed: Seed = 0,
+    objective: str, selection: Selection, data: Path | None = None, r: int = 2, seed: int = 0
 ) -> None:
     """Test the gradient, the Hessian and the manifold of an objective.
 
@@ -185,11 +118,7 @@ def check(
     """
     import ldr
 
-    rows = (
-        _random_rows(objective, selection, seed)
-        if data is None
-        else opened(objective, data, selection)
-    )
+    rows = opened(objective, data, selection) if data else _random_rows(objective, selection, seed)
     with rows as given:
         checked = ldr.check(
             given.objective, given.X, r, y=given.y, **given.options, random_state=seed
@@ -202,8 +131,6 @@ def check(
 @contextmanager
 def _random_rows(objective: str, selection: Selection, seed: int | None) -> Iterator[Input]:
     import numpy as np
-
-    from ldr.cli.inputs import located
 
     X = np.random.default_rng(seed).standard_normal((100, 6))
     with one_line_each(), located(objective):
@@ -245,50 +172,34 @@ def _ldr(
         print(context.get_help())
 
 
-_VERBS: tuple[Callable[..., Any], ...] = (
-    *(solve, path, compare, check, test, dimension, bootstrap, transform, impute, methods),
-)
-for verb in _VERBS:
-    app.command()(with_fields(verb))
-registered = list(app.registered_commands)
-
-
-@app.command()
-def demo(
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the picture ldr-demo.png goes.")
-    ] = Path("."),
-    r: Annotated[int, typer.Option("--r", metavar="R", help="Dimensions to reduce to.")] = 2,
-    show_progress: Annotated[
-        bool, typer.Option("--show-progress", help="Follow each run on the terminal.")
-    ] = False,
-) -> None:
+def demo(folder: Path = Path("."), r: int = 2, show_progress: bool = False) -> None:
     """Compare orthogonal LDA with its eigenvector heuristic on three real data sets.
 
     Prints a table and saves a picture of the projections.
     """
-    from rich.console import Console
-
     from ldr.cli.demo import NOTES, PICTURE, save_picture, solve_all, table
-    from ldr.io.files import check_outputs
 
-    out.mkdir(parents=True, exist_ok=True)
-    check_outputs({"--out": out / PICTURE}, {})
+    folder.mkdir(parents=True, exist_ok=True)
+    check_outputs({"--plot": folder / PICTURE}, {})
     solved = solve_all(r, show_progress)
-    console = Console()
-    console.print(table(solved))
-    console.print(NOTES, style="dim", highlight=False)
-    path = save_picture(solved, out)
-    console.print()
-    # soft_wrap: a path that is broken into lines cannot be copied
-    console.print(f"picture: {path.resolve()}", soft_wrap=True, highlight=False, markup=False)
+    print(
+        f"{table(solved)}\n\n{fitting(NOTES)}\n\npicture: {save_picture(solved, folder).resolve()}"
+    )
+
+
+_VERBS: tuple[Callable[..., None], ...] = (
+    *(solve, path, compare, check, test, dimension, bootstrap, transform, impute, methods, demo),
+)
+for verb in _VERBS:
+    app.command()(with_options(verb))
+_COMMANDS = app.registered_commands
 
 
 def _take_options(arguments: Sequence[str]) -> None:
     """Give the verb of a command the options that follow from its method and its function."""
-    for command, verb in zip(registered, _VERBS, strict=True):
+    for command, verb in zip(_COMMANDS, _VERBS, strict=True):
         if verb.__name__ in arguments[:1]:
-            command.callback = with_fields(verb, arguments)
+            command.callback = with_options(verb, arguments)
 
 
 def main() -> None:

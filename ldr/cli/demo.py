@@ -19,7 +19,6 @@ from ldr.solving import solve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
 PICTURE = "ldr-demo.png"
 
@@ -82,25 +81,16 @@ def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result
     return solved
 
 
-def table(solved: Sequence[tuple[DataSet, Result]]) -> Table:
+def table(solved: Sequence[tuple[DataSet, Result]]) -> str:
     """What was solved and found, a column a data set."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        title="Orthogonal LDA: max tr(M'S_B M) / tr(M'S_W M)",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-    table.add_column("data set")
-    columns = []
-    for data, result in solved:
-        table.add_column(data.name, justify="right")
-        columns.append(_column(data, result))
-    for name in columns[0]:
-        table.add_row(name, *(column[name] for column in columns))
-    return table
+    columns = [_column(data, result) for data, result in solved]
+    rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    lines = [
+        "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])])
+        for name, *cells in rows
+    ]
+    return "\n".join(["Orthogonal LDA: max tr(M'S_B M) / tr(M'S_W M)\n", *lines])
 
 
 def picture(solved: Sequence[tuple[DataSet, Result]]) -> Figure:
@@ -134,6 +124,7 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
     n, d = data.X.shape
     before, after = _accuracies(data, result.r)
     return {
+        "data set": data.name,
         "rows n": str(n),
         "columns d": str(d),
         "classes": str(data.classes),

@@ -46,15 +46,14 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
     from ldr.io.cluster import connected
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
-        given = _read(objective, data, selection, bool(cluster))
+        found = load(objective, selection.param)
+        for need in found.needs:  # in the command's own terms
+            field, option = NEEDED.get(need, ("", ""))
+            if field and not getattr(selection, field):
+                raise ArgumentError(f"objective {found.name!r} needs {need}: give {option}")
+        given = Input(found, *rows_of(data, selection, found.missing, bool(cluster)))
         with located(objective):
             yield given
-
-
-def _read(objective: str, data: Path, selection: Selection, in_chunks: bool) -> Input:
-    found = load(objective, selection.param)
-    _check_needs(found, selection)
-    return Input(found, *rows_of(data, selection, found.missing, in_chunks))
 
 
 def rows_of(
@@ -96,8 +95,6 @@ def rows_of(
 
 def _of_each(option: str, given: list[str] | None, files: int) -> list[list[str]]:
     """Names of columns for each file, of an option that is given once for each or for the first."""
-    from ldr.errors import ArgumentError
-
     names = [names_in(text) for text in given or ()]
     if len(names) > files:
         raise ArgumentError(
@@ -109,33 +106,19 @@ def _of_each(option: str, given: list[str] | None, files: int) -> list[list[str]
 
 def load(objective: str, parameters: list[str] | None) -> Objective:
     """The objective of a name with its parameters, or the one in a file."""
-    from ldr.errors import ArgumentError
     from ldr.objectives import named
 
-    values = dict(_key_and_value(text) for text in parameters or ())
+    values = {}
+    for text in parameters or ():
+        key, sign, value = text.partition("=")
+        if not (key and sign):
+            raise typer.BadParameter(f"--param {text!r}, expected KEY=VALUE")
+        values[key] = literal(value)
     if split_file(objective) is None:
         return named(objective, **values)
     if values:
         raise ArgumentError("--param is for objectives of the registry, not for a file's")
     return load_objective(objective)
-
-
-def _key_and_value(text: str) -> tuple[str, object]:
-    """``lag=2`` as a name and a Python value; what is no number, list or boolean is a string."""
-    key, sign, value = text.partition("=")
-    if not (key and sign):
-        raise typer.BadParameter(f"--param {text!r}, expected KEY=VALUE")
-    return key, literal(value)
-
-
-def _check_needs(objective: Objective, selection: Selection) -> None:
-    """Refuse a command without what the objective needs, in the command's own terms."""
-    from ldr.errors import ArgumentError
-
-    for need in objective.needs:
-        field, option = NEEDED.get(need, ("", ""))
-        if field and not getattr(selection, field):
-            raise ArgumentError(f"objective {objective.name!r} needs {need}: give {option}")
 
 
 def names_in(text: str) -> list[str]:
@@ -180,7 +163,7 @@ def start_of(start: str) -> Start:
         return start
     from ldr.io.files import read
 
-    return read(Path(start)).samples().dense()
+    return read(start).samples().dense()
 
 
 def load_objective(objective: str) -> Objective:

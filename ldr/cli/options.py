@@ -1,4 +1,8 @@
-"""Options that several verbs share, printed messages, exit codes and files that are written."""
+"""The options of the command, what it prints, its exit codes, and the files that it may write.
+
+An option is a parameter of a function: of a verb here, of the function of `ldr` that the verb
+calls, or of the method that is named. Its help is the parameter's entry in a docstring.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,134 @@ import ast
 import inspect
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from ldr.result import Result
+from ldr.types import Argument
+
+# The entries of the options that are stated here: their flags where these are not the name alone,
+# what stands for the value, and the help.
+_ENTRIES = """
+Parameters
+----------
+objective : OBJECTIVE
+    A name that `ldr methods` lists, or my_file.py[:function].
+data : DATA
+    Rows in .csv, .tsv, .parquet, .npy, .npz or .mat; `check` takes random ones without.
+model : MODEL
+    What `ldr solve --save` wrote: .npz.
+name : NAME
+    All about this one, its parameters among it.
+methods : A,B,...
+    By default those that fit what is given.
+r : -r --r R|SHARE|auto
+    Dimensions; a share of the variance (0.9) or auto lets the rows tell them.
+dimensions : -r --r A-B|A:B|A,B,...
+    Dimensions to solve for.
+label : --label --response COLUMN
+    Labels or response; several responses with commas. Not projected.
+as_text : --as-text
+    Labels are texts, also where they look like numbers.
+columns : A,B,...
+    Only these columns (numbers from 0 of arrays); once more for each --view.
+drop : A,B,...
+    All columns but these; once more for each --view.
+view : --view --second-view FILE
+    Another view of the same rows; repeat it for more.
+sep : CHARACTER
+    Between the cells of text files, such as ';' or tab.
+header : --header/--no-header
+    Whether the first line of text files has the names of the columns, else 0, 1, ...
+background : FILE
+    Noise or background, with the same columns.
+weights : COLUMN
+    How much each row counts, >= 0. Not projected.
+groups : COLUMN
+    Rows that belong together (subjects, batches): held out, drawn or permuted so; trials of methods
+    with time order. Not projected.
+standardise : --standardise
+    Divide columns by their standard deviations.
+param : KEY=VALUE
+    Of the objective; repeat it for more.
+start : baseline|random|FILE
+    Of the solver; FILE is .npy.
+seed : NUMBER
+    Of random starts, permutations, folds and draws.
+draws : NUMBER
+    How often the rows are drawn.
+cluster : ADDRESS
+    Of a Dask scheduler, whose workers read the files.
+out : FILE
+    The rows found: .csv, .tsv, .parquet or .npy; of `solve` with the map .npz or .mat.
+plot : FILE
+    The picture: .png, .pdf or .svg.
+report : FILE
+    All figures and pictures: .html.
+save : FILE
+    The model, for `transform` and `impute`: .npz.
+as_json : --json
+    Print JSON.
+folder : --out FOLDER
+    Where the picture ldr-demo.png goes.
+show_progress : --show-progress
+    Follow each run on the terminal.
+"""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What of the files an objective is given, and its parameters."""
+
+    label: str = ""
+    as_text: bool = False
+    columns: list[str] | None = None
+    drop: list[str] | None = None
+    view: list[Path] | None = None
+    sep: str = ""
+    header: bool = True
+    background: Path | None = None
+    weights: str = ""
+    groups: str = ""
+    standardise: bool = False
+    param: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """Options for the seed, the cluster that reads the files, and the outputs."""
+
+    seed: int | None = None
+    plot: Path | None = None
+    report: Path | None = None
+    cluster: str = ""
+    as_json: bool = False
+
+    @property
+    def outputs(self) -> dict[str, Path]:
+        """The files that are written, by their options."""
+        paths = {f"--{name}": getattr(self, name, None) for name in ("out", *_ENDINGS)}
+        return {option: path for option, path in paths.items() if path is not None}
+
+
+@dataclass(frozen=True)
+class Solving(Inquiry):
+    """Those of a single solve."""
+
+    start: str = "baseline"
+    out: Path | None = None
+    save: Path | None = None
+
+
+_GROUPS = {"Selection": Selection, "Inquiry": Inquiry, "Solving": Solving}
 
 
 def names_of_methods(incomplete: str) -> list[str]:
@@ -27,39 +147,11 @@ def names_of_methods(incomplete: str) -> list[str]:
     return [name for name in REGISTRY if name.startswith(incomplete)]
 
 
-ObjectiveName = Annotated[
-    str,
-    typer.Argument(
-        metavar="OBJECTIVE",
-        help="A name that `ldr methods` lists, or my_file.py[:function].",
-        autocompletion=names_of_methods,
-    ),
-]
-
-
-def file(text: str) -> Path:
+def file(text: str | Path) -> Path:
     """The path of a file: an empty one would be the working folder."""
-    if not text.strip():
+    if not str(text).strip():
         raise typer.BadParameter(f"{text!r} is empty, expected the path of a file")
     return Path(text)
-
-
-DataFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA", parser=file, help="Rows in .csv, .tsv, .parquet, .npy, .npz or .mat."
-    ),
-]
-Views = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--view",
-        "--second-view",
-        metavar="FILE",
-        parser=file,
-        help="Another view of the same rows; repeat it for more.",
-    ),
-]
 
 
 def separator(text: str) -> str:
@@ -70,49 +162,24 @@ def separator(text: str) -> str:
     return found
 
 
-Separator = Annotated[
-    str,
-    typer.Option(
-        "--sep",
-        metavar="CHARACTER",
-        parser=separator,
-        help="Between the cells of text files, such as ';' or tab.",
-        show_default=False,
-    ),
-]
-Header = Annotated[
-    bool,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line of text files has the names of the columns, else 0, 1, ...",
-        show_default=False,
-    ),
-]
-Seed = Annotated[int | None, typer.Option(metavar="NUMBER", help="Of random starts.")]
-Cluster = Annotated[
-    str, typer.Option(metavar="ADDRESS", help="Of a Dask scheduler, whose workers read the files.")
-]
-
-
-def dimension(text: str) -> int | float | str:
+def dimension(text: str | int) -> int | float | str:
     """``3``, a share of the variance like ``0.9``, or ``auto``."""
+    text = str(text)
     try:
         return text if text == "auto" else int(text) if text.isdecimal() else float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r}, expected a whole number, a share or auto") from None
 
 
-Dimension = Annotated[
-    Any,
-    typer.Option(
-        "-r",
-        "--r",
-        metavar="R|SHARE|auto",
-        parser=dimension,
-        help="Dimensions; a share of the variance (0.9) or auto lets the rows tell them.",
-    ),
-]
-Dimensions = Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensions.")]
+def dimensions(text: str) -> list[int]:
+    """``1-5``, ``1:5`` or ``1,2,5`` as numbers."""
+    range_ = re.fullmatch(r"(\d+)[-:](\d+)", text)
+    try:
+        if range_:
+            return list(range(int(range_[1]), int(range_[2]) + 1))
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}, expected A-B, A:B or A,B,...") from None
 
 
 def folds(text: str) -> object:
@@ -127,63 +194,12 @@ def folds(text: str) -> object:
         raise typer.BadParameter(f"{text!r}, expected a whole number or loo") from None
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What of the files an objective is given, and its parameters."""
-
-    label: Annotated[
-        str,
-        typer.Option(
-            "--label",
-            "--response",
-            metavar="COLUMN",
-            help="Labels or response; several responses with commas. Not projected.",
-        ),
-    ] = ""
-    as_text: Annotated[
-        bool, typer.Option("--as-text", help="Labels are texts, also where they look like numbers.")
-    ] = False
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="Only these columns (numbers from 0 of arrays); once more for each --view.",
-        ),
-    ] = None
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B,...", help="All columns but these; once more for each --view."),
-    ] = None
-    view: Views = None
-    sep: Separator = ""
-    header: Header = True
-    background: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", parser=file, help="Noise or background, with the same columns."
-        ),
-    ] = None
-    weights: Annotated[
-        str, typer.Option(metavar="COLUMN", help="How much each row counts, >= 0. Not projected.")
-    ] = ""
-    groups: Annotated[
-        str,
-        typer.Option(
-            metavar="COLUMN",
-            help="Rows that belong together (subjects, batches): held out, drawn or permuted so; "
-            "trials of methods with time order. Not projected.",
-        ),
-    ] = ""
-    standardise: Annotated[
-        bool, typer.Option("--standardise", help="Divide columns by their standard deviations.")
-    ] = False
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", metavar="KEY=VALUE", help="Of the objective; repeat it for more."),
-    ] = None
+def literal(text: str) -> object:
+    """A Python value; what is no number, list or boolean is a string."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
 
 
 # What gives an objective what it needs: the field of a `Selection`, and its option.
@@ -193,85 +209,91 @@ NEEDED = {
     "second view": ("view", "--view FILE"),
     "background": ("background", "--background FILE"),
 }
-
-
-def with_fields(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Callable[..., None]:
-    """The verb as typer reads it: a parameter that is a dataclass stands for its fields.
-
-    Where it takes them, the options of the function of its name and the parameters of the method
-    that the arguments name are options too.
-    """
-    stated: list[inspect.Parameter] = []
-    groups: dict[str, Any] = {}
-    for each in inspect.signature(verb, eval_str=True).parameters.values():
-        if is_dataclass(each.annotation):
-            groups[each.name] = each.annotation
-            hints = get_type_hints(each.annotation, include_extras=True)
-            stated += [
-                each.replace(name=one.name, default=one.default, annotation=hints[one.name])
-                for one in fields(each.annotation)
-            ]
-        elif each.kind is not each.VAR_KEYWORD:
-            stated.append(each)
-    further, own = _of_signatures(verb, stated, arguments) if arguments else ([], [])
-
-    @wraps(verb)
-    def called(**options: object) -> None:
-        given = {each.name: options.pop(each.name) for each in own}
-        texts = [f"{name}={value!r}" for name, value in given.items() if value is not None]
-        if texts:
-            options["param"] = [*(options["param"] or ()), *texts]  # type: ignore[misc]
-        for each in further:  # where nothing is given, the function's own default
-            if options[each.name] is None:
-                del options[each.name]
-        for name, group in groups.items():
-            options[name] = group(**{each.name: options.pop(each.name) for each in fields(group)})
-        verb(**options)
-
-    parameters = [*stated, *further, *own]
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
-    return called
-
-
+_PARSERS = {"sep": separator, "r": dimension, "dimensions": dimensions, "folds": folds}
+_KINDS: dict[str, Any] = {each.__name__: each for each in (bool, int, float, str)} | {
+    "Path": Path,
+    "list[str]": list[str],
+    "list[Path]": list[Path],
+}
 # Parameters of the functions that are no options, or whose options are called otherwise.
 _NO_OPTIONS = {"X", "y", "sample_weight", "random_state", "observers", "progress", "help", "h"}
 
 
-def _of_signatures(
-    verb: Callable[..., None], stated: list[inspect.Parameter], arguments: Sequence[str]
-) -> tuple[list[inspect.Parameter], list[inspect.Parameter]]:
-    """Options of the verb's function in `ldr`, and of the method named, that are not stated."""
-    taken = set(_NO_OPTIONS)
-    for each in stated:
-        taken.add(each.name)
-        for option in getattr(each.annotation, "__metadata__", ()):
-            taken |= {name.strip("-").replace("-", "_") for name in option.param_decls or ()}
-    further, own = [], []
-    if any(each.kind is each.VAR_KEYWORD for each in inspect.signature(verb).parameters.values()):
+def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Callable[..., None]:
+    """The verb as typer reads it: a parameter that is a group of options stands for its fields.
+
+    Where it takes `more` options, those of the function of its name in `ldr` and, with --param,
+    the parameters of the method that the arguments name are options too.
+    """
+    from ldr.objectives.docstrings import described
+
+    parameters = inspect.signature(verb).parameters
+    groups = {n: _GROUPS[p.annotation] for n, p in parameters.items() if p.annotation in _GROUPS}
+    fields = {name: inspect.signature(group).parameters for name, group in groups.items()}
+    stated: dict[str, inspect.Parameter] = {}
+    for name, each in parameters.items():
+        stated |= fields.get(name, {} if name == "more" else {name: each})
+    entries = described(_ENTRIES)
+    options = [_stated(each, *entries[name].split("\n", 1)) for name, each in stated.items()]
+    taken, further, own = _NO_OPTIONS | set(stated), [], []
+    for each in options:
+        flags = each.annotation.__metadata__[0].param_decls or ()
+        taken |= {flag.strip("-").replace("-", "_") for flag in flags}
+    if arguments and "more" in parameters:
         import ldr
 
-        name = "permutation_test" if verb.__name__ == "test" else verb.__name__
-        further = _options(getattr(ldr, name), f"{ldr.solve.__doc__}", taken)
+        function = "permutation_test" if verb.__name__ == "test" else verb.__name__
+        further = _of_signature(getattr(ldr, function), f"{ldr.solve.__doc__}", taken)
         taken |= {each.name for each in further}
-    if "param" in taken:
+    if arguments and "param" in taken:
         from ldr.objectives.registry import REGISTRY
 
-        named = next((REGISTRY[name] for name in arguments if name in REGISTRY), None)
-        own = [] if named is None else _options(named, "", taken)
-    return further, own
+        method = next((REGISTRY[name] for name in arguments if name in REGISTRY), None)
+        own = [] if method is None else _of_signature(method, "", taken)
+
+    @wraps(verb)
+    def called(**given: Argument) -> None:
+        values = {each.name: given.pop(each.name) for each in own}
+        if texts := [f"{name}={value!r}" for name, value in values.items() if value is not None]:
+            given["param"] = [*(given["param"] or ()), *texts]
+        for each in further:  # where nothing is given, the function's own default
+            if given[each.name] is None:
+                del given[each.name]
+        for name, group in groups.items():
+            given[name] = group(**{field: given.pop(field) for field in fields[name]})
+        verb(**given)
+
+    options += [*further, *own]
+    called.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in options}
+    return called
 
 
-def literal(text: str) -> object:
-    """A Python value; what is no number, list or boolean is a string."""
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text
+def _stated(each: inspect.Parameter, head: str, help: str) -> inspect.Parameter:
+    """A parameter of a verb as an argument or an option, by its entry in `_ENTRIES`."""
+    words = head.partition(" : ")[2].split()
+    flags = [word for word in words if word.startswith("-")]
+    shown: dict[str, Any] = {"metavar": " ".join(words[len(flags) :]) or None}
+    shown["help"] = " ".join(help.split())
+    shown["parser"] = file if "Path" in each.annotation else _PARSERS.get(each.name)
+    if each.name in ("objective", "data", "model", "name"):
+        completion = names_of_methods if each.name in ("objective", "name") else None
+        info = typer.Argument(**shown, autocompletion=completion)
+    else:
+        default = each.default not in ("", True)
+        info = typer.Option(*flags, **shown, show_default=default)
+    return each.replace(annotation=Annotated[_kind(each), info])
 
 
-def _options(function: Callable[..., Any], text: str, taken: set[str]) -> list[inspect.Parameter]:
-    """The parameters of a function as options, and what its docstring or a text says of each."""
+def _kind(each: inspect.Parameter) -> Any:
+    kind = _KINDS.get(each.annotation.removesuffix(" | None"), Any)
+    return kind | None if each.default is None and kind is not Any else kind
+
+
+def _of_signature(
+    function: Callable[..., Any], text: str, taken: set[str]
+) -> list[inspect.Parameter]:
+    """The parameters of a function as options, by its docstring or by another text."""
     from ldr.objectives.docstrings import described
 
     entries, found = {**described(text), **described(function.__doc__)}, []
@@ -281,11 +303,11 @@ def _options(function: Callable[..., Any], text: str, taken: set[str]) -> list[i
         said = " ".join(entries.get(each.name, "").partition("\n")[2].split())
         default = "" if each.default is None else f" [default: {each.default}]"
         help = f"{re.split(r'(?<=[a-z)])[.:;] ', said)[0].removesuffix('.')}.{default}"
-        types = {"bool": bool, "int": int, "int | None": int, "float": float, "float | None": float}
-        kind = types.get(str(each.annotation))
-        parser = None if kind else folds if each.name == "folds" else literal
-        annotation: Any = Annotated[kind or Any, typer.Option(help=help, parser=parser)]
-        found.append(each.replace(kind=each.KEYWORD_ONLY, default=None, annotation=annotation))
+        each = each.replace(kind=each.KEYWORD_ONLY, default=None, annotation=str(each.annotation))
+        kind = _kind(each)
+        parser = _PARSERS.get(each.name, literal) if kind is Any else None
+        annotation: Any = Annotated[kind, typer.Option(help=help, parser=parser)]
+        found.append(each.replace(annotation=annotation))
     return found
 
 
@@ -297,50 +319,38 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-_ENDINGS = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html",), "--save": (".npz",)}
+_ENDINGS = {"plot": (".png", ".pdf", ".svg"), "report": (".html",), "save": (".npz",)}
 
 
-def check_outputs(outputs: dict[str, Path | None], inputs: dict[str, list[Path]]) -> None:
+def check_outputs(outputs: dict[str, Path], inputs: dict[str, list[Path]]) -> None:
     """Refuse, before any work, files that could not be written after it or that are read."""
     from ldr.errors import ArgumentError
     from ldr.io import files
-    from ldr.io.files import ending_of
 
-    given = {option: path for option, path in outputs.items() if path is not None}
-    for option, path in given.items():
-        if option == "--out":
-            ending_of(path)
-        elif path.suffix.lower() not in _ENDINGS[option]:
-            expected = " or ".join(_ENDINGS[option])
+    for option, path in outputs.items():
+        endings = _ENDINGS.get(option.removeprefix("--"))
+        if endings is None:
+            files.ending_of(path)
+        elif path.suffix.lower() not in endings:
+            expected = " or ".join(endings)
             raise ArgumentError(f"{option} {path}: unknown ending, expected {expected}")
-    files.check_outputs(given, inputs)
+    files.check_outputs(outputs, inputs)
 
 
-def print_result(result: Result, name: str, written: list[str]) -> None:
-    """A table of what was found in the data of a name."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def fitting(line: str, indent: int | None = None) -> str:
+    """In lines as wide as the terminal; a pipe or a file gets one."""
+    if not sys.stdout.isatty():
+        return line
+    indent = len(line) - len(line.lstrip()) if indent is None else indent
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
 
-    from ldr.objectives.data.data import as_tuple
 
-    shapes = " x ".join(str(len(M)) for M in as_tuple(result.M))
-    table = Table(
-        title=f"{name}: {result.objective!r}, {shapes} -> {result.r}",
-        title_justify="left",
-        box=box.SIMPLE,
-        show_header=False,
-        pad_edge=False,
-    )
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    rows = [("objective", result.objective.formula), ("value", f"{result.value:.12g}")]
-    rows += result._figures()
-    rows += [("written", path) for path in written]
-    for key, text in rows:
-        table.add_row(key, Text(text))
-    Console().print(table)
+def print_rows(rows: Sequence[tuple[str, str]]) -> None:
+    """Print names, and beside them what they stand for."""
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        print(fitting(f"{name:<{width}}  {text}", indent=width + 2))
 
 
 def is_printed() -> bool:

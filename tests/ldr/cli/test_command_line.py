@@ -323,7 +323,7 @@ OrthogonalLDA = ["solve", "orthogonal-lda", "wine.csv", "--label", "species"]
 
 
 MISTAKES = [
-    (["demo", "--r", "two"], "ldr: Invalid value for '--r'"),
+    (["demo", "--r", "two"], "ldr: Invalid value for '-r' / '--r': 'two'"),
     (["dmeo"], "ldr: No such command 'dmeo'"),
     (
         ["solve", "orthogonal-lda", "wine.csv", "--label", "kind"],
@@ -362,7 +362,10 @@ MISTAKES = [
         ["solve", "orthogonal-cca", "means.npy"],
         "ldr: objective 'orthogonal-cca' needs second view: give --view",
     ),
-    (["path", "pca", "means.npy", "-r", "1to3"], "ldr: Invalid value: -r '1to3', expected A-B"),
+    (
+        ["path", "pca", "means.npy", "-r", "1to3"],
+        "ldr: Invalid value for '-r' / '--r': '1to3', expected A-B",
+    ),
     (["path", "pca", "means.npy", "-r", "9-11"], "ldr: r = 11 is out of range"),
     (["check", "mine.py"], "ldr: mine.py has several objectives, variance, fourth_moment"),
     (
