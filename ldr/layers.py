@@ -23,7 +23,7 @@ from ldr.sensitivity.forms import Traced
 from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.checks import whole
-from ldr.solvers.errors import ArgumentError, DataError, SingularError
+from ldr.solvers.errors import ArgumentError, DataError, SingularError, needed
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.types import Argument
@@ -96,6 +96,7 @@ def layer(
     >>> jax.grad(lambda X: abs(project(X)[0, 3]))(X).shape
     (50, 4)
     """
+    needed("jax", "a layer")
     import jax
     import jax.numpy as jnp
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Self
 
 from ldr.solvers.checks import number
 from ldr.solvers.deadline import followed
+from ldr.solvers.errors import needed
 from ldr.solvers.run import Iteration
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Progress:
     """
 
     def __init__(self, console: Console | None = None) -> None:
+        needed("rich", "a line of progress")
         from rich.console import Console
 
         self._console = console or Console(stderr=True)
@@ -156,6 +158,7 @@ class Bar:
     """
 
     def __init__(self, console: Console | None = None) -> None:
+        needed("rich", "a line of progress")
         from rich.console import Console
 
         self._console = console or Console(stderr=True)

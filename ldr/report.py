@@ -15,6 +15,7 @@ from ldr import plots
 from ldr.io.files import check_outputs, files_of, replaced
 from ldr.objectives.registry import REGISTRY, Entry
 from ldr.plots.canvas import parts
+from ldr.solvers.errors import needed
 from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ def _write(path: str | Path, text: str) -> None:
 
 
 def _page(template: str, **what: object) -> str:
+    needed("jinja2", "a report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
+from types import ModuleType
 
 
 class ArgumentError(ValueError):
@@ -52,6 +54,33 @@ class DeviceWarning(UserWarning):
 
 class ConvergenceWarning(RuntimeWarning):
     """The solver stopped before the gradient was small; the best point is returned."""
+
+
+# What brings each package that the core does without: pip install "ldr-manifold[plot]".
+_EXTRAS = {
+    "jax": "jax",
+    "autograd": "jax",
+    "pymanopt": "pymanopt",
+    "matplotlib": "plot",
+    "jinja2": "plot",
+    "rich": "cli",
+    "typer": "cli",
+    "pandas": "files",
+    "pyarrow": "files",
+    "distributed": "dask",
+}
+
+
+def needed(module: str, what: str) -> ModuleType:
+    """Import a module for what needs it; where it is not installed the error names the extra."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        extra = _EXTRAS[module.partition(".")[0]]
+        missing = (error.name or module).partition(".")[0]
+        raise ArgumentError(
+            f"{what} needs {missing}, which is not installed: pip install 'ldr-manifold[{extra}]'"
+        ) from None
 
 
 # Doors call one another, and pipelines and searches call them: none of their lines is the user's.

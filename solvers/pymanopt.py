@@ -15,7 +15,7 @@ import numpy as np
 
 from ldr.solvers.checks import choice
 from ldr.solvers.deadline import until_told
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, needed
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
@@ -114,6 +114,8 @@ class _Memory:
 
 
 def _import_pymanopt() -> ModuleType:
+    for package in ("pymanopt", "jax"):
+        needed(package, "a solver of pymanopt")
     import jax
 
     flag = jax.config.jax_enable_x64

@@ -5,6 +5,7 @@ Makes a virtual environment of its own, and hands what it is given on to pytest.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,8 +18,10 @@ ROOT = Path(__file__).parents[1]
 def lowest() -> list[str]:
     """Every declared requirement, pinned to the version that it must at least have."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = project["dependencies"] + project["optional-dependencies"]["test"]
-    return [requirement.replace(">=", "==") for requirement in declared]
+    extras = project["optional-dependencies"]
+    names = [*re.findall(r"\w+", extras["all"][0].partition("[")[2]), "test"]
+    declared = [*project["dependencies"], *(each for name in names for each in extras[name])]
+    return [each.replace(">=", "==") for each in declared if not each.startswith(project["name"])]
 
 
 def main() -> int:

@@ -117,3 +117,58 @@ def test_version_is_the_distributions():
     except metadata.PackageNotFoundError:
         pytest.skip("ldr is not installed")
     assert installed == ldr.__version__
+
+
+# The core without the packages of extras: methods are solved, all else says what to install.
+WITHOUT_EXTRAS = """
+import sys
+from importlib.machinery import PathFinder
+
+BLOCKED = {
+    "autograd", "dask", "distributed", "jax", "jinja2", "matplotlib", "pandas", "pyarrow",
+    "pymanopt", "rich", "typer",
+}
+
+class Missing(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing)
+import numpy as np
+import ldr
+from ldr.__main__ import main
+from ldr.io.cluster import connected
+
+X, y = np.random.default_rng(0).normal(size=(60, 5)), np.arange(60) % 3
+for name in ("pca", "lda", "sfa", "fa", "ica", "nca", "robust-pca", "sdr", "sparse-pca"):
+    assert ldr.solve(name, X, 2, y=y if name in ("lda", "nca", "sdr") else None).value
+assert str(ldr.path("pca", X, [1, 2], folds=3)) and str(ldr.bootstrap("pca", X, 2, draws=5))
+assert ldr.LDA(2).fit(X, y).transform(X).shape == (60, 2)
+found = ldr.solve("orthogonal-lda", X, 2, y=y)
+for extra, refused in {
+    "jax": lambda: ldr.layer("pca", 2),
+    "jax ": lambda: found.sensitivity(X, y),
+    " jax": lambda: ldr.objective(manifold="grassmann")(lambda M, X: (X @ M).sum()),
+    "pymanopt": lambda: ldr.solve("orthogonal-lda", X, 2, y=y, solver="pymanopt:trust-region"),
+    "plot": lambda: ldr.plots.projection(found, X, y),
+    "plot ": lambda: ldr.report.html(found, X, y),
+    "cli": lambda: ldr.observers.Progress(),
+    "cli ": main,
+    "files": lambda: ldr.solve("pca", "table.csv", 1),
+    "dask": lambda: connected("tcp://127.0.0.1:1").__enter__(),
+}.items():
+    try:
+        refused()
+    except (ldr.errors.ArgumentError, SystemExit) as error:
+        wanted = f"is not installed: pip install 'ldr-manifold[{extra.strip()}]'"
+        assert wanted in str(error), (extra, error)
+    else:
+        raise AssertionError(extra)
+"""
+
+
+def test_the_core_needs_no_extra(tmp_path):
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n3,5\n4,4\n")
+    run_python(WITHOUT_EXTRAS, tmp_path)

@@ -13,22 +13,17 @@ from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.samples import piece_rows
 from ldr.objectives.data.sources import MappedFile
 from ldr.objectives.data.tables import SEPARATORS, named
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.types import Argument, Rows
 
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
     """The cluster of a scheduler does what is computed within."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ArgumentError(
-            "--cluster needs Dask, which is not installed: pip install 'ldr-manifold[dask]'"
-        ) from None
+    distributed = needed("distributed", "--cluster")
     try:
         # as the default it would stay so for the process where nothing answers
-        client = Client(address, set_as_default=False)
+        client = distributed.Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ArgumentError(
             f"--cluster {address}: no scheduler answers there ({error}); start one with "

@@ -34,8 +34,8 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Changed, MappedFile, Source, load_npy
 from ldr.objectives.data.stored import StoredSamples, lazy_rows, side_by_side
 from ldr.objectives.data.tables import Table as TableSource
-from ldr.objectives.data.tables import Tables, not_installed
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.objectives.data.tables import Tables
+from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.solvers.manifolds import Array
 from ldr.types import Argument, Rows
 from ldr.validation import in_words
@@ -153,9 +153,9 @@ def _check_writable(path: Path) -> None:
         raise ArgumentError(f"{path}: there is no folder {str(path.parent)!r}")
     if target.is_dir():
         raise ArgumentError(f"{path} is a folder, expected a file")
-    for needed in (target, target.parent) if target.exists() else (target.parent,):
-        if not os.access(needed, os.W_OK):
-            raise PermissionError(errno.EACCES, "no permission to write", str(needed))
+    for written in (target, target.parent) if target.exists() else (target.parent,):
+        if not os.access(written, os.W_OK):
+            raise PermissionError(errno.EACCES, "no permission to write", str(written))
 
 
 def _is_part(output: Path, source: Path) -> bool:
@@ -386,15 +386,10 @@ def ending_of(path: Path) -> str:
 
 
 def _pandas(ending: str) -> ModuleType:
-    """pandas, and what it needs for this ending; they come with an extra."""
-    try:
-        import pandas
-
-        if ending == ".parquet":
-            import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise not_installed(ending, error) from None
-    return pandas
+    """pandas, and what it needs for this ending."""
+    if ending == ".parquet":
+        needed("pyarrow", f"a {ending} file")
+    return needed("pandas", f"a {ending} file")
 
 
 def write_frames(

@@ -11,7 +11,7 @@ import numpy as np
 from ldr.objectives.data.sample_metadata import as_array, as_labels
 from ldr.objectives.kernel import is_categorical
 from ldr.objectives.parameters import Need
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.solvers.manifolds import Array
 from ldr.types import Argument, PerRow, PerView, Rows
 
@@ -40,6 +40,7 @@ _LETTERS = 28  # of a feature's name
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure in inches, outside pyplot's global state."""
+    needed("matplotlib", "a picture")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -19,7 +19,7 @@ from ldr.sensitivity.kinds import known
 from ldr.sensitivity.moving import Line, as_line, numbers
 from ldr.sensitivity.optimum import Optimum
 from ldr.sensitivity.rule import Known
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.types import PerRow, PerView, Rows
 from ldr.validation import in_words
 
@@ -147,6 +147,7 @@ def sensitivity(
     groups: PerRow = None,
 ) -> Sensitivity:
     """The optimum of a result, of the data that it was solved for."""
+    needed("jax", "a derivative of the optimum")
     if result.scale is not None:
         raise ArgumentError(
             "the result is of columns that were divided by their standard deviations, which move "

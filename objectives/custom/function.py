@@ -36,7 +36,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.covariance import RowScatter
 from ldr.objectives.view import View
-from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError
+from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, needed
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import read_only
 
@@ -339,7 +339,9 @@ class CustomObjective(Objective):
             count = 2 * self.views + len(self._y) + len(extra)
             wanted = f"{argument}({written(self.views, *self._y, *extra)})"
             required_parameters(given, argument, (count,), wanted)
-        if self.backend == "numpy" and self.gradient is None:
+        if self.backend != "numpy":
+            needed(self.backend, f"an objective with backend={self.backend!r}")
+        elif self.gradient is None:
             raise ArgumentError(
                 f"objective {self.name!r} with backend='numpy' needs gradient=, a function "
                 f"g({written(self.views, *self._y)}) that returns the d x r gradient"

@@ -9,7 +9,6 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -18,7 +17,7 @@ import numpy as np
 from ldr.objectives.data.array_types import Cells, CellType, Given
 from ldr.objectives.data.samples import BLOCK_NUMBERS
 from ldr.objectives.data.sources import Source, Stack, after
-from ldr.solvers.errors import ArgumentError, DataError, DataWarning
+from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 # Bytes of text that are read at a time, and more than which no row has.
@@ -33,20 +32,9 @@ _WAY_OUT = "leave the column out, or make it the label"
 _OTHER_SEPARATOR = "Has the file another separator? --sep, or pass pandas.read_csv(path, sep=)"
 
 
-def not_installed(files: str, error: ImportError) -> ArgumentError:
-    """The error of files that need a package of an extra."""
-    return ArgumentError(
-        f"{files} files need {error.name}, which is not installed: "
-        "pip install 'ldr-manifold[files]'"
-    )
-
-
 def arrow(module: str = "", files: str = "such") -> ModuleType:
     """pyarrow, or a module of it."""
-    try:
-        return import_module(f"pyarrow.{module}" if module else "pyarrow")
-    except ImportError as error:
-        raise not_installed(files, error) from None
+    return needed(f"pyarrow.{module}" if module else "pyarrow", f"a {files} file")
 
 
 class Table(Source):

@@ -100,7 +100,7 @@ def test_files_that_cannot_be_read_in_chunks(tmp_path):
 
 def test_a_cluster_needs_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ArgumentError, match="--cluster needs Dask, which is not installed"):
+    with pytest.raises(ArgumentError, match="--cluster needs distributed, which is not installed"):
         cluster.connected("tcp://127.0.0.1:9").__enter__()
 
 

@@ -627,7 +627,7 @@ def test_files_that_change_once_they_are_open(name, words, tmp_path):
 def test_what_reads_files_may_not_be_installed(ending, tmp_path, monkeypatch):
     path = Path(SOURCES[ending](tmp_path))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ArgumentError, match=r"files need pyarrow, which is not installed: pip in"):
+    with pytest.raises(ArgumentError, match=r"file needs pyarrow, which is not installed: pip in"):
         ldr.solve("pca", path, 2)
 
 
