@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import ColumnScaling, Scaling, Subspace
@@ -284,42 +283,34 @@ class DiagonalFactors(Factors):
 def _left_by_columns(C: Array, r: int) -> Array:
     """What r columns leave of each variance, themselves of theirs nothing.
 
-    They are chosen one by one, and then exchanged one by one while that raises the likelihood.
+    They are chosen one by one, and then exchanged one by one while that raises the likelihood: the
+    next column has the least log variance of its own and of what it leaves of the rest, together.
     """
     columns: list[int] = []
     for _ in range(10):  # two or three sweeps suffice
         before = set(columns)
         for _ in range(r):
-            others = columns[1:] if len(columns) == r else columns
-            columns = [*others, _best_column(C, others)]
+            columns = columns[len(columns) == r :]
+            left = _left_by(C, columns)
+            own = np.diag(left)
+            after = np.maximum(own - left * left / own[:, None], np.finfo(float).tiny)
+            np.fill_diagonal(after, own)
+            costs = np.log(after).sum(axis=1)
+            costs[columns] = np.inf
+            columns.append(int(np.argmin(costs)))
         if set(columns) == before:
             break
-    rest, left = _left_by(C, columns)
-    found = np.zeros(len(C))
-    found[rest] = np.diag(left)
+    found = np.diag(_left_by(C, columns)).copy()
+    found[columns] = 0.0
     return found
 
 
-def _best_column(C: Array, columns: list[int]) -> int:
-    """The column to add to others, for the likelihood.
-
-    It has the least log variance of its own and of what it leaves of the rest, together.
-    """
-    rest, left = _left_by(C, columns)
-    own = np.diag(left)
-    after = np.maximum(own - left * left / own[:, None], np.finfo(float).tiny)
-    np.fill_diagonal(after, own)
-    return int(rest[np.argmin(np.log(after).sum(axis=1))])
-
-
-def _left_by(C: Array, columns: list[int]) -> tuple[npt.NDArray[np.intp], Array]:
-    """The other columns, and what the columns leave of their covariance."""
-    given = np.array(columns, dtype=np.intp)
-    rest = np.delete(np.arange(len(C)), given)
-    across = C[np.ix_(given, rest)]
-    left = C[np.ix_(rest, rest)] - across.T @ np.linalg.solve(C[np.ix_(given, given)], across)
+def _left_by(C: Array, columns: list[int]) -> Array:
+    """What the columns leave of C, with a diagonal above zero."""
+    across = C[:, columns]
+    left = np.asarray(C - across @ np.linalg.solve(across[columns], across.T))
     np.fill_diagonal(left, np.maximum(np.diag(left), np.finfo(float).eps))
-    return rest, left
+    return left
 
 
 class ProfilePoint(Point):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from operator import add
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -74,12 +74,7 @@ def _log_cosh(y: Array) -> Array:
     return size
 
 
-def _rest_of_square(y: Array, slope: Array) -> Array:
-    square = slope * slope
-    return np.subtract(1.0, square, out=square)
-
-
-LOG_COSH = Contrast(_log_cosh, np.tanh, _rest_of_square)
+LOG_COSH = Contrast(_log_cosh, np.tanh, lambda y, slope: 1.0 - slope * slope)
 KURTOSIS = Contrast(lambda y: 0.25 * y**4, lambda y: y**3, lambda y, slope: 3.0 * y**2)
 EXP = Contrast(
     lambda y: -np.exp(-0.5 * y**2),
@@ -158,32 +153,35 @@ def _apart(M: Array, found: Array) -> Array:
 
 
 def heuristics(
-    X: Array, r: int, contrast: Contrast, cost: Cost, w: Array | None = None
+    fourth_order: Callable[[], Array],
+    means: Callable[[Array], Array],
+    rows: Callable[[], tuple[Array, Array | None]],
+    r: int,
+    contrast: Contrast,
+    cost: Cost,
 ) -> dict[str, Callable[[], Array]]:
     """FOBI and FastICA's deflation from it: of each the r directions m with the least cost.
 
-    The cost is a function of E G(m'x). Deflation starts from FOBI's directions and random ones,
-    fewer of them where rows or columns are many; of many rows with a sample of them.
+    Deflation starts from FOBI's directions and random ones, fewer of them where rows or columns
+    are many.
+
+    - fourth_order: FOBI's directions
+    - means: E G(m'x) of all rows for each direction, of which the cost is a function
+    - rows: white rows and their weights, some of many
     """
-    directions = cache(partial(fourth_order_directions, X, w))
-
-    def costs(M: Array) -> Array:
-        return cost(ContrastPoint(X, M, contrast, w=w).value)
-
-    @cache
-    def known() -> Array:
-        return costs(directions())
+    directions = cache(fourth_order)
+    known = cache(lambda: cost(means(directions())))
 
     def fobi(count: int = r) -> Array:
         return _least(directions(), known(), count)
 
     def deflation() -> Array:
-        some, v = white_sample(X, w)
-        axes, k = oriented(directions(), X, w), X.shape[1]
+        some, w = white_sample(*rows())
+        axes, k = oriented(directions(), some, w), some.shape[1]
         count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
         first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])
-        return deflated_directions(some, contrast, cost, first, r, v)
+        return deflated_directions(some, contrast, cost, first, r, w)
 
     return {"fobi": fobi, "deflation": deflation}
 
@@ -235,25 +233,6 @@ class ContrastPoint(ProjectedPoint):
         return self.second * dY
 
 
-def heuristics_in_pieces(
-    samples: Samples, term: ProjectedTerm, r: int, contrast: Contrast, cost: Cost
-) -> dict[str, Callable[[], Array]]:
-    """FOBI by a pass over the rows and another for the costs; deflation of a sample of rows."""
-
-    def fobi() -> Array:
-        outer = samples.reduce(partial(_fourth_order, term.frame), add)
-        M = symmetric_eigen(outer / samples.weight)[1]
-        means, _ = samples.reduce(partial(term.first, M), added)
-        return _least(M, cost(means), r)
-
-    def deflation() -> Array:
-        some = some_rows(samples, SAMPLE_ROWS)
-        X = term.frame.white(some.dense())
-        return heuristics(X, r, contrast, cost, some.weights)["deflation"]()
-
-    return {"fobi": fobi, "deflation": deflation}
-
-
 def _fourth_order(frame: Frame, piece: Samples) -> Array:
     """The sum of |x|^2 x x' of white x."""
     X = frame.white(piece.dense())
@@ -265,40 +244,14 @@ def _costs(means: Array, gaussian: float | None) -> Array:
     return means if gaussian is None else -((means - gaussian) ** 2)
 
 
-class LogVolume(Point):
-    """-1/2 log|S|, S = M'M: what keeps the experts, M'x of white x, from becoming the same.
-
-    Gradient -M S^{-1}; along V it changes by -(V - M S^{-1} dS) S^{-1}, dS = V'M + M'V.
-    """
-
-    def __init__(self, M: Array) -> None:
-        self.M = M
-        self._S = M.T @ M
-
-    @property
-    def value(self) -> float:
-        return -0.5 * float(np.linalg.slogdet(self._S)[1])
-
-    @cached_property
-    def gradient(self) -> Array:
-        return -self._over_S(self.M)
-
-    def hessian_vector(self, V: Array) -> Array:
-        dS = V.T @ self.M + self.M.T @ V
-        return -self._over_S(V + self.gradient @ dS)
-
-    def _over_S(self, A: Array) -> Array:
-        """A S^{-1}."""
-        return np.asarray(np.linalg.solve(self._S, A.T).T)
-
-
 class SourcesPoint(Point):
-    """f = sum_k F(c_k) + share LogVolume(M) of the means c_k = E G(m_k'x), from their point.
+    """f = sum_k F(c_k) of the means c_k = E G(m_k'x), from their point; of experts -|S|-volume too.
 
-    F(c) is -(c - E G(nu))^2, with no volume, or c of experts. With h_k the gradient of the mean k
-    the gradient is F'(c_k) h_k, and its change along V is F'(c_k) dh_k + F''(c_k) (h_k'v_k) h_k.
+    F(c) is -(c - E G(nu))^2, or c of experts, which -1/2 log|S|, S = M'M, keeps from becoming the
+    same. With h_k the gradient of the mean k, F'(c_k) h_k changes along V by F'(c_k) dh_k +
+    F''(c_k) (h_k'v_k) h_k, and M S^{-1} by (V - M S^{-1} dS) S^{-1}.
 
-    - share: of the weight of all rows
+    - share: of the weight of all rows, and so of the volume
     """
 
     def __init__(self, means: Point, gaussian: float | None, share: float = 1.0) -> None:
@@ -306,8 +259,9 @@ class SourcesPoint(Point):
         self._gaussian, self._share = gaussian, share
 
     @cached_property
-    def _volume(self) -> Point | None:
-        return LogVolume(self.M) if self._gaussian is None else None
+    def _inverse(self) -> Array:
+        """S^{-1}."""
+        return np.asarray(np.linalg.inv(self.M.T @ self.M), dtype=np.float64)
 
     @cached_property
     def _pull(self) -> Array | float:
@@ -317,18 +271,21 @@ class SourcesPoint(Point):
     @cached_property
     def value(self) -> float:
         found = float(np.sum(_costs(np.asarray(self._means.value), self._gaussian)))
-        return found if self._volume is None else found + self._share * self._volume.value
+        if self._gaussian is not None:
+            return found
+        return found - 0.5 * self._share * float(np.linalg.slogdet(self.M.T @ self.M)[1])
 
     @cached_property
     def gradient(self) -> Array:
         found = self._pull * self._means.gradient
-        return found if self._volume is None else found + self._share * self._volume.gradient
+        return found if self._gaussian is not None else found - self._share * self.M @ self._inverse
 
     def hessian_vector(self, V: Array) -> Array:
         found = self._change(self._means.gradient, V, self._means.hessian_vector(V))
-        if self._volume is None:
+        if self._gaussian is not None:
             return found
-        return found + self._share * self._volume.hessian_vector(V)
+        M, inverse = self.M, self._inverse
+        return found - self._share * (V - M @ (inverse @ (V.T @ M + M.T @ V))) @ inverse
 
     def _change(self, h: Array, V: Array, dh: Array) -> Array:
         """Return the change of F'(c) h, in M or in Y, along V."""
@@ -409,94 +366,73 @@ class SourcesInPieces(Sources, InPieces):
         return InPieces.at(self, M)
 
 
-def bind(
-    objective: ICA | UndercompleteICA,
-    data: Data,
-    r: int,
-    contrast: Contrast,
-    gaussian: float | None,
-    kinds: tuple[type[SourcesInMemory], type[SourcesInPieces]],
-) -> Sources:
-    """The problem of the kind for rows in memory, or of that for rows that are read."""
-    in_memory, in_pieces = kinds
-    samples, cost = data.samples, partial(_costs, gaussian=gaussian)
-    if not samples.in_pieces:
-        rows = DenseRows.whitened(data, objective)
-        starts = heuristics(rows.X, r, contrast, cost, rows.weights)
-        return in_memory(
-            objective,
-            (rows.view,),
-            rows.X,
-            r,
-            w=rows.weights,
-            contrast=contrast,
-            gaussian=gaussian,
-            heuristics=starts,
-        )
-    frame, view = Frame.whitening(samples, r)
-    assert frame.W is not None
-    term = ProjectedTerm(frame, partial(ContrastPoint, contrast=contrast, n=samples.weight))
-    note = (
-        "the rows are read at every evaluation; other starts than FOBI are those of a random "
-        f"sample of {min(SAMPLE_ROWS, samples.n)} rows"
-    )
-    return in_pieces(
-        objective,
-        (view.noting(note),),
-        _manifold(frame.W.shape[1], r, gaussian),
-        samples,
-        term,
-        gaussian=gaussian,
-        heuristics=heuristics_in_pieces(samples, term, r, contrast, cost),
-    )
+class SourceMethod(Objective):
+    """Base of the methods of white rows that look for sources."""
 
-
-# Of a preconditioner: the least curvature, relative to the largest of ica, and to 1 of uica.
-_LEAST_CURVATURE = 1e-2
-
-
-@dataclass(frozen=True)
-class ICA(Objective):
-    r"""Independent component analysis (ICA), by FastICA's contrast.
-
-    .. math:: \max_{M'M=I} \sum_k \left(\mathrm{E}\, G(m_k'x) - \mathrm{E}\, G(\nu)\right)^2
-
-    nu is standard normal. The square makes it FastICA's contrast, which finds sources with heavier
-    and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x is
-    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}, so that components are uncorrelated, of variance
-    1, in the order of their terms. The baseline is FOBI; the other default start is FastICA's
-    deflation from many directions at once. With many samples a run on some of them comes first.
-
-    Cost of an evaluation: time O(n d r), memory O(n d); for samples in a file or on a cluster a
-    pass over them, with memory for a chunk, and deflation is that of a random subset of samples.
-
-    Use it when features are mixtures of independent sources, at most one of which is Gaussian. Do
-    not use it for normal sources, which have no directions of their own.
-
-    Source: Hyvarinen 1999.
-
-    Parameters
-    ----------
-    contrast : {"log cosh", "kurtosis", "exp"}
-        G: log cosh y, y^4/4 or -exp(-y^2/2). Kurtosis is thrown off by outliers; exp suits
-        sources of very heavy tails.
-    """
-
-    name = "ica"
     weighted = True
-    sense = "max"
     baseline = "FOBI (fourth-order blind identification)"
     scale_free = True
     sparse = False
     transposed = False
-    domain = "St"
 
-    contrast: str = word("log cosh", CONTRASTS)
+    # The problems of rows in memory and of rows that are read.
+    kinds: ClassVar[tuple[type[SourcesInMemory], type[SourcesInPieces]]]
+
+    @abstractmethod
+    def contrast_and_gaussian(self) -> tuple[Contrast, float | None]:
+        """Return G and E G(nu); None of experts."""
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        contrast = CONTRASTS[self.contrast]
-        kinds = Pursuit, SourcesInPieces
-        return bind(self, data, r, contrast, contrast.of_gaussian(), kinds)
+        contrast, gaussian = self.contrast_and_gaussian()
+        samples, cost = data.samples, partial(_costs, gaussian=gaussian)
+        if not samples.in_pieces:
+            rows = DenseRows.whitened(data, self)
+            X, w = rows.X, rows.weights
+            starts = heuristics(
+                lambda: fourth_order_directions(X, w),
+                lambda M: np.asarray(ContrastPoint(X, M, contrast, w=w).value),
+                lambda: (X, w),
+                r,
+                contrast,
+                cost,
+            )
+            given = partial(self.kinds[0], contrast=contrast, gaussian=gaussian)
+            return given(self, (rows.view,), X, r, w=w, heuristics=starts)
+        frame, view = Frame.whitening(samples, r)
+        assert frame.W is not None
+        term = ProjectedTerm(frame, partial(ContrastPoint, contrast=contrast, n=samples.weight))
+
+        def outer() -> Array:
+            return samples.reduce(partial(_fourth_order, frame), add) / samples.weight
+
+        def sample() -> tuple[Array, Array | None]:
+            some = some_rows(samples, SAMPLE_ROWS)
+            return frame.white(some.dense()), some.weights
+
+        note = (
+            "the rows are read at every evaluation; other starts than FOBI are those of a random "
+            f"sample of {min(SAMPLE_ROWS, samples.n)} rows"
+        )
+        return self.kinds[1](
+            self,
+            (view.noting(note),),
+            _manifold(frame.W.shape[1], r, gaussian),
+            samples,
+            term,
+            gaussian=gaussian,
+            heuristics=heuristics(
+                lambda: symmetric_eigen(outer())[1],
+                lambda M: np.asarray(samples.reduce(partial(term.first, M), added)[0]),
+                sample,
+                r,
+                contrast,
+                cost,
+            ),
+        )
+
+
+# Of a preconditioner: the least curvature, relative to the largest of ica, and to 1 of uica.
+_LEAST_CURVATURE = 1e-2
 
 
 class Pursuit(SourcesInMemory):
@@ -524,53 +460,44 @@ class Pursuit(SourcesInMemory):
         return apply
 
 
-EXPERTS = ("log cosh", "student-t")
-
-
 @dataclass(frozen=True)
-class UndercompleteICA(Objective):
-    r"""Undercomplete independent component analysis (ICA), by maximum likelihood.
+class ICA(SourceMethod):
+    r"""Independent component analysis (ICA), by FastICA's contrast.
 
-    .. math:: \min_M -\frac{1}{2} \log|M'M| - \frac{1}{n} \sum_{ik} \log p(m_k'x_i)
+    .. math:: \max_{M'M=I} \sum_k \left(\mathrm{E}\, G(m_k'x) - \mathrm{E}\, G(\nu)\right)^2
 
-    M is any d x r matrix: the sources need not be orthogonal, and their scales are fitted. x is
-    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}. Both experts have heavy tails: the sources found
-    are those with heavier tails than a Gaussian; for lighter tails see `ICA`. Components come in
-    the order of their terms. The baseline is FOBI; FastICA's deflation from many directions at once
-    and, with few features in memory, random directions are the other default starts. With many
-    samples a run on some of them comes first.
+    nu is standard normal. The square makes it FastICA's contrast, which finds sources with heavier
+    and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x is
+    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}, so that components are uncorrelated, of variance
+    1, in the order of their terms. The baseline is FOBI; the other default start is FastICA's
+    deflation from many directions at once. With many samples a run on some of them comes first.
 
     Cost of an evaluation: time O(n d r), memory O(n d); for samples in a file or on a cluster a
     pass over them, with memory for a chunk, and deflation is that of a random subset of samples.
 
-    Use it for fewer sources than features, and a likelihood of them. Do not use it for all sources:
-    ica is faster.
+    Use it when features are mixtures of independent sources, at most one of which is Gaussian. Do
+    not use it for normal sources, which have no directions of their own.
 
-    Source: Porrill & Stone 1998; Welling, Zemel & Hinton 2004; Cunningham & Ghahramani 2015.
+    Source: Hyvarinen 1999.
 
     Parameters
     ----------
-    expert : {"log cosh", "student-t"}
-        p(y) = 1/(pi cosh y), or Student's t.
-    degrees : float
-        Degrees of freedom of Student's t.
+    contrast : {"log cosh", "kurtosis", "exp"}
+        G: log cosh y, y^4/4 or -exp(-y^2/2). Kurtosis is thrown off by outliers; exp suits
+        sources of very heavy tails.
     """
 
-    name = "uica"
-    weighted = True
-    sense = "min"
-    baseline = "FOBI (fourth-order blind identification)"
-    scale_free = True
-    sparse = False
-    transposed = False
-    domain = "R"
+    name = "ica"
+    sense = "max"
+    domain = "St"
 
-    expert: str = word("log cosh", EXPERTS)
-    degrees: float = number(3.0, positive=True)
+    kinds = Pursuit, SourcesInPieces
 
-    def bind(self, data: Data, r: int) -> BoundObjective:
-        expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
-        return bind(self, data, r, expert, None, (ProductOfExperts, ExpertsInPieces))
+    contrast: str = word("log cosh", CONTRASTS)
+
+    def contrast_and_gaussian(self) -> tuple[Contrast, float]:
+        contrast = CONTRASTS[self.contrast]
+        return contrast, contrast.of_gaussian()
 
 
 class ProductOfExperts(SourcesInMemory):
@@ -620,3 +547,49 @@ class ExpertsInPieces(SourcesInPieces, InParts):
         for part in super().each_part(order):
             share = part.samples.weight / self.samples.weight
             yield PartOfExperts(self.manifold, part.samples, self.term, share=share)
+
+
+EXPERTS = ("log cosh", "student-t")
+
+
+@dataclass(frozen=True)
+class UndercompleteICA(SourceMethod):
+    r"""Undercomplete independent component analysis (ICA), by maximum likelihood.
+
+    .. math:: \min_M -\frac{1}{2} \log|M'M| - \frac{1}{n} \sum_{ik} \log p(m_k'x_i)
+
+    M is any d x r matrix: the sources need not be orthogonal, and their scales are fitted. x is
+    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}. Both experts have heavy tails: the sources found
+    are those with heavier tails than a Gaussian; for lighter tails see `ICA`. Components come in
+    the order of their terms. The baseline is FOBI; FastICA's deflation from many directions at once
+    and, with few features in memory, random directions are the other default starts. With many
+    samples a run on some of them comes first.
+
+    Cost of an evaluation: time O(n d r), memory O(n d); for samples in a file or on a cluster a
+    pass over them, with memory for a chunk, and deflation is that of a random subset of samples.
+
+    Use it for fewer sources than features, and a likelihood of them. Do not use it for all sources:
+    ica is faster.
+
+    Source: Porrill & Stone 1998; Welling, Zemel & Hinton 2004; Cunningham & Ghahramani 2015.
+
+    Parameters
+    ----------
+    expert : {"log cosh", "student-t"}
+        p(y) = 1/(pi cosh y), or Student's t.
+    degrees : float
+        Degrees of freedom of Student's t.
+    """
+
+    name = "uica"
+    sense = "min"
+    domain = "R"
+
+    kinds = ProductOfExperts, ExpertsInPieces
+
+    expert: str = word("log cosh", EXPERTS)
+    degrees: float = number(3.0, positive=True)
+
+    def contrast_and_gaussian(self) -> tuple[Contrast, None]:
+        expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
+        return expert, None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -412,8 +412,8 @@ class Margins:
     w_l h'(t)). A pair has a row of B, e_i - e_j, and a t one of G.
     """
 
-    def __init__(self, problem: LargeMargin, Y: Array, rows: slice, D: Array) -> None:
-        found, targets, hinge = Violations(problem, rows, D), problem.targets[rows], problem.hinge
+    def __init__(self, problem: LargeMargin, Y: Array, rows: slice, found: Violations) -> None:
+        targets, hinge = problem.targets[rows], problem.hinge
         (n, k), pairs = targets.shape, len(found.i)
         target, violating = np.divmod(np.flatnonzero(found.t > 0), max(pairs, 1))
         here = np.arange(rows.start, rows.stop)
@@ -446,9 +446,9 @@ class LargeMarginPoint(PairwisePoint):
 
     _problem: LargeMargin
 
-    def pairs(self, rows: slice, D: Array) -> Told:
-        problem, W = self._problem, D
-        found, targets = Violations(problem, rows, D), problem.targets[rows]
+    def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
+        problem, W = self._problem, self.squares(rows)
+        found, targets = Violations(problem, rows, W), problem.targets[rows]
         value = float(found.own @ found.near.sum(axis=1))
         hinges, slopes, _ = problem.hinge(found.t)
         value += float(np.sum(found.counts * hinges))
@@ -457,10 +457,8 @@ class LargeMarginPoint(PairwisePoint):
         W[found.i, found.j] = -pulls.sum(axis=0)
         pulled = [found.own + np.bincount(found.i, pull, len(W)) for pull in pulls]
         np.put_along_axis(W, targets, np.stack(pulled, axis=1), axis=1)
-        return value, W, None
-
-    def row_product(self, rows: slice) -> RowProduct:
-        return Margins(self._problem, self.Y, rows, self.squares(rows)).add_product
+        margins = cache(lambda: Margins(problem, self.Y, rows, found))
+        return value, W, lambda product, change: margins().add_product(product, change)
 
 
 @dataclass(frozen=True)

@@ -81,20 +81,17 @@ class Pymanopt(Solver[State]):
             verbosity=0,
         )
         memory = _Memory(problem, start)
+        theirs = _as_pymanopt(pymanopt, problem, memory)
         try:
             with until_told() as told:
-                result = optimizer.run(
-                    _as_pymanopt(pymanopt, problem, memory), initial_point=_split(manifold, start.M)
-                )
+                result = optimizer.run(theirs, initial_point=_split(manifold, start.M))
         except np.linalg.LinAlgError:  # its conjugate gradient can take a step that is NaN
             return State(memory.best, halt=Status.NOT_FINITE)
         if told.status is not None:
             return State(memory.best, halt=told.status)
+        limited = "max iterations" in result.stopping_criterion
+        halt = Status.MAX_ITERATIONS if limited else Status.STALLED
         end = problem.at(_join(manifold, result.point))
-        reason = result.stopping_criterion
-        halt = Status.STALLED
-        if "max iterations" in reason:
-            halt = Status.MAX_ITERATIONS
         return State(end, halt=halt, iterations=result.iterations)
 
 
@@ -120,7 +117,6 @@ def _import_pymanopt() -> ModuleType:
 
     flag = jax.config.jax_enable_x64
     try:
-        import pymanopt
         import pymanopt.manifolds
         import pymanopt.optimizers
     finally:
@@ -176,5 +172,5 @@ def _split(manifold: Manifold, M: Array) -> Array | list[Array]:
 def _join(manifold: Manifold, parts: Sequence[Array]) -> Array:
     """From pymanopt's point (a list on a product) or callback arguments to one array."""
     if isinstance(manifold, Product):
-        return manifold.join([np.asarray(p) for p in parts])
+        return manifold.join(parts)
     return np.asarray(parts[0] if isinstance(parts, tuple) else parts)

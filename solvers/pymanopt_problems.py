@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pymanopt import Problem as TheirProblem
     from pymanopt.manifolds.manifold import Manifold as TheirManifold
 
+
 _FITTING = ("Stiefel", "Grassmann", "Sphere", "Euclidean")
 
 
@@ -123,7 +124,7 @@ class _Layout:
     @classmethod
     def of(cls, kinds: Any, manifold: TheirManifold, point: Any) -> _Layout:
         listed = isinstance(manifold, kinds.Product)
-        factors = manifold.manifolds if listed else (manifold,)
+        factors, points = (manifold.manifolds, point) if listed else ((manifold,), (point,))
         for factor in factors:
             if type(factor) not in [getattr(kinds, name) for name in _FITTING]:
                 raise ArgumentError(
@@ -131,7 +132,6 @@ class _Layout:
                     f"expected {', '.join(_FITTING)} or a Product of them; pymanopt's own "
                     "optimizers take it"
                 )
-        points = point if listed else (point,)
         if len(points) != len(factors):
             raise ArgumentError(
                 f"initial_point has {len(points)} arrays, expected one for each of {manifold}"
@@ -155,17 +155,16 @@ class _Layout:
 
 def _counterparts(kinds: Any, theirs: TheirManifold, shape: tuple[int, ...]) -> list[Manifold]:
     """Ours of one of theirs, whose points have this shape: several of a power."""
-    size = int(np.prod(shape))
-    if type(theirs) is kinds.Euclidean:
-        found: list[Manifold] = [Euclidean(size)]
-    elif type(theirs) is kinds.Sphere:
-        found = [Stiefel(size, 1)]
+    kind, size = type(theirs), int(np.prod(shape))
+    found: list[Manifold]
+    if kind in (kinds.Euclidean, kinds.Sphere):
+        found = [Euclidean(size) if kind is kinds.Euclidean else Stiefel(size, 1)]
     else:
         if len(shape) not in (2, 3):
             raise ArgumentError(f"initial_point of {theirs} has shape {shape}, expected (n, p)")
         *power, d, r = shape
-        ours = Stiefel if type(theirs) is kinds.Stiefel else Grassmann
-        found = [ours(d, r)] * (power[0] if power else 1)
+        ours = Stiefel if kind is kinds.Stiefel else Grassmann
+        found = [ours(d, r) for _ in range(power[0] if power else 1)]
     if sum(one.dimension for one in found) != theirs.dim:
         raise ArgumentError(f"initial_point of shape {shape} is no point of {theirs}")
     return found
@@ -180,13 +179,14 @@ class _Theirs(Problem):
 
     def __init__(self, problem: TheirProblem, layout: _Layout, M: Array) -> None:
         self.manifold, self.cost, self.layout = layout.manifold, problem.cost, layout
-        pairs = [("euclidean_gradient", "euclidean_hessian")]
-        pairs += [("riemannian_gradient", "riemannian_hessian")]
         point = layout.theirs(M)
         direction = layout.theirs(self.manifold.project(M, np.ones_like(M)))
         there = [
-            (_if_there(problem, first, point), _if_there(problem, second, point, direction))
-            for first, second in pairs
+            (
+                _if_there(problem, f"{kind}_gradient", point),
+                _if_there(problem, f"{kind}_hessian", point, direction),
+            )
+            for kind in ("euclidean", "riemannian")
         ]
         whole = [pair for pair in there if None not in pair]
         self.first, self.second = next((pair for pair in (*whole, *there) if pair[0]), (None, None))

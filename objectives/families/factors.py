@@ -7,14 +7,15 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from operator import add
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
-from ldr.objectives.statistics.covariance import DenseCovariance, Variation
+from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
@@ -63,19 +64,7 @@ class Noise:
         return np.log(np.maximum(psi - self.floor, least))
 
 
-class Modelled(Protocol):
-    """Attributes of a problem that its points read."""
-
-    @property
-    def noise(self) -> Noise: ...
-    @property
-    def r(self) -> int: ...
-    @property
-    def manifold(self) -> Product: ...
-
-
-@dataclass(frozen=True)
-class Regressions:
+class Regressions(NamedTuple):
     """Each column's regression on z = (y, 1), or on the factors y alone: sums over its rows.
 
     - moments (d or 1, k, k): of E[zz'], the same for all columns or each its own
@@ -88,15 +77,10 @@ class Regressions:
     squares: Array
     counts: Array
 
-    def __add__(self, other: Regressions) -> Regressions:
-        return Regressions(
-            self.moments + other.moments,
-            self.targets + other.targets,
-            self.squares + other.squares,
-            self.counts + other.counts,
-        )
+    def merge(self, other: Regressions) -> Regressions:
+        return Regressions._make(map(add, self, other))
 
-    def improved(self, problem: Modelled) -> Array:
+    def improved(self, problem: Any) -> Array:
         """The step of EM: M (and the mean) by least squares, and psi from what they leave.
 
         psi is averaged over the entries of the column, or over all where tied.
@@ -109,7 +93,7 @@ class Regressions:
         return joined(problem, both, noise.coordinate(psi))
 
 
-def joined(problem: Modelled, both: Array, t: Array) -> Array:
+def joined(problem: Any, both: Array, t: Array) -> Array:
     """The point of the columns' coefficients, (M, mean) or M alone, and of t."""
     M, mean = both[:, : problem.r], both[:, problem.r :]
     return problem.manifold.join([M, t, mean] if mean.size else [M, t])
@@ -125,28 +109,18 @@ class LikelihoodPoint(Point):
     psi_j) in psi_j.
     """
 
-    def __init__(self, problem: Modelled, M: Array) -> None:
+    def __init__(self, problem: Any, M: Array) -> None:
         self.M = M
         self._problem = problem
-        self._noise = problem.noise
+        self._noise: Noise = problem.noise
         self._loadings, self._t, *_ = problem.manifold.split(M)
         self._slope = self._noise.slope(self._t)
         self._psi = self._noise.floor + self._slope
 
-    @property
-    @abstractmethod
-    def _counts(self) -> Array:
-        """n_j, (d,)."""
-
-    @property
-    @abstractmethod
-    def _pull(self) -> Array:
-        """(d, r), or (d, r + 1) with the mean."""
-
-    @property
-    @abstractmethod
-    def _left(self) -> Array:
-        """(d,)."""
+    # n_j (d,), and pull (d, r), or (d, r + 1) with the mean, and left (d,)
+    _counts: Array
+    _pull: Array
+    _left: Array
 
     @abstractmethod
     def _changes(self, V: Array, relative: Array) -> tuple[Array, Array]:
@@ -247,16 +221,16 @@ class FactorPoint(LikelihoodPoint):
         logdet = logs + float(np.log1p(theta).sum())
         return 0.5 * problem.n * float(problem.constant + logdet + fit)
 
-    @property
-    def _counts(self) -> Array:
+    @cached_property
+    def _counts(self) -> Array:  # type: ignore[override]
         return np.full(self._noise.k, float(self._problem.n))
 
     @cached_property
-    def _pull(self) -> Array:
+    def _pull(self) -> Array:  # type: ignore[override]
         return self._problem.n * (self._Cxy - self._loadings @ self._Cyy)
 
     @cached_property
-    def _left(self) -> Array:
+    def _left(self) -> Array:  # type: ignore[override]
         M, problem = self._loadings, self._problem
         fit = problem.variances - 2.0 * inner(M, self._Cxy) + inner(M @ self._Cyy, M)
         return problem.n * fit
@@ -284,12 +258,6 @@ class FactorPoint(LikelihoodPoint):
 def inner(A: Array, B: Array) -> Array:
     """a_j'b_j of each row."""
     return np.einsum("jk,jk->j", A, B)
-
-
-class HasProducts(Protocol):
-    """A symmetric matrix, as an array or by its products."""
-
-    def __matmul__(self, V: Array, /) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -326,20 +294,8 @@ class FactorLikelihood(BoundObjective):
         """theta_k = (M'Psi^{-1}M)_kk, and the loadings' sum of squares in the user's units."""
         return {"theta": axes.numbers, "sum_of_squares": np.sum(self.lift(M)[0] ** 2, axis=0)}
 
-    @cached_property
-    def _told(self) -> dict[bytes, FactorModel]:
-        """The last model, by its point: a result is told of in five places."""
-        return {}
-
     def model(self, M: Array) -> FactorModel:
         """In the user's units. Of the free parameters, M's are known up to a rotation."""
-        point = M.tobytes()
-        model = self._told.get(point) or self._model(M)
-        self._told.clear()
-        self._told[point] = model
-        return model
-
-    def _model(self, M: Array) -> FactorModel:
         psi = self.noise.variances(self.manifold.split(M)[1])
         with np.errstate(over="ignore"):  # of a likelihood without a bound
             variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
@@ -373,7 +329,7 @@ class Factors(FactorLikelihood):
     - variances (k,): its diagonal
     """
 
-    C: HasProducts
+    C: Any
     variances: Array
 
     @cached_property
@@ -393,11 +349,6 @@ class Factors(FactorLikelihood):
         found = super().numbers(M, axes, seen)
         theta = found["theta"]
         return {**found, "likelihood_part": 0.5 * self.n * (theta - np.log1p(theta))}
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether C is an array of all columns."""
-        return isinstance(self.C, (np.ndarray, DenseCovariance)) and self.noise.k == self.d
 
     @abstractmethod
     def of_covariance(self, C: Array) -> Factors:

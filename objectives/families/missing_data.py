@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from operator import add, attrgetter, or_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from ldr.objectives.families.factors import (
 )
 from ldr.objectives.families.row_sum import InParts, Remembered, SumPoint, TermOfPoints
 from ldr.objectives.problem import Stated
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.covariance import DenseCovariance, Variation
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.expectation_maximisation import Imputation
@@ -68,18 +68,18 @@ class IncompletePoint(LikelihoodPoint):
         return constant - self._posterior.log_likelihood
 
     @property
-    def _counts(self) -> Array:
+    def _counts(self) -> Array:  # type: ignore[override]
         return self._observed.counts
 
     @cached_property
-    def _pull(self) -> Array:
+    def _pull(self) -> Array:  # type: ignore[override]
         posterior = self._posterior
         pull = posterior.residual.T @ np.hstack([posterior.y, self._observed.ones])
         pull[:, :-1] -= times(posterior.spread, self._loadings)
         return pull
 
     @cached_property
-    def _left(self) -> Array:
+    def _left(self) -> Array:  # type: ignore[override]
         posterior, M = self._posterior, self._loadings
         spread = inner(M, times(posterior.spread, M))
         return np.asarray(np.sum(posterior.residual**2, axis=0) + spread)
@@ -146,8 +146,7 @@ class ObservedTerm(TermOfPoints):
         return np.sum([point.expected for point in self.points(M, rows)], axis=0)
 
     def regressions(self, M: Array, rows: Samples) -> Regressions:
-        first, *others = (point.regressions() for point in self.points(M, rows))
-        return sum(others, first)
+        return reduce(Regressions.merge, (p.regressions() for p in self.points(M, rows)))
 
 
 class IncompleteSums(SumPoint):
@@ -157,8 +156,8 @@ class IncompleteSums(SumPoint):
 
     def improved(self) -> Array:
         problem = self._problem
-        regressions = problem.samples.reduce(partial(problem.term.regressions, self.M), add)
-        return regressions.improved(problem)
+        of_rows = partial(problem.term.regressions, self.M)
+        return problem.samples.reduce(of_rows, Regressions.merge).improved(problem)
 
     @property
     def expected(self) -> Array:
@@ -208,7 +207,8 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self.manifold.join([*complete.manifold.split(better), mean[:, None]])
 
     def specialist(self) -> Imputation | None:
-        return Imputation() if self.filled.is_dense else None
+        dense = isinstance(self.filled.C, (np.ndarray, DenseCovariance))
+        return Imputation() if dense and self.filled.noise.k == self.d else None
 
     def baseline(self) -> Array:
         """The heuristic's model for the rows filled in with the columns' means."""
@@ -302,14 +302,13 @@ def incomplete(
     )
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(NamedTuple):
     """What was observed of some rows.
 
     - rows, weight: their number, and what they weigh
     - entries, counts, sums (d,): number of entries, weights and weighted sums of each column's
-    - most: entries of the fullest row
     - empty, first: rows without any, and the number of the first of them
+    - most: entries of the fullest row
     """
 
     rows: int
@@ -317,34 +316,24 @@ class Entries:
     entries: int
     counts: Array
     sums: Array
-    most: int
     empty: int
     first: int
+    most: int
 
     def merge(self, later: Entries) -> Entries:
-        return Entries(
-            self.rows + later.rows,
-            self.weight + later.weight,
-            self.entries + later.entries,
-            self.counts + later.counts,
-            self.sums + later.sums,
-            max(self.most, later.most),
-            self.empty + later.empty,
-            self.first if self.empty else self.rows + later.first,
-        )
+        sums = Entries._make(map(add, self, later))
+        first = self.first if self.empty else self.rows + later.first
+        return sums._replace(first=first, most=max(self.most, later.most))
 
     def checked_mean(self, name: str, r: int) -> Array:
         """Return the mean of each column; refuse empty rows and columns, and too large an r."""
-        columns = np.flatnonzero(self.counts == 0)
-        first = int(columns[0]) if len(columns) else 0
-        for what, count, number in (
-            ("row", self.empty, self.first),
-            ("column", len(columns), first),
-        ):
+        unseen = self.counts == 0
+        columns = int(unseen.sum()), int(np.argmax(unseen))
+        for what, count, first in (("row", self.empty, self.first), ("column", *columns)):
             if count:
                 raise DataError(
                     f"{name} has {count} {what}(s) with nothing observed (all NaN), the first is "
-                    f"{what} {number}; drop them"
+                    f"{what} {first}; drop them"
                 )
         if r >= self.most:
             raise SingularError(
@@ -359,12 +348,10 @@ def _entries(piece: Samples) -> Entries:
     for where, block in piece.blocks():
         there = ~np.isnan(block)
         w = np.ones(len(block)) if piece.weights is None else piece.weights[where]
-        of_rows = there.sum(axis=1)
-        sums, empty = w @ np.where(there, block, 0.0), np.flatnonzero(of_rows == 0)
-        numbers = int(of_rows.max()), len(empty), int(empty[0]) if len(empty) else 0
-        found.append(
-            Entries(len(block), float(w.sum()), int(of_rows.sum()), w @ there, sums, *numbers)
-        )
+        of_rows, sums = there.sum(axis=1), w @ np.where(there, block, 0.0)
+        size, empty = (len(block), float(w.sum()), int(of_rows.sum())), of_rows == 0
+        rest = int(empty.sum()), int(np.argmax(empty)), int(of_rows.max())
+        found.append(Entries(*size, w @ there, sums, *rest))
     return reduce(Entries.merge, found)
 
 

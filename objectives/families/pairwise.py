@@ -11,7 +11,6 @@ of rows spread over the whole piece, and the objective is the sum of its values 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -52,9 +51,8 @@ from ldr.solvers.problem import Point
 # A block of half a MiB stays in the cache while it is worked on.
 _BLOCK_NUMBERS = 2**16
 
-# Of some rows of D: what they add to phi, W there, and dD -> dW, which may overwrite dD; None where
-# `row_product` is the method's own.
-Told = tuple[float, Array, Callable[[Array], Array] | None]
+# Of some rows of D: what they add to phi, W there, and dD -> dW, which may overwrite dD.
+Told = tuple[float, Array, Callable[[Array], Array]]
 # Adds what some rows give to a Hessian product, halved.
 RowProduct = Callable[[Array, Change], None]
 
@@ -75,29 +73,32 @@ class PairwisePoint(ProjectedPoint):
         super().__init__(problem.X, M)
         self._problem, self._blocks = problem, blocks
 
-    @abstractmethod
     def pairs(self, rows: slice, D: Array) -> Told:
         """Return phi and its slopes for these rows of D, which may be overwritten."""
+        raise NotImplementedError
 
-    @cached_property
-    def _alone(self) -> Told:
-        """The only block of the rows, which value and products share."""
-        return self.pairs(self._blocks[0], self.squares(self._blocks[0]))
-
-    def _told(self, rows: slice) -> Told:
-        return self._alone if len(self._blocks) == 1 else self.pairs(rows, self.squares(rows))
-
-    def row_product(self, rows: slice) -> RowProduct:
-        """What these rows of D add to Hessian products."""
-        _, W, dW = self._told(rows)
-        assert dW is not None
+    def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
+        """What these rows of D add to phi, W there, and what they add to Hessian products."""
+        value, W, dW = self.pairs(rows, self.squares(rows))
 
         def add(product: Array, change: Change) -> None:
             dD = change.of_squares(rows, self.columns(rows))
             self.add_laplacian(product, W, rows, change.dY1)
             self.add_laplacian(product, dW(dD), rows, self.Y1)
 
-        return add
+        return value, W, add
+
+    @cached_property
+    def _alone(self) -> tuple[float, Array, RowProduct]:
+        """Of the only block, which value and products share."""
+        return self.told(self._blocks[0])
+
+    def _each(self) -> Iterable[tuple[float, Array, RowProduct]]:
+        return [self._alone] if len(self._blocks) == 1 else map(self.told, self._blocks)
+
+    @cached_property
+    def _kept(self) -> list[RowProduct]:
+        return [add for _, _, add in self._each()]
 
     def columns(self, rows: slice) -> slice:
         """Those of D that are looked at in these rows."""
@@ -128,9 +129,8 @@ class PairwisePoint(ProjectedPoint):
     @cached_property
     def _value_and_slope(self) -> tuple[float, Array]:
         value, slope = 0.0, np.zeros(self.Y.shape)
-        for rows in self._blocks:
+        for rows, (added, W, _) in zip(self._blocks, self._each(), strict=True):
             check()
-            added, W, _ = self._told(rows)
             self.add_laplacian(slope, W, rows, self.Y1)
             value += added
         return value, 2.0 * slope
@@ -145,18 +145,11 @@ class PairwisePoint(ProjectedPoint):
 
     def curvature(self, dY: Array) -> Array:
         product, change = np.zeros_like(dY), Change(self.Y, dY)
-        for add in self._products:
+        few = len(self.Y) ** 2 <= KEPT
+        for add in self._kept if few else (add for _, _, add in self._each()):
             check()
             add(product, change)
         return 2.0 * product
-
-    @property
-    def _products(self) -> Iterable[RowProduct]:
-        return self._kept if len(self.Y) ** 2 <= KEPT else map(self.row_product, self._blocks)
-
-    @cached_property
-    def _kept(self) -> list[RowProduct]:
-        return [self.row_product(rows) for rows in self._blocks]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ldr.solvers.checks import keep_number, keep_numbers
 from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.loop import minimise
-from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Multiplier, Orthonormal
+from ldr.solvers.manifolds import Array, Grassmann, Manifold, Multiplier, Orthonormal
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.manifolds.support import (
     RANK,
@@ -42,31 +42,6 @@ _GROWTH = 10.0
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
-def proximal_step(
-    manifold: Manifold,
-    M: Array,
-    G: Array,
-    penalty: Penalty,
-    t: float,
-    multipliers: list[Multiplier] | None = None,
-) -> Step:
-    """The step from M for the Euclidean gradient G of the smooth part.
-
-    - multipliers: where the search for them starts
-    """
-    assert all(isinstance(factor, (Orthonormal, Euclidean)) for factor in manifold.factors)
-    step = Step(manifold, M, G, penalty, t, multipliers)
-    for _ in range(50):
-        size = float(np.linalg.norm(step.V))
-        if step.error <= _TANGENT * size + 1e-15 * float(np.linalg.norm(M)):
-            break
-        better = step.ascended()
-        if better is None:
-            break
-        step = better
-    return step
-
-
 class Step:
     """V minimises <G - ML, V> + |V|^2/(2t) + h(M + V), with L of the factors that are orthonormal.
 
@@ -76,6 +51,7 @@ class Step:
     derivative, its Jacobian maps S to -t sym(M'(D o (MS))). The first L are those of the step
     without a penalty, sym(M'G).
 
+    - G: the Euclidean gradient of the smooth part at M
     - target: M + V, whose zeros are exact
     - multipliers: L of each factor; None where nothing binds
     - error: |M'V + V'M|/2
@@ -88,7 +64,7 @@ class Step:
         G: Array,
         penalty: Penalty,
         t: float,
-        multipliers: list[Multiplier] | None,
+        multipliers: list[Multiplier] | None = None,
     ) -> None:
         self._given = manifold, M, G, penalty, t
         self._parts = parts = manifold.split(M)
@@ -113,22 +89,31 @@ class Step:
         """The semismooth Newton step for sym(M'V(L)) = 0, regularised as the error falls."""
         manifold, _, _, penalty, t = self._given
         active = manifold.split(penalty.prox_derivative(self._shifted, t))
+        shift = min(1e-3, self.error) * 1e-3 + 1e-14
         directions: list[Multiplier] = []
         for m, D, E in zip(self._parts, active, self.residual, strict=True):
             if E is None:
                 directions.append(None)
                 continue
             equations = SymmetricEquations(m, m, D)
-            shift = min(1e-3, self.error) * 1e-3 + 1e-14
             system = equations.matrix + shift * np.eye(len(equations.matrix))
-            try:
-                step = np.linalg.solve(system, equations.coordinates(-E / t))
-                directions.append(equations.symmetric(step))
-            except np.linalg.LinAlgError:
-                directions.append(equations.solve(-E / t))
+            step = np.linalg.solve(system, equations.coordinates(-E / t))
+            directions.append(equations.symmetric(step))
         return directions
 
-    def ascended(self) -> Step | None:
+    def solved(self) -> Step:
+        """The step at the multipliers that make V tangent."""
+        step, length = self, float(np.linalg.norm(self._given[1]))
+        for _ in range(50):
+            if step.error <= _TANGENT * float(np.linalg.norm(step.V)) + 1e-15 * length:
+                break
+            better = step._ascended()
+            if better is None:
+                break
+            step = better
+        return step
+
+    def _ascended(self) -> Step | None:
         """The longest halved Newton step that raises the dual value enough, or lowers the error.
 
         None where neither is possible, which happens at the level of rounding.
@@ -175,17 +160,18 @@ class ProximalPoint(RiemannianPoint):
     @cached_property
     def proximal(self) -> Step:
         """The proximal step."""
-        problem = self._problem
-        h = penalty_of(problem.problem)
-        return proximal_step(
-            problem.manifold, self.M, self.euclidean_gradient, h, self.t, self._start
-        )
+        h, G = penalty_of(self._problem.problem), self.euclidean_gradient
+        return Step(self._problem.manifold, self.M, G, h, self.t, self._start).solved()
 
     @cached_property
     def gradient_norm(self) -> float:
         if self.t > self.longest:
             return self.with_step(self.longest).gradient_norm
         return self._problem.manifold.norm(self.M, self.proximal.V) / self.t
+
+    def moved(self, M: Array) -> ProximalPoint:
+        """Another point with this step length, and these multipliers to start from."""
+        return ProximalPoint(self._problem, M, self.t, self.longest, self.proximal.multipliers)
 
     def with_step(self, t: float) -> ProximalPoint:
         """The same point with another step length."""
@@ -265,8 +251,7 @@ class ProximalGradient(Solver[ProximalState]):
         ceiling += _VALUE_NOISE * abs(ceiling)
         for _ in range(40):
             step = point.proximal
-            N = _retracted(problem.manifold, point.M, step)
-            new = ProximalPoint(problem, N, point.t, point.longest, step.multipliers)
+            new = point.moved(_retracted(problem.manifold, point.M, step))
             needed = _SUFFICIENT * float(np.vdot(step.V, step.V)) / point.t
             if new.value <= ceiling - needed:
                 break
@@ -294,8 +279,7 @@ def _exact(problem: RiemannianProblem, point: ProximalPoint) -> ProximalPoint:
         return point
     if np.linalg.norm(step.V) > _ROUNDING * np.linalg.norm(point.M):
         return point
-    N = _retracted(problem.manifold, point.M, step)
-    new = ProximalPoint(problem, N, point.t, point.longest, step.multipliers)
+    new = point.moved(_retracted(problem.manifold, point.M, step))
     return new if new.value <= point.value + _VALUE_NOISE * abs(point.value) else point
 
 
@@ -341,9 +325,9 @@ def _inverse_curvature(problem: RiemannianProblem, M: Array) -> float:
         if not 0.0 < length < np.inf:
             break
         V = HV / length
-    if 0.0 < largest < np.inf:
-        return min(1.0 / largest, _penalty_step(problem, M))
-    return min(initial_step(problem, point) or 1.0, _penalty_step(problem, M))
+    known = 0.0 < largest < np.inf
+    step = 1.0 / largest if known else initial_step(problem, point) or 1.0
+    return min(step, _penalty_step(problem, M))
 
 
 def _penalty_step(problem: RiemannianProblem, M: Array) -> float:
@@ -366,7 +350,7 @@ def _barzilai_borwein(
     if curvature <= 0:
         return _GROWTH * point.t
     t = float(np.vdot(s, s)) / curvature
-    return min(max(t, point.t / _GROWTH), _GROWTH * point.t)
+    return float(np.clip(t, point.t / _GROWTH, _GROWTH * point.t))
 
 
 class SmoothSum(Point):
@@ -440,7 +424,7 @@ def _on_support(
         problem.evaluations.update(run.evaluations)
         iterations += run.iterations
         if not smooth.crossed(run.M).any():
-            new = _at(problem, point, run.M)
+            new = point.moved(run.M)
             break
         shorter = _departed(problem, new, smooth, run.M)
         if shorter is None:
@@ -464,15 +448,10 @@ def _departed(
     for halving in range(8):
         N = point.M + 0.5**halving * (M - point.M)
         N = np.where(smooth.crossed(N), 0.0, N)
-        new = _at(problem, point, nearest_with_its_zeros(problem.manifold, N))
+        new = point.moved(nearest_with_its_zeros(problem.manifold, N))
         if new.value <= point.value:
             return new
     return None
-
-
-def _at(problem: RiemannianProblem, point: ProximalPoint, M: Array) -> ProximalPoint:
-    """M with the step length of a point, and its multipliers to start from."""
-    return ProximalPoint(problem, M, point.t, point.longest, point.proximal.multipliers)
 
 
 def slack_at(problem: Problem, M: Array) -> float:

@@ -32,17 +32,6 @@ def test_gradient_vanishes_at_the_closed_form_and_other_stationary_points_are_sa
     assert smallest_curvature(problem, M).smallest > -1e-6
 
 
-def test_the_last_model_is_kept_and_no_other():
-    problem = bound("ppca", X, 2)
-    M = problem.closed_form()
-    N = problem.random_point(np.random.default_rng(0))
-    first = problem.model(M)
-    assert problem.model(M.copy()) is first
-    assert problem.model(N).log_likelihood == -problem.at(N).value < first.log_likelihood
-    assert problem.model(M) is not first
-    np.testing.assert_array_equal(problem.model(M).loadings, first.loadings)
-
-
 WIDE = np.random.default_rng(1).standard_normal((15, 40))
 
 

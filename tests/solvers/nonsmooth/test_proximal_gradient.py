@@ -21,7 +21,7 @@ from ldr.solvers.nonsmooth.proximal_gradient import (
     OnSupport,
     ProximalPoint,
     Smoothed,
-    proximal_step,
+    Step,
     slack_at,
 )
 from ldr.solvers.nonsmooth.proximal_gradient import _on_support as on_support
@@ -54,7 +54,7 @@ def test_smoothing_goes_on_from_the_state_of_its_lowest_stage(monkeypatch):
 def test_the_step_minimises_its_model_over_tangent_vectors(t):
     problem, M = penalised(0.7)
     G, h = problem.at(M).gradient, problem.penalty
-    step = proximal_step(problem.manifold, M, G, h, t)
+    step = Step(problem.manifold, M, G, h, t).solved()
     V = step.V
     assert np.abs(M.T @ V + V.T @ M).max() < 1e-12 * max(1.0, np.abs(V).max())
     # the subgradient of h at M + V that optimality asks for
@@ -219,7 +219,7 @@ def test_factors_without_a_constraint_are_plain_thresholding():
     manifold = Product(Stiefel(5, 2), Euclidean(3, 2))
     rng = np.random.default_rng(0)
     M, G = manifold.random_point(rng), rng.standard_normal(16)
-    step = proximal_step(manifold, M, G, L1(0.4), 0.3)
+    step = Step(manifold, M, G, L1(0.4), 0.3).solved()
     free = manifold.split(M - 0.3 * G)[1]
     expected = np.sign(free) * np.maximum(np.abs(free) - 0.12, 0)
     np.testing.assert_allclose(manifold.split(step.target)[1], expected)
