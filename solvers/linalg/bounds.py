@@ -1,18 +1,17 @@
 """Proved upper bounds of eigenvalue sums and trace ratios: every rounding error is inside them.
 
-Ky Fan: for N with orthonormal columns, D >= 0 diagonal and K <= sI + NDN' + delta I, the sum of the
-r largest eigenvalues of K is at most r (s + delta) + tr D. That the difference H is positive
-semidefinite is shown by one Cholesky factorisation. If it runs to completion on a stored symmetric
-matrix, in floating point and in whatever order, then (Demmel 1989; Rump, Verification of positive
+For N with orthonormal columns, D >= 0 diagonal and falling, and K <= (s + delta)I + NDN', the j-th
+eigenvalue of K is at most s + delta + D_j (Weyl). That the difference H is positive semidefinite is
+shown by one Cholesky factorisation. If it runs to completion on a stored symmetric matrix, in
+floating point and in whatever order, then (Demmel 1989; Rump, Verification of positive
 definiteness, BIT 46, 2006) that is semidefinite but for an E with
 
     |E_ij| <= gamma_k / (1 - gamma_k) sqrt(H_ii H_jj),   gamma_k = ku / (1 - ku), u = 2^-53.
 
-Errors with |E_ij| <= c_i c_j, those and the rounding of H's own entries, have room in one of two
-ways. ||E||_F <= sum c_i^2, so that they add at most sqrt(r) times that to the sum of r eigenvalues.
-Or, as E <= k diag(c_i^2) by Cauchy and Schwarz, so much is taken off H's diagonal before it is
-factorised, and nothing is added: each column has room of its own size, and one that outweighs the
-others does not spoil their digits, for M has small entries there.
+Errors with |E_ij| <= c_i c_j, those and the rounding of H's own entries, are at most k diag(c_i^2)
+by Cauchy and Schwarz. So much is taken off H's diagonal before it is factorised: each column has
+room of its own size, and one that outweighs the others does not spoil their digits, for M has small
+entries there.
 
 With s the smallest Ritz value of M in K and D the rest, delta need only exceed ||R||^2 over the
 spacing of the eigenvalues plus rounding, R the residual of M: the bound is second order in M's
@@ -36,9 +35,9 @@ _SAFETY = 1.01
 # Of products that are summed: 16 eps.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
-# By how much delta grows after a factorisation that failed.
-_GROWTH = 64.0
-_TRIES_AT_M, _TRIES, _NEWTON_STEPS = 2, 60, 4
+# By how much delta grows after a factorisation that failed; factorisations at an M that may be far
+# from the best, and at the best M there is.
+_GROWTH, _TRIES_AT_M, _TRIES = 8.0, 3, 100
 
 
 def _gamma(k: float) -> float:
@@ -46,23 +45,30 @@ def _gamma(k: float) -> float:
 
 
 class Majorant:
-    """sI + NDN' + delta I >= K, of which the r largest eigenvalues are known.
+    """(s + delta)I + NDN' >= K, and a weighted sum of the r largest eigenvalues of that.
 
     N spans M's columns, N'KN = sI + D with D >= 0.
 
+    - weights (r,): falling, above 0
     - squares (k,): c_i^2 with |K_ij| <= c_i c_j
     - roundings: proofs cover every symmetric K + E with |E_ij| <= roundings u c_i c_j
     """
 
-    def __init__(self, K: Array, M: Array, squares: Array | None = None, roundings: int = 0):
+    def __init__(self, K: Array, M: Array, weights: Array, squares: Array, roundings: int = 0):
         mu, V = np.linalg.eigh(M.T @ K @ M)
-        self.K, self.N, self.s, self.D = K, M @ V, float(mu[0]), np.maximum(mu - mu[0], 0.0)
-        self.squares = entry_squares(np.abs(K)) if squares is None else squares
-        self.roundings = roundings
+        self.K, self.N, self.s = K, M @ V[:, ::-1], float(mu[0])
+        self.D = np.maximum(mu[::-1] - self.s, 0.0)
+        self._fixed = (3 + roundings) * _U * squares
         self._diagonal = np.einsum("ij,ij->i", self.N * self.D, self.N)
+        k, r = self.N.shape
+        size = float(np.vdot(self.N, self.N)) * _SAFETY
+        defect = float(np.linalg.norm(self.N.T @ self.N - np.eye(r))) * _SAFETY
+        growth = (1.0 + defect + _gamma(k + 1) * size) * (1.0 + _gamma(r + 2))
+        self.weight = float(weights.sum())
+        self.total = float(weights @ self.D) * growth  # of what is above s + delta
 
-    def _errors(self, delta: float) -> tuple[Array, float, float]:
-        """c_i^2 of the errors E, what they add to the sum, and the shift that makes room for them.
+    def _errors(self, delta: float) -> Array:
+        """k c_i^2 of all errors.
 
         Beyond k + 1 operations an entry: a BLAS may multiply by reciprocals where the proof
         divides.
@@ -70,44 +76,29 @@ class Majorant:
         (k, r), diagonal = self.N.shape, self._diagonal
         gamma = _gamma(k + 8)
         errors = gamma / (1.0 - gamma) * np.abs(diagonal - self.K.diagonal() + self.s + delta)
-        errors += k * _TINY + _gamma(r + 4) * diagonal + (3 + self.roundings) * _U * self.squares
-        errors = _SAFETY * (errors + 3.0 * _U * (abs(self.s) + delta))
-        # The largest x'diag(k c_i^2)x of unit vectors x in N's span.
-        along = k * float(np.linalg.eigvalsh(self.N.T @ (errors[:, None] * self.N))[-1])
-        return errors, math.sqrt(r) * float(errors.sum()), along
+        errors += k * _TINY + _gamma(r + 4) * diagonal + self._fixed
+        return np.asarray(k * _SAFETY * (errors + 3.0 * _U * (abs(self.s) + delta)))
 
     def top_sum(self, delta: float) -> float:
-        """A number that the sum of the r largest eigenvalues of K is proved not to exceed.
+        """A number that the weighted sum of K's eigenvalues is proved not to exceed.
 
         Infinite where the factorisation failed: nothing is proved, M is not good enough for delta.
         """
-        N, (k, r) = self.N, self.N.shape
-        size = float(np.vdot(N, N)) * _SAFETY
-        defect = float(np.linalg.norm(N.T @ N - np.eye(r))) * _SAFETY + _gamma(k + 1) * size
-        total = float(self.D.sum()) * (1.0 + defect) * (1.0 + _gamma(r + 2))
-        errors, rounding, along = self._errors(delta)
-        H = (N * self.D) @ N.T
+        H = (self.N * self.D) @ self.N.T
         H -= self.K
         diagonal = np.einsum("ii->i", H)
         diagonal += self.s + delta
-        if r * along < rounding:
-            diagonal -= k * errors
-            rounding = 0.0
+        diagonal -= self._errors(delta)
         if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # in LAPACK's order
             return math.inf
-        bound = r * (self.s + delta) + total + rounding
-        return bound + 8.0 * r * _U * (r * (abs(self.s) + delta) + total + rounding)
+        bound = self.weight * (self.s + delta) + self.total
+        sizes = self.weight * (abs(self.s) + delta) + self.total
+        return bound + 8.0 * len(self.D) * _U * sizes
 
-    def least_shift(self) -> tuple[float, float]:
-        """The least delta that is worth a try, what rounding usually needs; and what it adds
-        besides to the sum of the r largest.
-        """
-        k, r = self.N.shape
-        _, rounding, along = self._errors(0.0)
-        if r * along < rounding:
-            return 1.5 * along, 0.0
-        sizes = 16.0 * math.sqrt(k) * float(np.linalg.norm(self.K))
-        return _U * max(sizes, 2.0 * float(np.linalg.norm(self.squares))), rounding
+    def least_shift(self) -> float:
+        """The least delta that is worth a try: what rounding needs along N."""
+        along = self.N.T @ (self._errors(0.0)[:, None] * self.N)
+        return 1.5 * float(np.linalg.eigvalsh(along)[-1])
 
 
 def entry_squares(sizes: Array) -> Array:
@@ -127,32 +118,6 @@ def entry_squares(sizes: Array) -> Array:
     return rows if larger else by_diagonal
 
 
-class WeightedMajorant:
-    """sum_j v_j lambda_j, lambda_j K's eigenvalues from the largest on and v_1 >= ... >= v_r > 0
-    the weights: it is sum_k (v_k - v_{k+1}) times the sum of the k largest, v_{r+1} = 0.
-    """
-
-    def __init__(
-        self,
-        K: Array,
-        M: Array,
-        weights: Array,
-        squares: Array | None = None,
-        roundings: int = 0,
-    ) -> None:
-        v = [*weights.tolist(), 0.0]
-        self.parts = [
-            (v[k - 1] - v[k], Majorant(K, M[:, :k], squares, roundings))
-            for k in range(1, len(v))
-            if v[k - 1] != v[k]
-        ]
-
-    def top_sum(self, delta: float) -> float:
-        """A number that the weighted sum is proved not to exceed."""
-        sums = [weight * part.top_sum(delta) for weight, part in self.parts]
-        return math.fsum(sums) + _SAFETY * _gamma(4) * math.fsum(map(abs, sums))
-
-
 def largest_sum_bound(
     K: Array, M: Array, eigenvectors: Array, roundings: int = 0, sizes: Array | None = None
 ) -> float:
@@ -164,8 +129,8 @@ def largest_sum_bound(
     if not squares.any():
         return 0.0
     for N, tries in ((M, _TRIES_AT_M), (eigenvectors, _TRIES)):
-        above = Majorant(K, N, squares, roundings)
-        delta, _ = above.least_shift()
+        above = Majorant(K, N, np.ones(N.shape[1]), squares, roundings)
+        delta = above.least_shift()
         for _ in range(tries):
             bound = above.top_sum(delta)
             if math.isfinite(bound):
@@ -235,38 +200,31 @@ def _bound_at(
     rho: float,
     tries: int,
 ) -> float:
-    """The bound t = rho + eta, eta grown by Newton steps until the sum is proved not positive.
+    """The bound t = rho + eta, eta grown until the sum is proved not to be positive.
 
-    At rho the sum is zero, but for rounding, and its bound is what delta and rounding add to that:
-    the first step is known without a factor.
+    It falls by eta b along M, b the denominator there, which delta takes most of.
     """
     b = float(np.vdot(M * weights, B @ M))
     if not b > 0:
         return math.inf
 
-    def at(t: float) -> WeightedMajorant:
+    def at(t: float) -> Majorant:
         squares = entry_squares(np.abs(A) + abs(t) * np.abs(B))
         if sums is not None:
             squares = np.maximum(squares, sums[0] + abs(t) * sums[1])
         roundings = 2 if sums is None else 2 + OF_SUMS
-        return WeightedMajorant(A - t * B, M, weights, squares, roundings)
+        return Majorant(A - t * B, M, weights, squares, roundings)
 
-    last = at(rho).parts[-1][1]
-    delta, rounding = last.least_shift()
-    value = float(np.vdot(M * weights, last.K @ M))
-    bound = float(value + delta * weights.sum() + rounding * weights[-1])
-    eta = 1.1 * max(bound, 0.0) / b
-    above = at(rho + eta)
+    above = at(rho)
+    above_zero = max(above.weight * above.s + above.total, 0.0)
+    eta = 1.1 * (above_zero + above.weight * above.least_shift()) / b
     for _ in range(tries):
-        for _ in range(_NEWTON_STEPS):
-            bound = above.top_sum(delta)
-            if bound <= 0:
-                return rho + eta
-            if not math.isfinite(bound):
-                break
-            eta = max(eta + 1.1 * bound / b, 1.1 * eta)  # more than the rounding of rho + eta
-            above = at(rho + eta)
-        delta *= _GROWTH
+        t = rho + max(eta, 4.0 * _U * abs(rho))
+        above = at(t)
+        delta = -0.99 * (above.s + above.total / above.weight)
+        if delta > 0 and above.top_sum(delta) <= 0:
+            return t
+        eta *= _GROWTH
     return math.inf
 
 

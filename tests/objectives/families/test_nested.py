@@ -14,7 +14,7 @@ from ldr.objectives import PCA, OrthogonalLDA, OrthogonalMAF, OrthogonalSFA
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.view import View
 from ldr.solvers import minimise
-from ldr.solvers.linalg.bounds import WeightedMajorant, trace_ratio_bound
+from ldr.solvers.linalg.bounds import Majorant, entry_squares, trace_ratio_bound
 from ldr.solvers.registry import named_solver
 from ldr.solving import certify_run
 from tests import real_data
@@ -122,9 +122,10 @@ def test_bounds_of_integer_matrices_hold_exactly(k, seed):
     v = np.sort(rng.integers(1, 7, r))[::-1]
     M = np.eye(k)[:, np.argsort(-a)[:r]]
     top = sum(int(x) * int(y) for x, y in zip(v, np.sort(a)[::-1][:r], strict=True))
+    A = np.diag(a.astype(float))
     for delta in (1e-14, 1e-6, 1.0):
-        assert WeightedMajorant(np.diag(a.astype(float)), M, v).top_sum(delta) >= top
-    most = trace_ratio_bound(np.diag(a.astype(float)), np.diag(b.astype(float)), M, v.astype(float))
+        assert Majorant(A, M, v, entry_squares(np.abs(A))).top_sum(delta) >= top
+    most = trace_ratio_bound(A, np.diag(b.astype(float)), M, v.astype(float))
     for _ in range(20):
         chosen = rng.permutation(k)[:r]
         assert most >= Fraction(int(v @ a[chosen]), int(v @ b[chosen]))
