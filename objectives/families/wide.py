@@ -42,84 +42,42 @@ from ldr.solvers.manifolds.orthonormal import sym
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator
 
 
-@dataclass(frozen=True, eq=False)
-class Plus:
-    """s S + diag, in columns that are divided by a scale."""
+def operator(k: int, times: Callable[[Array], Array]) -> LinearOperator:
+    """The symmetric k x k matrix with these products."""
+    from scipy.sparse.linalg import LinearOperator
 
-    S: SymmetricOperator
-    factor: float = 1.0
-    diagonal: Array | float = 0.0
-    scale: Array | None = None
-
-    def __matmul__(self, V: Array) -> Array:
-        scale = None if self.scale is None else self.scale[:, None]
-        V = V if scale is None else scale * V
-        found = self.S @ V
-        found *= self.factor
-        found += np.reshape(self.diagonal, (-1, 1)) * V
-        if scale is not None:
-            found *= scale
-        return found
+    return LinearOperator((k, k), matvec=times, matmat=times, dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Product:
+def diagonal_matrix(d: Array) -> LinearOperator:
+    """diag(d)."""
+    return operator(len(d), lambda V: d[:, None] * V)
+
+
+def scaled(S: LinearOperator, scale: Array) -> LinearOperator:
+    """diag(scale) S diag(scale)."""
+    D = diagonal_matrix(scale)
+    return D @ S @ D
+
+
+def low_rank(U: Array) -> LinearOperator:
     """UU'."""
-
-    U: Array
-
-    def __matmul__(self, V: Array) -> Array:
-        return self.U @ (self.U.T @ V)
+    return operator(len(U), lambda V: U @ (U.T @ V))
 
 
-@dataclass(frozen=True, eq=False)
-class Coupled:
+def coupled(K: Form) -> LinearOperator:
     """[[0, K], [K', 0]]."""
-
-    K: Form
-
-    def __matmul__(self, V: Array) -> Array:
-        ka, found = self.K.shape[0], np.empty_like(V)
-        found[:ka], found[ka:] = self.K @ V[ka:], self.K.T @ V[:ka]
-        return found
+    ka = K.shape[0]
+    return operator(sum(K.shape), lambda V: np.concatenate([K @ V[ka:], K.T @ V[:ka]]))
 
 
-@dataclass(frozen=True, eq=False)
-class Apart:
-    """[[Saa, 0], [0, Sbb]]."""
-
-    ka: int
-    aa: SymmetricOperator
-    bb: SymmetricOperator
-
-    def __matmul__(self, V: Array) -> Array:
-        found = np.empty_like(V)
-        found[: self.ka], found[self.ka :] = self.aa @ V[: self.ka], self.bb @ V[self.ka :]
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class Added:
-    """The sum of two matrices, the second times a sign."""
-
-    first: SymmetricOperator
-    second: SymmetricOperator
-    sign: float = 1.0
-
-    def __matmul__(self, V: Array) -> Array:
-        found = self.second @ V
-        found *= self.sign
-        found += self.first @ V
-        return found
-
-
-class Identity:
-    """What leaves vectors alone."""
-
-    def __matmul__(self, V: Array) -> Array:
-        return V.copy()
+def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
+    """[[aa, 0], [0, bb]]."""
+    ka, kb = aa.shape[0], bb.shape[0]
+    return operator(ka + kb, lambda V: np.concatenate([aa @ V[:ka], bb @ V[ka:]]))
 
 
 # A block has so many columns more than are wanted, which only help the others.
@@ -153,15 +111,15 @@ class WidePencil:
     """
 
     rows: CentredRows
-    A: SymmetricOperator
-    within: SymmetricOperator
+    A: LinearOperator
+    within: LinearOperator
     spread: Array
     U: Array | None = None
     ridge: float = 0.0
 
-    @property
-    def B(self) -> Plus:
-        return Plus(self.within, diagonal=self.ridge)
+    @cached_property
+    def B(self) -> LinearOperator:
+        return self.within + diagonal_matrix(np.full(len(self.spread), self.ridge))
 
     @property
     def diagonal(self) -> Array:
@@ -172,8 +130,8 @@ class WidePencil:
     def against(self, ridge: float, sign: float) -> WidePencil:
         """With a ridge in units of B's mean diagonal; A times a sign."""
         amount = ridge * float(self.spread.mean())
-        A = self.A if sign > 0 else Plus(self.A, -1.0)
-        return replace(self, A=A, U=self.U if sign > 0 else None, ridge=amount)
+        A, U = (self.A, self.U) if sign > 0 else (-self.A, None)
+        return replace(self, A=A, U=U, ridge=amount)
 
     def solved(self, r: int, weights: Array | None = None) -> Narrow:
         """A subspace with the top r generalised eigenvectors; of weights, with the ratio's optimum.
@@ -200,7 +158,7 @@ class WidePencil:
     def _pairs(self, r: int) -> tuple[Array, int, float]:
         """Generalised eigenvectors, products and the residual; where A = UU' from B^{-1}U."""
         scale = 1.0 / np.sqrt(self.diagonal)
-        B = Plus(self.within, diagonal=self.ridge, scale=scale)
+        B = scaled(self.B, scale)
         if self.U is not None:
             U = scale[:, None] * self.U
             Y, products = conjugate_gradients(lambda V: B @ V, U, lambda R: R)
@@ -208,7 +166,7 @@ class WidePencil:
             V = np.linalg.eigh(sym(U.T @ Y))[1]
             return scale[:, None] * (Y @ V[:, ::-1]), products, residual
         start = columns_of(min(r + GUARDS, len(scale)), np.empty((len(scale), 0)))
-        found = largest_pairs(Plus(self.A, scale=scale), B, start, r)
+        found = largest_pairs(scaled(self.A, scale), B, start, r)
         return scale[:, None] * found.V, found.products, found.residual
 
 
@@ -259,7 +217,7 @@ class Narrow:
         outside = empty if left_out and not raised else -math.inf
         if self.weights is None:
             scale = 1.0 / np.sqrt(pencil.diagonal)
-            A, B = Plus(pencil.A, scale=scale), replace(pencil.B, scale=scale)
+            A, B = scaled(pencil.A, scale), scaled(pencil.B, scale)
             values = pencil_values(A, B, Z / scale[:, None], r, self.products, outside)
             most = float(np.sum(values))
         else:
@@ -289,23 +247,20 @@ class Known:
     - diagonal (k,), U (k, q): with UU' for the matrix; None where they are not known
     """
 
-    products: SymmetricOperator
+    products: LinearOperator
     diagonal: Array | None = None
     U: Array | None = None
-
-    def __matmul__(self, V: Array) -> Array:
-        return self.products @ V
 
     def __add__(self, other: Known) -> Known:
         both = None
         if self.diagonal is not None and other.diagonal is not None:
             both = self.diagonal + other.diagonal
-        return Known(Added(self, other), both)
+        return Known(self.products + other.products, both)
 
     def __truediv__(self, divisor: float) -> Known:
         diagonal = None if self.diagonal is None else self.diagonal / divisor
         U = None if self.U is None else self.U / math.sqrt(divisor)
-        return Known(Plus(self.products, 1.0 / divisor), diagonal, U)
+        return Known((1.0 / divisor) * self.products, diagonal, U)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +289,7 @@ class WideRows:
 
     def form(self, K: Between | Array, moving: object = None) -> Known:
         diagonal = self.rows.squares(K) if isinstance(K, np.ndarray) else None
-        return Known(Form(self.rows, self.rows, K), diagonal)
+        return Known(operator(self.rows.k, Form(self.rows, self.rows, K).__matmul__), diagonal)
 
     def scatter(self) -> Known:
         return self.form(self.rows.counts)
@@ -357,7 +312,8 @@ class WideRows:
         U, own = sums @ contrasts, np.sum(sums**2, axis=1)
         spread = np.maximum(rows.squares(rows.counts) - own, 0.0)
         within = Form(rows, rows, rows.counts, less=sums)
-        return Known(Product(U), np.sum(U**2, axis=1), U), Known(within, spread)
+        of_within = operator(rows.k, within.__matmul__)
+        return Known(low_rank(U), np.sum(U**2, axis=1), U), Known(of_within, spread)
 
 
 class WideSums:
@@ -389,4 +345,4 @@ class WideSums:
         if found.shares is not None:
             rows = rows.about(found.shares)
         assert B.diagonal is not None
-        return WidePencil(rows.rows, A, B, B.diagonal, A.U)
+        return WidePencil(rows.rows, A.products, B.products, B.diagonal, A.U)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -16,13 +16,13 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.multi_block import CorrelationBlocks, CorrelationPoint
 from ldr.objectives.families.wide import (
     GUARDS,
-    Added,
-    Apart,
-    Coupled,
-    Identity,
-    Plus,
-    Product,
+    apart,
     check_varies_along,
+    coupled,
+    diagonal_matrix,
+    low_rank,
+    operator,
+    scaled,
 )
 from ldr.objectives.prediction import LinearPredictor, Predictor
 from ldr.objectives.statistics.products import CentredRows, Form
@@ -42,6 +42,9 @@ from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Preconditioner
 from ldr.solvers.trust_region import TrustRegion
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
 
 # Of a unit vector, what is more than rounding of products.
 _BESIDE = 1e-6
@@ -119,10 +122,11 @@ class Covariances:
         return cls((a, b), rows, Form.covariance(*rows), spreads, ridges)
 
     @cached_property
-    def own(self) -> list[Plus]:
+    def own(self) -> list[LinearOperator]:
         """Of each view, with its ridge."""
         return [
-            Plus(Form.covariance(view), diagonal=ridge)
+            operator(view.k, Form.covariance(view).__matmul__)
+            + diagonal_matrix(np.full(view.k, ridge))
             for view, ridge in zip(self.rows, self.ridges, strict=True)
         ]
 
@@ -138,10 +142,9 @@ class Covariances:
 
     def leading(self, r: int, whitened: bool) -> tuple[Pencil, Found]:
         """The pencil of the r leading pairs, and those."""
-        pencil: Pencil = Coupled(self.K), Identity()
+        pencil: Pencil = coupled(self.K), diagonal_matrix(np.ones(sum(self.K.shape)))
         if whitened:
-            own = Apart(self.K.shape[0], *self.own)
-            pencil = Plus(pencil[0], scale=self.scale), Plus(own, scale=self.scale)
+            pencil = scaled(pencil[0], self.scale), scaled(apart(*self.own), self.scale)
         none = np.empty((len(self.scale), 0))
         return pencil, largest_pairs(*pencil, columns_of(min(r + GUARDS, *self.K.shape), none), r)
 
@@ -193,12 +196,11 @@ class WideCorrelations(CorrelationBlocks):
     def products(self, N: Array) -> tuple[Array, Array]:
         K, (Na, Nb), across = self.known.K, self.known.blocks(N), np.zeros((2, *N.shape))
         across[0, len(Na) :], across[1, : len(Na)] = K.T @ Na, K @ Nb
-        return Apart(len(Na), *self.known.own) @ N, across
+        return apart(*self.known.own) @ N, across
 
-    def combined(self, own: Array, s: Array) -> Added:
-        K = self.known.K
-        parts = map(Plus, self.known.own, own)
-        return Added(Apart(K.shape[0], *parts), Plus(Coupled(K), -float(1.0 / np.prod(s))))
+    def combined(self, own: Array, s: Array) -> LinearOperator:
+        first, second = (f * C for f, C in zip(own.tolist(), self.known.own, strict=True))
+        return apart(first, second) - float(1.0 / np.prod(s)) * coupled(self.known.K)
 
     def at(self, M: Array) -> CorrelationPoint:
         return CorrelationPoint(self, M)
@@ -244,17 +246,16 @@ class Correlated(Pairs):
         Ma, Mb = self.ends
         Mb = Mb @ polar_factor(Mb.T @ (known.K.T @ Ma))
         crosses, N = (known.K @ Mb, known.K.T @ Ma), float(np.vdot(Ma, known.K @ Mb))
-        ratios, parts, low_rank = [], [], []
+        ratios, parts, factors = [], [], []
         for M, C, cross in zip((Ma, Mb), known.own, crosses, strict=True):
             CM = C @ M
             ratios.append(N / float(np.vdot(M, CM)))
             values, V = np.linalg.eigh(sym(M.T @ (cross - ratios[-1] * CM)))
-            parts.append(Plus(C, ratios[-1], float(values[0])))
-            low_rank.append((M @ V) * np.sqrt(values - values[0]))
-        ka, scale = known.K.shape[0], known.scale[:, None]
-        beyond = Added(Coupled(known.K), Apart(ka, *parts), -1.0)
-        H = Plus(Added(beyond, Product(block_diag(*low_rank)), -1.0), scale=known.scale)
-        null = np.linalg.qr(np.concatenate([Ma, Mb]) / scale)[0]
+            parts.append(ratios[-1] * C + diagonal_matrix(np.full(len(M), values[0])))
+            factors.append((M @ V) * np.sqrt(values - values[0]))
+        beyond = coupled(known.K) - apart(*parts) - low_rank(block_diag(*factors))
+        H = scaled(beyond, known.scale)
+        null = np.linalg.qr(np.concatenate([Ma, Mb]) / known.scale[:, None])[0]
         least = -largest_of_rest(lambda V: -(self.pencil[1] @ V), null[:, :0], products)
         if not least > 0:
             return math.inf
@@ -291,7 +292,7 @@ def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | N
     )
 
 
-def _not_spanned(C: Plus, M: Array) -> Array:
+def _not_spanned(C: LinearOperator, M: Array) -> Array:
     """Orthonormal directions of what there is in M beside what products with C can make."""
     made, _ = conjugate_gradients(lambda V: C @ V, C @ M, lambda R: R)
     U, sizes, _ = np.linalg.svd(M - made, full_matrices=False)
