@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, TypeAlias
@@ -31,6 +30,7 @@ from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
+from ldr.tables import beside, number
 from ldr.types import Argument, Dimension, Frame, PerRow, Rows, Splitter
 from ldr.validation import in_words
 
@@ -39,9 +39,13 @@ if TYPE_CHECKING:
 
 # A row of the table.
 Record: TypeAlias = dict[str, str | float | None]
-_NUMBERS = ("value", "improvement", "certificate")
 # Columns that are left out first where a printed line is longer than 100 characters.
-_LEFT_TO_THE_TABLE = ("seconds", "certificate", "improvement")
+_LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")
+# Units of the root mean squared error, by the first score.
+_UNITS = {
+    "Q2": "in units of y",
+    "Q2 of the second view": "in units of that view",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,18 +153,39 @@ class Comparison(Pickled):
         return _framed(records)
 
     @property
-    def header(self) -> list[str]:
-        """Titles of the printed columns."""
-        return [*self._columns, "time"]
+    def columns(self) -> dict[str, list[str]]:
+        """Columns of the printed table as text, by their titles."""
+        records, titles = self.records, {"value": "value", "improvement": "improvement"}
+        titles |= {"certificate": "certificate", "rmsecv": "RMSECV"}
+        titles |= {name: name for name in self.judged_by} | {"seconds": "time"}
 
-    def cells(self, record: Record) -> list[str]:
-        """Format a record, in the order of the header."""
-        return [_shown(record, column) for column in (*self._columns, "seconds")]
+        def text(record: Record, name: str) -> str:
+            value = record[name]
+            if value is None or isinstance(value, str):
+                return value or ""
+            if name in self.judged_by and not math.isnan(value):
+                return f"{value:.3f} +- {record[f'{name} (error)']:.3f}"
+            if name == "improvement":
+                return f"{value:+.3g}" if value else "0 (exact)"
+            return f"{value:.2g} s" if name == "seconds" else number(value)
+
+        columns = {
+            title: [text(record, name) for record in records]
+            for name, title in titles.items()
+            if name in records[0]
+        }
+        heuristic = [record["projection"] == "heuristic" for record in records]
+        names = [text(record, "method") for record in records]
+        return {"method": list(np.where(heuristic, "  its heuristic", names)), **columns}
 
     @property
-    def _columns(self) -> list[str]:
-        errors = ["rmsecv"] if "rmsecv" in self.methods[0].numbers else []
-        return ["method", "projection", *_NUMBERS, *errors, *self.judged_by]
+    def units(self) -> str:
+        """The scores and their units, in words."""
+        judged, unit = self.judged_by[0], ""
+        if "rmsecv" in self.methods[0].numbers:
+            unit = _UNITS.get(judged, "in training standard deviations")
+            unit = f"; RMSECV (smaller is better) {unit}"
+        return f"scores: mean +- standard error of {self.folds} held-out folds{unit}"
 
     @property
     def findings(self) -> list[str]:
@@ -229,37 +254,20 @@ class Comparison(Pickled):
         write_comparison(path, self)
 
     def __repr__(self) -> str:
-        records = self.records
-        columns = {"method": ["", "method", *(_shown(record, "method") for record in records)]}
-        for k, record in enumerate(records, start=2):
-            if record["projection"] == "heuristic":
-                columns["method"][k] = "  its heuristic"
-        for name in (*self._columns[2:], "seconds"):  # titles in two lines
-            above, comma, title = {"seconds": "time"}.get(name, name).rpartition(", ")
-            cells = (_shown(record, name) for record in records)
-            columns[name] = [above + comma.strip(), title, *cells]
-        lines = _beside(columns)
-        absent = []
+        columns, absent = self.columns, []
+        lines = beside(columns)
         for name in _LEFT_TO_THE_TABLE:
             if max(map(len, lines)) > 100:
-                absent.append(columns.pop(name)[1])
-                lines = _beside(columns)
-        lines.append(f"scores: mean +- standard error of {self.folds} held-out folds")
+                absent.append(name)
+                del columns[name]
+                lines = beside(columns)
         text = [*self.notes, *self.findings]
         text += [f"left out: {name} ({why})" for name, why in self.left_out.items()]
         text += [f"the table has more: {', '.join(absent)}"] if absent else []
         wrapper = TextWrapper(100, "  ", "    ", break_long_words=False, break_on_hyphens=False)
-        return "\n".join([*lines, *(line for said in text for line in wrapper.wrap(said))])
-
-
-def _beside(columns: Mapping[str, list[str]]) -> list[str]:
-    """Join columns into lines: text to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in columns.values()]
-    lines = []
-    for first, *others in zip(*columns.values(), strict=True):
-        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-    return lines if lines[0] else lines[1:]
+        return "\n".join(
+            [*lines, self.units, *(line for said in text for line in wrapper.wrap(said))]
+        )
 
 
 def _framed(records: list[Record]) -> Frame:
@@ -268,19 +276,6 @@ def _framed(records: list[Record]) -> Frame:
     except ImportError:
         return records
     return pandas.DataFrame(records)
-
-
-def _shown(record: Record, column: str) -> str:
-    """Format a cell of the table."""
-    value = record[column]
-    if value is None or isinstance(value, str):
-        return value or ""
-    if f"{column} (error)" in record:
-        text = f"{value:.3f} +- {record[f'{column} (error)']:.3f}"
-        return "-" if math.isnan(value) else text
-    if column == "improvement":
-        return "0 (exact)" if value == 0 else f"{value:+.3g}"
-    return f"{value:.2g} s" if column == "seconds" else f"{value:.6g}"
 
 
 def _means(scores: Mapping[str, Array], numbers: Mapping[str, float]) -> dict[str, float]:
@@ -411,7 +406,7 @@ def compare(
     like = _like(objectives, y, ordered, weights is not None)
     rows = Sampled.of(like, X, y, "folds", weights, groups)
     gap = max(map(gap_of, objectives))
-    parts = Folds.of(rows, folds, random_state, groups is not None, gap)
+    parts = Folds.of(rows, folds, random_state, gap)
     dimension, notes = _dimension(r, first, rows, gaps, standardise)
     options: dict[str, Argument] = {
         "standardise": standardise,
@@ -500,28 +495,29 @@ def _compared(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = fit(sampled.data.X, sampled.data.y, r, certify=True)
-    every = dict(by)
-    if at_heuristic(result) is not None:
-        every |= {
-            f"heuristic {judged}": partial(_of_heuristic, each) for judged, each in by.items()
-        }
-    scored = list(folds.scored(fit, [result.r], every))
-    if any(len(fold) < len(every) for fold in scored):
+    rival = at_heuristic(result) is not None
+
+    def scores(new: Part, old: Part) -> list[list[HeldOut]]:
+        """Score the optimum, and the baseline where that is another projection."""
+        pairs = [(new, old)]
+        if rival:
+            at = at_heuristic(new.result) or new.result
+            pairs.append((replace(new, result=at), replace(old, result=at)))
+        return [[criterion(*pair) for criterion in by.values()] for pair in pairs]
+
+    scored = [fold.get(result.r) for fold in folds.scored(fit, [result.r], scores)]
+    found = [fold for fold in scored if fold is not None]
+    if len(found) < len(scored):
         raise ArgumentError("; ".join(folds.notes))
-    columns = {judged: [fold[judged, result.r] for fold in scored] for judged in every}
-    scores = [_contributions(each) for each in columns.values()]
-    ours, theirs = (dict(zip(by, part, strict=False)) for part in (scores, scores[len(by) :]))
-    numbers = [HeldOut.joined(each).numbers for each in list(columns.values())[:: len(by)]]
+    ours, *theirs = zip(*found, strict=True)
+    pooled = [
+        dict(zip(by, map(_contributions, zip(*each, strict=True)), strict=True))
+        for each in (ours, *theirs)
+    ]
+    numbers = [HeldOut.joined([fold[0] for fold in each]).numbers for each in (ours, *theirs)]
     notes = tuple(folds.notes)
-    return Compared(name, result, ours, theirs or None, why, numbers[0], numbers[-1], notes)
-
-
-def _of_heuristic(criterion: Criterion, new: Part, old: Part) -> HeldOut:
-    """Score the baseline's projection."""
-    new, old = (
-        replace(part, result=at_heuristic(part.result) or part.result) for part in (new, old)
-    )
-    return criterion(new, old)
+    rivals = pooled[1] if rival else None
+    return Compared(name, result, pooled[0], rivals, why, numbers[0], numbers[-1], notes)
 
 
 def _contributions(folds: Sequence[HeldOut]) -> Array:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from operator import add
+from typing import TypeVar
 
 import numpy as np
 import scipy
 
 from ldr.inputs import as_data
 from ldr.objectives.data.data import as_tuple, single
-from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, distinct
+from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernel import as_response, is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
-from ldr.objectives.prediction import ClassPredictor, LinearPredictor
-from ldr.objectives.statistics import class_moments
+from ldr.objectives.prediction import ClassPredictor, GroupedRows, LinearPredictor
 from ldr.objectives.statistics.sums import dense
 from ldr.power import mean_power
 from ldr.projecting import predicted, views_of
@@ -37,12 +38,12 @@ from ldr.validation import in_words
 # Neighbours that predict a sample in `ldr.compare`, as in KNeighborsClassifier of scikit-learn.
 NEIGHBOURS = 5
 # Kinds of scores.
-ERROR = "squared error"
-ELEMENTS = "element-wise squared error"
-RECONSTRUCTION = "squared reconstruction error"
-NORM = "element-wise error norm"
+ERROR = "minus the mean squared error of the response"
+ELEMENTS = "minus the mean squared error of elements of X, each predicted from the others"
+RECONSTRUCTION = "minus the squared error of the reconstruction of a sample"
+NORM = "minus the norm of the element-wise errors of a sample"
 ACCURACY = "accuracy"
-LIKELIHOOD = "log-likelihood of a sample"
+LIKELIHOOD = "log-likelihood of a sample in nats"
 PRODUCT = "product of standardised scores"
 OBJECTIVE = "objective of held-out samples about the training mean"
 DESCRIPTION = "objective of held-out samples about their own mean"
@@ -100,7 +101,7 @@ class HeldOut:
         w = self.weights
         if self.classes is not None:
             codes = np.unique(self.classes, return_inverse=True)[1]
-            right, sizes = np.bincount(codes, w * self.values[:, 0]), np.bincount(codes, w)
+            right, sizes = (np.bincount(codes, each) for each in (w * self.values[:, 0], w))
             counted = sizes > 0
             found = {
                 "accuracy": self.score,
@@ -112,17 +113,16 @@ class HeldOut:
             return found
         if self.reference is None or self.kind in (LIKELIHOOD, PRODUCT):
             return {}
-        left, total = (w @ -each for each in (self.values, self.reference))
-        columns = {"": (left.mean(), left.sum(), total.sum())}
+        left, total = -(w @ self.values), -(w @ self.reference)
+        columns = {"": slice(None)}
         if self.kind == ERROR and len(left) > 1:
-            columns |= {
-                f"_{k}": (e, e, t) for k, (e, t) in enumerate(zip(left, total, strict=True))
-            }
+            columns |= {f"_{k}": slice(k, k + 1) for k in range(len(left))}
         found = {}
-        for end, (mean, errors, of_mean) in columns.items():
-            found[f"q2{end}"] = float(1.0 - errors / of_mean) if of_mean > 0 else float("nan")
+        for end, k in columns.items():
+            of_mean = total[k].sum()
+            found[f"q2{end}"] = float(1.0 - left[k].sum() / of_mean) if of_mean > 0 else math.nan
             if self.kind != NORM:
-                found[f"rmsecv{end}"] = float(np.sqrt(mean / w.sum()))
+                found[f"rmsecv{end}"] = math.sqrt(left[k].mean() / w.sum())
         return found
 
 
@@ -174,6 +174,7 @@ class Part:
 
 # A function that scores held-out samples (first) with the help of the training samples (second).
 Criterion = Callable[[Part, Part], HeldOut]
+Scored = TypeVar("Scored")
 
 
 def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> HeldOut:
@@ -443,11 +444,10 @@ def class_scores(new: Part, old: Part | None) -> HeldOut:
         return replace(found, weights=found.weights * counted)
     assert old is not None
     codes, classes = as_labels(old.y, len(old.Y[0]))
-    centre = _mean(old.Y[0], old.weights)
-    rows = Samples(old.Y[0] - centre, marks=Marks(old.weights))
-    moments = class_moments(rows, codes, len(classes))
-    moments = replace(moments, mean=np.zeros(len(centre)))
-    predictor = ClassPredictor.of(np.eye(len(centre)), classes, moments)
+    rows = Samples(old.Y[0], marks=Marks(old.weights))
+    centre, identity = _mean(old.Y[0], old.weights), np.eye(rows.d)
+    (predictor,) = GroupedRows(classes, codes, rows).predictors((identity,), (centre,))
+    assert isinstance(predictor, ClassPredictor)
     return _classified(new, predictor, predictor.decision(new.Y[0] - centre))
 
 
@@ -479,15 +479,14 @@ def _nearest(new: Part, old: Part, labels: bool) -> HeldOut:
     counted = np.flatnonzero(old.weights)
     search = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(counted))).fit(old.Y[0][counted])
     nearest = counted[search.kneighbors(new.Y[0], return_distance=False)]
+    codes, classes = as_labels(old.y, len(old.Y[0])) if labels else (None, None)
+    known = old.response if classes is None else np.eye(len(classes))[codes]
     votes = old.weights[nearest]
-    if labels:
-        codes, classes = as_labels(old.y, len(old.Y[0]))
-        counts = np.einsum("ik,ikc->ic", votes, np.eye(len(classes))[codes[nearest]])
-        right = classes[counts.argmax(axis=1)] == as_array(new.y)
+    found = np.einsum("ik,ikq->iq", votes, known[nearest]) / votes.sum(axis=1)[:, None]
+    if classes is not None:
+        right = classes[found.argmax(axis=1)] == as_array(new.y)
         return HeldOut(ACCURACY, np.asarray(right, dtype=float)[:, None], new.weights)
-    y = old.response
-    found = np.einsum("ik,ikq->iq", votes, y[nearest]) / votes.sum(axis=1)[:, None]
-    return _squared(new.response, found, _mean(y, old.weights), new.weights)
+    return _squared(new.response, found, _mean(known, old.weights), new.weights)
 
 
 def _mean(Z: Array, w: Array) -> Array:
@@ -563,74 +562,71 @@ class Folds:
         sampled: Sampled,
         folds: Argument,
         random_state: int | np.random.Generator | None,
-        grouped: bool = False,
         gap: int | None = None,
     ) -> Folds:
         """Split samples into folds, or whole trials for methods of time series.
 
-        A number of folds is `GroupKFold`, `StratifiedGroupKFold` for labels, where there are
-        groups; blocks in time order with a gap beside each; else shuffled `KFold`, or
+        A number of folds is `GroupKFold`, `StratifiedGroupKFold` for labels, where there are groups
+        or arrays of trials; blocks in time order with a gap beside each; else shuffled `KFold`, or
         `StratifiedKFold` for labels.
 
-        - grouped: samples of a group are held out together
         - gap: by default the objective's lag
         """
         from sklearn import model_selection
 
-        objective, trials = sampled.objective, sampled.trials
-        timed, labels = sampled.ordered, Need.LABELS in objective.needs
+        objective, trials, splitter = sampled.objective, sampled.trials, folds
         first = np.arange(sampled.n)
         if trials is not None:
             first = np.searchsorted(trials, np.arange(trials[-1] + 1))
         y = None if sampled.data.y is None else as_array(sampled.data.y)[first]
-        groups = sampled.groups[first] if grouped and sampled.groups is not None else None
-        blocks = timed and trials is None and not OF_Y & set(objective.needs)
+        blocks = sampled.ordered and trials is None and not OF_Y & set(objective.needs)
         numbered = not hasattr(folds, "split")
+        groups = None if numbered and sampled.ordered else sampled.groups
+        groups = None if groups is None else groups[first]
         if numbered:
-            units, what = len(first), "samples" if trials is None else "trials"
-            if groups is not None and not timed:
-                units, what = len(np.unique(groups)), "groups"
-            elif labels and y is not None and y.size:
-                units, what = int(distinct(y, "y")[2].min()), f"{what} of the smallest class"
-            if whole("folds", folds, 2) > units:
-                raise ArgumentError(
-                    f"folds = {folds} is too large: expected at most {units}, the number of {what}"
-                )
-            grouped, seed = what == "groups", random_state
+            whole("folds", folds, 2)
+            seed, labels = random_state, Need.LABELS in objective.needs and not blocks
+            kind = "Stratified" * labels + "Group" * (groups is not None)
             if isinstance(seed, np.random.Generator):
                 seed = int(seed.integers(2**31))
-            kind = f"{'Stratified' if labels else ''}{'Group' if grouped else ''}KFold"
-            options = {} if blocks or grouped else {"shuffle": True, "random_state": seed}
-            folds = getattr(model_selection, "KFold" if blocks else kind)(folds, **options)
+            shuffled = not blocks and groups is None
+            options = {"shuffle": True, "random_state": seed} if shuffled else {}
+            splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
         try:
             with warnings.catch_warnings():  # a note says where groups are not used
-                warnings.simplefilter("ignore", UserWarning)
-                parts = list(folds.split(np.zeros((len(first), 1)), y, groups))
-        except (TypeError, ValueError) as error:
+                warnings.simplefilter("error" if numbered else "ignore", UserWarning)
+                parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
+        except (TypeError, ValueError, UserWarning) as error:
             raise ArgumentError(f"folds = {folds!r} does not split these rows: {error}") from error
-        if len(parts) < 2:
-            raise ArgumentError(f"folds = {folds!r} has {len(parts)} fold, expected two at least")
+        filled = [both for both in parts if all(map(len, both))]
+        if len(filled) < max(2, len(parts)):
+            raise ArgumentError(
+                f"folds = {folds!r} has {len(filled)} fold(s) with training and held-out samples, "
+                f"of {len(parts)}: expected two at least, and none without"
+            )
         notes = []
         if groups is not None and any(set(groups[a]) & set(groups[b]) for a, b in parts):
             notes.append(
-                f"groups= are not used: folds={folds!r} has samples of one group both among the "
-                "training and the held-out samples"
+                f"groups= are not used: folds={folds!r} has samples of one group (or trial) both "
+                "among the training and the held-out samples"
             )
         if numbered and blocks:
             lag = gap_of(objective) if gap is None else gap
             parts = [(a[(a < b[0] - lag) | (a > b[-1] + lag)], b) for a, b in parts]
         if trials is not None:
-            rows = [[np.flatnonzero(np.isin(trials, each)) for each in both] for both in parts]
-            parts = [(training, held) for training, held in rows]
+            parts = [
+                (np.flatnonzero(np.isin(trials, a)), np.flatnonzero(np.isin(trials, b)))
+                for a, b in parts
+            ]
         return cls(sampled, parts, notes)
 
     def scored(
         self,
         fit: Callable[[Rows, PerRow, int], Result],
         order: Sequence[int],
-        criteria: Mapping[str, Criterion],
-    ) -> Iterator[dict[tuple[str, int], HeldOut]]:
-        """Yield the scores of each fold's held-out samples by criterion and r."""
+        score: Callable[[Part, Part], Scored],
+    ) -> Iterator[dict[int, Scored]]:
+        """Yield the score of each fold's held-out samples by r."""
         unconverged = 0
         failed: dict[str, list[tuple[int, int]]] = {}
         for number, both in enumerate(self.parts, start=1):
@@ -643,9 +639,7 @@ class Folds:
                         warnings.simplefilter("ignore", ConvergenceWarning)
                         result = fit(X, y, r)
                     unconverged += not result.converged
-                    new, old = Part(result, Z, z, after), Part(result, X, y, before)
-                    for name, criterion in criteria.items():
-                        found[name, r] = criterion(new, old)
+                    found[r] = score(Part(result, Z, z, after), Part(result, X, y, before))
                 except FAILURES as error:
                     failed.setdefault(str(error), []).append((number, r))
             yield found

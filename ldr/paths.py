@@ -32,6 +32,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
+from ldr.tables import beside, number
 from ldr.types import Argument, PerRow, PerView, Rows, Splitter
 
 if TYPE_CHECKING:
@@ -170,29 +171,44 @@ class Path(Pickled):
         return path(self)
 
     def __repr__(self) -> str:
-        head = f"{self.results[0].objective!r}: {self.dimensions[0]} to {self.dimensions[-1]}"
-        lines = [f"{head} dimensions", "    r           value        baseline  certificate"]
-        shown = [(name, title) for name, title in _SHOWN.items() if name in self.numbers]
-        scored = self.pooled is not None and self.errors is not None
-        if scored:
-            lines[1] += "".join(f"  {title:>9}" for _, title in shown) + "   held-out score"
-        columns = zip(self.dimensions, self.values, self.baselines, self.certificates, strict=True)
-        for k, (r, value, baseline, certificate) in enumerate(columns):
-            line = f"{r:5d}  {value:14.8g}  {baseline:14.8g}  {certificate:<11}"
-            if self.pooled is not None and self.errors is not None:
-                line += "".join(f"  {self.numbers[name][k]:9.4g}" for name, _ in shown)
-                line += f"   {self.pooled[k]:.6g} +- {self.errors[k]:.2g}"
-            lines.append(line.rstrip())
-        said = [] if self.elbow is None else [f"elbow at {self.elbow}"]
-        if self.scores is not None:
-            said.append(f"scored by: {self.scored_by}, {self.scores.shape[1]} folds")
+        columns: dict[str, Sequence[str]] = {
+            "r": [f"{r:5d}" for r in self.dimensions],
+            "value": [number(value, ".8g") for value in self.values],
+            "baseline": [number(value, ".8g") for value in self.baselines],
+            "certificate": self.certificates,
+        }
+        said = [] if self.elbow is None else [f"elbow of the values at r = {self.elbow}"]
+        if self.scores is not None and self.pooled is not None and self.errors is not None:
+            for name, title in _SHOWN.items():
+                if name in self.numbers:
+                    columns[title] = [number(each, ".4g") for each in self.numbers[name]]
+            pairs = zip(self.pooled, self.errors, strict=True)
+            columns["held-out score"] = [f"{number(each)} +- {error:.2g}" for each, error in pairs]
+            count = self.scores.shape[1]
+            said.append(f"score: {self.scored_by}; mean +- standard error of {count} folds")
+        if "rmsecv" in self.numbers:
+            said.append(f"RMSECV: {self._unit}")
+        if "log_loss" in self.numbers:
+            said.append("log loss: in nats a sample")
         if "majority" in self.numbers:
             said.append(f"share of the largest class: {self.numbers['majority'][0]:.4g}")
         if self.best is not None:
-            said.append(f"best score at {self.best}")
+            said.append(f"best score at r = {self.best}")
             if self.rule != "best":
-                said.append(f"within one standard error of it: {self.chosen}")
+                said.append(f"smallest r within one standard error of it: {self.chosen}")
+        head = f"{self.results[0].objective!r}: {self.dimensions[0]} to {self.dimensions[-1]}"
+        lines = [f"{head} dimensions", *beside(columns)]
         return "\n".join([*lines, *(f"  {text}" for text in (*said, *self.notes))])
+
+    @property
+    def _unit(self) -> str:
+        """Unit of "rmsecv"."""
+        if self.scored_by == ERROR:
+            many = "rmsecv_0" in self.numbers
+            several = ", the root of the mean square of all columns" * many
+            return f"in units of the response{several}"
+        scaled = self.results[0].scale is not None
+        return f"in {'training standard deviations' if scaled else 'units'} of the columns of X"
 
 
 def path(
@@ -290,34 +306,36 @@ def path(
     results = tuple(complete(along, len(solved), "dimensions"))
     if len(results) < len(solved):
         return Path(results)
-    parts = Folds.of(sampled, folds, random_state, groups is not None)
+    parts = Folds.of(sampled, folds, random_state)
 
     def fit(X: Rows, y: PerRow, r: int) -> Result:
         return solve(objective, X, r, y=y, certify=False, **options)
 
-    own = {"own": partial(held_out, elements=True)}
-    found = complete(parts.scored(fit, solved, own), len(parts.parts), "folds")
+    scored = parts.scored(fit, solved, partial(held_out, elements=True))
+    found = complete(scored, len(parts.parts), "folds")
     if len(found) == 1:
         return Path(results)
-    return _scored(results, order, found, rule, parts.notes)
+    largest = objective.largest_r(sampled.data)
+    return _scored(results, order, found, rule, parts.notes, largest)
 
 
 def _scored(
     results: tuple[Result, ...],
     order: Sequence[int],
-    found: Sequence[Mapping[tuple[str, int], HeldOut]],
+    found: Sequence[dict[int, HeldOut]],
     rule: str | None,
     notes: Sequence[str],
+    largest: int,
 ) -> Path:
     """Make a path with the scores of its folds; those in which nothing ran are left out."""
-    ran = [{r: each for (_, r), each in fold.items()} for fold in found if fold]
+    ran, notes = [fold for fold in found if fold], list(notes)
     if len(ran) < 2:
         raise ArgumentError(f"fewer than two folds could run: {'; '.join(notes)}")
+    kind = next(iter(ran[0].values())).kind
     for fold in ran:
         trivial = next(iter(fold.values())).trivial
         if 0 in order and trivial is not None:
             fold[0] = trivial
-    kind, notes = next(iter(ran[0].values())).kind, list(notes)
     of_all = {
         r: HeldOut.joined([fold[r] for fold in ran])
         for r in order
@@ -337,9 +355,9 @@ def _scored(
     best = order[int(np.nanargmax(pooled))]
     if kind in DESCRIPTIONS:
         notes.append("no r is chosen: the score describes held-out samples and predicts nothing")
-    elif best == order[-1] and len(order) > 1:
+    elif best == order[-1] < largest and len(order) > 1:
         notes.append(f"the best score is at r = {best}, the largest tried: larger may be better")
-    elif best == order[0] and best > 1:
+    elif best == order[0] > 1:
         notes.append(f"the best score is at r = {best}, the smallest tried: smaller may be better")
     rule = rule or RULES[kind in _PREDICTIONS]
     return Path(results, np.array(scores), tuple(order), pooled, numbers, kind, rule, tuple(notes))

@@ -255,7 +255,7 @@ def tune(
         raise ArgumentError(f"{objective.name} is of several views, expected a method of one")
     X, y, groups = in_order(objective, X, y, groups=groups)
     sampled = Sampled.of(objective, X, y, "held-out loss", groups=groups)
-    splits = Folds.of(sampled, folds, random_state, groups is not None).parts
+    splits = Folds.of(sampled, folds, random_state).parts
     parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]
     held_out = _HeldOut(objective, parts, r, _loss(loss, y), at_first, evaluations)
     start = np.zeros(sum(value.size for value in at_first.values()))

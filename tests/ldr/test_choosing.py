@@ -66,7 +66,7 @@ def test_held_out_scores():
     training, held = folds_of("orthogonal-lda", X, labels, 4)[2]
     result = ldr.solve("orthogonal-lda", X[training], 2, y=labels[training])
     assert path.scores[1, 2] == pytest.approx(ldr.score(result, X[held], labels[held]), rel=1e-8)
-    assert "held-out" in repr(path) and f"best score at {path.best}" in repr(path)
+    assert "held-out" in repr(path) and f"best score at r = {path.best}" in repr(path)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_elbow_is_where_a_broken_line_breaks():
         ({"dimensions": 3}, "dimensions must be whole numbers"),
         ({"dimensions": [1, 14]}, "out of range"),
         ({"dimensions": [1], "folds": 1}, "folds must be a whole number >= 2"),
-        ({"dimensions": [1], "folds": 50}, "samples of the smallest class"),
+        ({"dimensions": [1], "folds": 50}, "folds = 50 .* class in y has only 48 members"),
     ],
 )
 def test_bad_arguments_of_path(arguments, message):
@@ -257,5 +257,5 @@ def test_folds_of_a_splitter():
     np.testing.assert_allclose(found.scores[1], expected, rtol=1e-9)
     with pytest.raises(ArgumentError, match="does not split these rows"):
         ldr.path("orthogonal-lda", X, [1], y=labels, folds=GroupKFold(3))
-    with pytest.raises(ArgumentError, match="has 1 fold, expected two at least"):
+    with pytest.raises(ArgumentError, match=r"has 1 fold.*expected two at least"):
         ldr.path("pca", X, [1], folds=ShuffleSplit(1))

@@ -335,7 +335,7 @@ def test_bad_arguments(arguments, message):
 
 
 def test_bad_data_name_the_method():
-    with pytest.raises(ArgumentError, match="folds = 90 is too large"):
+    with pytest.raises(ArgumentError, match="folds = 90 does not split these rows"):
         ldr.compare(["pca"], X, labels, folds=90)
     with pytest.raises((ArgumentError, DataError), match="needs labels"):
         ldr.compare(["orthogonal-lda"], X)

@@ -170,6 +170,23 @@ def test_replicates_are_held_out_together():
     assert "groups= are not used" in repr(wrong)
 
 
+def test_trials_of_an_array_are_held_out_together():
+    trials = np.repeat(rng.standard_normal((12, 1, 5)), 6, axis=1)
+    trials += 0.01 * rng.standard_normal(trials.shape)
+    rows, ids = trials.reshape(-1, 5), np.repeat(np.arange(12), 6)
+    options = {"folds": 4, "random_state": 0}
+    whole = ldr.path("pca", trials, [1, 2], **options)
+    expected = ldr.path("pca", rows, [1, 2], groups=ids, **options)
+    np.testing.assert_array_equal(whole.scores, expected.scores)
+    y = np.arange(12) % 2
+    for splitter in (4, GroupKFold(4)):
+        found = ldr.path("lda", trials, [1], y=y, folds=splitter)
+        expected = ldr.path("lda", rows, [1], y=y[ids], folds=splitter, groups=ids)
+        np.testing.assert_array_equal(found.scores, expected.scores)
+    apart = ldr.path("pca", trials, [1], folds=KFold(5, shuffle=True, random_state=0))
+    assert "one group (or trial) both" in repr(apart)
+
+
 def elementwise(X, parts, r, standardise=False):
     """Each element from the others of its sample by least squares on the training loadings."""
     left = 0.0
