@@ -2,6 +2,7 @@ from . import errors, estimators, objectives, observers, plots, report, solvers,
 from .checking import Check, check
 from .comparison import Comparison, compare
 from .cross_validation import score
+from .dimension_rule import ParallelAnalysis, parallel_analysis
 from .estimators import (
     CCA,
     CSP,
@@ -75,7 +76,6 @@ from .estimators import (
 from .inference.bootstrap import Bootstrap, bootstrap
 from .inference.dimension import Dimension, dimension
 from .inference.many import Solutions, solve_many
-from .inference.parallel_analysis import ParallelAnalysis, parallel_analysis
 from .inference.parametric import ParametricTest, parametric_test
 from .inference.permutation import PermutationTest, permutation_test
 from .layers import layer

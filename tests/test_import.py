@@ -66,7 +66,6 @@ def test_using_every_name_loads_nothing_heavy(tmp_path):
 # What a first solve has no use for: SciPy's sparse matrices, and of the library's own modules,
 # beside the other pages.
 OF_OTHERS = [
-    "ldr.inference.parallel_analysis",
     "scipy.sparse",
     *(f"ldr.objectives.{name}" for name in ("custom.function", "kernel", "sdr")),
     *(f"ldr.objectives.families.{name}" for name in ("row_sum",)),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ldr.dimension_rule import parallel_analysis
 from ldr.inference.many import Chunk, optima
-from ldr.inference.parallel_analysis import parallel_analysis
 from ldr.inference.permutation import Null, PermutationTest, pairs_of, permutation_test
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.data.sample_metadata import as_labels

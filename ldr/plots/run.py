@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ldr.dimension_rule import ParallelAnalysis
     from ldr.inference.bootstrap import Bootstrap
     from ldr.inference.dimension import Dimension
     from ldr.inference.many import Solutions
-    from ldr.inference.parallel_analysis import ParallelAnalysis
     from ldr.inference.permutation import PermutationTest
     from ldr.paths import Path
     from ldr.result import Result
