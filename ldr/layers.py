@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import signature
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,8 +18,6 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.result import Result
 from ldr.sensitivity.derivative import Derivative
-from ldr.sensitivity.equations import Given, Stated, moved, regular, statement_of
-from ldr.sensitivity.forms import Traced
 from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.checks import whole
@@ -27,6 +25,9 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError, needed
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.types import Argument
+
+if TYPE_CHECKING:
+    from ldr.sensitivity.forms import Traced
 
 # Of X, y and parameters.
 At: TypeAlias = Callable[..., Sensitivity]
@@ -99,6 +100,8 @@ def layer(
     needed("jax", "a layer")
     import jax
     import jax.numpy as jnp
+
+    from ldr.sensitivity.equations import Given, Stated, moved, statement_of
 
     own = {name: options.pop(name) for name in [*options] if name not in _OPTIONS}
     objective = as_objective(objective, own)
@@ -351,6 +354,8 @@ def _check(
     parameters: dict[str, Traced],
 ) -> Traced:
     """One; an error where the optimum is not alone or its axes tie, with the numbers that do."""
+    from ldr.sensitivity.equations import regular
+
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
         _moved(at(X, y, parameters).along(still), projector)  # says what ties

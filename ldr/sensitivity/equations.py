@@ -13,7 +13,10 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from ldr.objectives.custom.function import CustomObjective
 from ldr.objectives.data.data import UnknownError
@@ -91,9 +94,6 @@ def equations(
     stated: Stated, T: Sequence[Traced], X: Sequence[Traced], near: Sequence[Traced] | None = None
 ) -> list[Traced]:
     """Return equations of the optimum in canonical coordinates, or in the axes of `near`."""
-    import jax
-    import jax.numpy as jnp
-
     T = list(T)
     G, N = jax.grad(lambda Z: stated.value_and_axes(X, Z), has_aux=True)(T)
     BT = stated.squares(X, T)
@@ -124,9 +124,6 @@ def moved(
 
     And the Jacobian of the equations in T, with what they leave, which is nothing at the optimum.
     """
-    import jax
-    from jax.flatten_util import ravel_pytree
-
     flat, shaped = ravel_pytree(list(T))
     near, r = None if canonical else list(T), T[0].shape[1]
 

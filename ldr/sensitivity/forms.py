@@ -10,9 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ldr.objectives.data.accelerator import float64
@@ -41,7 +43,6 @@ _FULL = 1 / 32
 
 
 STATIC = {"static": True}
-_TREES: list[type] = []
 Kind = TypeVar("Kind")
 
 
@@ -52,34 +53,17 @@ def tree(kind: type[Kind]) -> type[Kind]:
     Its fields are arrays, but those that are STATIC: jax compiles for each value of them.
     """
     found = dataclass(frozen=True)(kind)
-    _TREES.append(found)
-    return found
+    still = [each.name for each in fields(found) if "static" in each.metadata]  # type: ignore[arg-type]
+    arrays = [each.name for each in fields(found) if each.name not in still]  # type: ignore[arg-type]
+    return jax.tree_util.register_dataclass(found, arrays, still)
 
 
-@cache
-def register_trees() -> None:
-    """Tell jax which fields of these classes are arrays."""
-    import jax
-
-    for kind in _TREES:
-        still = [each.name for each in fields(kind) if "static" in each.metadata]
-        arrays = [each.name for each in fields(kind) if each.name not in still]
-        jax.tree_util.register_dataclass(kind, arrays, still)
-
-
-# --- K, which mixes rows: a callable of rows Y (n, r), and of the rows X that it may depend on ---
-
-
-class Mixing(ABC):
-    """A matrix K between rows."""
-
-    @abstractmethod
-    def __call__(self, Y: Traced, X: Traced) -> Traced:
-        """KY."""
+# A matrix K between rows: KY of rows Y, and of the X that it may depend on.
+Mixing = Callable[[Traced, Traced], Traced]
 
 
 @tree
-class Weights(Mixing):
+class Weights:
     """A diagonal K; the identity if there are no weights."""
 
     w: Traced
@@ -89,7 +73,7 @@ class Weights(Mixing):
 
 
 @tree
-class Sparse(Mixing):
+class Sparse:
     """The entries of K, with `size` rows."""
 
     entries: Traced
@@ -107,14 +91,12 @@ class Sparse(Mixing):
         return cls(np.concatenate([K.data, np.zeros(more)]), row, column, n)
 
     def __call__(self, Y: Traced, X: Traced) -> Traced:
-        import jax.numpy as jnp
-
         products = self.entries[:, None] * Y[self.column]
         return jnp.zeros((self.size, Y.shape[1]), Y.dtype).at[self.row].add(products)
 
 
 @tree
-class Dense(Mixing):
+class Dense:
     array: Traced
 
     def __call__(self, Y: Traced, X: Traced) -> Traced:
@@ -122,7 +104,7 @@ class Dense(Mixing):
 
 
 @tree
-class Chain(Mixing):
+class Chain:
     """The product of several."""
 
     factors: Sequence[Mixing]
@@ -132,7 +114,7 @@ class Chain(Mixing):
 
 
 @tree
-class Heated(Mixing):
+class Heated:
     """D - W, or D, of a graph whose weights exp(-||x_i - x_j||^2 / width) move with the rows.
 
     They are W(1 + c - ||x_i - x_j||^2 / width) to first order, W and c as the rows are. Both are
@@ -161,8 +143,6 @@ class Heated(Mixing):
         return cls(edges.W.toarray(), every, None, *known)
 
     def __call__(self, Y: Traced, X: Traced) -> Traced:
-        import jax.numpy as jnp
-
         a, b = self.middle
         width = ((X[a] - X[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
         if self.ends is None:
@@ -180,7 +160,7 @@ class Heated(Mixing):
 
 
 @tree
-class Residuals(Mixing):
+class Residuals:
     """(I - W)'(I - W), W the weights of neighbours that move with the rows: see `Neighbourhoods`.
 
     v with Gv = 1 by a Newton step from the rows' own v: exact to first order.
@@ -195,8 +175,6 @@ class Residuals(Mixing):
         return cls(found, weights.regularisation)
 
     def __call__(self, Y: Traced, X: Traced) -> Traced:
-        import jax.numpy as jnp
-
         left, parts = Y, []
         for i, j, v, inverse in self.around:
             Z = X[j] - X[i, None]
@@ -435,8 +413,6 @@ class RowForms:
             shares = w / np.bincount(codes, w)[codes] ** 0.5
             between = self.form(Squares((membership(codes, codes.max() + 1) * shares).tocsr()))
         else:
-            import jax
-
             each = np.arange(n)
             entries = jax.ops.segment_sum(np.ones(n), codes, n)[codes] ** -0.5
             there, back = Sparse(entries, codes, each, n), Sparse(entries, each, codes, n)
@@ -529,7 +505,6 @@ class DataForms(DataSums):
         return self._known.labels
 
     def inverse(self, B: Square, ridge: float) -> Square:
-        register_trees()
         X = self._known.samples.dense()
         with float64():
             array = np.array(ridged(B, ridge, [X], [np.eye(X.shape[1])], 0))

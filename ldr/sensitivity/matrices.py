@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from ldr.objectives.coordinates import Columns
@@ -119,8 +120,6 @@ class Statement:
 
     def value_and_axes(self, X: Sequence[Traced], T: Sequence[Traced]) -> tuple[Traced, Traced]:
         """f, and the symmetric matrix that is diagonal in canonical coordinates."""
-        import jax.numpy as jnp
-
         times = [A.times(X, T) for A in self.above]
         if self.of in ("determinant", "sizes"):
             S = _sym(T[0].T @ times[0][0])

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import jax.numpy as jnp
 import numpy as np
 import scipy
+from jax.scipy.linalg import cho_solve
 
 from ldr.objectives.custom.function import CustomObjective
 from ldr.objectives.data.data import Data, UnknownError
@@ -31,7 +33,7 @@ from ldr.objectives.trials import CSP, JointDiagonal, JointFilters
 from ldr.sensitivity.equations import StatedFunction
 from ldr.sensitivity.forms import STATIC, RowForms, Traced, centred, tree
 from ldr.sensitivity.optimum import TIED, Observed, Optimum, Rate
-from ldr.sensitivity.rule import TracedRows, computed
+from ldr.sensitivity.rule import TracedRows, computed, rate_of_gradient, slope_in_X
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
@@ -75,8 +77,6 @@ class LeadingVectors:
 
     def __call__(self, S: Traced) -> Traced:
         """The vectors of S, as columns."""
-        import jax.numpy as jnp
-
         U, r, squares = self.U, self.r, self.s**2
         old = U[:, :r]
         change = S @ (S.T @ old)
@@ -122,8 +122,6 @@ def regression(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 
 def of_regression(X: Traced, M: Traced, *given: Traced) -> Observed:
     """The map's rows are the leading u' of B, (1 + s^2)^{1/2} long; no ridge moves."""
-    import jax.numpy as jnp
-
     Y, w, lifting, P, leading = given
     B = lifting @ M
     left, U = _centred(Y, w) - _centred(X[0], w) @ B, leading(B)
@@ -184,8 +182,6 @@ def of_scores(X: Traced, M: Traced, *given: Traced, nipals: bool) -> Observed:
     The weight w is the leading left singular vector of S, which is X'Y less what earlier scores
     take of it; scores and rotations follow by the steps of Gram and Schmidt.
     """
-    import jax.numpy as jnp
-
     (Y, scale, leading), mean = given, X[0].mean(axis=0)
     R, T = (jnp.stack(each) for each in _scores(X[0] - mean, Y, leading, nipals))
     loadings = T @ Y
@@ -235,8 +231,6 @@ def dynamics(optimum: Optimum, objective: Objective, data: Data) -> TracedRows |
 
 def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
     """||Xdot - X M D'M'||^2 at the best D, of states and moves in units of their own."""
-    import jax.numpy as jnp
-
     (moves, place, pace), mean = given, X[0].mean(axis=0)
     states = Z = X[0] - mean
     if moves is None:
@@ -270,8 +264,6 @@ def of_windows(X: Traced, M: Traced, L: Traced, ridge: Traced, *, length: int) -
 
     C_0 is that of T'C_0T = M'M: with L'C_0L = I + E, T = L(I - E/2)M to first order.
     """
-    import jax.numpy as jnp
-
     start, rows = L @ M, _places(X[0], length)
     scores = [each @ start for each in rows]
     trace = sum((each**2).sum() for each in rows) / (length * len(rows[0]))
@@ -334,8 +326,6 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
 
     Centre and width are medians that move with the rows.
     """
-    import jax.numpy as jnp
-
     mean, lift, unit, inverse, share, middle, subspace, scale = given
     Z = unit * (X[0] - mean) @ lift
     shift = inverse @ (Z / jnp.linalg.norm(Z, axis=1, keepdims=True)).sum(axis=0)
@@ -380,9 +370,6 @@ def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> Trac
 
 def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
     """M'GM, of the gradients B_p = (K diag(a_p) - diag(Ka_p))XM/sigma^2 of A = K^{-1}Z."""
-    import jax.numpy as jnp
-    from jax.scipy.linalg import cho_solve
-
     old, width, widens, Z, ridge, factor, A = given
     if widens is not None:
         width = width * (1.0 + jnp.vdot(widens, X[0] - old))
@@ -430,8 +417,6 @@ def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
 
     - mask (n, d): 1 where an entry is observed; None where all are
     """
-    import jax.numpy as jnp
-
     mask, centre, scale, floor, unit = given
     d = len(scale)
     noises = 1 if tied else d
@@ -487,23 +472,22 @@ class FiltersOfRows(TracedRows):
     def rate(self, dX: Sequence[Array]) -> Rate:
         X, V = self.X
         criterion = self.moments, [X], V, 1.0, np.zeros(0), list(dX)
-        _, (gradient, _) = computed(0, of_criterion, {}, *criterion)
+        _, (gradient, _) = computed(rate_of_gradient, of_criterion, {}, *criterion)
         moved = super().rate([*dX, -self.inverse(gradient)])
         return replace(moved, gradient=np.zeros_like(self.optimum.M))
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         of_rows, of_V = super().pulled(V)
         criterion = self.moments, [self.X[0]], self.X[1], 1.0, np.zeros(0)
-        (through,), _ = computed(2, of_criterion, {}, *criterion, [], _NOTHING, self.inverse(of_V))
-        return [of_rows + through]
+        inner = self.inverse(of_V)
+        (found,), _ = computed(slope_in_X, of_criterion, {}, *criterion, [], _NOTHING, inner)
+        return [of_rows + found]
 
 
 def of_filters(
     X: Traced, M: Traced, shares: Traced, F: Traced, members: Traced, ridge: Traced
 ) -> Observed:
     """Filters FV, of a mean power of 1, and the numbers by which M is chosen among them."""
-    import jax.numpy as jnp
-
     rows, V = X
     powers = jnp.stack([jnp.diag(C) for C in moments_of(rows, F @ V, members, ridge)])
     scales = (shares @ powers) ** -0.5
@@ -515,8 +499,6 @@ def of_filters(
 
 def of_criterion(X: Traced, V: Traced, F: Traced, members: Traced, ridge: Traced) -> Observed:
     """Pham's, but for log |det V|."""
-    import jax.numpy as jnp
-
     moments = moments_of(X[0], F @ V, members, ridge)
     value = sum(0.5 * jnp.log(jnp.diag(C)).sum() for C in moments) / len(moments)
     return Observed((), (), (), value, _NOTHING)

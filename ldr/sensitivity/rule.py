@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ldr.objectives.data.accelerator import float64
 from ldr.objectives.data.data import UnknownError
-from ldr.sensitivity.forms import Traced, register_trees
+from ldr.sensitivity.forms import Traced
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
 
@@ -49,7 +51,7 @@ class Known(ABC):
     @property
     def additive(self) -> bool:
         """True if it may be a term of a sum: its M is orthonormal, in the columns."""
-        return False
+        return True
 
     def crossed(self, U: Array) -> list[Array]:
         """The derivative in X of <U, gradient>, M fixed."""
@@ -66,8 +68,6 @@ _KEPT = 24
 @cache
 def compile_quickly() -> dict[str, Any]:
     """Options of `jax.jit` by which small functions compile soon; none if this jax has none."""
-    import jax
-
     options = {"compiler_options": _FAST}
     try:
         jax.jit(lambda x: x + 1.0, **options)(0.0)
@@ -76,79 +76,78 @@ def compile_quickly() -> dict[str, Any]:
     return options
 
 
-@cache
-def _steps() -> tuple[Callable[..., Any], ...]:
-    """The rates of the gradient and of what is observed, and the two steps of a pullback."""
-    import jax
-    import jax.numpy as jnp
+def _pair(found: Observed, V: Traced, W: Traced) -> Traced:
+    """<V', maps> + <W, within>."""
+    of_maps = sum(jnp.vdot(each.T, P) for each, P in zip(V, found.P, strict=True))
+    return of_maps + jnp.vdot(W, found.within) if found.within.size else of_maps
 
-    register_trees()
 
-    def paired(found: Observed, V: Traced, W: Traced) -> Traced:
-        of_maps = sum(jnp.vdot(each.T, P) for each, P in zip(V, found.P, strict=True))
-        return of_maps + jnp.vdot(W, found.within) if found.within.size else of_maps
+def _observe(function: Function, X: Traced, M: Traced, numbers: Traced) -> Observed:
+    """With the matrix that axes diagonalise in the units of the method's own numbers."""
+    found = function(X, M)
+    if not found.within.size or not numbers.size:
+        return found
+    own = jax.lax.stop_gradient(jnp.diag(found.within))
+    own = own / jnp.maximum(abs(own).max(), np.finfo(float).tiny)
+    size = abs(jax.lax.stop_gradient(jnp.diag(found.within))).max()
+    scale = numbers @ own / jnp.maximum(own @ own, 1.0) / jnp.where(size > 0, size, 1.0)
+    return found._replace(within=scale * found.within)
 
-    def seen(function: Function, X: Traced, M: Traced, numbers: Traced) -> Observed:
-        """With the matrix that axes diagonalise in the units of the method's own numbers."""
-        found = function(X, M)
-        if not found.within.size or not numbers.size:
-            return found
-        own = jax.lax.stop_gradient(jnp.diag(found.within))
-        own = own / jnp.maximum(abs(own).max(), np.finfo(float).tiny)
-        size = abs(jax.lax.stop_gradient(jnp.diag(found.within))).max()
-        scale = numbers @ own / jnp.maximum(own @ own, 1.0) / jnp.where(size > 0, size, 1.0)
-        return found._replace(within=scale * found.within)
 
-    def at(function: Function, X: Traced, M: Traced, unit: Traced, numbers: Traced) -> Traced:
-        def value(M: Traced) -> tuple[Traced, Observed]:
-            found = seen(function, X, M, numbers)
-            return found.value / unit, found
+def _gradient(function: Function, X: Traced, M: Traced, unit: Traced, numbers: Traced) -> Traced:
+    """The gradient in M, and what is observed."""
 
-        return jax.grad(value, has_aux=True)(M)
+    def value(M: Traced) -> tuple[Traced, Observed]:
+        found = _observe(function, X, M, numbers)
+        return found.value / unit, found
 
-    def rate(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
-        *known, dX = given
-        return jax.jvp(lambda X: at(function, X, M, *known), (X,), (dX,))
+    return jax.grad(value, has_aux=True)(M)
 
-    def in_M(
-        function: Function, X: Traced, M: Traced, numbers: Traced, V: Traced, W: Traced
-    ) -> Traced:
-        return jax.grad(lambda M: paired(seen(function, X, M, numbers), V, W))(M)
 
-    def in_X(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
-        *known, V, W, u = given
+def rate_of_gradient(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
+    """The gradient and what is observed, and their rates along dX."""
+    *known, dX = given
+    return jax.jvp(lambda X: _gradient(function, X, M, *known), (X,), (dX,))
 
-        def both(X: Traced) -> Traced:
-            gradient, found = at(function, X, M, *known)
-            return paired(found, V, W) - jnp.vdot(u, gradient), (gradient, found)
 
-        return jax.grad(both, has_aux=True)(X)
+def slope_in_M(
+    function: Function, X: Traced, M: Traced, numbers: Traced, V: Traced, W: Traced
+) -> Traced:
+    """The derivative in M of what the cotangents V and W make of what is observed."""
+    return jax.grad(lambda M: _pair(_observe(function, X, M, numbers), V, W))(M)
 
-    return rate, in_M, in_X
+
+def slope_in_X(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
+    """The derivative in X of that less <u, gradient>; the gradient and what is observed."""
+    *known, V, W, u = given
+
+    def both(X: Traced) -> Traced:
+        gradient, found = _gradient(function, X, M, *known)
+        return _pair(found, V, W) - jnp.vdot(u, gradient), (gradient, found)
+
+    return jax.grad(both, has_aux=True)(X)
 
 
 @lru_cache(_KEPT)
 def _program(
-    step: int, function: Function, how: tuple[Any, ...], tree: Any, kinds: tuple[Any, ...]
+    step: Callable[..., Any], function: Function, how: tuple[Any, ...], tree: Any, kinds: Any
 ) -> Callable[..., Any]:
     """A function of its own for each shape of data, so that jax forgets what is not kept here."""
-    import jax
-
-    of_step = _steps()[step]
 
     def of(given: Traced, *numbers: Traced) -> Traced:
-        return of_step(lambda X, M: function(X, M, *given, **dict(how)), *numbers)
+        return step(lambda X, M: function(X, M, *given, **dict(how)), *numbers)
 
     return jax.jit(of, **compile_quickly())
 
 
 def computed(
-    step: int, function: Function, how: Mapping[str, Any], given: Traced, *numbers: Traced
+    step: Callable[..., Any],
+    function: Function,
+    how: Mapping[str, Any],
+    given: Traced,
+    *numbers: Traced,
 ) -> Traced:
     """One of these in float64, as arrays of NumPy's."""
-    import jax
-
-    _steps()
     leaves, tree = jax.tree.flatten((given, numbers))
     kinds = tuple((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
     with float64():
@@ -176,28 +175,23 @@ class TracedRows(Known):
     how: Mapping[str, Any] = field(default_factory=dict)
 
     def rate(self, dX: Sequence[Array]) -> Rate:
-        at, (gradient, observed) = self._computed(0, self._unit, self._numbers, list(dX))
+        at, (gradient, observed) = self._computed(rate_of_gradient, *self._known, list(dX))
         self._check(*at)
         return Rate(gradient, observed._replace(value=float(observed.value)))
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         V, W = list(V), self.optimum.turned(V)
-        u = self.optimum.solve(self._computed(1, self._numbers, V, W))
-        found, at = self._computed(2, self._unit, self._numbers, V, W, u)
-        self._check(*at)
-        return list(found)
+        u = self.optimum.solve(self._computed(slope_in_M, self._known[1], V, W))
+        return self._in_X(V, W, u)
 
     def crossed(self, U: Array) -> list[Array]:
         r = self.optimum.problem.blocks(self.optimum.M)[0].shape[1]
-        none = [np.zeros_like(P.T) for P in self._expected.P], np.zeros((r, r))
-        found, at = self._computed(2, self._unit, self._numbers, *none, -U)
+        return self._in_X([np.zeros_like(P.T) for P in self._expected.P], np.zeros((r, r)), -U)
+
+    def _in_X(self, V: Sequence[Array], W: Array, u: Array) -> list[Array]:
+        found, at = self._computed(slope_in_X, *self._known, V, W, u)
         self._check(*at)
         return list(found)
-
-    @property
-    def additive(self) -> bool:
-        """True if M is not whitened."""
-        return True
 
     @cached_property
     def _expected(self) -> Observed:
@@ -209,14 +203,11 @@ class TracedRows(Known):
             raise UnknownError
 
     @property
-    def _unit(self) -> float:
+    def _known(self) -> tuple[float, Array]:
+        """The unit of the value with the objective's sign, and the numbers of the axes."""
         problem = self.optimum.problem
-        return problem.objective.sign * problem.unit
+        return problem.objective.sign * problem.unit, self.optimum.axes.numbers
 
-    @property
-    def _numbers(self) -> Array:
-        return self.optimum.axes.numbers
-
-    def _computed(self, step: int, *numbers: Traced) -> Traced:
+    def _computed(self, step: Callable[..., Any], *numbers: Traced) -> Traced:
         given = self.observed, self.how, self.given, list(self.X), self.optimum.M
         return computed(step, *given, *numbers)

@@ -15,16 +15,15 @@ from ldr.objectives.data.data import Data, UnknownError, as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.influence import Influence, influence
-from ldr.sensitivity.kinds import known
 from ldr.sensitivity.moving import Line, as_line, numbers
 from ldr.sensitivity.optimum import Optimum
-from ldr.sensitivity.rule import Known
 from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.types import PerRow, PerView, Rows
 from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from ldr.result import Result
+    from ldr.sensitivity.rule import Known
 
 Found = TypeVar("Found")
 # By how much the value at the result's point may differ from the result's.
@@ -93,6 +92,8 @@ class Sensitivity:
     @cached_property
     def known(self) -> Known | None:
         """The optimum, where its change with the rows is known by products."""
+        from ldr.sensitivity.shapes import known  # imports jax
+
         return known(self.optimum, self.objective, self.data)
 
     @in_words

@@ -1,16 +1,18 @@
-"""Functions of projected rows: how they move, by slope and curvature as the solver has them.
+"""Optima whose change with their rows is known: nothing is bound again.
 
-With f = phi(Y), Y = ZM, the gradient Z'phi'(Y) moves by dZ'phi'(Y) + Z'phi''(Y)[dZ M], and by what
-the numbers in phi move that the rows choose. White rows are Z = XL with L'CL = I: with E = L'dC L,
-L moves by -LE/2, so that dZ = dX L - ZE/2. The gradient of a sum is that of its terms.
+Functions of projected rows move by slope and curvature as the solver has them: with f = phi(Y),
+Y = ZM, the gradient Z'phi'(Y) moves by dZ'phi'(Y) + Z'phi''(Y)[dZ M], and by what the numbers in
+phi move that the rows choose. White rows are Z = XL with L'CL = I: with E = L'dC L, L moves by
+-LE/2, so that dZ = dX L - ZE/2. The gradient of a sum is that of its terms.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,188 +20,142 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.composite import TraceSum, WeightedSum
 from ldr.objectives.families.pairwise import LabelledPairs
-from ldr.objectives.families.projected import (
-    OfWhiteRows,
-    Projected,
-    ProjectedPoint,
-    WhitePoint,
-    WhiteProjected,
-)
+from ldr.objectives.families.projected import OfWhiteRows, Projected, WhiteProjected
 from ldr.objectives.objective import Objective, Sum
+from ldr.sensitivity import methods
 from ldr.sensitivity.forms import added, centred
 from ldr.sensitivity.matrices import of_matrices
-from ldr.sensitivity.methods import frame, robust_pca
+from ldr.sensitivity.methods import frame
+from ldr.sensitivity.moving import all_of
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.rule import Known
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
 
-@dataclass(frozen=True)
-class Variances:
-    """M'CM, C the covariance of rows X: what canonical axes diagonalise unless a method says more.
-
-    - X (n, d), M (d, r)
-    - scores (n, r): centred, X'times them is CM
-    """
-
-    X: Array
-    M: Array
-    scores: Array
-
-    @classmethod
-    def of(cls, X: Array, M: Array, Y: Array, unit: float = 1.0) -> Variances:
-        """Make the variances of Y = XM, where the unit of the map is `unit` times larger."""
-        return cls(X, M, centred(Y) / (len(Y) * unit**2))
-
-    def rate(self, dY: Array) -> Array:
-        """Where M stays."""
-        return 2.0 * sym(dY.T @ self.scores)
-
-    def slope(self, W: Array) -> Array:
-        """The derivative of <W, M'CM> in M."""
-        return self.X.T @ self.scores @ (W + W.T)
-
-    def pulled(self, W: Array) -> Array:
-        """And in X, centred."""
-        return np.asarray(self.scores @ (W + W.T) @ self.M.T)
+def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+    """Return the derivative of the optimum in the rows; None where differences find it."""
+    samples = all_of(data)
+    if any(one.is_sparse or one.stored for one in samples):
+        return None
+    kept = zip(optimum.problem.blocks(optimum.M), data.views, strict=True)
+    whole = all(len(block) == view.d for block, view in kept)  # other coordinates move with rows
+    plain = all(one.marks is None for one in samples)
+    kinds: list[Callable[[Optimum, Objective, Data], Known | None]] = []
+    if whole:
+        kinds += [of_matrices, methods.regression, methods.reduced_rank]
+    if plain:
+        kinds += [methods.partial_least_squares]
+    if whole and plain:
+        kinds += [
+            methods.function,
+            methods.robust_pca,
+            methods.factor_model,
+            methods.kernel_gradients,
+            methods.dynamics,
+            methods.dynamical_components,
+            methods.FiltersOfRows.of,
+            ProjectedRows.of,
+            SumOfRows.of,
+        ]
+    return next(filter(None, (of(optimum, objective, data) for of in kinds)), None)
 
 
-@dataclass(frozen=True)
-class WhiteRows(Known):
-    """An optimum of white rows.
-
-    - Z (n, k), L (d, k)
-    - point: at the optimum
-    """
-
-    Z: Array
-    L: Array
-    point: WhitePoint
-
-    @classmethod
-    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> WhiteRows | None:
-        problem, samples = optimum.problem, data.samples
-        if not isinstance(problem, OfWhiteRows):
-            return None
-        if getattr(objective, "ridge", 0.0) != 0:
-            return None  # they are not quite white
-        L = frame(optimum)
-        Z = problem.X if isinstance(problem, WhiteProjected) else centred(samples.dense()) @ L
-        return cls(optimum, Z, L, problem.of_white_rows(Z, optimum.M))
-
-    def rate(self, dX: Sequence[Array]) -> Rate:
-        Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
-        mean = dX[0].mean(axis=0)
-        moved = dX[0] - mean
-
-        def E(V: Array) -> Array:
-            return np.asarray(L.T @ (moved.T @ (Z @ V)) + Z.T @ (moved @ (L @ V))) / len(Z)
-
-        EM = E(M)
-        dY = moved @ (L @ M) - 0.5 * Z @ EM
-        gradient = L.T @ (moved.T @ slope) - 0.5 * E(Z.T @ slope) + Z.T @ self.point.curvature(dY)
-        problem = self.optimum.problem
-        return Rate(
-            gradient,
-            Observed(
-                (-0.5 * (L @ EM).T,),
-                (),
-                (mean,),
-                problem.objective.sign * problem.unit * float(np.vdot(slope, dY)),
-                np.zeros((0, 0)),
-            ),
-        )
-
-    def pulled(self, V: Sequence[Array]) -> list[Array]:
-        Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
-        lowered = L.T @ V[0]
-        u = self.optimum.solve(lowered)
-        bent = self.point.curvature(Z @ u)
-        inside = sym(Z.T @ slope @ u.T) + sym((Z.T @ bent - lowered) @ M.T)
-        found = -slope @ (L @ u).T - bent @ (L @ M).T + Z @ inside @ L.T / len(Z)
-        return [np.asarray(found - found.mean(axis=0))]
+def scores_of(Y: Array, unit: float = 1.0) -> Array:
+    """Numbers whose products with rows X are CM, C their covariance, where Y = unit * XM."""
+    return centred(Y) / (len(Y) * unit**2)
 
 
 @dataclass(frozen=True)
 class ProjectedRows(Known):
     """An optimum of phi(Y), Y = ZM, with the numbers in phi that the rows choose.
 
-    - L (d, k): Z = (X - m)L
+    - problem: None if Z is white; then the columns of M are what they are
+    - Z (n, k), L (d, k): Z = (X - m)L
     - unit: by which Y is larger than the map of X - m
-    - point: at the optimum
+    - point: phi at the optimum
     """
 
-    problem: Projected
+    problem: Projected | None
+    Z: Array
     L: Array
     unit: float
-    point: ProjectedPoint
+    point: Any
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> ProjectedRows | None:
         problem, rows = optimum.problem, data.samples.dense()
+        if isinstance(problem, OfWhiteRows):
+            L = frame(optimum)
+            if getattr(objective, "ridge", 0.0) != 0:
+                return None  # they are not quite white
+            Z = problem.X if isinstance(problem, WhiteProjected) else centred(rows) @ L
+            return cls(optimum, None, Z, L, 1.0, problem.of_white_rows(Z, optimum.M))
         if not isinstance(problem, Projected) or not problem.follows:
             return None
-        (view,) = problem.views
-        L = view.coordinates.lift(np.eye(len(optimum.M)))
-        ratio = np.linalg.norm(problem.X) / np.linalg.norm((rows - view.mean) @ L)
-        unit, point = 2.0 ** round(math.log2(ratio)), problem.at(optimum.M)
-        assert isinstance(point, ProjectedPoint)
-        return cls(optimum, problem, unit * L, unit, point)
-
-    def rate(self, dX: Sequence[Array]) -> Rate:
-        problem, point, M = self.problem, self.point, self.optimum.M
-        mean = dX[0].mean(axis=0)
-        dZ = (dX[0] - mean) @ self.L
-        dY = dZ @ M
-        value, slope = problem.rate_at(point, dZ)
-        value += float(np.vdot(point.slope, dY))
-        gradient = dZ.T @ point.slope + problem.X.T @ (point.curvature(dY) + slope)
-        still = np.zeros((len(self.L), M.shape[1]))
-        stays = np.zeros((M.shape[1],) * 2)
-        observed = Observed(
-            (still.T,),
-            (still,),
-            (mean,),
-            problem.objective.sign * problem.unit * value,
-            stays if self._by_length else self._variances.rate(dY),
-        )
-        return Rate(gradient, observed)
-
-    @property
-    def _by_length(self) -> bool:
-        """Whether axes are told apart by the lengths of M's columns, not by the variance of Y's."""
-        return isinstance(self.problem, LabelledPairs)
-
-    @cached_property
-    def _variances(self) -> Variances:
-        return Variances.of(self.problem.X, self.optimum.M, self.point.Y, self.unit)
+        (view,), Z, L = problem.views, problem.X, frame(optimum)
+        unit = 2.0 ** round(math.log2(np.linalg.norm(Z) / np.linalg.norm((rows - view.mean) @ L)))
+        return cls(optimum, problem, Z, unit * L, unit, problem.at(optimum.M))
 
     @property
     def additive(self) -> bool:
-        return True
+        return self.problem is not None
+
+    def rate(self, dX: Sequence[Array]) -> Rate:
+        Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
+        mean, r = dX[0].mean(axis=0), M.shape[1]
+        dZ, dT, within = (dX[0] - mean) @ L, np.zeros((len(L), r)), np.zeros((r, r))
+        value, moved = 0.0, np.zeros_like(slope)
+        if self.problem is None:
+            half = sym(Z.T @ dZ) / len(Z)
+            dZ, dT, within = dZ - Z @ half, -L @ (half @ M), np.zeros((0, 0))
+        else:
+            value, moved = self.problem.rate_at(self.point, dZ)
+        dY = dZ @ M
+        value += float(np.vdot(slope, dY))
+        gradient = dZ.T @ slope + Z.T @ (self.point.curvature(dY) + moved)
+        if self._by_variance:
+            within = 2.0 * sym(dY.T @ self._scores)
+        still = () if self.problem is None else (dT,)
+        value *= self.optimum.problem.objective.sign * self.optimum.problem.unit
+        return Rate(gradient, Observed((dT.T,), still, (mean,), value, within))
+
+    @property
+    def _by_variance(self) -> bool:
+        """Whether axes are told apart by the variances of Y, not by the lengths of M's columns."""
+        return self.problem is not None and not isinstance(self.problem, LabelledPairs)
+
+    @cached_property
+    def _scores(self) -> Array:
+        return scores_of(self.point.Y, self.unit)
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
-        L, M = self.L, self.optimum.M
-        lowered = L.T @ V[0] / self.unit
-        W = self.optimum.turned(V)
-        of_axes = L.T @ (L @ M) @ (W + W.T) if self._by_length else self._variances.slope(W)
-        u = self.optimum.solve(lowered + of_axes)
+        L, M, W = self.L, self.optimum.M, self.optimum.turned(V)
+        lowered, both = L.T @ V[0] / self.unit, W + W.T
+        if self.problem is None:
+            u = self.optimum.solve(lowered)
+        else:
+            across = self.Z.T @ self._scores if self._by_variance else L.T @ (L @ M)
+            u = self.optimum.solve(lowered + across @ both)
         found = -self._crossed(u)
-        if not self._by_length:
-            found = found + self._variances.pulled(W)
-        return self._in_columns(found)
+        if self._by_variance:
+            found = found + self._scores @ both @ M.T
+        return self._in_columns(found, lowered)
 
     def crossed(self, U: Array) -> list[Array]:
         return self._in_columns(self._crossed(U))
 
     def _crossed(self, U: Array) -> Array:
         """In the rows of Z."""
-        problem, point, dY = self.problem, self.point, self.problem.X @ U
-        bent = point.curvature(dY) @ self.optimum.M.T + problem.pulled_at(point, dY)
-        return np.asarray(point.slope @ U.T + bent)
+        point, dY = self.point, self.Z @ U
+        found = point.slope @ U.T + point.curvature(dY) @ self.optimum.M.T
+        return found if self.problem is None else found + self.problem.pulled_at(point, dY)
 
-    def _in_columns(self, of_Z: Array) -> list[Array]:
+    def _in_columns(self, of_Z: Array, of_L: Array | float = 0.0) -> list[Array]:
+        """The derivative in X of <of_Z, Z>, and of <of_L, M> where L turns with white rows."""
+        if self.problem is None:
+            inside = self.Z.T @ of_Z + of_L @ self.optimum.M.T
+            of_Z = of_Z - self.Z @ (sym(inside) / len(self.Z))
         return [centred(of_Z @ self.L.T)]
 
 
@@ -208,46 +164,49 @@ class SumOfRows(Known):
     """An optimum of a sum of what is orthonormal in the columns of one X.
 
     - parts: the terms, at the optimum of the sum
+    - X: centred
     """
 
     parts: list[Known]
     weights: list[float]
-    variances: Variances
+    X: Array
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> SumOfRows | None:
         """None where one of the terms does not say how it moves."""
-        problem, M = optimum.problem, optimum.M
+        problem = optimum.problem
         if not isinstance(objective, Sum) or not isinstance(problem, (WeightedSum, TraceSum)):
             return None
         if isinstance(problem, WeightedSum) and (problem.only or problem.penalty):
             return None
         if len(problem.views) > 1 or not objective.transposed:
             return None
-        parts, alone = [], Axes.given(M.shape[1])
+        kinds = of_matrices, methods.robust_pca, ProjectedRows.of
+        parts, alone = [], Axes.given(optimum.M.shape[1])
         for term, (_, own) in zip(problem.terms, objective.terms, strict=True):
             there = replace(optimum, problem=term.bound, axes=alone)
-            tried = (of(there, own, data) for of in (of_matrices, robust_pca, ProjectedRows.of))
+            tried = (of(there, own, data) for of in kinds)
             part = next(filter(None, tried), None) if term.same_point else None
             if part is None or not part.additive:
                 return None
             parts.append(part)
-        X = centred(data.samples.dense())
         weights = [weight for weight, _ in objective.terms]
-        return cls(optimum, parts, weights, Variances.of(X, M, X @ M))
+        return cls(optimum, parts, weights, centred(data.samples.dense()))
 
     def rate(self, dX: Sequence[Array]) -> Rate:
         problem, M = self.optimum.problem, self.optimum.M
-        rates = [part.rate(dX) for _, _, part in self._terms]
+        rates = [part.rate(dX) for part in self.parts]
         gradient, value = np.zeros_like(M), 0.0
-        for rate, (share, weight, part) in zip(rates, self._terms, strict=True):
+        for rate, share, weight, part in zip(
+            rates, self._shares, self.weights, self.parts, strict=True
+        ):
             gradient += share * rate.gradient
             value += weight * part.optimum.problem.objective.sign * rate.observed.value
         within = np.zeros_like(matrix_of(self.optimum.axes))
         if isinstance(problem, TraceSum):
             within = self._of_gradient * sym(M.T @ gradient)
         elif len(within):
-            within = self.variances.rate(centred(dX[0]) @ M)
+            within = 2.0 * sym((centred(dX[0]) @ M).T @ scores_of(self.X @ M))
         still, value = np.zeros_like(M), problem.objective.sign * value
         return Rate(gradient, Observed((still.T,), (still,), rates[0].observed.mean, value, within))
 
@@ -256,24 +215,24 @@ class SumOfRows(Known):
         if isinstance(problem, TraceSum):
             W = self._of_gradient * W
             u = self.optimum.solve(V[0] + 2.0 * problem.at(M).gradient @ W)
-            return self._crossed(M @ W - u)
-        first, *others = self._crossed(-self.optimum.solve(V[0] + self.variances.slope(W)))
-        return [first + self.variances.pulled(W), *others]
+            return self.crossed(M @ W - u)
+        both = scores_of(self.X @ M) @ (W + W.T)
+        first, *others = self.crossed(-self.optimum.solve(V[0] + self.X.T @ both))
+        return [first + both @ M.T, *others]
 
-    def _crossed(self, U: Array) -> list[Array]:
-        """The derivative in X of <U, gradient>."""
-        return added([c * each for each in part.crossed(U)] for c, _, part in self._terms)
+    def crossed(self, U: Array) -> list[Array]:
+        pairs = zip(self._shares, self.parts, strict=True)
+        return added([share * each for each in part.crossed(U)] for share, part in pairs)
 
     @property
-    def _terms(self) -> list[tuple[float, float, Known]]:
-        """The share in the gradient, the weight and the term."""
-        unit, pairs = self.optimum.problem.unit, zip(self.weights, self.parts, strict=True)
-        return [(w * part.optimum.problem.unit / unit, w, part) for w, part in pairs]
+    def _shares(self) -> list[float]:
+        """Those of the terms in the gradient."""
+        units = [part.optimum.problem.unit / self.optimum.problem.unit for part in self.parts]
+        return [weight * unit for weight, unit in zip(self.weights, units, strict=True)]
 
     @cached_property
     def _of_gradient(self) -> float:
         """M'AM over M'grad, of a sum of traces."""
-        own = np.einsum(
-            "ij,ij->j", self.optimum.M, self.optimum.problem.at(self.optimum.M).gradient
-        )
+        M = self.optimum.M
+        own = np.einsum("ij,ij->j", M, self.optimum.problem.at(M).gradient)
         return float(self.optimum.axes.numbers @ own / (own @ own))

@@ -466,15 +466,27 @@ def test_the_one_direction_of_a_target():
     check_method("xdawn target", X, y, parameters, 1)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", [1, 5])  # of others P grows until classes are told apart
-def test_neighbours_of_classes_that_overlap(seed):
+def overlapping(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((120, 4))
     y = (X[:, 0] + 0.7 * rng.standard_normal(120) > 0).astype(int)
-    y = y + (X[:, 1] + 0.7 * rng.standard_normal(120) > 0.3)
-    check_method("nca", X, y, {}, 1)
+    return X, y + (X[:, 1] + 0.7 * rng.standard_normal(120) > 0.3)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", [1, 7])
+def test_neighbours_of_classes_that_overlap(seed):
+    check_method("nca", *overlapping(seed), {}, 1)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_neighbours_that_a_larger_map_tells_apart_have_no_optimum():
+    X, y = overlapping(5)
+    result = ldr.solve("nca", X, 1, y=y, random_state=0)
+    assert result.value == pytest.approx(96.0)  # of 120 rows, in the limit of a large M
+    with pytest.raises(SingularError, match="it is not alone"):
+        result.sensitivity(X, y)
 
 
 @pytest.mark.filterwarnings("ignore")
