@@ -30,7 +30,7 @@ from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
-from ldr.tables import beside, number
+from ldr.tables import beside, text
 from ldr.types import Argument, Dimension, Frame, PerRow, Rows, Splitter
 from ldr.validation import in_words
 
@@ -159,7 +159,7 @@ class Comparison(Pickled):
         titles |= {"certificate": "certificate", "rmsecv": "RMSECV"}
         titles |= {name: name for name in self.judged_by} | {"seconds": "time"}
 
-        def text(record: Record, name: str) -> str:
+        def cell(record: Record, name: str) -> str:
             value = record[name]
             if value is None or isinstance(value, str):
                 return value or ""
@@ -167,15 +167,15 @@ class Comparison(Pickled):
                 return f"{value:.3f} +- {record[f'{name} (error)']:.3f}"
             if name == "improvement":
                 return f"{value:+.3g}" if value else "0 (exact)"
-            return f"{value:.2g} s" if name == "seconds" else number(value)
+            return f"{value:.2g} s" if name == "seconds" else text(value)
 
         columns = {
-            title: [text(record, name) for record in records]
+            title: [cell(record, name) for record in records]
             for name, title in titles.items()
             if name in records[0]
         }
         heuristic = [record["projection"] == "heuristic" for record in records]
-        names = [text(record, "method") for record in records]
+        names = [cell(record, "method") for record in records]
         return {"method": list(np.where(heuristic, "  its heuristic", names)), **columns}
 
     @property
@@ -261,12 +261,12 @@ class Comparison(Pickled):
                 absent.append(name)
                 del columns[name]
                 lines = beside(columns)
-        text = [*self.notes, *self.findings]
-        text += [f"left out: {name} ({why})" for name, why in self.left_out.items()]
-        text += [f"the table has more: {', '.join(absent)}"] if absent else []
+        said = [*self.notes, *self.findings]
+        said += [f"left out: {name} ({why})" for name, why in self.left_out.items()]
+        said += [f"the table has more: {', '.join(absent)}"] if absent else []
         wrapper = TextWrapper(100, "  ", "    ", break_long_words=False, break_on_hyphens=False)
         return "\n".join(
-            [*lines, self.units, *(line for said in text for line in wrapper.wrap(said))]
+            [*lines, self.units, *(line for each in said for line in wrapper.wrap(each))]
         )
 
 

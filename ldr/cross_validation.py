@@ -56,23 +56,14 @@ FAILURES = (ArgumentError, DataError, SingularError)
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Scores of held-out samples.
-
-    - kind: the kind of score, such as "accuracy"
-    - values (m, q): score of each sample, and of each response or column; larger is better
-    - weights (m,)
-    - reference (m, q): the scores at r = 0: of the training mean, or of the largest class of the
-      training samples
-    - classes (m,): the true class of each sample
-    - log_loss (m,): minus the logarithm of the probability of the true class
-    """
+    """Scores of m held-out samples."""
 
     kind: str
-    values: Array
-    weights: Array
-    reference: Array | None = None
-    classes: np.ndarray | None = None
-    log_loss: Array | None = None
+    values: Array  # (m, q), of each sample and response or column; larger is better
+    weights: Array  # (m,)
+    reference: Array | None = None  # (m, q), at r = 0: of the training mean or the largest class
+    classes: np.ndarray | None = None  # (m,), the true ones
+    log_loss: Array | None = None  # (m,), minus the logarithm of the true class's probability
 
     @classmethod
     def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
@@ -128,15 +119,12 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Training or held-out samples, and their coordinates under the map of a result.
-
-    - runs: equal for successive samples of a time series
-    """
+    """Training or held-out samples, and their coordinates under the map of a result."""
 
     result: Result
     X: Rows
     y: PerRow
-    runs: Indices | None = None
+    runs: Indices | None = None  # equal for successive samples of a time series
 
     @cached_property
     def views(self) -> tuple[Samples, ...]:
@@ -180,9 +168,7 @@ Scored = TypeVar("Scored")
 def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> HeldOut:
     """Score held-out samples as fits their method: by prediction, likelihood, reconstruction, ...
 
-    - new, old: held-out and training samples. Only r = 0 of likelihoods and the features of trials
-      need the training samples again.
-    - elements: score methods that reconstruct X element-wise, to choose r
+    Only r = 0 of likelihoods and the features of trials need the training samples, old, again.
     """
     result, objective = new.result, new.result.objective
     name, timed = objective.of_features().name, Need.TIME_ORDER in objective.needs
@@ -344,10 +330,7 @@ def _objective_value(new: Part) -> float:
 
 
 def _mirrored(samples: Samples, mean: Array) -> Samples:
-    """Subtract a mean, and append the samples with the opposite sign as further trials.
-
-    Each counts half, so that sums over samples are those of the samples.
-    """
+    """Subtract a mean; append the samples with the opposite sign as further trials, by halves."""
     Z = np.asarray(samples.dense()) - mean
     codes = None if samples.marks is None else samples.marks.codes
     codes = np.zeros(len(Z), dtype=np.intp) if codes is None else codes
@@ -452,10 +435,7 @@ def class_scores(new: Part, old: Part | None) -> HeldOut:
 
 
 def response_scores(new: Part, old: Part | None, what: str = "response") -> HeldOut:
-    """Score a response by `predict`, or else by least squares on the coordinates.
-
-    - what: "response"; "view", the second one; "rows", X itself in standardised columns
-    """
+    """Score a response (the second view, or X) by `predict`, else by least squares."""
     result, truth = new.result, new.response if what == "response" else new.rows
     if not (result.predictors and result.objective.predicts == what):
         assert old is not None
@@ -496,10 +476,7 @@ def _mean(Z: Array, w: Array) -> Array:
 def _least_squares(
     old: tuple[Array, Array, Array], new: tuple[Array, Array, Array], standardise: bool = False
 ) -> HeldOut:
-    """Score the prediction of B from A by least squares on the training samples.
-
-    - old, new: A, B and the weights of training and of held-out samples
-    """
+    """Score the least squares prediction of B from A, given (A, B, weights) of both samples."""
     (A, B, w), (new_A, new_B, new_w) = old, new
     if standardise:
         unit = np.sqrt(_mean((B - _mean(B, w)) ** 2, w))
@@ -546,15 +523,11 @@ def gap_of(objective: Objective) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Training and held-out samples of each fold, and how each of them is fitted and scored.
-
-    - parts: training and held-out samples
-    - notes: warnings on the folds, and the reasons why some could not run
-    """
+    """Training and held-out samples of each fold, and how each of them is fitted and scored."""
 
     sampled: Sampled
-    parts: list[tuple[Indices, Indices]]
-    notes: list[str]
+    parts: list[tuple[Indices, Indices]]  # training and held-out samples
+    notes: list[str]  # warnings on the folds, and why some could not run
 
     @classmethod
     def of(
@@ -569,8 +542,6 @@ class Folds:
         A number of folds is `GroupKFold`, `StratifiedGroupKFold` for labels, where there are groups
         or arrays of trials; blocks in time order with a gap beside each; else shuffled `KFold`, or
         `StratifiedKFold` for labels.
-
-        - gap: by default the objective's lag
         """
         from sklearn import model_selection
 

@@ -23,6 +23,7 @@ from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.run import Stopping
+from ldr.tables import beside, text
 from ldr.types import Dimension, Rows
 
 if TYPE_CHECKING:
@@ -175,14 +176,14 @@ class ParallelAnalysis(Pickled):
         return parallel_analysis(self)
 
     def __repr__(self) -> str:
-        shown = min(len(self.eigenvalues), self.r + 2)
-        lines = [f"parallel analysis: {self.r} of {len(self.eigenvalues)} dimensions"]
-        lines.append("       eigenvalue   threshold")
-        lines += [
-            f"{k + 1:5d}  {self.eigenvalues[k]:10.6g}  {self.threshold[k]:10.6g}"
-            for k in range(shown)
-        ]
-        return "\n".join(lines)
+        shown = self.r + 2
+        columns = {
+            "    r": [f"{k:5d}" for k in range(1, len(self.eigenvalues) + 1)][:shown],
+            "eigenvalue": [text(each) for each in self.eigenvalues[:shown]],
+            "threshold": [text(each) for each in self.threshold[:shown]],
+        }
+        head = f"parallel analysis: {self.r} of {len(self.eigenvalues)} dimensions"
+        return "\n".join([head, *beside(columns)])
 
 
 def parallel_analysis(

@@ -32,7 +32,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
-from ldr.tables import beside, number
+from ldr.tables import beside, text
 from ldr.types import Argument, PerRow, PerView, Rows, Splitter
 
 if TYPE_CHECKING:
@@ -172,18 +172,18 @@ class Path(Pickled):
 
     def __repr__(self) -> str:
         columns: dict[str, Sequence[str]] = {
-            "r": [f"{r:5d}" for r in self.dimensions],
-            "value": [number(value, ".8g") for value in self.values],
-            "baseline": [number(value, ".8g") for value in self.baselines],
+            "    r": [f"{r:5d}" for r in self.dimensions],
+            "value": [text(value, ".8g") for value in self.values],
+            "baseline": [text(value, ".8g") for value in self.baselines],
             "certificate": self.certificates,
         }
         said = [] if self.elbow is None else [f"elbow of the values at r = {self.elbow}"]
         if self.scores is not None and self.pooled is not None and self.errors is not None:
             for name, title in _SHOWN.items():
                 if name in self.numbers:
-                    columns[title] = [number(each, ".4g") for each in self.numbers[name]]
+                    columns[title] = [text(each, ".4g") for each in self.numbers[name]]
             pairs = zip(self.pooled, self.errors, strict=True)
-            columns["held-out score"] = [f"{number(each)} +- {error:.2g}" for each, error in pairs]
+            columns["held-out score"] = [f"{text(each)} +- {error:.2g}" for each, error in pairs]
             count = self.scores.shape[1]
             said.append(f"score: {self.scored_by}; mean +- standard error of {count} folds")
         if "rmsecv" in self.numbers:
@@ -198,7 +198,7 @@ class Path(Pickled):
                 said.append(f"smallest r within one standard error of it: {self.chosen}")
         head = f"{self.results[0].objective!r}: {self.dimensions[0]} to {self.dimensions[-1]}"
         lines = [f"{head} dimensions", *beside(columns)]
-        return "\n".join([*lines, *(f"  {text}" for text in (*said, *self.notes))])
+        return "\n".join([*lines, *(f"  {each}" for each in (*said, *self.notes))])
 
     @property
     def _unit(self) -> str:
@@ -296,15 +296,16 @@ def path(
         "random_state": rng,
     }
     order = _ascending(dimensions, 0 if folds is not None else 1)
+    sampled = None
     if folds is None:
         X, y = with_marks(objective, X, y, sample_weight, groups)
-        along = _along(objective, X, y, order, certify=certify, **options)
-        return Path(tuple(complete(along, len(order), "dimensions")))
-    sampled = Sampled.of(objective, X, y, "folds", sample_weight, groups)
+    else:
+        sampled = Sampled.of(objective, X, y, "folds", sample_weight, groups)
+        X, y = sampled.data.X, sampled.data.y
     solved = [r for r in order if r > 0] or [1]
-    along = _along(objective, sampled.data.X, sampled.data.y, solved, certify=certify, **options)
+    along = _along(objective, X, y, solved, certify=certify, **options)
     results = tuple(complete(along, len(solved), "dimensions"))
-    if len(results) < len(solved):
+    if sampled is None or len(results) < len(solved):
         return Path(results)
     parts = Folds.of(sampled, folds, random_state)
 

@@ -26,12 +26,9 @@ _PARTS = 100
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """Draws with replacement, permutations and shifts of samples that stand in groups.
+    """Draws with replacement, permutations and shifts of samples that stand in groups."""
 
-    - groups (n,): the group of each sample, 0, 1, ..., none of them empty
-    """
-
-    groups: Indices
+    groups: Indices  # (n,), the group of each sample, 0, 1, ..., none of them empty
 
     @cached_property
     def sizes(self) -> Indices:
@@ -77,12 +74,10 @@ class Resampling:
     def permuted(
         self, null: str, count: int, rng: np.random.Generator, alike: bool = False
     ) -> Indices:
-        """Draw orders (count, n) of the samples.
+        """Draw orders (count, n) of the samples, by a key of `ldr.inference.permutation.NULLS`.
 
-        - null in {"rows", "within", "groups", "shift"}: all samples change places; those of each
-          group; whole groups; the samples of each group are shifted in a circle
-        - alike: permute groups among those of equal size only. Among others a longer group repeats
-          the last sample of a shorter one: for what is constant in groups.
+        Groups that are alike change places with those of equal size only. Among others a longer
+        one repeats the last sample of a shorter one, for what is constant in groups.
         """
         if null in ("rows", "within"):
             return _shuffled(self.groups * (null == "within"), count, rng)
@@ -99,11 +94,7 @@ class Resampling:
         return orders
 
     def arrangements(self, null: str, y: np.ndarray | None) -> float:
-        """Count the different data sets that permutations within or of whole groups make.
-
-        - null in {"within", "groups"}
-        - y (n, ...): the permuted values; None for a view, no two samples of which are equal
-        """
+        """Count the different data sets that permutations of y (None: a view) make."""
         classes, moved = self.groups, y
         if null == "groups":
             classes = self.sizes if y is None else np.zeros_like(self.sizes)
@@ -133,14 +124,11 @@ def _codes(values: np.ndarray) -> Indices:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Data of an objective, from which samples can be taken.
-
-    - groups (n,): the group, or the trial, of each sample, 0, 1, ...
-    """
+    """Data of an objective, from which samples can be taken."""
 
     objective: Objective
     data: Data
-    groups: Indices | None = None
+    groups: Indices | None = None  # (n,), the group or trial of each sample, 0, 1, ...
 
     @classmethod
     def of(
@@ -210,17 +198,19 @@ class Sampled:
             X = single((replace(samples, marks=marks), *background))
         return X, y
 
-    @property
-    def _units(self) -> tuple[Resampling, Indices]:
-        """Groups that are drawn as wholes, or samples, and the class of each sample."""
+    def _units(self, block: int | None = None) -> tuple[Resampling, Indices]:
+        """Return the samples, groups or blocks that stay together, and the samples' classes."""
+        groups = np.arange(self.n) if self.groups is None else self.groups
+        if block is not None:
+            groups = np.arange(self.n) * max(2, self.n // block) // self.n
         labelled = Need.LABELS in self.objective.needs
         classes = self.data.labels[0] if labelled else np.zeros(self.n, dtype=np.intp)
-        return Resampling(np.arange(self.n) if self.groups is None else self.groups), classes
+        return Resampling(groups), classes
 
     def drawn(self, rng: np.random.Generator, block: int | None) -> XandY:
-        """Return (X, y) of samples drawn with replacement; a trial drawn twice is two trials.
+        """Return (X, y) of samples, or moving blocks of them, drawn with replacement.
 
-        - block: draw blocks of so many successive samples (the moving block bootstrap)
+        A trial that is drawn twice is two trials.
         """
         background = None
         if self.data.background is not None:
@@ -229,19 +219,15 @@ class Sampled:
             starts = rng.integers(self.n - block + 1, size=-(-self.n // block))
             rows = (starts[:, None] + np.arange(block)).ravel()[: self.n]
             return self.take(rows, background)
-        units, classes = self._units
+        units, classes = self._units()
         rows, draw = units.drawn(classes, rng)
         X, y = self.take(rows, background)
         return (X if self.trials is None else replace(X, marks=replace(X.marks, trials=draw))), y
 
     def left_out(self, block: int | None) -> Iterator[Indices]:
         """Yield the samples without one part of them, for each part of a jackknife."""
-        if block is None:
-            units, classes = self._units
-            return units.left_out(classes)
-        every = np.arange(self.n)
-        blocks = np.array_split(every, max(2, self.n // block))
-        return (np.setdiff1d(every, part) for part in blocks)
+        units, classes = self._units(block)
+        return units.left_out(classes)
 
 
 def runs_of(rows: Indices, trials: Indices | None = None) -> Indices:

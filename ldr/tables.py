@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 
-def number(value: float | None, form: str = ".6g") -> str:
+def text(value: float | None, form: str = ".6g") -> str:
     """Format a number; "-" where there is none."""
     return "-" if value is None or math.isnan(value) else format(value, form)
 

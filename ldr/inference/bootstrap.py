@@ -32,11 +32,9 @@ if TYPE_CHECKING:
 
 
 def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
-    """Rotate a map towards a reference: Q P with the orthogonal Q that brings it nearest.
+    """Rotate a map (r, d) towards a reference: Q P with the orthogonal Q that brings it nearest.
 
-    - P, reference (r, d)
-    - scores (n, d): centred rows: then it is the projections of these rows that are brought
-      together, as for maps whose rows are not orthonormal
+    With scores (n, d), centred rows, it is their projections that are brought together.
     """
     ours, theirs = P.T, reference.T
     if scores is not None:
@@ -55,12 +53,9 @@ def percentile(draws: Array, level: float) -> tuple[Array, Array]:
 def bias_corrected(
     draws: Array, estimate: Array, without: Array, level: float
 ) -> tuple[Array, Array]:
-    """Return BCa intervals: quantiles corrected for bias and for the skewness of the jackknife.
+    """Return BCa intervals: quantiles corrected for bias and the jackknife's skewness (Efron 1987).
 
-    Source: Efron 1987.
-
-    - draws (b, ...)
-    - without (g, ...): the estimates without each of g groups of rows
+    draws (b, ...) are of the bootstrap, without (g, ...) of the jackknife.
     """
     normal, count = scipy.stats.norm, len(draws)
     below = np.mean(draws < estimate, axis=0) + 0.5 * np.mean(draws == estimate, axis=0)

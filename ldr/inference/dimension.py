@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,6 +21,7 @@ from ldr.resampling import Resampling
 from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.tables import beside, text
 from ldr.types import Argument, PerRow, Rows, Splitter
 from ldr.validation import in_words
 
@@ -78,17 +79,16 @@ class Dimension(Pickled):
         return dimension(self, ax=ax)
 
     def __repr__(self) -> str:
-        lines = [
-            f"{self.objective!r}: {self.r} directions, by {self.rule}",
-            f"      r  {self.criterion}",
-        ]
-        bars: Sequence[float | None] = [None] * len(self.scores)
+        columns = {
+            "    r": [f"{r:5d}" for r in self.candidates],
+            self.criterion: [text(score) for score in self.scores],
+        }
         if self.threshold is not None:
-            bars = np.broadcast_to(self.threshold, self.scores.shape).tolist()
-        for k, score, bar in zip(self.candidates, self.scores, bars, strict=True):
-            beside = "" if bar is None else f"   against {bar:.4g}"
-            lines.append(f"  {k:5d}  {score:.6g}{beside}{'   <' if k == self.r else ''}")
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+            bars = np.broadcast_to(self.threshold, self.scores.shape)
+            columns["threshold"] = [text(bar, ".4g") for bar in bars]
+        columns[""] = ["<" if r == self.r else "" for r in self.candidates]
+        head = f"{self.objective!r}: {self.r} direction{'s' * (self.r != 1)}, by {self.rule}"
+        return "\n".join([head, *beside(columns), *(f"  {note}" for note in self.notes)])
 
 
 @in_words
@@ -292,7 +292,7 @@ def _by_folds(found: Path) -> Dimension:
             f"objective {objective.name!r} has no rule for the number of directions: its held-out "
             "score describes each r (`ldr.path`) and chooses none; expected a method that predicts"
         )
-    criterion, steps = f"held-out score ({found.scored_by})", np.array(found.dimensions)
-    note = f"chosen by rule={found.rule!r}; the best score is at {found.best}"
-    notes = (note, *found.notes)
-    return Dimension(objective, found.chosen, "folds", criterion, steps, found.pooled, None, notes)
+    chosen = f"chosen by rule={found.rule!r}; the best score is at r = {found.best}"
+    notes = (f"score: {found.scored_by}", chosen, *found.notes)
+    steps, scores = np.array(found.dimensions), found.pooled
+    return Dimension(objective, found.chosen, "folds", "held-out score", steps, scores, None, notes)

@@ -41,20 +41,14 @@ _CHUNK_NUMBERS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some problems of one shape, or one problem of data that are not arrays in memory.
+    """Some problems of one shape, or one problem of data that are not arrays in memory."""
 
-    - views (n, d) or (count, n, d): the last may be a background
-    - y (n, ...), or (count, n) where every problem has its own
-    - trials (n,): trials of the rows of all problems, for methods of time order
-    - alone: views and y are those of one problem, as `ldr.solve` takes them
-    """
-
-    views: tuple[Rows, ...]
-    y: PerRow
+    views: tuple[Rows, ...]  # (n, d) or (count, n, d); the last may be a background
+    y: PerRow  # (n, ...), or (count, n) where every problem has its own
     count: int
     own_y: bool = False
-    trials: Orders | None = None
-    alone: bool = False
+    trials: Orders | None = None  # (n,), of the rows of all problems in time order
+    alone: bool = False  # views and y are those of one problem, as `ldr.solve` takes them
 
     def problem(self, k: int) -> XandY:
         """Return X and y of one problem, as `ldr.solve` takes them."""
@@ -65,10 +59,7 @@ class Chunk:
 
 
 def chunks(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk]:
-    """Yield the problems of a stack, or of an iterable, in chunks that are solved together.
-
-    - raises DataError: One data set, or stacks and labels of different numbers of problems.
-    """
+    """Yield the problems of a stack, or of an iterable, in chunks that are solved together."""
     pair = objective.views > 1 or Need.BACKGROUND in objective.needs
     views = tuple(X) if pair and isinstance(X, (tuple, list)) else (X,)
     if all(map(_is_array, views)) and (len(views) == 1 + pair or objective.any_views):
@@ -216,11 +207,9 @@ def optima(
     with_maps: bool = True,
     **options: Argument,
 ) -> Solutions:
-    """Solve all problems, in order, chunks of them in threads.
+    """Solve all problems, in order, chunks of them in threads, as they are needed.
 
-    - problems: made when they are needed, so that memory is bounded
-    - with_maps: keep maps and means, else None
-    - **options: as in `ldr.solve`, for what is solved one by one
+    Options are those of `ldr.solve`, for problems that are solved one by one.
     """
     whole("r", r, 1)
     check_workers(workers)
@@ -267,9 +256,8 @@ def _of_chunk(
     lost = np.flatnonzero(~found.sound)
     for k in map(int, lost):
         one = alone(k)
-        pairs = [(found.values, one.values), (gaps, one.gaps), (found.numbers, one.numbers)]
-        pairs += zip(as_tuple(maps), as_tuple(one.P), strict=True)
-        for array, of_one in pairs:
+        pairs = ((found.values, one.values), (gaps, one.gaps), (found.numbers, one.numbers))
+        for array, of_one in (*pairs, *zip(as_tuple(maps), as_tuple(one.P), strict=True)):
             if array is not None and of_one is not None:
                 array[k] = of_one[0]
     return Solutions(objective, r, found.values, maps, means, found.numbers, gaps, len(lost))
@@ -293,8 +281,8 @@ def solvable(
 ) -> tuple[tuple[StackedRows, ...], Solvable]:
     """Return the centred rows of a chunk, and the method's matrices.
 
-    - raises UnknownError: The method has no eigen-solution of such data, or `ldr.solve` has a note
-      or an error for them.
+    It raises `UnknownError` for data of which the method has no eigen-solution, and for those of
+    which `ldr.solve` has a note or an error.
     """
     views, y = chunk.views, chunk.y
     if Need.BACKGROUND in objective.needs or chunk.alone:

@@ -17,6 +17,7 @@ from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
+from ldr.tables import beside, text
 from ldr.types import PerRow, Rows
 from ldr.validation import in_words
 
@@ -64,17 +65,16 @@ class ParametricTest(Pickled):
         return tuple(each for each in self.statistics if each.name == name)
 
     def __repr__(self) -> str:
-        lines = [
-            f"{self.objective!r}: is there more than so many directions?",
-            "  given  statistic              value   law                p-value",
-        ]
-        for each in self.statistics:
-            law = f"{each.law}({', '.join(f'{df:.5g}' for df in each.df)})"
-            lines.append(
-                f"  {each.step:5d}  {each.name:<16} {each.value:11.5g}   {law:<17}  "
-                f"{each.p_value:.3g}"
-            )
-        return "\n".join(lines)
+        tests = self.statistics
+        columns = {
+            "  given": [f"{each.step:7d}" for each in tests],
+            "statistic": [each.name for each in tests],
+            "value": [text(each.value, ".5g") for each in tests],
+            "law": [f"{each.law}({', '.join(f'{df:.5g}' for df in each.df)})" for each in tests],
+            "p-value": [text(each.p_value, ".3g") for each in tests],
+        }
+        head = f"{self.objective!r}: is there more than so many directions?"
+        return "\n".join([head, *beside(columns)])
 
 
 @in_words

@@ -56,21 +56,14 @@ _MOVED = {
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """Null hypothesis of a method on its data, and data sets in which it holds.
+    """Null hypothesis of a method on its data, and data sets in which it holds."""
 
-    - kind: a key of `NULLS`
-    - moved: a key of `_MOVED`, the part of the data that changes places
-    - views (n, d): the last is the background, where there is one
-    - y (n, ...), groups (n,)
-    - timed: true where groups are trials of samples in time order
-    """
-
-    kind: str
-    moved: str
-    views: tuple[Array, ...]
+    kind: str  # a key of `NULLS`
+    moved: str  # a key of `_MOVED`, the part of the data that changes places
+    views: tuple[Array, ...]  # (n, d); the last is the background, where there is one
     y: np.ndarray | None
     groups: Orders | None
-    timed: bool = False
+    timed: bool = False  # groups are trials of samples in time order
 
     @classmethod
     def of(
@@ -168,11 +161,7 @@ class Null:
         return len(self.views[0])
 
     def compact(self) -> Null:
-        """Replace views of more columns than samples by their principal component scores.
-
-        For methods of covariances, whose values are the same there; permutations of y or of samples
-        leave these coordinates as they are.
-        """
+        """Replace views of more columns than samples by their principal component scores."""
         views = tuple(X if len(X) > X.shape[1] else _scores(X) for X in self.views)
         return replace(self, views=views)
 
@@ -228,11 +217,7 @@ def _scores(X: Array) -> Array:
 def canonical_bases(
     A: Array, B: Array, ridges: tuple[float, float] = (0.0, 0.0)
 ) -> tuple[Array, Array, Array]:
-    """Return the canonical correlations of A and B, and the canonical variables U and V.
-
-    U (n x ka) and V (n x kb) span all that varies, aligned in pairs. Without a ridge they are
-    orthonormal; with one U is A(A'A + gamma I)^{-1/2}, turned.
-    """
+    """Return the canonical correlations of A and B, and their canonical variables in pairs."""
     Qa, Qb = (_whitened(X - X.mean(axis=0), ridge) for X, ridge in zip((A, B), ridges, strict=True))
     L, d, Rt = np.linalg.svd(Qa.T @ Qb)
     return np.minimum(d, 1.0), Qa @ L, Qb @ Rt.T
@@ -260,15 +245,9 @@ def exceedances(
 ) -> tuple[Orders, Orders]:
     """Count, for each step, the permutations that reach the statistic of the data or equal it.
 
-    The first k pairs are taken out of both: G = U[pi]'V without its first k rows and columns. Those
-    of the smaller space that are explained already do not come back, which the naive test, of the
-    k-th permuted correlation, forgets.
-
-    Source: Winkler, Renaud, Smith and Nichols 2020.
-
-    - U, V, d: from `canonical_bases`
-    - orders (b, n)
-    - again: orders repeat samples, so that U[pi] has to be made orthonormal again
+    The first k pairs are taken out of both views (Winkler, Renaud, Smith and Nichols 2020): G =
+    U[pi]'V without its first k rows and columns. If orders repeat samples, U[pi] is made
+    orthonormal again.
     """
     own = statistics(d)
     reached, equal = np.zeros((2, len(d)), dtype=np.intp)
@@ -290,9 +269,8 @@ def exceedances(
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
     """Return the two matrices whose canonical correlations a method's directions are, and ridges.
 
-    None for other methods, and with shrinkage. orthogonal-lda, and sir of slices, is orthogonal-cca
-    with the indicators of all classes but the last. The ridge of orthogonal-lda is in units of the
-    covariance of all samples here, which permutations of the labels leave as it is.
+    None for other methods, and with shrinkage. Classes and slices are indicators. The ridge of
+    orthogonal-lda is in units of the covariance of all samples, which permutations do not change.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
     if getattr(objective, "shrinkage", None) is not None:
@@ -511,17 +489,10 @@ def permutation_test(
     same = np.abs(found.values - value) <= _SAME * abs(value)
     if same.all() and getattr(objective, "ridge", None) == 0:
         raise _nothing_to_compare(objective, f"all {count} permutations have its value")
-    return PermutationTest(
-        objective,
-        r,
-        hypothesis.kind,
-        hypothesis.words,
-        value,
-        found.values,
-        p,
-        math.sqrt(p * (1.0 - p) / count),
-        None if p_values is None else tuple([*p_values.tolist(), *[math.nan] * r][:r]),
-    )
+    each = None if p_values is None else tuple([*p_values.tolist(), *[math.nan] * r][:r])
+    error = math.sqrt(p * (1.0 - p) / count)
+    kind, words = hypothesis.kind, hypothesis.words
+    return PermutationTest(objective, r, kind, words, value, found.values, p, error, each)
 
 
 def _parts(first: int, last: int, size: int) -> Iterator[range]:
@@ -530,10 +501,7 @@ def _parts(first: int, last: int, size: int) -> Iterator[range]:
 
 
 def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | None:
-    """Return the correlations and bases of the stepwise test, for methods that have one.
-
-    - raises SingularError: Correlations of 1 are certain, because there are so few samples.
-    """
+    """Return the correlations and bases of the stepwise test, for methods that have one."""
     pair = pairs_of(objective, null)
     if pair is None:
         return None
