@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT))
 from latex2mathml.converter import convert  # noqa: E402
 
 import ldr  # noqa: E402
-from docs.example import NAMED_ANEW  # noqa: E402
+from docs.gallery import NAMED_ANEW  # noqa: E402
 from docs.pages import write_pages  # noqa: E402
 from docs.references import link_names, use_full_name, write_inventories  # noqa: E402
 from ldr.objectives.docstrings import MATH, math  # noqa: E402
@@ -29,7 +29,7 @@ extensions = [
     "sphinx.ext.viewcode",
 ]
 myst_enable_extensions = ["attrs_inline"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "examples"]
 html_theme = "furo"
 html_title = "ldr"
 html_show_sphinx = False

@@ -9,9 +9,8 @@ and how many of them the ten nearest of the sound training images name.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -35,26 +34,14 @@ def robust(M, X):
     return jnp.mean(jnp.sqrt(1 + jnp.sum(residuals**2, axis=1)))
 
 
-@dataclass(frozen=True)
-class Seen:
-    """The held-out images in a plane.
-
-    Attributes
-    ----------
-    title : str
-    Y : ndarray (n, 2)
-    digit : ndarray of int (n,)
-    explained : float
-        The share of their variance.
-    accuracy : float
-        Of ten nearest neighbours.
-    """
+class Seen(NamedTuple):
+    """The held-out images in a plane: their digits, the share of their variance, the accuracy."""
 
     title: str
     Y: np.ndarray
     digit: np.ndarray
     explained: float
-    accuracy: float
+    accuracy: float  # of ten nearest neighbours
 
 
 def seen(seed: int) -> list[Seen]:

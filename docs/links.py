@@ -7,7 +7,6 @@ names, and no page may be larger than a slow line bears.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,33 +14,23 @@ from urllib.parse import unquote, urlsplit
 LARGEST = 200_000  # bytes of a page
 
 
-@dataclass
 class Page(HTMLParser):
     """What a page links to, and the places on it that can be linked to."""
 
-    links: set[str] = field(default_factory=set)
-    places: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
+        self.links: set[str] = set()
+        self.places: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name in ("id", "name") and value:
-                self.places.add(value)
-            if name in ("href", "src") and value:
-                self.links.add(value)
-
-    @classmethod
-    def read(cls, path: Path) -> Page:
-        page = cls()
-        page.feed(path.read_text(encoding="utf-8"))
-        return page
+        self.places |= {value for name, value in attrs if name in ("id", "name") and value}
+        self.links |= {value for name, value in attrs if name in ("href", "src") and value}
 
 
 def faults(folder: Path) -> list[str]:
     """Links that lead nowhere and pages that are too large, a line each."""
-    pages = {path.resolve(): Page.read(path) for path in sorted(folder.rglob("*.html"))}
+    pages = {path.resolve(): Page(path) for path in sorted(folder.rglob("*.html"))}
     found = []
     for path, page in pages.items():
         name = path.relative_to(folder.resolve())
@@ -51,14 +40,11 @@ def faults(folder: Path) -> list[str]:
             where = urlsplit(link)
             if where.scheme or where.netloc:
                 continue
+            place = unquote(where.fragment)
             end = (path.parent / unquote(where.path)).resolve() if where.path else path
             if not end.exists():
                 found.append(f"{name}: {link} is not there")
-            elif (
-                where.fragment
-                and end in pages
-                and unquote(where.fragment) not in (pages[end].places)
-            ):
+            elif place and end in pages and place not in pages[end].places:
                 found.append(f"{name}: {link} names a place that the page has not")
     return found
 

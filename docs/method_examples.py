@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ldr.objectives import REGISTRY
 from ldr.objectives.parameters import Need
 
@@ -149,28 +147,10 @@ _OWN = {
 }
 
 
-@dataclass(frozen=True)
-class MethodExample:
-    """The program on a method's page.
-
-    Attributes
-    ----------
-    solution : str
-        The program up to the result.
-    plot : str
-        The expression that draws the picture.
-    """
-
-    solution: str
-    plot: str
-
-    @classmethod
-    def of(cls, name: str) -> MethodExample:
-        """That of the method with this name."""
-        fitting = (_BY_NEED[need] for need in REGISTRY[name].needs if need in _BY_NEED)
-        data, arguments = _OWN.get(name) or next(fitting, ("wine", "2"))
-        call = f'result = ldr.solve("{name}", X, {arguments})'
-        return cls(
-            f"import ldr\n{DATA[data].strip()}\n\n{call}\nprint(result)\n",
-            _PLOTS.get(data, "result.plot_projection(X, y)"),
-        )
+def example_of(name: str) -> tuple[str, str]:
+    """The program on a method's page up to the result, and the expression of its picture."""
+    fitting = (_BY_NEED[need] for need in REGISTRY[name].needs if need in _BY_NEED)
+    data, arguments = _OWN.get(name) or next(fitting, ("wine", "2"))
+    call = f'result = ldr.solve("{name}", X, {arguments})'
+    program = f"import ldr\n{DATA[data].strip()}\n\n{call}\nprint(result)\n"
+    return program, _PLOTS.get(data, "result.plot_projection(X, y)")

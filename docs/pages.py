@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import ldr
 from docs import gallery
-from docs.example import run_strictly
-from docs.method_examples import MethodExample
+from docs.gallery import run_strictly
+from docs.method_examples import example_of
 from docs.tree import picture
 from ldr.cli.options import NEEDED
 from ldr.estimators.named import estimator_name
@@ -51,17 +50,15 @@ GROUPS = {
 
 def write_pages(root: Path) -> None:
     """A page and a picture a method and an example, the lists of them, and the reference."""
-    folder, reference = root / FOLDER, root / REFERENCE
-    folder.mkdir(exist_ok=True)
-    reference.mkdir(exist_ok=True)
+    folder, reference, gallery_folder = (root / name for name in (FOLDER, REFERENCE, GALLERY))
+    for each in (folder, reference, gallery_folder):
+        each.mkdir(exist_ok=True)
     for name, cls in REGISTRY.items():
         printed, result, figure = solve_example(name)
         figure.savefig(folder / f"{name}.png", dpi=120)
         _write(folder / f"{name}.md", page(cls, printed, result))
     picture().savefig(folder / "choosing.png", dpi=100)
     _write(folder / "index.md", index())
-    gallery_folder = root / GALLERY
-    gallery_folder.mkdir(exist_ok=True)
     for example in gallery.EXAMPLES:
         printed, figure = example.run()
         figure.savefig(gallery_folder / f"{example.slug}.png", dpi=100)
@@ -74,15 +71,14 @@ def write_pages(root: Path) -> None:
 
 def solve_example(name: str) -> tuple[str, Any, Any]:
     """What the example prints, its result and its figure."""
-    example = MethodExample.of(name)
-    program = f"{example.solution}\nfigure = {example.plot}"
-    printed, names = run_strictly(program, f"example of {name}")
+    solution, plot = example_of(name)
+    printed, names = run_strictly(f"{solution}\nfigure = {plot}", f"example of {name}")
     return printed, names["result"], names["figure"]
 
 
 def page(cls: type[Objective], printed: str, result: Any) -> str:
     """The page of a method, in MyST Markdown."""
-    entry, example = Entry.of(cls()), MethodExample.of(cls.name)
+    entry, (solution, plot) = Entry.of(cls()), example_of(cls.name)
     facts = [
         ("sense", {"min": "minimised", "max": "maximised"}[entry.sense]),
         ("[manifold](../writing-an-objective.md#which-manifold)", entry.manifold),
@@ -93,6 +89,7 @@ def page(cls: type[Objective], printed: str, result: Any) -> str:
         ("see also", ", ".join(f"[{name}]({name}.md)" for name in akin(cls)) or "-"),
     ]
     rows = "\n".join(f"| {name} | {_cell(text)} |" for name, text in facts)
+    needed = "".join(f" {NEEDED[need][1]}" for need in cls.needs if need in NEEDED)
     return f"""# {entry.name}
 
 ```{{eval-rst}}
@@ -109,7 +106,7 @@ In plain text, as `ldr methods {entry.name}` prints it, the formula is `{entry.f
 ## Example
 
 ```python
-{example.solution.rstrip()}
+{solution.rstrip()}
 ```
 
 ```text
@@ -117,14 +114,14 @@ In plain text, as `ldr methods {entry.name}` prints it, the formula is `{entry.f
 ```
 
 ```python
-{example.plot}
+{plot}
 ```
 
 ![The samples of the example, projected]({entry.name}.png)
 
 {_READING}
 
-On the command line: `ldr solve {entry.name} DATA{_options(cls)} -r {result.r}`.
+On the command line: `ldr solve {entry.name} DATA{needed} -r {result.r}`.
 
 ## The estimator
 
@@ -168,20 +165,18 @@ def index() -> str:
         "tells all about it, and [How to choose a method](../choosing-a-method.md) which to take.",
     ]
     for heading, names in groups().items():
+        briefs = {
+            n: f"{Entry.of(REGISTRY[n]()).summary}. {advice(REGISTRY[n].__doc__)[0]}" for n in names
+        }
         rows = [
             f"| [![{name}]({name}.png){{w=170px}}]({name}.md) | [{name}]({name}.md)<br>"
-            f"{_cell(_brief(REGISTRY[name]))} |"
-            for name in names
+            f"{_cell(brief)} |"
+            for name, brief in briefs.items()
         ]
         text += [f"## {heading}", "\n".join(["| | |", "|---|---|", *rows])]
     tree = "\n".join(REGISTRY)
     text.append(f"```{{toctree}}\n:hidden:\n\n{tree}\n```")
     return "\n\n".join(text) + "\n"
-
-
-def _brief(cls: type[Objective]) -> str:
-    """What a method is, and when to use it."""
-    return f"{Entry.of(cls()).summary}. {advice(cls.__doc__)[0]}"
 
 
 def api() -> dict[str, str]:
@@ -194,7 +189,8 @@ def api() -> dict[str, str]:
         if name in of_methods or name in ("estimators", "objectives"):
             continue
         if inspect.ismodule(value):
-            kind, directive = "Modules", _module(name, value)
+            collects = "\n   :imported-members:" if hasattr(value, "__all__") else ""
+            kind, directive = "Modules", f".. automodule:: ldr.{name}\n   :members:{collects}"
         elif inspect.isclass(value):
             members = _ESTIMATOR if hasattr(value, "fit") else ".. autoclass:: ldr.{}\n   :members:"
             kind, directive = "Classes", members.format(name).rstrip()
@@ -224,17 +220,6 @@ def api() -> dict[str, str]:
     tree = "\n".join(pages)
     text.append(f"```{{toctree}}\n:hidden:\n\n{tree}\n```")
     return {**pages, "index": "\n\n".join(text) + "\n"}
-
-
-def _module(name: str, module: ModuleType) -> str:
-    """What a module defines; what it collects too, where it says what that is."""
-    collects = "\n   :imported-members:" if hasattr(module, "__all__") else ""
-    return f".. automodule:: ldr.{name}\n   :members:{collects}"
-
-
-def _options(cls: type[Objective]) -> str:
-    """What the command needs besides the data."""
-    return "".join(f" {NEEDED[need][1]}" for need in cls.needs if need in NEEDED)
 
 
 def _cell(text: str) -> str:

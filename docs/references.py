@@ -20,66 +20,56 @@ if TYPE_CHECKING:
 # Beside this file; not committed.
 FOLDER = "inventories"
 
-# Where each library's documentation is, and the pages of the names ($) that our docstrings use.
+# Where each library's documentation is, and on which pages ($ is the name) are the names that our
+# docstrings use.
 ELSEWHERE = {
     "numpy": (
         "https://numpy.org/doc/stable/",
         {
-            "numpy.ndarray": "reference/generated/$.html",
-            "numpy.memmap": "reference/generated/$.html",
-            "numpy.random.Generator": "reference/random/generator.html",
+            "reference/generated/$.html": "numpy.ndarray numpy.memmap",
+            "reference/random/generator.html": "numpy.random.Generator",
         },
     ),
     "scipy": (
         "https://docs.scipy.org/doc/scipy/",
-        {"scipy.sparse.csr_array": "reference/generated/$.html"},
+        {"reference/generated/$.html": "scipy.sparse.csr_array"},
     ),
     "sklearn": (
         "https://scikit-learn.org/stable/",
         {
-            "sklearn.base.BaseEstimator": "modules/generated/$.html",
-            "sklearn.base.TransformerMixin": "modules/generated/$.html",
-            "sklearn.model_selection.BaseCrossValidator": "modules/generated/$.html",
-            "sklearn.model_selection.GridSearchCV": "modules/generated/$.html",
-            "sklearn.pipeline.Pipeline": "modules/generated/$.html",
+            "modules/generated/$.html": "sklearn.base.BaseEstimator sklearn.base.TransformerMixin "
+            "sklearn.model_selection.BaseCrossValidator sklearn.model_selection.GridSearchCV "
+            "sklearn.pipeline.Pipeline"
         },
     ),
     "jax": (
         "https://docs.jax.dev/en/latest/",
         {
-            "jax.Array": "_autosummary/$.html",
-            "jax.grad": "_autosummary/$.html",
-            "jax.jit": "_autosummary/$.html",
-            "jax.jvp": "_autosummary/$.html",
-            "jax.vmap": "_autosummary/$.html",
-            "jax.lax.map": "_autosummary/$.html",
-            "jax.lax.scan": "_autosummary/$.html",
-            "jax.lax.fori_loop": "_autosummary/$.html",
+            "_autosummary/$.html": "jax.Array jax.grad jax.jit jax.jvp jax.vmap jax.lax.map "
+            "jax.lax.scan jax.lax.fori_loop"
         },
     ),
-    "pandas": (
-        "https://pandas.pydata.org/docs/",
-        {"pandas.DataFrame": "reference/api/$.html"},
-    ),
+    "pandas": ("https://pandas.pydata.org/docs/", {"reference/api/$.html": "pandas.DataFrame"}),
     "dask": (
         "https://docs.dask.org/en/stable/",
-        {
-            "dask.array.Array": "generated/$.html",
-            "dask.dataframe.DataFrame": "generated/$.html",
-        },
+        {"generated/$.html": "dask.array.Array dask.dataframe.DataFrame"},
     ),
     "matplotlib": (
         "https://matplotlib.org/stable/",
         {
-            "matplotlib.axes.Axes": "api/_as_gen/$.html",
-            "matplotlib.figure.Figure": "api/figure_api.html",
+            "api/_as_gen/$.html": "matplotlib.axes.Axes",
+            "api/figure_api.html": "matplotlib.figure.Figure",
         },
     ),
-    "python": (
-        "https://docs.python.org/3/",
-        {"pathlib.Path": "library/pathlib.html#$"},
-    ),
+    "python": ("https://docs.python.org/3/", {"library/pathlib.html#$": "pathlib.Path"}),
 }
+
+
+def pages_of(project: str) -> dict[str, str]:
+    """The page of each name of a library."""
+    pages = ELSEWHERE[project][1]
+    return {n: page.replace("$", n) for page, names in pages.items() for n in names.split()}
+
 
 # Types as numpydoc writes them.
 WORDS = {
@@ -110,10 +100,9 @@ def write_inventories(root: Path) -> dict[str, tuple[str, tuple[str | None, ...]
     folder = root / FOLDER
     folder.mkdir(exist_ok=True)
     mapping: dict[str, tuple[str, tuple[str | None, ...]]] = {}
-    for project, (address, pages) in ELSEWHERE.items():
-        lines = "".join(
-            f"{name} py:class 1 {page.replace('$', name)} -\n" for name, page in pages.items()
-        )
+    for project, (address, _) in ELSEWHERE.items():
+        pages = pages_of(project).items()
+        lines = "".join(f"{name} py:class 1 {page} -\n" for name, page in pages)
         path = folder / f"{project}.inv"
         path.write_bytes(_HEADER.format(project).encode() + zlib.compress(lines.encode()))
         mapping[project] = (address, (None, f"{FOLDER}/{project}.inv"))
@@ -131,9 +120,9 @@ def link_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
     objects = app.env.domains.python_domain.objects
     theirs = {
-        name: address + page.replace("$", name)
-        for address, pages in ELSEWHERE.values()
-        for name, page in pages.items()
+        name: address + page
+        for project, (address, _) in ELSEWHERE.items()
+        for name, page in pages_of(project).items()
     }
     for literal in list(doctree.findall(nodes.literal)):
         text = literal.astext()
