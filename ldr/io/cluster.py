@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,14 @@ from ldr.types import Argument, Rows
 def connected(address: str) -> Iterator[None]:
     """The cluster of a scheduler does what is computed within."""
     distributed = needed("distributed", "--cluster")
+    import dask
+    from dask.utils import parse_timedelta
+    from distributed.comm.addressing import get_address_host_port
+
     try:
+        if not address.startswith("inproc:"):  # a client that finds nobody waits again at its end
+            patience = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
+            socket.create_connection(get_address_host_port(address), patience).close()
         # as the default it would stay so for the process where nothing answers
         client = distributed.Client(address, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import chain
 from numbers import Real
-from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -31,10 +30,8 @@ from ldr.objectives.data.array_types import Cells, Matrix
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_path, as_samples, open_path
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources import Changed, MappedFile, Source, load_npy
+from ldr.objectives.data.sources import MappedFile, Source, load_npy
 from ldr.objectives.data.stored import StoredSamples, lazy_rows, side_by_side
-from ldr.objectives.data.tables import Table as TableSource
-from ldr.objectives.data.tables import Tables
 from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.solvers.manifolds import Array
 from ldr.types import Argument, Rows
@@ -209,14 +206,11 @@ class Table:
 
     def column(self, name: str, as_text: bool = False) -> Cells:
         """One column, or an array beside the matrix: labels, a response; or its cells as texts."""
-        if isinstance(self.X, (TableSource, Tables)):
+        if isinstance(self.X, Source):
             return self.X.column(name, as_text)
         if name in self.beside:
             found = self.beside[name]
             found = np.ravel(found) if 1 in found.shape else found
-        elif isinstance(self.X, Source):
-            j = self._position(name)
-            found = np.concatenate([block[:, j].copy() for block in self.X.blocks()])
         else:
             column = self.select([name]).X
             found = np.ravel(column.toarray() if hasattr(column, "toarray") else column)
@@ -230,17 +224,15 @@ class Table:
     def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
         """The table of some columns, in the order given; by default of all but those left out."""
         columns, X = self.columns, self.X
-        keys = set(X.columns) - set(columns) if isinstance(X, (TableSource, Tables)) else ()
+        keys = set(X.columns) - set(columns) if isinstance(X, Source) else ()
         left_out = {self._position(name) for name in without if name not in keys}
         where = [j for j in map(self._position, only or columns) if j not in left_out]
         if not where:
             raise ArgumentError(f"{self.name}: no column is left")
         if where == list(range(len(columns))):
             return self  # a memory map stays one
-        if isinstance(X, (TableSource, Tables)):
-            return replace(self, X=X.select([columns[j] for j in where]))
         if isinstance(X, Source):
-            return replace(self, X=Changed(X, itemgetter((slice(None), where)), None, len(where)))
+            return replace(self, X=X.select([columns[j] for j in where]))
         return replace(self, X=X.iloc[:, where] if hasattr(X, "iloc") else X[:, where])
 
     @in_words

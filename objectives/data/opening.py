@@ -18,18 +18,12 @@ from ldr.objectives.data.sources import (
     Source,
     Stack,
     Stream,
+    check_known,
     is_stream,
     load_npy,
 )
 from ldr.objectives.data.stored import StoredSamples
-from ldr.objectives.data.tables import (
-    SEPARATORS,
-    ParquetFiles,
-    Table,
-    Tables,
-    TextFile,
-    check_known,
-)
+from ldr.objectives.data.tables import SEPARATORS, ParquetFiles, Table, TextFile
 from ldr.solvers.errors import ArgumentError, DataError
 
 
@@ -105,7 +99,9 @@ def open_source(X: Given, name: str, minimum_rows: int = 2) -> Source | None:
     if isinstance(X, Source):
         return X
     if isinstance(X, (str, Path)):
-        return open_path(X, name)
+        source = open_path(X, name)
+        source.check_unchanged()
+        return source
     if is_stream(X):
         return Stream(X, name, minimum_rows)
     if isinstance(X, list) and X and all(map(_is_part, X)):
@@ -195,15 +191,14 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
     return table.select(rest), *found.values()
 
 
-def open_table(X: object, name: str) -> Table | Tables | None:
+def open_table(X: object, name: str) -> Source | None:
     """The source of paths whose columns have names, and None of any other X."""
     paths = X if isinstance(X, list) and X else [X]
     if not all(isinstance(path, (str, Path, Table)) for path in paths):
         return None
     source = open_source(X, name)
-    if isinstance(source, Stack) and all(isinstance(each, Table) for each in source.sources):
-        return Tables(source.sources, name)
-    return source if isinstance(source, Table) else None
+    parts = source.sources if isinstance(source, Stack) else [source]
+    return source if all(isinstance(part, Table) for part in parts) else None
 
 
 def _array_in(path: Path, name: str) -> Given:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import mmap
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from ldr.objectives.data.array_types import Cells, Given, open_matrix
 from ldr.objectives.data.samples import piece_rows
 from ldr.solvers.errors import ArgumentError, DataError
 
+OTHER_SEPARATOR = "Has the file another separator? --sep, or pass pandas.read_csv(path, sep=)"
 _AGAIN = (
     "pass a function that returns a new iterator of blocks, a list of arrays, or the path of a file"
 )
@@ -35,6 +38,7 @@ class Source(ABC):
     d: int
     n: int | None
     feature_names: tuple[str, ...] | None = None
+    all_columns: tuple[str, ...] = ()  # of a table of which some are read
     files: tuple[Path, ...] = ()
     n_known = True
     repeatable = True
@@ -43,6 +47,36 @@ class Source(ABC):
     @property
     def shape(self) -> tuple[int | None, int]:
         return self.n, self.d
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns that there are; their numbers from 0 where they have none."""
+        return self.all_columns or self.feature_names or tuple(map(str, range(self.d)))
+
+    def select(self, columns: Sequence[str]) -> Source:
+        """The same rows, of which these columns are read."""
+        check_known(columns, self.columns, self.name)
+        where = [self.columns.index(column) for column in columns]
+        names = None if self.feature_names is None else tuple(columns)
+        return Changed(self, itemgetter((slice(None), where)), names, len(where))
+
+    def column(self, name: str, as_text: bool = False) -> Cells:
+        """One column of all rows: labels, say; or its cells as texts."""
+        check_known([name], self.columns, self.name)
+        j = self.columns.index(name)
+        found = np.concatenate([np.array(block[:, j]) for block in self.blocks()])
+        return found.astype(str) if as_text else found
+
+    def check_unchanged(self) -> None:
+        """Refuse files that were written to since the first call."""
+        now = [(found.st_size, found.st_mtime_ns) for found in map(os.stat, self.files)]
+        before = vars(self).setdefault("_seen", now)
+        for file, then, stat in zip(self.files, before, now, strict=True):
+            if then != stat:
+                raise DataError(
+                    f"{self.name}: {file.name} has changed since it was opened: solve again, of a "
+                    "file that nobody writes to"
+                )
 
     @abstractmethod
     def blocks(self, start: int = 0) -> Iterator[Cells]:
@@ -60,6 +94,16 @@ class Source(ABC):
         if rows != self.n:
             changed = ": the file has changed since it was opened" if self.files else ""
             raise DataError(f"{self.name} gave {rows} rows, expected {self.n}{changed}")
+
+
+def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> None:
+    """Refuse a column that is not there."""
+    for column in wanted:
+        if column not in columns:
+            shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
+            hint = f". {OTHER_SEPARATOR}" if len(columns) == 1 else ""
+            there = ", ".join(shown)
+            raise ArgumentError(f"{file} has no column {column!r}; it has: {there}{hint}")
 
 
 class Portions:
@@ -176,6 +220,16 @@ class Stack(Source):
         self.seekable = all(source.seekable for source in sources)
         self.starts = [0, *accumulate(source.n or 0 for source in sources)]
         self.n = self.starts[-1]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.sources[0].columns
+
+    def select(self, columns: Sequence[str]) -> Stack:
+        return Stack([source.select(columns) for source in self.sources], self.name)
+
+    def column(self, name: str, as_text: bool = False) -> Cells:
+        return np.concatenate([source.column(name, as_text) for source in self.sources])
 
     def blocks(self, start: int = 0) -> Iterator[Cells]:
         for first, source in zip(self.starts, self.sources, strict=False):

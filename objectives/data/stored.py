@@ -117,6 +117,7 @@ class StoredSamples(Samples):
 
     def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
         """Pieces in one pass over the rows, side by side with a pass over other stored samples."""
+        self.array.check_unchanged()
         most = rows or piece_rows(self.d)
         views = [other if isinstance(other, StoredSamples) else None for other in beside]
         portions = [None if view is None else Portions(view.array.blocks()) for view in views]

@@ -16,7 +16,7 @@ import numpy as np
 
 from ldr.objectives.data.array_types import Cells, CellType, Given
 from ldr.objectives.data.samples import BLOCK_NUMBERS
-from ldr.objectives.data.sources import Source, Stack, after
+from ldr.objectives.data.sources import OTHER_SEPARATOR, Source, after, check_known
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -29,7 +29,6 @@ _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
 
 _WAY_OUT = "leave the column out, or make it the label"
-_OTHER_SEPARATOR = "Has the file another separator? --sep, or pass pandas.read_csv(path, sep=)"
 
 
 def arrow(module: str = "", files: str = "such") -> ModuleType:
@@ -38,20 +37,19 @@ def arrow(module: str = "", files: str = "such") -> ModuleType:
 
 
 class Table(Source):
-    """Named columns of a file, or of several; those that are read hold numbers.
+    """Named columns of a file, or of several; those that are read, as numbers, are features.
 
-    - columns: all of the file's that can be read
-    - feature_names: those that are read
     - dtype: of the rows
     """
 
+    dtype: CellType
     path: Path
-    columns: tuple[str, ...]
     feature_names: tuple[str, ...]
 
-    @property
-    @abstractmethod
-    def dtype(self) -> CellType: ...
+    def __init__(self, path: Path, name: str, files: tuple[Path, ...]) -> None:
+        self.path, self.name, self.files = path, name, files
+        with files[0].open("rb"):  # of a missing file what Python says
+            pass
 
     def select(self, columns: Sequence[str]) -> Table:
         """The same table, of which these columns are read."""
@@ -71,14 +69,14 @@ class Table(Source):
         if not chunks:
             return np.empty(0, dtype=object)
         values = pyarrow.chunked_array(chunks)
-        kind = values.type
-        if pyarrow.types.is_nested(kind):
+        if pyarrow.types.is_nested(values.type):
             raise DataError(
-                f"{self.name}: column {name!r} is of type {kind}; text or numbers were expected"
+                f"{self.name}: column {name!r} is of type {values.type}; text or numbers were "
+                "expected"
             )
         try:
-            if pyarrow.types.is_dictionary(kind):
-                values = values.cast(kind.value_type)
+            if pyarrow.types.is_dictionary(values.type):
+                values = values.cast(values.type.value_type)
             values = values.cast(pyarrow.string()) if as_text else self._typed(values)
             return np.asarray(values.to_numpy())
         except (pyarrow.ArrowException, ValueError) as error:
@@ -130,22 +128,6 @@ class Table(Source):
         """Record batches of some columns, in their order."""
 
 
-class Tables(Stack):
-    """Tables below one another, with the same columns."""
-
-    sources: tuple[Table, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.sources[0].columns
-
-    def select(self, columns: Sequence[str]) -> Tables:
-        return Tables([table.select(columns) for table in self.sources], self.name)
-
-    def column(self, name: str, as_text: bool = False) -> Cells:
-        return np.concatenate([table.column(name, as_text) for table in self.sources])
-
-
 class TextFile(Table):
     """A .csv or .tsv file; its first line has the names of the columns, unless `header` is False.
 
@@ -158,12 +140,10 @@ class TextFile(Table):
     def __init__(
         self, path: Path, name: str = "X", separator: str = "", header: bool = True
     ) -> None:
-        self.path, self.name, self.files = path, name, (path,)
+        super().__init__(path, name, (path,))
         self._separator = separator or SEPARATORS[path.suffix.lower()]
         self._header = header
         self._cells: tuple[str, ...] = ()
-        with path.open("rb"):  # of a missing file what Python says
-            pass
         pyarrow = arrow("", "text")
         try:
             with self._reader(threads=False) as reader:  # whose errors say in what row
@@ -173,8 +153,8 @@ class TextFile(Table):
         count = range(len(self._schema))
         self._cells = tuple(self._schema.names) if header else tuple(map(str, count))
         check_distinct(self._cells, path.name, name)
-        self.columns = named(self._cells, path.name) if header else self._cells
-        self.feature_names, self.d = self.columns, len(self.columns)
+        self.all_columns = named(self._cells, path.name) if header else self._cells
+        self._choose(self.all_columns)
         self.n = sum(batch.num_rows for batch in self._read(self._cells[:1], labels=True))
 
     def _cell(self, column: str) -> str:
@@ -230,7 +210,7 @@ class TextFile(Table):
         def column(found: re.Match[str]) -> str:
             return f"column {self._cells[int(found[1])]!r}"
 
-        hint = _OTHER_SEPARATOR if len(self._cells) == 1 else _WAY_OUT
+        hint = OTHER_SEPARATOR if len(self._cells) == 1 else _WAY_OUT
         message = str(error)
         if self._cells:
             message = re.sub(r"In CSV column #(\d+)", column, message)
@@ -251,17 +231,15 @@ class ParquetFiles(Table):
     """
 
     def __init__(self, path: Path, name: str = "X") -> None:
-        self.path, self.name = path, name
         folder = path.is_dir()
-        self.files = tuple(sorted(path.rglob("*.parquet"))) if folder else (path,)
-        if not self.files:
+        files = tuple(sorted(path.rglob("*.parquet"))) if folder else (path,)
+        if not files:
             raise ArgumentError(f"{name}: the folder {str(path)!r} has no .parquet files")
-        with self.files[0].open("rb"):  # of a missing file what Python says
-            pass
+        super().__init__(path, name, files)
         dataset, pyarrow = arrow("dataset", ".parquet"), arrow()
         try:
             found = dataset.dataset(
-                list(map(str, self.files)),
+                list(map(str, files)),
                 format="parquet",
                 partitioning="hive" if folder else None,
                 partition_base_dir=str(path) if folder else None,
@@ -278,17 +256,17 @@ class ParquetFiles(Table):
             index = (self._schema.pandas_metadata or {}).get("index_columns", [])
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
-        self.columns = tuple(column for column in self._schema.names if column not in index)
-        check_distinct(self.columns, path.name, name)
+        self.all_columns = tuple(name for name in self._schema.names if name not in index)
+        check_distinct(self.all_columns, path.name, name)
         self.n = sum(rows for _, rows, _ in self._parts)
-        self._choose(self.columns)
+        self._choose(self.all_columns)
 
     def _choose(self, columns: Sequence[str]) -> None:
         keys = self._parts[0][2]
         super()._choose([column for column in columns if column not in keys])
 
     @property
-    def dtype(self) -> CellType:
+    def dtype(self) -> CellType:  # type: ignore[override]
         """float32 if that holds every number of every column, else float64."""
         kinds = (kind.to_pandas_dtype() for kind in self._types(self.feature_names))
         return np.result_type(np.float32, *kinds)
@@ -330,16 +308,6 @@ def check_distinct(columns: Sequence[str], file: str, name: str) -> None:
     column, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
     if times > 1:
         raise DataError(f"{name}: {file} has {times} columns called {column!r}")
-
-
-def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> None:
-    """Refuse a column that is not there."""
-    for column in wanted:
-        if column not in columns:
-            shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
-            hint = f". {_OTHER_SEPARATOR}" if len(columns) == 1 else ""
-            there = ", ".join(shown)
-            raise ArgumentError(f"{file} has no column {column!r}; it has: {there}{hint}")
 
 
 def typed(texts: Given) -> Given:

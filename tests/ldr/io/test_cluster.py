@@ -5,6 +5,7 @@ import sys
 
 import dask
 import dask.dataframe as dd
+import distributed  # noqa: F401, whose settings a test changes for a while
 import numpy as np
 import pandas as pd
 import pytest

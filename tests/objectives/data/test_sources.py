@@ -726,3 +726,16 @@ def test_years_and_wavelengths_are_names(tmp_path):
     path.write_text("400,410.5,420\n1,2,3\n4,0,6\n9,8,9\n")
     samples = as_samples(path)
     assert samples.feature_names == ("400", "410.5", "420") and samples.n == 3
+
+
+@pytest.mark.parametrize("name", ["npy", "csv", "parquet", "paths"])
+def test_files_that_change_between_two_passes_are_noticed(name, tmp_path):
+    data = SOURCES[name](tmp_path)
+    samples = as_samples(data)
+    moments(samples)
+    path = Path(data[0] if isinstance(data, list) else data)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(content[-3:-2], b"1"))
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(DataError, match=rf"{path.name} has changed since it was opened"):
+        moments(samples)
