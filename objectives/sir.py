@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +25,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole
 from ldr.objectives.slices import sliced
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.statistics.products import Squares, scaled_rows
+from ldr.objectives.statistics.products import scaled_rows
 from ldr.objectives.statistics.sums import class_averages
 from ldr.solvers.manifolds import Array
 
@@ -121,9 +121,10 @@ class SAVE(Shrinking, StatedMethod, SlicedMethod):
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
 
     def matrices(self, data: DataSums) -> PencilMatrices:
-        rows, slices = data.rows, list(shares(self.slices_of(data), data.rows.weights))
+        rows, slices = data.rows, shares(self.slices_of(data), data.rows.weights)
         C = rows.scatter() / rows.n
-        parts = [(share, C - rows.about(own).form(own)) for share, own in slices]
+        inside = rows.forms([own for _, own in slices], own_means=True)
+        parts = [(share, C - V) for (share, _), V in zip(slices, inside, strict=True)]
 
         def A(inverse: Array) -> Array:
             terms = [share * (change @ inverse @ change) for share, change in parts]
@@ -164,14 +165,16 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         rows, codes = data.rows, self.slices_of(data)
-        slices = list(shares(codes, rows.weights))
-        C = rows.scatter() / rows.n
+        slices = shares(codes, rows.weights)
+        between, within = data.scatters_of_groups(lambda y: codes)
+        K, C = between / rows.n, (between + within) / rows.n
         means, sizes = class_averages(codes, len(slices), rows.weights)
         F = scaled_rows(means, np.sqrt(sizes / sizes.sum()))
-        K, parts = rows.form(Squares(F)), [(share, rows.form(own) - C) for share, own in slices]
+        moments = rows.forms([own for _, own in slices])
+        parts = [(share, V - C) for (share, _), V in zip(slices, moments, strict=True)]
 
         def A(inverse: Array) -> Array:
-            found = 2.0 * (K @ inverse @ K) + data.times_trace(2.0 * K, inverse, F)
+            found = 2.0 * (K @ inverse @ K) + 2.0 * data.times_trace(K, inverse, F)
             for share, change in parts:
                 found = found + 2.0 * share * (change @ inverse @ change)
             return found
@@ -186,12 +189,11 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
         return PencilMatrices(inner, C, ridge=self.ridge, cancels=cancels)
 
 
-def shares(codes: Codes, weights: Array | None) -> Iterator[tuple[float, Array]]:
+def shares(codes: Codes, weights: Array | None) -> list[tuple[float, Array]]:
     """The share of each slice, and what each row counts in its mean."""
     counts = np.ones(len(codes)) if weights is None else weights
-    for b in range(int(codes.max()) + 1):
-        own = counts * (codes == b)
-        yield float(own.sum() / counts.sum()), own / own.sum()
+    parts = [counts * (codes == b) for b in range(int(codes.max()) + 1)]
+    return [(float(own.sum() / counts.sum()), own / own.sum()) for own in parts]
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,7 @@ class CSP(PowerMethod):
     def second_moments(self, data: DataSums) -> list[Array]:
         """Those of each class about zero."""
         rows = data.rows.about_zero
-        return [rows.form(own) for own in self.members(data.rows, *data.labels())]
+        return rows.forms(self.members(data.rows, *data.labels()))
 
     def members(self, rows: RowSums, codes: Codes, classes: Cells) -> list[Array]:
         """Return each row's share in the mean of each class."""

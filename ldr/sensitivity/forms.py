@@ -23,7 +23,13 @@ from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.matrices import Codes, DataSums, Grouped, by_links_of_pairs
+from ldr.objectives.families.matrices import (
+    Codes,
+    DataSums,
+    Grouped,
+    by_links_of_pairs,
+    form_by_form,
+)
 from ldr.objectives.graphs import HeatedEdges, NeighbourWeights
 from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.statistics.products import LessMeans, ProductOf, Squares
@@ -404,6 +410,8 @@ class RowForms:
             outer = Chain((Dense(K.a[:, None]), Dense(K.b[None, :])))
             return self.mixed(Sparse.of(K.K)) - self.mixed(outer)
         return self.mixed(mixing(K))
+
+    forms = form_by_form
 
     def of_groups(self, codes: Traced) -> tuple[Form, Form]:
         """The scatters between and within groups."""

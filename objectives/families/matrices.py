@@ -69,6 +69,9 @@ class RowSums(Protocol):
         K may move with the rows of one data set.
         """
 
+    def forms(self, counts: Sequence[Array], own_means: bool = False) -> list[Array]:
+        """X'KX of several diagonals, at least 0, in one pass; or each about its own mean."""
+
     def scatter(self) -> Array: ...
     def cross(self, other: Self) -> Array: ...
     def lagged(self, lag: int) -> Array: ...
@@ -126,7 +129,7 @@ class DataSums(ABC):
         return self.unknown()
 
     def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
-        """A tr(B^{-1}X'F'FX) of such an inverse."""
+        """A tr(B^{-1}A) of such an inverse, A = X'F'FX."""
         return self.unknown()
 
     def scatter_of(self, beside: Given) -> Array:
@@ -401,6 +404,11 @@ def by_links_of_pairs(rows: RowSums, lag: int) -> tuple[Array, Array, Array]:
     shares = K.sum(axis=1)
     about = rows.about(shares)
     return about.form(K), about.form(shares), shares
+
+
+def form_by_form(rows: RowSums, counts: Sequence[Array], own_means: bool = False) -> list[Array]:
+    """See `RowSums.forms`."""
+    return [(rows.about(c / c.sum()) if own_means else rows).form(c) for c in counts]
 
 
 def ridged(B: Array, ridge: float) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import UnknownError
-from ldr.objectives.families.matrices import Codes, DataSums, by_links_of_pairs
+from ldr.objectives.families.matrices import Codes, DataSums, by_links_of_pairs, form_by_form
 from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
@@ -112,6 +112,8 @@ class StackedRows:
         b, n, d = self.X.shape
         products = np.asarray(K @ self.X.transpose(1, 0, 2).reshape(n, b * d))
         return self.X.transpose(0, 2, 1) @ products.reshape(n, b, d).transpose(1, 0, 2)
+
+    forms = form_by_form
 
     def scatter(self) -> Array:
         """sum_i x_i x_i' of each, (b, d, d)."""

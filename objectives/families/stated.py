@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -41,7 +42,6 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import ClassMoments, Codes
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.graph import diagonal_form, linked_form
-from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.scatters import Moments
 from ldr.objectives.statistics.sums import added, weighted
 from ldr.objectives.view import Compact
@@ -130,6 +130,14 @@ class SampleRows:
     def form(self, K: Kernel, moving: MovingKernel = None) -> Array:
         of = diagonal_form if isinstance(K, np.ndarray) else linked_form
         return of(self.samples, K, self.centre)  # type: ignore[arg-type]
+
+    def forms(self, counts: Sequence[Array], own_means: bool = False) -> list[Array]:
+        found = statistics.moments_of_parts(self.samples, counts)
+        if own_means:
+            return [part.scatter for part in found]
+        middle = np.zeros(len(found[0].mean)) if self._at_zero else self.mean
+        apart = [math.sqrt(part.n) * (part.mean - middle) for part in found]
+        return [part.scatter + np.outer(a, a) for part, a in zip(found, apart, strict=True)]
 
     def scatter(self) -> Array:
         if self._at_zero:
@@ -258,7 +266,7 @@ class SampleSums:
         return A
 
     def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
-        return float(np.vdot(inverse, self.rows.form(Squares(F)))) * A
+        return float(np.vdot(inverse, A)) * A
 
     def scatter_of(self, beside: Given) -> Array:
         given, space = self.rows.given, self.opened.compact.space

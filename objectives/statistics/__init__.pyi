@@ -13,6 +13,7 @@ from .scatters import (
     class_moments,
     mean,
     moments,
+    moments_of_parts,
     view_moments,
 )
 from .shrinkage import JointShrinkage, Shrinkage, ledoit_wolf, ledoit_wolf_of_views, target
@@ -40,6 +41,7 @@ __all__ = [
     "linked_form",
     "mean",
     "moments",
+    "moments_of_parts",
     "pair_moments",
     "row_space",
     "target",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.array_types import Cells
+from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.products import (
     column_means,
@@ -312,6 +313,11 @@ class Spread:
     mean: TwoPartMean
     scatter: Array
 
+    @classmethod
+    def empty(cls, d: int) -> Spread:
+        """Of no rows."""
+        return cls(TwoPartMean(0, np.zeros(d), np.zeros(d)), zeros(d, d))
+
     def merge(self, other: Spread) -> Spread:
         """Those of both, in place: S = S_a + S_b + (n_a n_b/n) delta delta'."""
         na, nb = self.mean.n, other.mean.n
@@ -324,6 +330,28 @@ class Spread:
     @property
     def moments(self) -> Moments:
         return Moments(self.mean.n, self.mean.value, full(self.scatter))
+
+
+def moments_of_parts(samples: Samples, counts: Sequence[Array]) -> list[Moments]:
+    """Mean and scatter of some parts of the rows, in one pass.
+
+    - counts (n,): how much each row counts in each part, at least 0, in the place of its weight
+    """
+    table = np.column_stack(counts).astype(np.float64)
+    return [each.moments for each in samples.reduce(_spreads, _merged_spreads, table)]
+
+
+def _spreads(piece: Samples, counts: Array) -> list[Spread]:
+    found = []
+    for c in counts.T:
+        there = np.flatnonzero(c)
+        part = replace(piece.take(there), marks=None if (c[there] == 1).all() else Marks(c[there]))
+        found.append(spread(part) if len(there) else Spread.empty(piece.d))
+    return found
+
+
+def _merged_spreads(earlier: list[Spread], later: list[Spread]) -> list[Spread]:
+    return list(map(Spread.merge, earlier, later))
 
 
 def spread(piece: Samples) -> Spread:

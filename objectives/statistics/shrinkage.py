@@ -18,7 +18,12 @@ from functools import partial
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.scatters import Moments, Spread, spread, view_moments
+from ldr.objectives.statistics.scatters import (
+    Moments,
+    moments,
+    moments_of_parts,
+    view_moments,
+)
 from ldr.objectives.statistics.sums import Codes, dense
 from ldr.solvers.errors import ArgumentError, SingularError
 
@@ -51,8 +56,10 @@ def ledoit_wolf(
     """
     _check_alike(samples)
     beside = () if codes is None else (codes,)
-    found = samples.reduce(partial(_spreads, groups=groups), _merged, *beside)
-    each = [one.moments for one in found if one is not None]
+    if codes is None:
+        each = [moments(samples)]
+    else:
+        each = moments_of_parts(samples, [codes == k for k in range(groups)])
     if about_zero:
         each = [_about_zero(one) for one in each]
     units = np.array([_deviations(one) for one in each])
@@ -147,19 +154,6 @@ def _share(group: Moments, unit: Array, fourth: float) -> float:
     apart = squares - float(np.trace(S)) ** 2 / d
     error = min((fourth / n - squares) / n, apart)
     return error / apart if d > 1 and error > 0 else 0.0
-
-
-def _spreads(piece: Samples, codes: Codes | None = None, *, groups: int) -> list[Spread | None]:
-    """Mean and scatter of each group's rows in a piece; None of a group that is not there."""
-    if codes is None:
-        return [spread(piece)]
-    there = [codes == k for k in range(groups)]
-    return [spread(piece.take(rows)) if rows.any() else None for rows in there]
-
-
-def _merged(first: Sequence[Spread | None], second: Sequence[Spread | None]) -> list[Spread | None]:
-    pairs = zip(first, second, strict=True)
-    return [a.merge(b) if a and b else a or b for a, b in pairs]
 
 
 def _fourth_powers(

@@ -307,8 +307,7 @@ def _spread_of_windows(rows: Sequence[Samples], offsets: tuple[int, ...]) -> Spr
     reach, n = offsets[-1], rows[0].n
     count = n - reach
     if count <= 0:
-        width = sum(member.d for member in members)
-        return Spread(TwoPartMean(0, np.zeros(width), np.zeros(width)), zeros(width, width))
+        return Spread.empty(sum(member.d for member in members))
     own = rows[0].marks
     marks = None if own is None else Marks(_window_counts(own, count, offsets))
     return joint_spread(
