@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -56,15 +56,6 @@ def check_pairs(pairs: float, lag: int, name: str) -> None:
         )
 
 
-def less(rows: Array, mean: TwoPartMean) -> Array:
-    return (rows - mean.origin) - mean.offset
-
-
-def rows_of(piece: Samples, where: slice) -> Array:
-    """A few rows as an array of their own."""
-    return np.array(dense(piece.rows(where)))
-
-
 @dataclass(frozen=True, eq=False)
 class Edge:
     """The first or the last rows of a piece, with their marks: partners of rows elsewhere."""
@@ -74,7 +65,7 @@ class Edge:
 
     @classmethod
     def of(cls, piece: Samples, where: slice) -> Edge:
-        return cls(rows_of(piece, where), piece.marked(where))
+        return cls(np.array(dense(piece.rows(where))), piece.marked(where))
 
     def __getitem__(self, where: slice) -> Edge:
         return Edge(self.rows[where], self.marks and self.marks[where])
@@ -83,11 +74,52 @@ class Edge:
         marks = self.marks and later.marks and self.marks.followed_by(later.marks)
         return Edge(np.vstack([self.rows, later.rows]), marks)
 
-    def counts(self, later: Edge) -> Array | None:
-        """How much each row and its later partner count; None where they count once."""
-        if self.marks is None or later.marks is None:
-            return None
-        return self.marks.before(later.marks)
+
+class Mergeable(Protocol):
+    """Sums that can be merged with those of later rows."""
+
+    def merge(self, later: Self) -> Self: ...
+
+
+Sums = TypeVar("Sums", bound=Mergeable)
+
+
+@dataclass(eq=False)
+class InOrder(Generic[Sums]):
+    """Sums over rows in time order and over windows of them; can be merged with later rows.
+
+    - sums: over the rows, and the windows among them
+    - across: those over the windows of some rows alone, given once or once for each member
+    - reach: from the first row of a window to the last
+    - first, last: at most `reach` rows, those with partners before or after; so often given
+    """
+
+    sums: Sums
+    across: Callable[[list[Samples]], Sums]
+    reach: int
+    first: list[Edge]
+    last: list[Edge]
+
+    @classmethod
+    def of(
+        cls, sums: Sums, across: Callable[[list[Samples]], Sums], reach: int, *pieces: Samples
+    ) -> InOrder[Sums]:
+        """Over the rows of a piece, in one or several coordinates."""
+        first = [Edge.of(piece, slice(0, reach)) for piece in pieces]
+        last = [Edge.of(piece, slice(max(0, piece.n - reach), piece.n)) for piece in pieces]
+        return cls(sums, across, reach, first, last)
+
+    def merge(self, later: InOrder[Sums]) -> InOrder[Sums]:
+        """Those of both, in place, and across: no window is of rows of one border alone."""
+        border = list(map(Edge.followed_by, self.last, later.first))
+        rows = [Samples(edge.rows, marks=edge.marks) for edge in border]
+        self.sums = self.sums.merge(self.across(rows)).merge(later.sums)
+        if len(self.first[0].rows) < self.reach:
+            both = map(Edge.followed_by, self.first, later.first)
+            self.first = [edge[: self.reach] for edge in both]
+        both = map(Edge.followed_by, self.last, later.last)
+        self.last = [edge[-self.reach :] for edge in both]
+        return self
 
 
 def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
@@ -117,88 +149,77 @@ def count_pairs(samples: Samples, lag: int) -> float:
 
 @dataclass(eq=False)
 class PairedSpread:
-    """Mean and scatter of rows, and sums over their pairs; can be merged with later rows.
+    """Mean and scatter of rows, and sums over their pairs; can be merged with those of others.
 
-    With z = x - mean and the counts c_t of the pairs (t, t + lag) the sums are
+    With z = x - about and the counts c_t of the pairs (t, t + lag) the sums are
 
     - products (d, d): sum_t c_t z_t z_{t+lag}', of which only the symmetric part means anything
     - heads, tails (d,): sum_t c_t z_t and sum_t c_t z_{t+lag}
     - pairs: sum_t c_t
-    - first, last: at most `lag` rows each: those with a partner before or after
     """
 
-    lag: int
     spread: Spread
+    about: TwoPartMean
     products: Array
     heads: Array
     tails: Array
     pairs: float
-    first: Edge
-    last: Edge
 
     def merge(self, later: PairedSpread) -> PairedSpread:
-        """Those of both, in place: both are moved to the common mean, then come the pairs across.
-
-        Where either has fewer rows than the lag, its first rows are its last ones too.
-        """
-        new = self.spread.mean.merge(later.spread.mean)
-        self._move(new)
-        later._move(new)
-        self._add(later.products, later.heads, later.tails, later.pairs)
-        partners = later.first[self.lag - len(self.last.rows) :]
-        last = self.last[: len(partners.rows)]
-        before, after = less(last.rows, new), less(partners.rows, new)
-        self._add(*_pair_sums(before, after, last.counts(partners)))
-        if len(self.first.rows) < self.lag:
-            self.first = self.first.followed_by(later.first)[: self.lag]
-        self.last = self.last.followed_by(later.last)[-self.lag :]
+        """Those of both, in place, about the mean of all rows."""
+        middle = self.spread.mean.merge(later.spread.mean)
+        self._move(middle)
+        later._move(middle)
+        self.products = self.products + later.products
+        self.heads = self.heads + later.heads
+        self.tails = self.tails + later.tails
+        self.pairs += later.pairs
         self.spread = self.spread.merge(later.spread)
         return self
 
-    def _add(self, products: Array, heads: Array, tails: Array, pairs: float) -> None:
-        self.products = self.products + products
-        self.heads = self.heads + heads
-        self.tails = self.tails + tails
-        self.pairs += pairs
-
-    def _move(self, new: TwoPartMean) -> None:
+    def _move(self, middle: TwoPartMean) -> None:
         """Take the sums about another mean: z + e."""
-        e = self.spread.mean - new
+        e = self.about - middle
         self.products += np.outer(self.heads + self.pairs * e, e) + np.outer(e, self.tails)
         self.heads = self.heads + self.pairs * e
         self.tails = self.tails + self.pairs * e
+        self.about = middle
 
 
 PairSums = tuple[Array, Array, Array, float]
 
 
-def _pair_sums(before: Array, after: Array, counts: Array | None) -> PairSums:
-    """Sums over pairs of rows of two arrays: of c z z'', of c z, of c z'' and of c."""
-    counts = np.ones(len(before)) if counts is None else counts
-    counted = counts[:, None] * before
-    return counted.T @ after, counted.sum(axis=0), counts @ after, float(counts.sum())
+def _pairs_in_order(piece: Samples, lag: int) -> InOrder[PairedSpread]:
+    return InOrder.of(_paired_spread(piece, lag), partial(_pairs_across, lag=lag), lag, piece)
 
 
-def paired_spread(piece: Samples, lag: int) -> PairedSpread:
+def _pairs_across(border: list[Samples], lag: int) -> PairedSpread:
+    return replace(_paired_spread(border[0], lag), spread=Spread.empty(border[0].d))
+
+
+def _paired_spread(piece: Samples, lag: int) -> PairedSpread:
     """Sums over the pairs of a piece, about its own mean."""
     n, counts = piece.n, pair_counts(piece.marks, piece.n, lag)
-    first, last = Edge.of(piece, slice(0, lag)), Edge.of(piece, slice(max(0, n - lag), n))
     if counts is None and not piece.is_sparse:
-        own, sums = _alike_pair_sums(piece, lag, first.rows, last.rows)
-        return PairedSpread(lag, own, *sums, first, last)
+        own, sums = _alike_pair_sums(piece, lag)
+        return PairedSpread(own, own.mean, *sums)
     own, d = spread(piece), piece.d
-    nothing: PairSums = np.zeros((d, d)), np.zeros(d), np.zeros(d), 0.0
-    found = PairedSpread(lag, own, *nothing, first, last)
+    counts = np.ones(max(0, n - lag)) if counts is None else counts
     if piece.is_sparse:
-        counts = np.ones(max(0, n - lag)) if counts is None else counts
-        found._add(*_sparse_pair_sums(piece, lag, counts, own.mean))
-        return found
+        return PairedSpread(own, own.mean, *_sparse_pair_sums(piece, lag, counts, own.mean))
+    products, heads, tails = np.zeros((d, d)), np.zeros(d), np.zeros(d)
     for where in piece.slices():
-        after = less(piece.rows(slice(where.start + lag, where.stop + lag)), own.mean)
+        after = _less(piece.rows(slice(where.start + lag, where.stop + lag)), own.mean)
         here = slice(where.start, where.start + len(after))
-        before = less(piece.rows(here), own.mean)
-        found._add(*_pair_sums(before, after, None if counts is None else counts[here]))
-    return found
+        counted = counts[here, None] * _less(piece.rows(here), own.mean)
+        products += counted.T @ after
+        heads += counted.sum(axis=0)
+        tails += counts[here] @ after
+    return PairedSpread(own, own.mean, products, heads, tails, float(counts.sum()))
+
+
+def _less(rows: Array, mean: TwoPartMean) -> Array:
+    return (rows - mean.origin) - mean.offset
 
 
 def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean) -> PairSums:
@@ -211,9 +232,7 @@ def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean
     return products, heads - pairs * e, tails - pairs * e, pairs
 
 
-def _alike_pair_sums(
-    piece: Samples, lag: int, first: Array, last: Array
-) -> tuple[Spread, PairSums]:
+def _alike_pair_sums(piece: Samples, lag: int) -> tuple[Spread, PairSums]:
     """Mean and scatter of a piece of dense rows that count once, and the sums over its pairs.
 
     With Z the rows less a shift c, e = mean - c, and a, b the sums of the first and of the last
@@ -229,40 +248,12 @@ def _alike_pair_sums(
     mean, pairs = TwoPartMean.about(shift, total, n), float(max(0, n - lag))
     e, heads, tails = mean.offset, np.zeros(d), np.zeros(d)
     if pairs > 0:
+        first, last = piece.rows(slice(0, lag)), piece.rows(slice(n - lag, n))
         heads = total - _less_shift(last, shift).sum(axis=0) - pairs * e
         tails = total - _less_shift(first, shift).sum(axis=0) - pairs * e
         products -= np.outer(heads + pairs * e, e) + np.outer(e, tails)
     own = Spread(mean, add_outer(squares, e, -float(n)))
     return own, (products, heads, tails, pairs)
-
-
-@dataclass(eq=False)
-class Windows:
-    """Rows (x_t, x_{t+o}, ...) side by side, o the offsets; can be merged with those of later rows.
-
-    - offsets: 0, and more, ascending
-    - spread: of the windows as rows; each member about its own mean
-    - first, last: at most as many rows as a window reaches, those with partners before or after;
-      one, or one for each member of a window
-    """
-
-    offsets: tuple[int, ...]
-    spread: Spread
-    first: list[Edge]
-    last: list[Edge]
-
-    def merge(self, later: Windows) -> Windows:
-        """Those of both, in place, with the windows across: none of them is of last rows alone."""
-        reach = self.offsets[-1]
-        border = list(map(Edge.followed_by, self.last, later.first))
-        rows = [Samples(edge.rows, marks=edge.marks) for edge in border]
-        self.spread = self.spread.merge(_spread_of_windows(rows, self.offsets)).merge(later.spread)
-        if len(self.first[0].rows) < reach:
-            both = map(Edge.followed_by, self.first, later.first)
-            self.first = [edge[:reach] for edge in both]
-        both = map(Edge.followed_by, self.last, later.last)
-        self.last = [edge[-reach:] for edge in both]
-        return self
 
 
 def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples) -> Moments:
@@ -279,9 +270,10 @@ def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples)
     """
     if samples.n_known:
         check_lag(offsets[-1], samples.n, samples.name)
-    found = samples.reduce(partial(_windows, offsets=offsets), Windows.merge, *others)
-    check_pairs(found.spread.mean.n, offsets[-1], samples.name)
-    return found.spread.moments
+    term = partial(_windows_in_order, offsets=offsets)
+    found = samples.reduce(term, InOrder.merge, *others).sums
+    check_pairs(found.mean.n, offsets[-1], samples.name)
+    return found.moments
 
 
 def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> ViewMoments:
@@ -291,14 +283,9 @@ def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> Vi
     return ViewMoments(found.n, means, found.scatter)
 
 
-def _windows(*pieces: Samples, offsets: tuple[int, ...]) -> Windows:
-    reach, n = offsets[-1], pieces[0].n
-    return Windows(
-        offsets,
-        _spread_of_windows(pieces, offsets),
-        [Edge.of(piece, slice(0, reach)) for piece in pieces],
-        [Edge.of(piece, slice(max(0, n - reach), n)) for piece in pieces],
-    )
+def _windows_in_order(*pieces: Samples, offsets: tuple[int, ...]) -> InOrder[Spread]:
+    of_windows = partial(_spread_of_windows, offsets=offsets)
+    return InOrder.of(of_windows(pieces), of_windows, offsets[-1], *pieces)
 
 
 def _spread_of_windows(rows: Sequence[Samples], offsets: tuple[int, ...]) -> Spread:
@@ -338,45 +325,29 @@ def difference_scatter(samples: Samples) -> Array:
     """
     if samples.n_known and samples.n < 2:
         raise DataError(f"{samples.name} has {samples.n} row(s); differences need at least 2")
-    return full(samples.reduce(_differences, DifferenceSpread.merge).squares)
+    return full(samples.reduce(_changes_in_order, InOrder.merge).sums.scatter)
 
 
-@dataclass(eq=False)
-class DifferenceSpread:
-    """The scatter of differences of neighbouring rows; can be merged with later rows.
-
-    - squares (d, d): its upper triangle, in Fortran order
-    - first, last: one row each
-    """
-
-    squares: Array
-    first: Edge
-    last: Edge
-
-    def merge(self, later: DifferenceSpread) -> DifferenceSpread:
-        """That of both, in place, with the difference across."""
-        self.squares += later.squares
-        across = later.first.rows - self.last.rows
-        counts = self.last.counts(later.first)
-        self.squares = add_square(self.squares, weighted(across, counts))
-        self.last = later.last
-        return self
+def _changes_in_order(piece: Samples) -> InOrder[Spread]:
+    return InOrder.of(_changes([piece]), _changes, 1, piece)
 
 
-def _differences(piece: Samples) -> DifferenceSpread:
-    first, last = Edge.of(piece, slice(0, 1)), Edge.of(piece, slice(piece.n - 1, piece.n))
+def _changes(pieces: list[Samples]) -> Spread:
+    """The scatter of changes; they have no mean."""
+    found, (piece,) = Spread.empty(pieces[0].d), pieces
     counts = pair_counts(piece.marks, piece.n, 1)
     if piece.is_sparse:
         X = sparse_rows(piece)
         steps = X[1:] - X[:-1]
-        squares = np.asfortranarray(symmetric(dense(steps.T @ scaled_rows(steps, counts))))
-        return DifferenceSpread(squares, first, last)
-    squares = zeros(piece.d, piece.d)
+        found.scatter += symmetric(dense(steps.T @ scaled_rows(steps, counts)))
+        return found
     for where in piece.slices():
         block = piece.rows(slice(where.start, where.stop + 1))  # and the next block's first row
         if len(block) > 1:
-            squares = add_square(squares, weighted(block[1:] - block[:-1], counts, where))
-    return DifferenceSpread(squares, first, last)
+            found.scatter = add_square(
+                found.scatter, weighted(block[1:] - block[:-1], counts, where)
+            )
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,7 +372,7 @@ def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
     """
     if samples.n_known:
         check_lag(lag, samples.n, samples.name)
-    found = samples.reduce(partial(paired_spread, lag=lag), PairedSpread.merge)
+    found = samples.reduce(partial(_pairs_in_order, lag=lag), InOrder.merge).sums
     of_rows = found.spread.moments
     if samples.marks is None:
         check_lag(lag, int(of_rows.n), samples.name)
