@@ -33,246 +33,150 @@ RAGGED = [[1], [2, 3]] * 89
 GAP = r"X has 1 NaN .*row 3, column 5.*finite"
 ADVICE = "'ppca' and 'fa' take missing values"
 
-# call -> exception and words of its message
-DATA = {
-    "nan": (("pca", having((3, 5), np.nan), 2), {}, GAP + ".*" + ADVICE),
-    "inf": (("pca", having((0, 0), np.inf), 2), {}, r"X has 1 NaN or infinite.*row 0, column 0"),
-    "complex": (("pca", X + 0j, 1), {}, r"X must hold real numbers.*complex"),
-    "one view": (("orthogonal-cca", X, 2), {}, r"X must be a pair of arrays \(Xa, Xb\).*ndarray"),
-    "views of different n": (
-        ("orthogonal-cca", (X, X[:-1]), 2),
-        {},
-        r"views in X have 178 and 177 rows",
-    ),
-    "nan in the second view": (
-        ("orthogonal-cca", (X, having((1, 1), np.nan)), 2),
-        {},
-        r"X\[1\] has 1 NaN.*" + ADVICE,
-    ),
-    "nan in the response": (("sdr", X, 1), {"y": np.r_[np.nan, X[1:, 0]]}, r"y has NaN"),
-    "response of another length": (("sdr", X, 1), {"y": X[1:, 0]}, r"y has shape \(177,\).*178"),
-    "no background": (("opca", X, 2), {}, r"X must be a pair of arrays \(samples, background\)"),
-    "backgrounds of other columns": (
-        ("opca", (X, X[:, :3]), 2),
-        {},
-        r"X\[0\] has 13 columns and X\[1\] has 3, expected the same columns",
-    ),
-    "sparse for sdr": (("sdr", scipy.sparse.csr_array(X), 1), {"y": y}, r"X is sparse"),
-    "graph of another size": (
-        ("lpp", X, 2),
-        {"graph": scipy.sparse.eye_array(5)},
-        r"graph has shape \(5, 5\), expected \(178, 178\)",
-    ),
-    "graph not symmetric": (
-        ("lpp", X, 2),
-        {"graph": scipy.sparse.eye_array(178, k=1)},
-        r"graph is not symmetric",
-    ),
-    "negative graph": (
-        ("lpp", X, 2),
-        {"graph": -scipy.sparse.eye_array(178)},
-        r"graph has weights that are negative",
-    ),
-    "labels of unequal lengths": (
-        ("orthogonal-lda", X, 2),
-        {"y": RAGGED},
-        r"y could not be read as an array",
-    ),
-    "a response of unequal lengths": (("lasso", X, 2), {"y": RAGGED}, r"y could not be read as an"),
-    "sdr of unequal lengths": (("sdr", X, 2), {"y": RAGGED}, r"y could not be read as an array"),
-    "some labels of unequal lengths": (
-        ("semi-supervised-da", X, 2),
-        {"y": RAGGED},
-        r"y could not be read as an array",
-    ),
-    "a response without columns": (
-        ("ridge-regression", X, 2),
-        {"y": X[:, :0]},
-        r"y has shape \(178, 0\): it has no columns",
-    ),
-    "slices of nothing": (("sir", X, 2), {"y": X[:, :0]}, r"y has shape \(178, 0\)"),
-    "an empty response": (("lasso", X, 2), {"y": []}, r"y has shape \(0,\), expected 178 rows"),
-    "a masked response": (("lasso", X, 2), {"y": np.ma.masked_array(X[:, 0])}, r"y is a masked"),
-    "a sparse response": (
-        ("lasso", X, 2),
-        {"y": scipy.sparse.csr_array(X[:, :1])},
-        r"y is sparse, a dense array was expected: pass y.toarray\(\)",
-    ),
-    "a generator of labels": (
-        ("orthogonal-lda", X, 2),
-        {"y": iter(y)},
-        r"y must hold an entry for each",
-    ),
-    "records for some labels": (
-        ("semi-supervised-da", X, 2),
-        {"y": np.zeros(178, dtype=[("a", float)])},
-        r"y has shape \(178,\) and type",
-    ),
-    "labels of none": (
-        ("semi-supervised-da", X, 2),
-        {"y": 0 * y - 1},
-        r"y has no label: every row",
-    ),
-    "entries that never vary": (
-        ("exponential-family-pca", np.ones((8, 3)), 1),
-        {},
-        r"X has no column that varies",
-    ),
-    "sparse rows fewer than columns": (
-        ("orthogonal-gcpca", (scipy.sparse.eye_array(3, 20), scipy.sparse.eye_array(4, 20)), 1),
-        {},
-        r"X is sparse with fewer rows than columns; pass dense arrays",
-    ),
-    "distances of no number": (
-        ("wda", X * 1e120, 1),
-        {"y": y, "reg": 1e-120},
-        r"distances of X are too large for reg = 1e-120: their squares are up to",
-    ),
-}
 
-ARGUMENTS = {
-    "unknown objective": (
-        ("ldaa", X, 2),
-        {},
-        r"unknown objective 'ldaa': did you mean 'lda'",
+def case(words, objective, X=X, r=2, **keywords):
+    """Words of the refusal, and the call."""
+    return words, (objective, X, r), keywords
+
+
+DATA = [
+    case(GAP + ".*" + ADVICE, "pca", having((3, 5), np.nan)),
+    case(r"X has 1 NaN or infinite.*row 0, column 0", "pca", having((0, 0), np.inf)),
+    case(r"X must hold real numbers.*complex", "pca", X + 0j, r=1),
+    case(r"X must be a pair of arrays \(Xa, Xb\).*ndarray", "orthogonal-cca"),
+    case(r"views in X have 178 and 177 rows", "orthogonal-cca", (X, X[:-1])),
+    case(r"X\[1\] has 1 NaN.*" + ADVICE, "orthogonal-cca", (X, having((1, 1), np.nan))),
+    case(r"y has NaN", "sdr", r=1, y=np.r_[np.nan, X[1:, 0]]),
+    case(r"y has shape \(177,\).*178", "sdr", r=1, y=X[1:, 0]),
+    case(r"X must be a pair of arrays \(samples, background\)", "opca"),
+    case(
+        r"X\[0\] has 13 columns and X\[1\] has 3, expected the same columns", "opca", (X, X[:, :3])
     ),
-    "nothing like it": (("xyzzy", X, 2), {}, r"unknown objective 'xyzzy': known are autocov"),
-    "unknown solver": (("pca", X, 2), {"solver": "trust"}, r"unknown solver 'trust'.*trust-region"),
-    "solver of a wrong type": (("pca", X, 2), {"solver": 3}, r"solver must be a name or a Solver"),
-    "a class of solvers": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "solver": ldr.solvers.LBFGS},
+    case(r"X is sparse", "sdr", scipy.sparse.csr_array(X), r=1, y=y),
+    case(
+        r"graph has shape \(5, 5\), expected \(178, 178\)", "lpp", graph=scipy.sparse.eye_array(5)
+    ),
+    case(r"graph is not symmetric", "lpp", graph=scipy.sparse.eye_array(178, k=1)),
+    case(r"graph has weights that are negative", "lpp", graph=-scipy.sparse.eye_array(178)),
+    case(r"y could not be read as an array", "orthogonal-lda", y=RAGGED),
+    case(r"y could not be read as an", "lasso", y=RAGGED),
+    case(r"y could not be read as an array", "sdr", y=RAGGED),
+    case(r"y could not be read as an array", "semi-supervised-da", y=RAGGED),
+    case(r"y has shape \(178, 0\): it has no columns", "ridge-regression", y=X[:, :0]),
+    case(r"y has shape \(178, 0\)", "sir", y=X[:, :0]),
+    case(r"y has shape \(0,\), expected 178 rows", "lasso", y=[]),
+    case(r"y is a masked", "lasso", y=np.ma.masked_array(X[:, 0])),
+    case(
+        r"y is sparse, a dense array was expected: pass y.toarray\(\)",
+        "lasso",
+        y=scipy.sparse.csr_array(X[:, :1]),
+    ),
+    case(r"y must hold an entry for each", "orthogonal-lda", y=iter(y)),
+    case(
+        r"y has shape \(178,\) and type",
+        "semi-supervised-da",
+        y=np.zeros(178, dtype=[("a", float)]),
+    ),
+    case(r"y has no label: every row", "semi-supervised-da", y=0 * y - 1),
+    case(r"X has no column that varies", "exponential-family-pca", np.ones((8, 3)), r=1),
+    case(
+        r"X is sparse with fewer rows than columns; pass dense arrays",
+        "orthogonal-gcpca",
+        (scipy.sparse.eye_array(3, 20), scipy.sparse.eye_array(4, 20)),
+        r=1,
+    ),
+    case(
+        r"distances of X are too large for reg = 1e-120: their squares are up to",
+        "wda",
+        X * 1e120,
+        r=1,
+        y=y,
+        reg=1e-120,
+    ),
+]
+
+ARGUMENTS = [
+    case(r"unknown objective 'ldaa': did you mean 'lda'", "ldaa"),
+    case(r"unknown objective 'xyzzy': known are autocov", "xyzzy"),
+    case(r"unknown solver 'trust'.*trust-region", "pca", solver="trust"),
+    case(r"solver must be a name or a Solver", "pca", solver=3),
+    case(
         r"\(an instance, LBFGS\(\), not the class\)",
+        "orthogonal-lda",
+        y=y,
+        solver=ldr.solvers.LBFGS,
     ),
-    "no list of observers": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "observers": 3},
-        r"observers must be a list of callables, got 3",
-    ),
-    "no closed form": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "solver": "closed-form"},
-        r"'orthogonal-lda' has no closed form",
-    ),
-    "specialist on another": (
-        ("orthogonal-cca", TWO, 2),
-        {"solver": "self-consistent-field"},
-        r"solves trace ratios",
-    ),
-    "unknown parameter": (
-        ("orthogonal-maf", X, 2),
-        {"leg": 1},
+    case(r"observers must be a list of callables, got 3", "orthogonal-lda", y=y, observers=3),
+    case(r"'orthogonal-lda' has no closed form", "orthogonal-lda", y=y, solver="closed-form"),
+    case(r"solves trace ratios", "orthogonal-cca", TWO, solver="self-consistent-field"),
+    case(
         r"'orthogonal-maf' has no parameter 'leg'; it has: lag, shrinkage, ridge, nested",
+        "orthogonal-maf",
+        leg=1,
     ),
-    "parameter of none": (("pca", X, 2), {"lag": 1}, r"'pca' has no parameter 'lag'"),
-    "class, not instance": ((ldr.objectives.PCA, X, 2), {}, r"an instance, PCA\(\), not the class"),
-    "plain function": ((len, X, 2), {}, r"decorate a function with @ldr.objective"),
-    "parameter beside an instance": (
-        (ldr.objectives.OrthogonalMAF(), X, 2),
-        {"lag": 2},
-        r"unknown argument 'lag'",
-    ),
-    "r zero": (("pca", X, 0), {}, r"r = 0 is out of range: expected 1 <= r <= d = 13"),
-    "r too large": (("pca", X, 14), {}, r"r = 14 is out of range: expected 1 <= r <= d = 13"),
-    "r above the smaller view": (
-        ("orthogonal-cca", TWO, 7),
-        {},
-        r"r = 7 is out of range: .* d = 6",
-    ),
-    "r a fraction": (("pca", X, 2.5), {}, r"r must be a whole number, a share .*, got 2.5"),
-    "r a bool": (("pca", X, True), {}, r"r must be a whole number, .*, got True"),
-    "r above the rank": (("pca", X[:5], 6), {}, r"r = 6 is too large: expected r <= 4"),
-    "no labels": (
-        ("orthogonal-lda", X, 2),
-        {},
-        r"objective 'orthogonal-lda' needs labels: pass y=",
-    ),
-    "no response": (("sdr", X, 2), {}, r"objective 'sdr' needs response: pass y="),
-    "no labels for the class graph": (("lpp", X, 2), {"graph": "classes"}, r"needs labels.*y="),
-    "start of a wrong shape": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "start": np.eye(13), "solver": "lbfgs"},
+    case(r"'pca' has no parameter 'lag'", "pca", lag=1),
+    case(r"an instance, PCA\(\), not the class", ldr.objectives.PCA),
+    case(r"decorate a function with @ldr.objective", len),
+    case(r"unknown argument 'lag'", ldr.objectives.OrthogonalMAF(), lag=2),
+    case(r"r = 0 is out of range: expected 1 <= r <= d = 13", "pca", r=0),
+    case(r"r = 14 is out of range: expected 1 <= r <= d = 13", "pca", r=14),
+    case(r"r = 7 is out of range: .* d = 6", "orthogonal-cca", TWO, r=7),
+    case(r"r must be a whole number, a share .*, got 2.5", "pca", r=2.5),
+    case(r"r must be a whole number, .*, got True", "pca", r=True),
+    case(r"r = 6 is too large: expected r <= 4", "pca", X[:5], r=6),
+    case(r"objective 'orthogonal-lda' needs labels: pass y=", "orthogonal-lda"),
+    case(r"objective 'sdr' needs response: pass y=", "sdr"),
+    case(r"needs labels.*y=", "lpp", graph="classes"),
+    case(
         r"start has shape \(13, 13\), expected \(13, 2\)",
+        "orthogonal-lda",
+        y=y,
+        start=np.eye(13),
+        solver="lbfgs",
     ),
-    "start with nan": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "start": np.full((13, 2), np.nan)},
-        r"start has NaN",
-    ),
-    "start of text": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "start": [["a"] * 2] * 13},
-        r"start must hold re",
-    ),
-    "ragged start": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "start": [[1], [2, 3]]},
-        r"start must be an array",
-    ),
-    "start of rank 1": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "start": np.ones((13, 2))},
-        r"start has rank 1",
-    ),
-    "unknown start": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "start": "best"},
-        r"start must be .*got 'best'",
-    ),
-    "one start for two views": (
-        ("orthogonal-cca", TWO, 2),
-        {"start": np.eye(6, 2)},
-        r"start must be 2",
-    ),
-    "tolerance": (("pca", X, 2), {"tolerance": -1}, r"tolerance must be .*got -1"),
-    "max_iterations": (("pca", X, 2), {"max_iterations": 1.5}, r"max_iterations must be .*got 1.5"),
-    "time_limit": (("pca", X, 2), {"time_limit": 0}, r"time_limit must be .*got 0"),
-    "random_state": (("pca", X, 2), {"random_state": "x"}, r"random_state must be .*got 'x'"),
-    "observers": (
-        ("orthogonal-lda", X, 2),
-        {"y": y, "observers": [3]},
-        r"observers must be callables, got 3",
-    ),
-    "lag": (("orthogonal-maf", X, 2), {"lag": 0}, r"lag must be a whole number >= 1, got 0"),
-    "lag beyond the data": (("orthogonal-maf", X, 2), {"lag": 178}, r"lag.*178"),
-    "as many neighbours as rows": (("lpp", X, 2), {"neighbours": 178}, r"below the number of rows"),
-    "no workers": (("nca", X, 2), {"y": y, "workers": 0}, r"workers must be .* -1 .*, got 0"),
-    "a number beyond floats": (
-        ("sdr", X, 2),
-        {"y": y, "epsilon": 10**400},
-        r"epsilon must be a finite number > 0, got 1000",
-    ),
-    "arrays for words": (
-        ("lmnn", X, 2),
-        {"y": y, "hinge": np.array(["squared", "linear"])},
+    case(r"start has NaN", "orthogonal-lda", y=y, start=np.full((13, 2), np.nan)),
+    case(r"start must hold re", "orthogonal-lda", y=y, start=[["a"] * 2] * 13),
+    case(r"start must be an array", "orthogonal-lda", y=y, start=[[1], [2, 3]]),
+    case(r"start has rank 1", "orthogonal-lda", y=y, start=np.ones((13, 2))),
+    case(r"start must be .*got 'best'", "orthogonal-lda", y=y, start="best"),
+    case(r"start must be 2", "orthogonal-cca", TWO, start=np.eye(6, 2)),
+    case(r"tolerance must be .*got -1", "pca", tolerance=-1),
+    case(r"max_iterations must be .*got 1.5", "pca", max_iterations=1.5),
+    case(r"time_limit must be .*got 0", "pca", time_limit=0),
+    case(r"random_state must be .*got 'x'", "pca", random_state="x"),
+    case(r"observers must be callables, got 3", "orthogonal-lda", y=y, observers=[3]),
+    case(r"lag must be a whole number >= 1, got 0", "orthogonal-maf", lag=0),
+    case(r"lag.*178", "orthogonal-maf", lag=178),
+    case(r"below the number of rows", "lpp", neighbours=178),
+    case(r"workers must be .* -1 .*, got 0", "nca", y=y, workers=0),
+    case(r"epsilon must be a finite number > 0, got 1000", "sdr", y=y, epsilon=10**400),
+    case(
         r"hinge must be 'squared' or 'linear', got array",
+        "lmnn",
+        y=y,
+        hinge=np.array(["squared", "linear"]),
     ),
-    "an array for landmarks": (
-        ("hsic", X, 2),
-        {"landmarks": np.array([1, 2])},
-        r"landmarks must be a whole number >= 2, got array",
+    case(r"landmarks must be a whole number >= 2, got array", "hsic", landmarks=np.array([1, 2])),
+    case(r"target must be one label, got \[", "xdawn", r=1, y=y, target=[0, 1]),
+    case(
+        r"derivatives= are of the columns, expected degree=1", "sfa", r=1, degree=2, derivatives=X
     ),
-    "two targets": (
-        ("xdawn", X, 1),
-        {"y": y, "target": [0, 1]},
-        r"target must be one label, got \[",
-    ),
-    "derivatives of products": (
-        ("sfa", X, 1),
-        {"degree": 2, "derivatives": X},
-        r"derivatives= are of the columns, expected degree=1",
-    ),
-    "classes of some": (
-        ("semi-supervised-da", X, 1),
-        {"y": y, "graph": "class-neighbours"},
+    case(
         r"graph='class-neighbours' needs a label for every row",
+        "semi-supervised-da",
+        r=1,
+        y=y,
+        graph="class-neighbours",
     ),
-    "a ridge of no number": (
-        ("orthogonal-lda", X * 1e100, 1),
-        {"y": y, "ridge": 1e130},
+    case(
         r"ridge = 1e\+130 is too large for data of this unit",
+        "orthogonal-lda",
+        X * 1e100,
+        r=1,
+        y=y,
+        ridge=1e130,
     ),
-}
+]
 
 FAR = {
     **dict.fromkeys(("pca", "orthogonal-lda", "orthogonal-maf"), (X * 1e160, X * 1e-160)),
@@ -296,38 +200,40 @@ UNITS = {
 }
 
 FEW = np.random.default_rng(0).standard_normal((8, 20))
-SINGULAR = {
-    "lasso of constants": (
-        ("lasso", np.ones((8, 3)), 1),
-        {"y": np.arange(8.0)},
+SINGULAR = [
+    case(
         r"the covariance is zero: nothing varies there",
+        "lasso",
+        np.ones((8, 3)),
+        r=1,
+        y=np.arange(8.0),
     ),
-    "weights without regularisation": (
-        ("npe", X, 2),
-        {"neighbours": 20, "regularisation": 0.0},
-        r"local Gram matrices .* give regularisation= a",
+    case(
+        r"local Gram matrices .* give regularisation= a", "npe", neighbours=20, regularisation=0.0
     ),
-    "sdr without regularisation": (
-        ("sdr", X[:20], 1),
-        {"y": X[:20, 0], "epsilon": 1e-100},
+    case(
         r"the Gram matrix of XM is singular beside n epsilon = 2.0e-99: give epsilon= a larger",
+        "sdr",
+        X[:20],
+        r=1,
+        y=X[:20, 0],
+        epsilon=1e-100,
     ),
-    "unbounded ratio": (
-        ("orthogonal-lda", FEW, 1),
-        {"y": [0, 0, 0, 0, 1, 1, 1, 1]},
+    case(
         r"unbounded.*rank 6 in 7 dimensions.*r = 1.*ridge=",
+        "orthogonal-lda",
+        FEW,
+        r=1,
+        y=[0, 0, 0, 0, 1, 1, 1, 1],
     ),
-    "unbounded likelihood": (
-        ("ppca", FEW, 7),
-        {},
-        r"likelihood is unbounded: r = 7.*rank 7.*r < 7",
-    ),
-    "a kernel of equal rows": (
-        (ldr.kernel("pca", metric="linear"), np.ones((8, 3)), 1),
-        {},
+    case(r"likelihood is unbounded: r = 7.*rank 7.*r < 7", "ppca", FEW, r=7),
+    case(
         r"the kernel matrix is zero once centred",
+        ldr.kernel("pca", metric="linear"),
+        np.ones((8, 3)),
+        r=1,
     ),
-}
+]
 
 
 ERRORS = {DataError: DATA, ArgumentError: ARGUMENTS, SingularError: SINGULAR}
@@ -335,10 +241,10 @@ ERRORS = {DataError: DATA, ArgumentError: ARGUMENTS, SingularError: SINGULAR}
 
 @pytest.mark.smoke
 @pytest.mark.parametrize(
-    ("error", "case"), [(error, case) for error, cases in ERRORS.items() for case in cases]
+    ("error", "words", "arguments", "keywords"),
+    [(error, *each) for error, cases in ERRORS.items() for each in cases],
 )
-def test_solve_refuses(error, case):
-    arguments, keywords, words = ERRORS[error][case]
+def test_solve_refuses(error, words, arguments, keywords):
     with pytest.raises(error, match=words):
         ldr.solve(*arguments, **keywords)
 
@@ -379,73 +285,61 @@ def test_units_that_are_far_apart():
     assert far.value == pytest.approx(near.value, rel=1e-9)
 
 
-MISFITS = {
-    "derivatives of other columns": (
-        lambda: ldr.solve("sfa", X, 2, derivatives=X[:, :3]),
+MISFITS = [
+    (
         r"derivatives has shape \(178, 3\), expected \(178, 13\)",
+        lambda: ldr.solve("sfa", X, 2, derivatives=X[:, :3]),
     ),
-    "derivatives of wide rows": (
-        lambda: ldr.solve("sfa", X[:5], 2, derivatives=X[:5, :3]),
+    (
         r"derivatives has shape \(5, 3\), expected \(5, 13\)",
+        lambda: ldr.solve("sfa", X[:5], 2, derivatives=X[:5, :3]),
     ),
-    "a kernel beyond numbers": (
-        lambda: ldr.solve(ldr.kernel("pca", "rbf", gamma=-1e6), X, 2),
+    (
         r"the kernel 'rbf' of X has values that are not finite",
+        lambda: ldr.solve(ldr.kernel("pca", "rbf", gamma=-1e6), X, 2),
     ),
-    "heat beside long edges": (
-        lambda: ldr.solve("lpp", X, 2, heat=1e-6),
+    (
         r"heat = 1e-06 is so small beside the edges' squared lengths, .* heat='median'",
+        lambda: ldr.solve("lpp", X, 2, heat=1e-6),
     ),
-    "a name of a column": (
-        lambda: ldr.solve("orthogonal-lda", X, 2, y="kind"),
+    (
         r"y is the string 'kind', which names a column where X is the path of a table",
+        lambda: ldr.solve("orthogonal-lda", X, 2, y="kind"),
     ),
-    "folds of another length": (
-        lambda: ldr.path("pca", X, [1, 2], y=y[:-1], folds=2),
-        r"y has 177 entries for 178 rows",
-    ),
-    "empty labels of a block": (
-        lambda: ldr.OrthogonalLDA().partial_fit(X, []),
-        r"y has 0 labels for 178 samples",
-    ),
-    "classes that have no order": (
-        lambda: ldr.OrthogonalLDA().partial_fit(X, y, classes=np.array([1, "a"], dtype=object)),
+    (r"y has 177 entries for 178 rows", lambda: ldr.path("pca", X, [1, 2], y=y[:-1], folds=2)),
+    (r"y has 0 labels for 178 samples", lambda: ldr.OrthogonalLDA().partial_fit(X, [])),
+    (
         r"classes mixes labels that cannot be compared",
+        lambda: ldr.OrthogonalLDA().partial_fit(X, y, classes=np.array([1, "a"], dtype=object)),
     ),
-    "huge blocks": (
-        lambda: ldr.solve("pca", iter([X[:90] * 1e200, X[90:]]), 2),
-        r"X has a largest entry of",
-    ),
-    "huge rows of one's own objective": (
-        lambda: ldr.solve(ldr.objective(lambda M, X: 0.0), X * 1e200, 2),
-        r"X has a largest entry of",
-    ),
-    "noise beyond comparison": (
+    (r"X has a largest entry of", lambda: ldr.solve("pca", iter([X[:90] * 1e200, X[90:]]), 2)),
+    (r"X has a largest entry of", lambda: ldr.solve(ldr.objective(lambda M, X: 0.0), X * 1e200, 2)),
+    (
+        r"second moment of the noise is so small in some direction",
         lambda: ldr.solve("opca", (X * 1e90, X * 1e-90), 1),
-        r"second moment of the noise is so small in some direction",
     ),
-    "collinear noise beyond comparison": (
+    (
+        r"second moment of the noise is so small in some direction",
         lambda: ldr.solve("opca", (X * 1e74, X[:, [0] * 13] * 1e-74 + X * 1e-83), 1),
-        r"second moment of the noise is so small in some direction",
     ),
-    "classes beyond comparison": (
-        lambda: ldr.solve("orthogonal-lda", X * 1e-100 + 1e70 * y[:, None], 1, y=y),
+    (
         r"S_W is so small in some direction",
+        lambda: ldr.solve("orthogonal-lda", X * 1e-100 + 1e70 * y[:, None], 1, y=y),
     ),
-    "no classes at all": (
-        lambda: ldr.OrthogonalLDA().partial_fit(X, y, classes=[]),
+    (
         r"classes is empty, expected all the labels there are",
+        lambda: ldr.OrthogonalLDA().partial_fit(X, y, classes=[]),
     ),
-    "one view of two": (
-        lambda: ldr.score(ldr.solve("pls", (X[:, :3], X[:, 3:]), 1), X),
+    (
         r"X must be 2 arrays, one a view",
+        lambda: ldr.score(ldr.solve("pls", (X[:, :3], X[:, 3:]), 1), X),
     ),
-    "one view of two with kernels": (
-        lambda: ldr.score(ldr.solve(ldr.kernel("pls"), (X[:9, :3], X[:9, 3:]), 1), (X,)),
+    (
         r"X must be 2 arrays, one a view, as in the data solved for",
+        lambda: ldr.score(ldr.solve(ldr.kernel("pls"), (X[:9, :3], X[:9, 3:]), 1), (X,)),
     ),
-    "huge rows in parallel": (lambda: ldr.parallel_analysis(X * 1e200), r"X has a largest entry"),
-}
+    (r"X has a largest entry", lambda: ldr.parallel_analysis(X * 1e200)),
+]
 STILL = {
     "sparse rows": lambda: ldr.solve("ppca", scipy.sparse.csr_array(np.ones((5, 8))), 1),
     "noise with a ridge": lambda: ldr.solve("opca", (X, np.zeros((20, 13))), 1, ridge=2.0),
@@ -454,9 +348,8 @@ STILL = {
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("case", MISFITS)
-def test_what_does_not_fit_together(case):
-    act, words = MISFITS[case]
+@pytest.mark.parametrize(("words", "act"), MISFITS)
+def test_what_does_not_fit_together(words, act):
     with pytest.raises(DataError, match=words):
         act()
 
