@@ -12,14 +12,14 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from io import BytesIO
 from itertools import chain
 from numbers import Real
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -32,9 +32,9 @@ from ldr.objectives.data.opening import as_path, as_samples, open_path
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import MappedFile, Source, load_npy
 from ldr.objectives.data.stored import StoredSamples, lazy_rows, side_by_side
-from ldr.solvers.errors import ArgumentError, DataError, needed
+from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed, warn
 from ldr.solvers.manifolds import Array
-from ldr.types import Argument, Rows
+from ldr.types import Argument, Frame, Rows
 from ldr.validation import in_words
 
 if TYPE_CHECKING:
@@ -290,36 +290,15 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
 
 def write_projection(path: str | Path, result: Result, X: Rows) -> None:
     """Projected rows in a file, piece by piece where the rows are stored ones."""
-    path = Path(path)
-    ending = ending_of(path)
     check_outputs({"path": path}, {"X": files_of(X)})
     views = as_tuple(X)
-    in_pieces = any(view.stored for view in views) and lazy_rows(views[0]) is None
-    if ending in (".npz", ".mat") or not in_pieces:
+    whole = lazy_rows(views[0]) is not None or not any(view.stored for view in views)
+    if whole or ending_of(Path(path)) in (".npz", ".mat"):
         write(path, result, result.transform(X))
         return
-    names = _names(result)
-    if ending == ".npy" and len(views) > 1:
-        raise ArgumentError(_PAIR_IN_NPY)
     first, *others = side_by_side(views)
-    parts = (_projected(result, pieces) for pieces in first.walk(*others))
-    with replaced(path) as file:
-        _write_parts(file, ending, (first.n if ending == ".npy" else 0, result.r), parts, names)
-
-
-def _write_parts(
-    file: Path, ending: str, shape: tuple[int, int], parts: Iterable[Array], names: Sequence[str]
-) -> None:
-    """Rows below one another in a table or an .npy file, a part at a time."""
-    if ending == ".npy":
-        _save_parts(file, shape, parts)
-    else:
-        write_frames(file, ending, parts, names)
-
-
-def _names(result: Result) -> tuple[str, ...]:
-    """Names of the coordinates, those of all views one after the other."""
-    return sum(result.columns, ()) if isinstance(result.P, tuple) else result.columns
+    parts = (result.transform(single(pieces)) for pieces in first.walk(*others))
+    _write_parts(path, result, parts, lambda: first.n)
 
 
 def write(path: str | Path, result: Result, Y: Rows) -> None:
@@ -329,11 +308,11 @@ def write(path: str | Path, result: Result, Y: Rows) -> None:
       the array Y. .npz, .mat: Y with the M, P and mean of the result (with "_a" and "_b" for two
       views).
     """
-    path = Path(path)
-    ending, views = ending_of(path), as_tuple(result.P)
+    ending, views = ending_of(Path(path)), as_tuple(result.P)
     check_outputs({"path": path}, {})
-    if ending == ".npy" and len(views) > 1:
-        raise ArgumentError(_PAIR_IN_NPY)
+    if ending not in (".npz", ".mat"):
+        _write_parts(path, result, [Y], lambda: len(as_tuple(Y)[0]))
+        return
     arrays: dict[str, Any] = {"Y": Y, "M": result.M, "P": result.P, "mean": result.mean}
     if len(views) > 1:
         letters = view_letters(len(views))
@@ -342,25 +321,34 @@ def write(path: str | Path, result: Result, Y: Rows) -> None:
             for name, both in arrays.items()
             for view, array in zip(letters, both, strict=True)
         }
+    arrays = {name: np.asarray(array) for name, array in arrays.items()}
     with replaced(path) as file:
         if ending == ".npz":
-            plain: Any = {name: np.asarray(array) for name, array in arrays.items()}
-            np.savez(file, **plain)
-        elif ending == ".mat":
+            np.savez(file, **arrays)
+        else:
             from scipy.io import savemat
 
             savemat(file, arrays)
-        else:
-            parts = [np.hstack(tuple(map(np.asarray, as_tuple(Y))))]
-            _write_parts(file, ending, (len(parts[0]), result.r), parts, _names(result))
 
 
-_PAIR_IN_NPY = "two views do not fit into one .npy file: write .npz, or a table"
-
-
-def _projected(result: Result, pieces: Sequence[Rows]) -> Array:
-    """Some rows projected, the coordinates of all views side by side."""
-    return np.hstack(as_tuple(result.transform(single(pieces))))
+def _write_parts(
+    path: str | Path, result: Result, parts: Iterable[Rows], count: Callable[[], int]
+) -> None:
+    """Projected rows below one another in a table or an .npy file, a part at a time."""
+    ending = ending_of(Path(path))
+    if ending == ".npy" and isinstance(result.P, tuple):
+        raise ArgumentError("two views do not fit into one .npy file: write .npz, or a table")
+    rows = (np.hstack(tuple(map(np.asarray, as_tuple(part)))) for part in parts)
+    with replaced(path) as file:
+        if ending != ".npy":
+            names = sum(result.columns, ()) if isinstance(result.P, tuple) else result.columns
+            write_frames(file, ending, rows, names)
+            return
+        header = {"descr": "<f8", "fortran_order": False, "shape": (count(), result.r)}
+        with file.open("wb") as npy:
+            np.lib.format.write_array_header_1_0(npy, header)
+            for part in rows:  # numpy's own writing does not always say that a disk is full
+                npy.write(np.ascontiguousarray(part, "<f8").data)
 
 
 def split_array(path: str) -> tuple[Path, str | None]:
@@ -377,41 +365,40 @@ def ending_of(path: Path) -> str:
     return ending
 
 
-def _pandas(ending: str) -> ModuleType:
-    """pandas, and what it needs for this ending."""
-    if ending == ".parquet":
-        needed("pyarrow", f"a {ending} file")
-    return needed("pandas", f"a {ending} file")
-
-
 def write_frames(
     path: Path, ending: str, parts: Iterable[Array | dict[str, Array]], names: Sequence[str]
 ) -> None:
     """Rows below one another in a table, a part at a time."""
-    pandas = _pandas(ending)
+    pandas = needed("pandas", f"a {ending} file")
     frames = (pandas.DataFrame(part, columns=list(names)) for part in parts)
     if ending == ".parquet":
-        from pyarrow import Table as Rows
-        from pyarrow.parquet import ParquetWriter
-
-        tables = (Rows.from_pandas(frame, preserve_index=False) for frame in frames)
+        pyarrow = needed("pyarrow", f"a {ending} file")
+        parquet = import_module("pyarrow.parquet")
+        tables = (pyarrow.Table.from_pandas(frame, preserve_index=False) for frame in frames)
         first = next(tables)
-        with ParquetWriter(path, first.schema) as writer:
+        with parquet.ParquetWriter(path, first.schema) as writer:
             for table in chain([first], tables):
                 writer.write_table(table)
         return
     with path.open("w", encoding="utf-8", newline="") as file:
         for i, frame in enumerate(frames):
+            _warn_of_formulas(frame)
             frame.to_csv(file, sep="\t" if ending == ".tsv" else ",", index=False, header=i == 0)
 
 
-def _save_parts(path: Path, shape: tuple[int, int], parts: Iterable[Array]) -> None:
-    """Rows below one another in an .npy file, a part at a time."""
-    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
-    with path.open("wb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        for part in parts:  # numpy's own writing does not always say that a disk is full
-            file.write(np.ascontiguousarray(part, "<f8").data)
+def _warn_of_formulas(frame: Frame) -> None:
+    """Warn of texts that a spreadsheet would run; they are written as they are."""
+    for name in frame.select_dtypes(exclude="number"):
+        cells = frame[name].astype(str)
+        if name.startswith(_FORMULA) or cells.str.startswith(_FORMULA).any():
+            warn(
+                f"column {name!r} has texts that begin with =, +, - or @, which a spreadsheet runs "
+                "as formulas: import it as text",
+                DataWarning,
+            )
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:

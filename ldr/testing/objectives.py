@@ -399,36 +399,44 @@ def symmetric(d: int, seed: int = 0, decades: float = 1.0) -> tuple[Array, Array
     return (Q * eigenvalues) @ Q.T, eigenvalues
 
 
-def rayleigh(
-    d: int = 20,
-    r: int = 3,
-    retraction: str = "polar",
+def weighted_trace(
+    manifold: Manifold,
+    A: Array,
+    N: Array | float,
+    minimum: float,
     hessian: bool = True,
     offset: float = 0.0,
     scale: float = 1.0,
 ) -> FunctionProblem:
+    """scale (offset + tr(M'AM diag(N))), whose minimum is known where both are 0 and 1."""
+
+    def times(V: Array) -> Array:
+        return 2 * scale * (A @ V) * N
+
+    return FunctionProblem(
+        manifold,
+        lambda M: scale * (offset + float(np.vdot(M * N, A @ M))),
+        times,
+        (lambda _, V: times(V)) if hessian else None,
+        scale * (offset + minimum),
+    )
+
+
+def rayleigh(
+    d: int = 20, r: int = 3, retraction: str = "polar", **options: Argument
+) -> FunctionProblem:
     """-tr(M'AM) on Grassmann; the minimum is minus the sum of the top eigenvalues."""
     A, eigenvalues = symmetric(d)
-    return FunctionProblem(
-        Grassmann(d, r, retraction),
-        lambda M: scale * (offset - float(np.vdot(M, A @ M))),
-        lambda M: -2 * scale * (A @ M),
-        (lambda M, V: -2 * scale * (A @ V)) if hessian else None,
-        scale * (offset - eigenvalues[-r:].sum()),
-    )
+    least = -float(eigenvalues[-r:].sum())
+    return weighted_trace(Grassmann(d, r, retraction), A, -1.0, least, **options)
 
 
 def brockett(d: int = 12, r: int = 3, retraction: str = "polar") -> FunctionProblem:
     """tr(M'AMN) with N = diag(1..r) on Stiefel; bottom eigenvalues against top weights."""
     A, eigenvalues = symmetric(d, seed=1)
     N = np.arange(1.0, r + 1)
-    return FunctionProblem(
-        Stiefel(d, r, retraction),
-        lambda M: float(np.vdot(M * N, A @ M)),
-        lambda M: 2 * (A @ M) * N,
-        lambda M, V: 2 * (A @ V) * N,
-        float(np.sort(eigenvalues)[:r] @ N[::-1]),
-    )
+    least = float(np.sort(eigenvalues)[:r] @ N[::-1])
+    return weighted_trace(Stiefel(d, r, retraction), A, N, least)
 
 
 def singular_values(da: int = 8, db: int = 6, r: int = 2) -> FunctionProblem:
@@ -436,16 +444,14 @@ def singular_values(da: int = 8, db: int = 6, r: int = 2) -> FunctionProblem:
     C = np.random.default_rng(2).standard_normal((da, db))
     manifold = Product(Stiefel(da, r), Stiefel(db, r))
 
-    def f(M: Array) -> float:
-        Ma, Mb = manifold.split(M)
-        return -float(np.vdot(Ma, C @ Mb))
-
     def g(M: Array) -> Array:
         Ma, Mb = manifold.split(M)
         return manifold.join([-C @ Mb, -C.T @ Ma])
 
     minimum = -np.linalg.svd(C, compute_uv=False)[:r].sum()
-    return FunctionProblem(manifold, f, g, lambda M, V: g(V), minimum)
+    return FunctionProblem(
+        manifold, lambda M: float(np.vdot(M, g(M))) / 2.0, g, lambda M, V: g(V), minimum
+    )
 
 
 def rosenbrock() -> FunctionProblem:

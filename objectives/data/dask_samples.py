@@ -269,7 +269,7 @@ class DaskSamples(StoredSamples):
         if isinstance(other, StoredSamples):
             read = delayed(other.array.read, pure=False)
             return [read(where.start, where.stop) for where in self.array.places]
-        rows = other.array if isinstance(other, Samples) else _narrow(other)
+        rows = other.array if isinstance(other, Samples) else other
         return [rows[where] for where in self.array.places]
 
 
@@ -348,10 +348,3 @@ def _tree(merge: Callable[..., Total], terms: list[Delayed]) -> Delayed:
         odd = terms[-1:] if len(terms) % 2 else []
         terms = [join(a, b) for a, b in zip(terms[:-1:2], terms[1::2], strict=True)] + odd
     return terms[0]
-
-
-def _narrow(beside: Cells) -> Cells:
-    """Codes in the smallest type that holds them, to be sent with the tasks."""
-    if beside.dtype.kind not in "iu" or beside.min() < 0:
-        return beside
-    return beside.astype(np.min_scalar_type(beside.max()))

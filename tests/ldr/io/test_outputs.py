@@ -14,7 +14,7 @@ import scipy.io
 
 import ldr
 from ldr.cli.demo import save_picture
-from ldr.errors import ArgumentError
+from ldr.errors import ArgumentError, DataWarning
 from ldr.io import files
 from ldr.io.files import check_outputs, replaced, write, write_filled, write_projection
 from ldr.objectives.data.opening import as_samples
@@ -210,13 +210,13 @@ def test_links_permissions_and_devices_stay(tmp_path):
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
 )
 def test_signals_end_the_command_and_leave_nothing(number, code, folder, call, monkeypatch):
-    def interrupted(path, *_):
-        path.write_bytes(b"half")
+    def interrupted(file, _):
+        file.write(b"half")
         signal.raise_signal(number)
 
     before = contents(folder)
     usual = signal.getsignal(number)
-    monkeypatch.setattr(files, "_save_parts", interrupted)
+    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", interrupted)
     done = call("solve", "pca", "X.csv", "--out", "Y.npy", folder=folder)
     assert done.returncode == code
     assert contents(folder) == before and signal.getsignal(number) is usual
@@ -250,3 +250,15 @@ def test_what_a_killed_write_left_is_removed_by_the_next(tmp_path):
     with replaced(tmp_path / "Y.csv") as path:
         path.write_text("whole")
     assert sorted(tmp_path.iterdir()) == sorted([others, running, tmp_path / "Y.csv"])
+
+
+def test_texts_that_a_spreadsheet_would_run_are_said(tmp_path):
+    texts = np.where(np.arange(len(X)) % 2, "=1+1", "plain")
+    pd.DataFrame(X[:, :3], columns=list("abc")).assign(kind=texts).to_csv(
+        tmp_path / "X.csv", index=False
+    )
+    table = files.read(tmp_path / "X.csv")
+    result = ldr.solve("ppca", pd.DataFrame(X[:, :3], columns=list("abc")), 1)
+    with pytest.warns(DataWarning, match="column 'kind' has texts that begin with ="):
+        write_filled(tmp_path / "Y.csv", result, table)
+    assert list(pd.read_csv(tmp_path / "Y.csv")["kind"]) == list(texts)
