@@ -34,6 +34,8 @@ Style: TypeAlias = dict[str, Argument]
 
 SINGLE = "#0072B2"
 HIGHLIGHT = "#D55E00"
+DOTTED: Style = {"color": SINGLE, "marker": "o", "markersize": 4}
+DASHED: Style = {"color": HIGHLIGHT, "linestyle": "--"}
 
 _LETTERS = 28  # of a feature's name
 
@@ -77,10 +79,15 @@ def tidy(ax: Axes) -> None:
     ax.tick_params(labelsize=8)
 
 
-def whole_ticks(ax: Axes) -> None:
+def finish(ax: Axes, x: str, y: str, *, whole: bool = False, legend: bool = False) -> None:
+    """Name the axes of a panel, of whole numbers along x, and its lines."""
     from matplotlib.ticker import MaxNLocator
 
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel=x, ylabel=y)
+    if whole:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if legend:
+        ax.legend(frameon=False, fontsize=9)
 
 
 def note(

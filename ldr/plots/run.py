@@ -10,12 +10,15 @@ import numpy.typing as npt
 
 from ldr.component_table import view_letters
 from ldr.plots.canvas import (
+    DASHED,
+    DOTTED,
     HIGHLIGHT,
     SINGLE,
     Panels,
     Style,
     column_names,
     figure_of,
+    finish,
     given_panels,
     literal,
     mark,
@@ -25,7 +28,6 @@ from ldr.plots.canvas import (
     parts,
     shortened,
     tidy,
-    whole_ticks,
 )
 from ldr.plots.maps import longest, maps_of, units_of
 from ldr.solvers.errors import ArgumentError
@@ -67,21 +69,17 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
     values = np.asarray(result.history["value"])
     at = np.asarray(result.history["iteration"])
     # A solver that reports its end only has fewer entries than iterations: no line between them.
-    complete = len(values) == result.iterations + 1
-    line = "-" if complete else ""
-    style: Style = {
-        "color": SINGLE,
-        "marker": "o",
-        "markersize": 4,
-        "linestyle": line,
-    }
-    _draw_gap(left, result, at, values, style)
-    _draw_gradient(right, at, np.asarray(result.history["gradient_norm"]), style)
-    for panel in (left, right):
-        panel.set_xlabel("iteration")
-        if result.iterations > 0:
-            whole_ticks(panel)
-        else:
+    style: Style = {**DOTTED, "linestyle": "-" if len(values) == result.iterations + 1 else ""}
+    finish(left, "iteration", _draw_gap(left, result, at, values, style), whole=True)
+    norms = np.asarray(result.history["gradient_norm"])
+    positive = norms[norms > 0]
+    if len(positive) > 0:
+        right.set_yscale("log")
+        norms = np.maximum(norms, positive.min())  # a logarithmic axis has no zero
+    right.plot(at, norms, **style)
+    finish(right, "iteration", "gradient norm", whole=True)
+    if result.iterations == 0:
+        for panel in (left, right):
             panel.set_xticks([0])
     return figure_of(left)
 
@@ -133,26 +131,17 @@ def _title(result: Result) -> str:
     return f"{result.objective.name}, {shapes} to {result.r}, {result.solver}: {end}"
 
 
-def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: Style) -> None:
+def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: Style) -> str:
+    """Draw the distances to the best value, and return what is drawn."""
     best = float(np.min(values) if result.objective.sense == "min" else np.max(values))
     if not np.any(values != best):
         ax.plot(at, values, **style)
-        ax.set_ylabel("value")
-        return
+        return "value"
     floor = _EPS * max(abs(best), np.finfo(float).tiny)
     ax.semilogy(at, np.maximum(np.abs(values - best), floor), **style)
-    ax.set_ylabel("distance to the best value")
     if result.baseline is not None and abs(result.baseline - best) > floor:
         mark(ax, abs(result.baseline - best), "heuristic")
-
-
-def _draw_gradient(ax: Axes, at: Array, norms: Array, style: Style) -> None:
-    ax.set_ylabel("gradient norm")
-    positive = norms[norms > 0]
-    if len(positive) > 0:
-        ax.set_yscale("log")
-        norms = np.maximum(norms, positive.min())  # a logarithmic axis has no zero
-    ax.plot(at, norms, **style)
+    return "distance to the best value"
 
 
 def path(found: Path, *, ax: Panels = None) -> Figure:
@@ -167,26 +156,24 @@ def path(found: Path, *, ax: Panels = None) -> Figure:
     panels = given_panels(ax, 1 if found.scores is None else 2)
     r = np.array(found.dimensions)
     first = panels[0]
-    first.plot(r, found.values, color=SINGLE, marker="o", markersize=4, label="optimised")
+    first.plot(r, found.values, **DOTTED, label="optimised")
     proved = np.array([kind == "global" for kind in found.certificates])
     if not proved.all():
-        open_circles: Style = {"color": "white", "mec": SINGLE, "markersize": 4}
-        first.plot(
-            r[~proved], found.values[~proved], "o", **open_circles, label="not proved global"
-        )
+        hollow: Style = {"color": "white", "mec": SINGLE, "markersize": 4}
+        first.plot(r[~proved], found.values[~proved], "o", **hollow, label="not proved global")
     if not np.allclose(found.baselines, found.values, rtol=1e-10, equal_nan=True):
-        style: Style = {"linestyle": "--", "marker": "s", "markersize": 4}
-        first.plot(r, found.baselines, color=HIGHLIGHT, label="heuristic", **style)
-    first.legend(frameon=False, fontsize=9)
-    objective = found.results[0].objective
-    first.set_ylabel(f"value ({objective.sense}imised)")
+        first.plot(r, found.baselines, **DASHED, marker="s", markersize=4, label="heuristic")
+    value = f"value ({found.results[0].objective.sense}imised)"
+    finish(first, "r", value, whole=True, legend=True)
     if found.elbow is not None:
         mark_dimension(first, found.elbow, "elbow")
-    if found.scores is not None:
-        _draw_scores(panels[1], r, found)
-    for panel in panels:
-        panel.set_xlabel("r")
-        whole_ticks(panel)
+    if found.scores is not None and found.pooled is not None:
+        pooled = np.where(np.isfinite(found.pooled), found.pooled, np.nan)
+        panels[1].errorbar(r, pooled, yerr=found.errors, capsize=2, **DOTTED)
+        finish(panels[1], "r", f"score of {found.scores.shape[1]} held-out folds", whole=True)
+        if found.chosen is not None:
+            word = "best" if found.chosen == found.best else "chosen"
+            mark_dimension(panels[1], found.chosen, word)
     return figure_of(first)
 
 
@@ -209,7 +196,7 @@ def bootstrap(found: Bootstrap, *, ax: Panels = None) -> Figure:
             panel.vlines(at, low, high, color=SINGLE, linewidth=width, alpha=0.6)
         panel.plot(at, np.degrees(np.median(angles, axis=0)), "o", color=SINGLE, mec="white")
         random = np.degrees(_random_angles(P.shape[1], angles.shape[1]))
-        panel.plot(at, random, color=HIGHLIGHT, linestyle="--", marker="_", linewidth=1)
+        panel.plot(at, random, **DASHED, marker="_", linewidth=1)
         end = (at[-1], random[-1])
         note(panel, "random subspaces", end, (0, 5), ha="right", color=HIGHLIGHT, fontsize=9)
         which = f" of view {name}" if len(views) > 1 else ""
@@ -232,27 +219,13 @@ def parallel_analysis(found: ParallelAnalysis, *, ax: Panels = None) -> Figure:
     at = np.arange(1, len(found.eigenvalues) + 1)
     low = found.null.min(axis=0)
     panel.fill_between(at, low, found.threshold, color=HIGHLIGHT, alpha=0.25, linewidth=0)
-    style: Style = {"color": HIGHLIGHT, "linestyle": "--", "linewidth": 1}
-    panel.plot(at, found.threshold, **style, label="without correlations")
-    panel.plot(at, found.eigenvalues, color=SINGLE, marker="o", markersize=4, label="data")
-    panel.legend(frameon=False, fontsize=9)
+    panel.plot(at, found.threshold, **DASHED, linewidth=1, label="without correlations")
+    panel.plot(at, found.eigenvalues, **DOTTED, label="data")
+    finish(panel, "component", "eigenvalue", whole=True, legend=True)
     if found.r > 0:
         mark_dimension(panel, found.r, f"{found.r} stand out")
-    panel.set(xlabel="component", ylabel="eigenvalue")
-    whole_ticks(panel)
     panel.set_ylim(bottom=0)
     return figure_of(panel)
-
-
-def _draw_scores(ax: Axes, r: np.ndarray, found: Path) -> None:
-    """Pooled score with its standard error over folds, the chosen dimension marked."""
-    assert found.scores is not None and found.pooled is not None
-    pooled = np.where(np.isfinite(found.pooled), found.pooled, np.nan)
-    style: Style = {"color": SINGLE, "marker": "o", "markersize": 4}
-    ax.errorbar(r, pooled, yerr=found.errors, capsize=2, **style)
-    ax.set_ylabel(f"score of {found.scores.shape[1]} held-out folds")
-    if found.chosen is not None:
-        mark_dimension(ax, found.chosen, "best" if found.chosen == found.best else "chosen")
 
 
 def _random_angles(d: int, r: int) -> Array:
@@ -279,15 +252,13 @@ def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels =
     """
     panels = given_panels(ax, 1 if found.numbers is None else 2)
     along = np.arange(len(found.values)) if at is None else np.asarray(at)
+    where = "problem" if at is None else ""
     panels[0].plot(along, found.values, color=SINGLE, linewidth=1.0)
-    panels[0].set_ylabel(f"value ({found.objective.sense}imised)")
+    finish(panels[0], where, f"value ({found.objective.sense}imised)")
     if found.numbers is not None:
         for k, numbers in enumerate(found.numbers.T):
             panels[1].plot(along, numbers, linewidth=1.0, label=f"direction {k + 1}")
-        panels[1].set_ylabel("own number of each direction")
-        panels[1].legend(frameon=False, fontsize=9)
-    for panel in panels:
-        panel.set_xlabel("problem" if at is None else "")
+        finish(panels[1], where, "own number of each direction", legend=True)
     return figure_of(panels[0])
 
 
@@ -315,7 +286,7 @@ def influence(found: Influence, *, ax: Panels = None) -> Figure:
             side = "bottom" if above else "top"
             note(panel, name, (row, numbers[row]), offset, ha="center", va=side, fontsize=8)
         panel.margins(y=0.1)
-        panel.set(xlabel="row", ylabel=what)
+        finish(panel, "row", what)
     return figure_of(panels[0])
 
 
@@ -331,8 +302,7 @@ def permutation_test(found: PermutationTest, *, ax: Panels = None) -> Figure:
     panel = given_panels(ax, 1)[0]
     panel.hist(found.null, bins="auto", color=SINGLE, alpha=0.6, label="permuted")
     panel.axvline(found.value, color=HIGHLIGHT, label=f"data, p = {found.p_value:.3g}")
-    panel.set(xlabel=f"value ({found.objective.sense}imised)", ylabel="permutations")
-    panel.legend(frameon=False, fontsize=9)
+    finish(panel, f"value ({found.objective.sense}imised)", "permutations", legend=True)
     return figure_of(panel)
 
 
@@ -346,14 +316,12 @@ def dimension(found: Dimension, *, ax: Panels = None) -> Figure:
     ax : matplotlib Axes, optional
     """
     panel = given_panels(ax, 1)[0]
-    panel.plot(found.candidates, found.scores, color=SINGLE, marker="o", markersize=4)
+    panel.plot(found.candidates, found.scores, **DOTTED)
     if found.threshold is not None:
         bar = np.broadcast_to(found.threshold, found.scores.shape)
-        panel.plot(found.candidates, bar, color=HIGHLIGHT, linestyle="--", label="threshold")
-        panel.legend(frameon=False, fontsize=9)
+        panel.plot(found.candidates, bar, **DASHED, label="threshold")
+    finish(panel, "r", found.criterion, whole=True, legend=found.threshold is not None)
     mark_dimension(panel, found.r, found.rule)
-    panel.set(xlabel="r", ylabel=found.criterion)
-    whole_ticks(panel)
     return figure_of(panel)
 
 
