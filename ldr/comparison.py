@@ -179,13 +179,13 @@ class Comparison(Pickled):
         return {"method": list(np.where(heuristic, "  its heuristic", names)), **columns}
 
     @property
-    def units(self) -> str:
+    def units(self) -> list[str]:
         """The scores and their units, in words."""
-        judged, unit = self.judged_by[0], ""
+        found = [f"scores: mean +- standard error of {self.folds} held-out folds"]
         if "rmsecv" in self.methods[0].numbers:
-            unit = _UNITS.get(judged, "in training standard deviations")
-            unit = f"; RMSECV (smaller is better) {unit}"
-        return f"scores: mean +- standard error of {self.folds} held-out folds{unit}"
+            unit = _UNITS.get(self.judged_by[0], "in training standard deviations")
+            found.append(f"RMSECV: {unit}; smaller is better")
+        return found
 
     @property
     def findings(self) -> list[str]:
@@ -266,7 +266,7 @@ class Comparison(Pickled):
         said += [f"the table has more: {', '.join(absent)}"] if absent else []
         wrapper = TextWrapper(100, "  ", "    ", break_long_words=False, break_on_hyphens=False)
         return "\n".join(
-            [*lines, self.units, *(line for each in said for line in wrapper.wrap(each))]
+            [*lines, *self.units, *(line for each in said for line in wrapper.wrap(each))]
         )
 
 

@@ -39,7 +39,7 @@ from ldr.validation import in_words
 NEIGHBOURS = 5
 # Kinds of scores.
 ERROR = "minus the mean squared error of the response"
-ELEMENTS = "minus the mean squared error of elements of X, each predicted from the others"
+ELEMENTS = "minus the mean squared error of elements of X that were left out"
 RECONSTRUCTION = "minus the squared error of the reconstruction of a sample"
 NORM = "minus the norm of the element-wise errors of a sample"
 ACCURACY = "accuracy"

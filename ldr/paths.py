@@ -183,9 +183,12 @@ class Path(Pickled):
                 if name in self.numbers:
                     columns[title] = [text(each, ".4g") for each in self.numbers[name]]
             pairs = zip(self.pooled, self.errors, strict=True)
-            columns["held-out score"] = [f"{text(each)} +- {error:.2g}" for each, error in pairs]
-            count = self.scores.shape[1]
-            said.append(f"score: {self.scored_by}; mean +- standard error of {count} folds")
+            columns["held-out score"] = [
+                f"{text(each)} +- {error:.2g}" if np.isfinite(error) else text(each)
+                for each, error in pairs
+            ]
+            said.append(f"score: {self.scored_by}")
+            said.append(f"+-: standard error over {self.scores.shape[1]} folds")
         if "rmsecv" in self.numbers:
             said.append(f"RMSECV: {self._unit}")
         if "log_loss" in self.numbers:

@@ -35,6 +35,8 @@ SCALES = "scales"
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
 # The named losses, each with what a method predicts that is scored by its `predict`.
 LOSSES = {"log": "classes", "squared": "response"}
+# The same with their units.
+KINDS = {"log": "log loss (nats a sample)", "squared": "1 - Q2"}
 # Step of central differences in natural logarithms: errors of 1e-10 by curvature and rounding.
 _STEP = 1e-5
 
@@ -55,6 +57,8 @@ class Tuning(Pickled):
         Number of problems that were solved, without that of all samples.
     result : Result
         Result of all samples at these parameters; P and mean are for the columns as given.
+    kind : str
+        What the loss is, with its unit.
     """
 
     parameters: dict[str, float | Array]
@@ -62,12 +66,13 @@ class Tuning(Pickled):
     history: tuple[tuple[dict[str, Array], float], ...]
     solves: int
     result: Result
+    kind: str = "loss"
 
     def __repr__(self) -> str:
         texts = {k: np.array2string(np.asarray(v), precision=4) for k, v in self.parameters.items()}
         found = ", ".join(f"{name} = {text}" for name, text in texts.items())
         return (
-            f"{found}: held-out loss {self.loss:.6g}, at first {self.history[0][1]:.6g}\n"
+            f"{found}: held-out {self.kind} {self.loss:.6g}, at first {self.history[0][1]:.6g}\n"
             f"  {len(self.history)} evaluations, {self.solves} solves"
         )
 
@@ -281,7 +286,8 @@ def tune(
         result = undone(result, (1.0 / scales,))
     found = {name: each if each.ndim else float(each) for name, each in best.items()}
     history = tuple(held_out.history)
-    return Tuning(found, value, history, len(history) * len(parts), result)
+    kind = "loss" if callable(held_out.loss) else KINDS[held_out.loss]
+    return Tuning(found, value, history, len(history) * len(parts), result, kind)
 
 
 def _loss(loss: str | Loss | None, y: PerRow) -> str | Loss:

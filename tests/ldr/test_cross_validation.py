@@ -327,27 +327,33 @@ def planted(seed):
     return X, T[:, 0] - T[:, 1] + 0.5 * rng.standard_normal(100)
 
 
-def planted_counts(sets):
+def sets_of(few, many):
+    """Sets in each run, and in the slow one."""
+    return pytest.mark.parametrize("sets", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
+@sets_of(10, 40)
+def test_two_planted_latents_are_found(sets):
     paths = [
         ldr.path("pls-regression", X, range(7), y=y, folds=5, random_state=seed, certify=False)
         for seed in range(sets)
         for X, y in [planted(seed)]
     ]
-    return sum(p.best == 2 for p in paths), sum(p.chosen == 2 for p in paths)
+    assert sum(path.best == 2 for path in paths) >= 0.9 * sets
+    assert sum(path.chosen == 2 for path in paths) >= (8 if sets == 10 else 34)
 
 
-def test_two_planted_latents_are_found():
-    best, chosen = planted_counts(10)
-    assert best >= 9 and chosen >= 8
-
-
-@pytest.mark.slow
-def test_two_planted_latents_are_found_in_40_sets():
-    best, chosen = planted_counts(40)
-    assert best >= 36 and chosen >= 34
-
-
-def ranks(noise, sets):
+@pytest.mark.parametrize(
+    ("noise", "sets", "right"),
+    [
+        (1.0, 4, 4),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in ((0.3, 20, 20), (1.0, 20, 20), (2.0, 20, 16))
+        ),
+    ],
+)
+def test_rank_three_is_found(noise, sets, right):
     found = []
     for seed in range(sets):
         rng = np.random.default_rng(seed)
@@ -355,17 +361,7 @@ def ranks(noise, sets):
         X += noise * rng.standard_normal(X.shape)
         options = {"folds": 7, "random_state": seed, "certify": False, "rule": "best"}
         found.append(ldr.path("pca", X, range(9), **options).best)
-    return found
-
-
-def test_rank_three_is_found():
-    assert ranks(1.0, 4) == [3] * 4
-
-
-@pytest.mark.slow
-def test_rank_three_is_found_in_20_sets():
-    found = {size: np.sum(np.array(ranks(size, 20)) == 3) for size in (0.3, 1.0, 2.0)}
-    assert found[0.3] == found[1.0] == 20 and found[2.0] >= 16
+    assert np.sum(np.array(found) == 3) >= right
 
 
 def noise_scores(name, sets, n=60, d=6, r=2):
@@ -401,35 +397,24 @@ def test_noise_is_not_predicted_by_any_method(name):
         assert found.mean() <= 3 * found.std(ddof=1) / np.sqrt(200)
 
 
-def chosen_in_noise(sets):
-    return [
+@sets_of(10, 200)
+def test_no_dimension_is_found_in_noise(sets):
+    chosen = [
         ldr.dimension("pls-regression", *noise(seed), method="folds", most=5, random_state=seed).r
         for seed in range(sets)
     ]
-
-
-def test_no_dimension_is_found_in_noise():
-    assert np.mean(np.array(chosen_in_noise(10)) <= 1) >= 0.9
-
-
-@pytest.mark.slow
-def test_no_dimension_is_found_in_200_sets_of_noise():
-    assert np.mean(np.array(chosen_in_noise(200)) <= 1) >= 0.9
-
-
-def claims(sets):
-    """Sets of noise in which the heuristic of orthogonal-lda is said to score higher."""
-    count = 0
-    for seed in range(sets):
-        X, _ = noise(seed, 60, 8)
-        found = ldr.compare(["orthogonal-lda"], X, np.arange(60) % 3, 1, random_state=seed).findings
-        count += any("higher" in text and "noise of the folds" not in text for text in found)
-    return count
+    assert np.mean(np.array(chosen) <= 1) >= 0.9
 
 
 @pytest.mark.slow
 def test_few_differences_are_claimed_in_noise():
-    assert claims(200) <= 10
+    """The heuristic of orthogonal-lda is said to score higher in 5 % of the sets at most."""
+    count = 0
+    for seed in range(200):
+        X, _ = noise(seed, 60, 8)
+        found = ldr.compare(["orthogonal-lda"], X, np.arange(60) % 3, 1, random_state=seed).findings
+        count += any("higher" in text and "noise of the folds" not in text for text in found)
+    assert count <= 10
 
 
 def test_held_out_responses_do_not_reach_the_score():
