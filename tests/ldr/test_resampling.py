@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes, load_wine
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
-from ldr.inference.permutation import Null
+from ldr.inference.permutation import Null, canonical_bases
 from ldr.objectives import named
 from ldr.resampling import Resampling, Sampled
+from tests import real_data
 
 UNEQUAL = np.array([1, 0, 1, 2, 0, 1, 2, 3, 3, 1])
 
@@ -232,7 +234,10 @@ def test_directions_that_there_are_not_have_no_p_value():
 
 
 def by_hand(A, B, orders, ridges):
-    """p-values of ridge correlations, step for step: inverse roots by eigh, no bases in common."""
+    """p-values of correlations as Winkler et al. 2020 state them, step for step.
+
+    Inverse roots by eigh, no bases in common.
+    """
     A, B = A - A.mean(axis=0), B - B.mean(axis=0)
 
     def white(X, ridge):
@@ -244,7 +249,7 @@ def by_hand(A, B, orders, ridges):
     U, V = white(A, ridges[0]), white(B, ridges[1])
     L, d, Rt = np.linalg.svd(U.T @ V)
     U, V = U @ L, V @ Rt.T
-    counts = np.ones(len(d))
+    counts = np.ones(len(d))  # of the data themselves
     for order in orders:
         for k in range(len(d)):
             left = U[order][:, k:]
@@ -256,15 +261,22 @@ def by_hand(A, B, orders, ridges):
     return np.maximum.accumulate(counts / (1 + len(orders)))
 
 
+REAL = {"wine": load_wine().data[::3], "diabetes": load_diabetes().data[::3]}
+PAIRS = {"linnerud": real_data.linnerud()}
+PAIRS |= {name: (X[:, :3], X[:, 4:9]) for name, X in REAL.items()}
+
+
 @pytest.mark.parametrize(
-    "case", ["ridge of orthogonal-cca", "ridge of orthogonal-lda", "labels of unequal groups"]
+    "case", [*PAIRS, "ridge of cca", "ridge of lda", "labels of unequal groups"]
 )
 def test_p_values_of_directions_are_those_of_a_direct_program(case, monkeypatch):
-    rng, options = np.random.default_rng(1), {}
-    if case == "ridge of orthogonal-cca":
-        X = (WIDE, WIDE[:, :5] + rng.standard_normal((24, 5)))
-        name, y, r, (A, B), ridges = "cca", None, 3, X, (0.2, 0.2)
-        options = {"ridge": 0.2}
+    rng, y, r, options = np.random.default_rng(1), None, 3, {"permutations": 199}
+    if case in PAIRS:
+        name, X, ridges = "cca", PAIRS[case], (0.0, 0.0)
+        A, B = X
+    elif case == "ridge of cca":
+        A, B = X = (WIDE, WIDE[:, :5] + rng.standard_normal((24, 5)))
+        name, ridges, options = "cca", (0.2, 0.2), {"ridge": 0.2, "permutations": 99}
     else:
         groups = np.repeat(np.arange(15), rng.integers(2, 9, 15))
         classes = groups if "groups" in case else np.arange(24)
@@ -273,6 +285,7 @@ def test_p_values_of_directions_are_those_of_a_direct_program(case, monkeypatch)
         name, r, (A, B) = "lda", 2, ((y[:, None] == [0, 1]).astype(float), X)
         ridges = (0.0, 0.0 if "groups" in case else 0.1)
         options = {"groups": groups} if "groups" in case else {"ridge": 0.1}
+        options["permutations"] = 99
     drawn, orders_of = [], Null.orders
 
     def orders(self, rng, count):
@@ -280,9 +293,12 @@ def test_p_values_of_directions_are_those_of_a_direct_program(case, monkeypatch)
         return drawn[-1]
 
     monkeypatch.setattr(Null, "orders", orders)
-    found = ldr.permutation_test(name, X, r, y=y, permutations=99, random_state=0, **options)
-    np.testing.assert_array_equal(found.p_values, by_hand(A, B, drawn[-1], ridges)[:r])
+    found = ldr.permutation_test(name, X, r, y=y, random_state=0, **options)
+    expected = by_hand(A, B, drawn[-1], ridges)[:r]
+    np.testing.assert_array_equal(found.p_values, expected)
     assert found.kind == ("groups" if "groups" in case else "rows")
+    if case in PAIRS:
+        assert 0.005 <= expected[0] <= 0.1 < expected[2]
 
 
 def independent(rng):
@@ -317,16 +333,16 @@ def series(rng):
     return "cca", tuple(autoregressive(rng, (2, 200, 2), 0.9)), {"null": "shift"}
 
 
-def rejected(draw, sets, permutations=19):
-    """The share of data sets that are rejected at 5 %."""
-    count = 0
+def rejected(draw, sets, permutations=19, r=1):
+    """The shares of data sets that are rejected at 5 %, by the value and by each direction."""
+    counts = np.zeros(1 + r)
     for seed in range(sets):
         name, X, options = draw(np.random.default_rng([7, seed]))
         found = ldr.permutation_test(
-            name, X, 1, permutations=permutations, random_state=seed, workers=1, **options
+            name, X, r, permutations=permutations, random_state=seed, workers=1, **options
         )
-        count += found.p_value <= 0.05
-    return count / sets
+        counts += np.array([found.p_value, *(found.p_values or [np.nan] * r)]) <= 0.05
+    return counts / sets
 
 
 NULL_SETS = [independent, blocks, subjects, areas, few]
@@ -335,22 +351,81 @@ NULL_SETS = [independent, blocks, subjects, areas, few]
 @pytest.mark.parametrize("draw", [*NULL_SETS, series])
 def test_size_of_a_few_sets(draw):
     """Of 60 sets: 5 % and three standard errors."""
-    assert rejected(draw, 60) <= 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 60)
+    assert rejected(draw, 60)[0] <= 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 60)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", NULL_SETS)
 def test_size_with_groups_trials_and_few_samples(draw):
-    found = rejected(draw, 1000)
+    found = rejected(draw, 1000)[0]
     print(f"{draw.__name__}: {found:.3f}")
     assert abs(found - 0.05) <= 0.022, found
 
 
 @pytest.mark.slow
 def test_size_of_shifts_is_approximate():
-    found = rejected(series, 1000)
+    found = rejected(series, 1000)[0]
     print(f"series: {found:.3f}")
     assert found <= 0.08, found
+
+
+def labelled(rng):
+    return rng.standard_normal((40, 5)), {"y": np.repeat([0, 1, 2, 3], 10)}
+
+
+def responded(rng):
+    return rng.standard_normal((60, 4)), {"y": rng.standard_normal(60)}
+
+
+def two_views(rng):
+    return (rng.standard_normal((50, 4)), rng.standard_normal((50, 3))), {}
+
+
+def one_view(rng):
+    return rng.standard_normal((50, 4)), {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "draw", "sets"),
+    [
+        ("orthogonal-lda", labelled, 2000),
+        ("lda", labelled, 2000),
+        ("cca", two_views, 2000),
+        ("pls", two_views, 2000),
+        ("pca", one_view, 2000),
+        ("sir", responded, 2000),
+        ("orthogonal-maf", one_view, 2000),
+        ("hsic", responded, 200),
+    ],
+)
+def test_size(name, draw, sets):
+    """At 5 %, 5 +- 1.5 % of data sets without structure are rejected (200 sets: three errors)."""
+    permutations = 199 if sets == 2000 else 19
+    found = rejected(lambda rng: (name, *draw(rng)), sets, permutations)[0]
+    assert abs(found - 0.05) <= (0.015 if sets == 2000 else 0.046), found
+
+
+@pytest.mark.slow
+def test_size_of_the_second_step_of_cca():
+    """One true pair: the second step has the size that the naive test has not."""
+
+    def one_pair(rng):
+        X, Y = two_views(rng)[0]
+        Y[:, 0] += 3.0 * X[:, 0]
+        return "cca", (X, Y), {}
+
+    found = rejected(one_pair, 2000, 199, r=3)
+    assert found[1] == 1.0
+    assert abs(found[2] - 0.05) <= 0.015, found
+    naive = 0
+    for seed in range(400):
+        d, U, V = canonical_bases(*one_pair(np.random.default_rng(seed))[1])
+        rng = np.random.default_rng(seed)
+        orders = np.array([rng.permutation(50) for _ in range(199)])
+        permuted = np.linalg.svd(U[orders].transpose(0, 2, 1) @ V, compute_uv=False)
+        naive += (1 + np.sum(permuted[:, 1] >= d[1])) / 200 <= 0.05
+    assert naive / 400 > 0.2  # what the test that is written by hand does
 
 
 def sharing(rng):
@@ -360,7 +435,7 @@ def sharing(rng):
 
 
 def test_shared_signals_of_trials_are_found():
-    assert rejected(sharing, 40, permutations=99) >= 36 / 40
+    assert rejected(sharing, 40, permutations=99)[0] >= 36 / 40
 
 
 def unrelated(null, drift=0.0):
@@ -380,7 +455,7 @@ def unrelated(null, drift=0.0):
     [("within", 0.0, 0.6, 0.9), ("groups", 0.0, 0.0, 0.097), ("groups", 2.0, 0.5, 1.0)],
 )
 def test_unrelated_areas_of_trials(null, drift, low, high):
-    found = rejected(unrelated(null, drift), 200)
+    found = rejected(unrelated(null, drift), 200)[0]
     print(f"{null}, drift {drift:g}: {found:.3f}")
     assert low <= found <= high
 
