@@ -125,12 +125,12 @@ class Comparison(Pickled):
             result, kind = m.result, getattr(m.result.certificate, "kind", None)
             row: Record = {"method": m.name, "projection": "optimum", "value": result.value}
             row |= {"improvement": result.improvement, "certificate": kind}
-            found.append({**row, **_means(m.scores, m.numbers), "seconds": result.seconds})
+            row |= {**_means(m.scores, m.numbers), "seconds": result.seconds}
+            found.append(row)
             if m.heuristic_scores is not None:
-                row = {"method": m.name, "projection": "heuristic", "value": result.baseline}
-                row |= {"improvement": None, "certificate": None}
                 means = _means(m.heuristic_scores, m.heuristic_numbers)
-                found.append({**row, **means, "seconds": None})
+                known = {"projection": "heuristic", "value": result.baseline, **means}
+                found.append({**dict.fromkeys(row), "method": m.name, **known})
         return found
 
     @property
@@ -194,19 +194,13 @@ class Comparison(Pickled):
         A difference is claimed where it exceeds the quantile of t with folds - 1 degrees of freedom
         (two-sided, 5 %) times its standard error over folds.
         """
-        judged = self.judged_by[0]
+        judged, found = self.judged_by[0], []
         rivals = [(m, m.heuristic_scores) for m in self.methods if m.heuristic_scores is not None]
-        means = {}
-        for m in self.methods:
-            means[m.name] = float(np.mean(m.scores[judged]))
-            if m.heuristic_scores is not None:
-                means[f"the heuristic of {m.name}"] = float(np.mean(m.heuristic_scores[judged]))
-        found = []
-        if finite := [mean for mean in means.values() if np.isfinite(mean)]:
-            best = max(finite)
-            names = " and ".join(name for name, mean in means.items() if mean == best)
-            majority = self.methods[0].numbers.get("majority")
-            nothing = ""
+        means = {m.name: np.mean(m.scores[judged]) for m in self.methods}
+        means |= {f"the heuristic of {m.name}": np.mean(each[judged]) for m, each in rivals}
+        best = np.max([mean for mean in means.values() if np.isfinite(mean)], initial=-np.inf)
+        if names := " and ".join(name for name, mean in means.items() if mean == best):
+            majority, nothing = self.methods[0].numbers.get("majority"), ""
             if majority is not None:
                 nothing = f"; the largest class has {majority:.3f} of the samples"
             elif best < 0 and "Q2" in judged:

@@ -20,8 +20,6 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.types import PerRow, Rows, XandY
 
 Indices = npt.NDArray[np.intp]
-# Most parts of a jackknife: each costs a solution; 100 estimate the skewness for BCa well.
-_PARTS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +65,7 @@ class Resampling:
     def left_out(self, classes: Indices) -> Iterator[Indices]:
         """Yield the samples without one part of the groups, for each of at most 100 parts."""
         order = np.concatenate(self._strata(classes))
-        count = min(len(order), _PARTS)
+        count = min(len(order), 100)  # each costs a solution; 100 estimate the skewness well
         for k in range(count):
             yield np.flatnonzero(~np.isin(self.groups, order[k::count]))
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
 # Rules that are for some methods only.
 _ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
-# Bootstrap samples of the ladle, as in Luo and Li.
-_DRAWS = 200
 # Most directions that are tried by default: each costs a solution a fold.
 _FEW = 10
 
@@ -263,7 +261,7 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
         classes = as_labels(null.y, null.n)[0]
 
     def samples() -> Iterator[Chunk]:
-        for _ in range(_DRAWS):
+        for _ in range(200):  # as Luo and Li
             rows, _ = units.drawn(classes, rng)
             yield Chunk((X[rows],), None if null.y is None else null.y[rows], 1)
 

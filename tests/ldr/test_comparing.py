@@ -13,12 +13,11 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
 import ldr
-from ldr.cross_validation import Folds
 from ldr.errors import ArgumentError, DataError
 from ldr.method_selection import suited
 from ldr.objectives import named
-from ldr.resampling import Sampled
 from tests import real_data
+from tests.ldr.test_choosing import folds_of
 
 X, labels = real_data.wine()
 FRAME = pandas.DataFrame(X).rename(columns="c{}".format)
@@ -41,12 +40,6 @@ def test_that_a_heuristic_classifies_better_is_said_plainly(wine):
     assert lines[3].startswith("  its heuristic") and said in " ".join(repr(wine).split())
     assert max(map(len, lines)) <= 100 and "largest class has 0.399" in " ".join(lines)
     assert wine.methods[1].heuristic is None  # pca is its heuristic
-
-
-def folds_of(method, Z, y, count, seed=0):
-    objective = named(method)
-    sampled = Sampled.of(objective, Z, y, "folds")
-    return Folds.of(sampled, count, seed).parts
 
 
 def test_everything_is_fitted_inside_the_folds(wine):
