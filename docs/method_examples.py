@@ -66,7 +66,8 @@ import numpy as np
 from sklearn.datasets import load_sample_images
 
 photographs = [image[:420, ::40, 1] for image in load_sample_images().images]
-X = np.concatenate([lines - lines.mean(axis=0) for lines in photographs]).reshape(60, 14, 16)
+lines = np.concatenate([image - image.mean(axis=0) for image in photographs])
+X = ldr.trials(lines.reshape(60, 14, 16), "times, channels")
 y = np.repeat(["temple", "flower"], 30)  # of sixty strips, fourteen lines of sixteen pixels each
 """,
     "strips": """
@@ -74,7 +75,7 @@ import numpy as np
 from sklearn.datasets import load_sample_image
 
 lines = load_sample_image("china.jpg")[:420, ::40, 1]
-X = (lines - lines.mean(axis=0)).reshape(30, 14, 16)
+X = ldr.trials((lines - lines.mean(axis=0)).reshape(30, 14, 16), "times, channels")
 y = np.arange(30)  # how far down each strip of the photograph lies
 """,
     "pixels": """
@@ -105,8 +106,8 @@ _PLOTS = {
     "some labels": "result.plot_projection(X, wine.target_names[cultivar])",
     "lines": "result.plot_projection(X)",
     "pixels": "result.plot_projection(means, np.repeat(np.arange(10), 8))",
-    "trials": "result.plot_projection(X.reshape(-1, 16), np.repeat(y, 14))",
-    "strips": "result.plot_projection(X.reshape(-1, 16), np.repeat(y, 14))",
+    "trials": "result.plot_projection(X.rows, y[X.ids])",
+    "strips": "result.plot_projection(X.rows, y[X.ids])",
 }
 
 

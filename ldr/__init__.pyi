@@ -90,6 +90,7 @@ from .power import log_power
 from .regularisation import RegularisationPath, refit, regularisation_path
 from .result import Result
 from .solving import solve
+from .trial_layout import trials
 from .tuning import Tuning, tune
 
 __all__ = [
@@ -203,6 +204,7 @@ __all__ = [
     "solvers",
     "subspaces",
     "testing",
+    "trials",
     "tune",
 ]
 

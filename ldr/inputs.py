@@ -22,6 +22,7 @@ from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver
+from ldr.trial_layout import Trials, are_arrays, is_of_mne, refuse_layout, trials
 from ldr.types import PerRow, Rows, XandY
 from ldr.validation import in_words
 
@@ -79,15 +80,17 @@ def data_in_order(
 ) -> Data:
     """The same of what `in_order` has seen."""
     listed = isinstance(X, list)
-    X, trials = of_array(X)
-    groups = trials if groups is None else groups
+    if Need.TIME_ORDER in objective.needs and are_arrays(X):
+        refuse_layout(X, "X")
     views: tuple[Samples, ...]
     background = None
     if Need.BACKGROUND in objective.needs:
         sample, background = _with_background(objective, X, minimum_rows)
         views = (sample,)
     elif objective.views == 1:
-        views = (as_samples(X, "X", minimum_rows, allow_nan=objective.missing),)
+        sample, ids = _opened(X, "X", minimum_rows, allow_nan=objective.missing)
+        views = (sample,)
+        groups = ids if groups is None else groups
     else:
         count = len(X) if isinstance(X, (tuple, list)) else 0
         if count != objective.views and not (count > objective.views and objective.any_views):
@@ -97,15 +100,12 @@ def data_in_order(
                 expected = f"{objective.views} arrays (X1, ..., X{objective.views})"
             got = f"{type(X).__name__} of {count}" if count else type(X).__name__
             raise DataError(f"X must be {expected} for objective {objective.name!r}, got {got}")
-        opened = [of_array(view) for view in X]
+        opened = [_opened(view, f"X[{i}]", minimum_rows) for i, view in enumerate(X)]
         lengths = {None if ids is None else tuple(np.bincount(ids)) for _, ids in opened}
         if len(lengths) > 1:
             shapes = ", ".join(str(np.shape(view)) for view in X)
             raise DataError(f"the views in X have shapes {shapes}, expected the same trials in all")
-        views = tuple(
-            as_samples(rows, f"X[{i}]", minimum_rows) for i, (rows, _) in enumerate(opened)
-        )
-        views = side_by_side(views)
+        views = side_by_side(tuple(view for view, _ in opened))
         if all(view.n_known for view in views) and len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
@@ -117,6 +117,19 @@ def data_in_order(
             data.require(need, objective.name)
     objective.check_memory(data)
     return marked(objective, data, sample_weight, groups, listed)
+
+
+def _opened(
+    X: Rows, name: str, minimum_rows: int, *, allow_nan: bool = False
+) -> tuple[Samples, np.ndarray | None]:
+    """The rows, with the names of channels, and the trial of each row of trials."""
+    if is_of_mne(X):
+        X = trials(X)
+    rows, ids = of_array(X, name)
+    samples = as_samples(rows, name, minimum_rows, allow_nan=allow_nan)
+    if isinstance(X, Trials) and X.names:
+        samples = replace(samples, feature_names=X.names)
+    return samples, ids
 
 
 def in_order(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:
@@ -131,7 +144,7 @@ def with_marks(
     objective: Objective, X: Rows, y: PerRow, sample_weight: PerRow, groups: PerRow
 ) -> XandY:
     """X, whose rows have their weights and trials with them, and y, for `as_data`."""
-    plain = not isinstance(X, list) and getattr(X, "ndim", 2) == 2
+    plain = not (isinstance(X, (list, Trials)) or getattr(X, "ndim", 2) > 2 or is_of_mne(X))
     if plain and sample_weight is None and groups is None:
         return X, y
     data = as_data(objective, X, y, sample_weight, groups)
@@ -145,7 +158,7 @@ def _with_background(objective: Objective, X: Rows, minimum_rows: int) -> tuple[
             f"X must be a pair of arrays (samples, background) with the same columns for "
             f"objective {objective.name!r}, got {type(X).__name__}"
         )
-    sample, background = as_samples(X[0], "X[0]", minimum_rows), as_samples(X[1], "X[1]")
+    sample, background = _opened(X[0], "X[0]", minimum_rows)[0], _opened(X[1], "X[1]", 1)[0]
     if sample.d != background.d:
         raise DataError(
             f"X[0] has {sample.d} columns and X[1] has {background.d}, expected the same columns"
@@ -210,30 +223,22 @@ def as_solver(solver: object) -> str | Solver:
     return named_solver(solver)
 
 
-def of_array(X: Rows) -> XandY:
-    """The rows of an array (trials, time, channels) below one another, and the trial of each.
+def of_array(X: Rows, name: str = "X") -> XandY:
+    """The rows of trials below one another, and the trial of each.
 
     Any other X as it is, and None.
     """
-    if not isinstance(X, np.ndarray) or X.ndim != 3:
-        return X, None
-    return X.reshape(-1, X.shape[2]), np.repeat(np.arange(len(X)), X.shape[1])
-
-
-def of_list(X: Rows) -> XandY:
-    """The same of a list of arrays (time, channels)."""
-    if not isinstance(X, list) or not X or not all(np.ndim(part) == 2 for part in X):
-        return of_array(X)
-    arrays = [np.asarray(part) for part in X]
-    columns = [part.shape[1] for part in arrays]
-    if len(set(columns)) > 1:
-        shown = ", ".join(map(str, columns[:9]))
-        raise DataError(f"X has trials of {shown} columns, expected as many in each")
-    return np.concatenate(arrays), np.repeat(np.arange(len(X)), list(map(len, arrays)))
+    if is_of_mne(X):
+        X = trials(X)
+    if isinstance(X, Trials):
+        return X.rows, X.ids
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        refuse_layout(X, name)
+    return X, None
 
 
 def trials_of(X: Rows, y: PerRow) -> np.ndarray | None:
-    """The trial of each row of a 3-d array, of the first of several views, or of a list.
+    """The trial of each row, of the first of several views, or of a list.
 
     Arrays in a list are trials where y has an entry for each; else they may be any rows.
     """

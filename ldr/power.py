@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldr.inputs import of_list
+from ldr.inputs import of_array
 from ldr.objectives.data.sample_metadata import as_array, as_trials
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
@@ -28,8 +28,8 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     ----------
     result : Result
         Of one view.
-    X : array (trials, time, channels), or a list of arrays (time, channels)
-        Or rows, with `groups`.
+    X : Trials of `ldr.trials`, or Epochs of mne
+        Or samples in rows, with `groups`.
     groups : array (n,), optional
         The trial of each row; rows of a trial stand next to one another.
 
@@ -47,19 +47,19 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     Examples
     --------
     >>> import numpy as np, ldr
-    >>> trials = np.random.default_rng(0).standard_normal((20, 50, 4))
+    >>> trials = ldr.trials(np.random.default_rng(0).standard_normal((20, 4, 50)))
     >>> result = ldr.solve("csp", trials, r=2, y=np.arange(20) % 2)
     >>> ldr.log_power(result, trials).shape
     (20, 2)
     """
     if isinstance(result.P, tuple):
         raise ArgumentError("result must be of one view, got one of several")
-    rows, trials = of_list(X)
+    rows, trials = of_array(X)
     trials = trials if groups is None else groups
     if trials is None:
         raise DataError(
-            "X must be an array (trials, time, channels) or a list of arrays (time, channels), or "
-            "groups= must name the trial of each row"
+            "X has no trials: pass ldr.trials(X) of an array (trials, channels, times), or the "
+            "trial of each row, groups="
         )
     Y = np.asarray(result.transform(rows))
     ids = as_trials(as_array(trials), len(Y))

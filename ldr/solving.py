@@ -198,9 +198,9 @@ def solve(
         column, or the path of an .npy file.
     groups : array (n,), optional
         The trial of each row, for methods with time order: no pair of successive rows is of two
-        trials. Rows of a trial stand next to one another. A list of arrays, or an array (trials,
-        time, channels), says the same. Methods without time order do not look at it. Or the name
-        of a column, or the path of an .npy file.
+        trials. Rows of a trial stand next to one another. What `ldr.trials` makes of an array
+        (trials, channels, times) says the same. Methods without time order do not look at it. Or
+        the name of a column, or the path of an .npy file.
     standardise : bool
         Divide the columns by their standard deviations (a background by those of the samples), in
         one more pass over the data; constant columns stay as they are. The result's M, value,

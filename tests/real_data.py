@@ -8,10 +8,17 @@ import statsmodels.datasets
 from matplotlib import cbook
 from sklearn import datasets
 
+import ldr
+
 
 def standardised(X):
     sd = X.std(axis=0)
     return (X[:, sd > 0] - X[:, sd > 0].mean(axis=0)) / sd[sd > 0]
+
+
+def by_time(X):
+    """Trials whose axes are (times, channels)."""
+    return ldr.trials(X, "times, channels")
 
 
 @cache

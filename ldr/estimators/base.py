@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.cross_validation import score
 from ldr.dimension_rule import check_asked, is_open
-from ldr.inputs import aligned, as_data, of_list
+from ldr.inputs import aligned, as_data, of_array
 from ldr.objectives.data.array_types import is_dask
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
@@ -37,6 +37,7 @@ from ldr.solvers.checks import choice, flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
+from ldr.trial_layout import Trials, as_trials
 from ldr.types import Dimension, Labels, PerRow, PerView, Rows, XandY
 from ldr.validation import in_words
 
@@ -179,8 +180,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         sample_weight : array (n,), optional
             How much each row counts, >= 0; see `ldr.solve`.
         groups : array (n,), optional
-            The trial of each row; see `ldr.solve`. Or X is a list of arrays, or (trials, time,
-            channels).
+            The trial of each row; see `ldr.solve`. Or X is an array (trials, channels, times), a
+            list of arrays (channels, times), or what `ldr.trials` makes.
 
         Returns
         -------
@@ -398,10 +399,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             elif samples.d != self.n_features_in_:
                 raise DataError(f"X has {samples.d} features, expected {self.n_features_in_}")
             return samples
-        trials = None
+        ids = names = None
         distances = Need.DISTANCES in objective.needs
         if Need.TIME_ORDER in objective.needs:
-            X, trials = of_list(X)
+            X = as_trials(X)
+            names = X.names or None if isinstance(X, Trials) else None  # of channels
+            X, ids = of_array(X)
         array = validate_data(
             self,
             X,
@@ -413,10 +416,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             ensure_non_negative=distances,
         )
         samples = as_samples(array, "X", minimum_rows, allow_nan=objective.missing)
-        if trials is not None:
+        if ids is not None:
             later = getattr(self, "n_samples_seen_", 0)  # trials of another block are other ones
-            samples = replace(samples, marks=Marks(trials=trials + later))
-        names = getattr(self, "feature_names_in_", None)
+            samples = replace(samples, marks=Marks(trials=ids + later))
+        names = getattr(self, "feature_names_in_", names)
         return samples if names is None else replace(samples, feature_names=tuple(names))
 
     def __sklearn_tags__(self) -> Tags:

@@ -20,6 +20,7 @@ from ldr.estimators.base import (
     other_rows,
     taking,
 )
+from ldr.estimators.of_trials import FEATURES, PARAMETER, OfTrials
 from ldr.estimators.two_views import TwoViews, Views
 from ldr.inputs import aligned, as_objective
 from ldr.objectives.docstrings import described
@@ -245,6 +246,9 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         own.append(inspect.Parameter(field.name, keyword, **kept))
     if method.views > 1:
         own.append(inspect.Parameter("views", keyword, default=None, annotation="Views | None"))
+    if OfTrials in bases:
+        default = FEATURES[method.name]
+        own.append(inspect.Parameter("features", keyword, default=default, annotation="str"))
     namespace: dict[str, Any] = {
         "__module__": "ldr.estimators",
         "__qualname__": name,
@@ -254,7 +258,7 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         "fit": taking(Projection.fit, method),
         "partial_fit": available_if(from_sums)(taking(Projection.partial_fit, method)),
     }
-    if bases[0] is Named:  # others have scikit-learn's own score, of predictions
+    if bases[0] in (Named, OfTrials):  # others have scikit-learn's own score, of predictions
         namespace["score"] = available_if(of_points)(taking(Projection.score, method))
     if Need.DISTANCES in method.needs:
         namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
@@ -264,6 +268,8 @@ def estimator_of(method: type[Objective]) -> type[Named]:
 def _bases(method: type[Objective]) -> tuple[type, ...]:
     if method.views > 1:
         return (Named, TwoViews)
+    if method.name in FEATURES:
+        return (OfTrials, Named)
     # Of scikit-learn's classifiers every label is a class.
     if method.predicts == "classes" and not hasattr(method, "unlabelled"):
         return (Classifies, Named)
@@ -279,7 +285,8 @@ def _docstring(method: type[Objective]) -> str:
         formula=method.formula,
         name=method.name,
         parameters=_PARAMETERS.format(
-            own="".join(f"{entry}\n" for entry in own) + (_VIEWS if method.views > 1 else "")
+            own="".join(f"{entry}\n" for entry in own)
+            + (_VIEWS if method.views > 1 else PARAMETER if method.name in FEATURES else "")
         ),
         objective=method.__name__,
         source=method.source,

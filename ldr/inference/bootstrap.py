@@ -215,8 +215,8 @@ def bootstrap(
     objective, X, r, y, sample_weight, standardise, solver
         As in `ldr.solve`.
     groups : array (n,), optional
-        Subjects, batches or trials that samples belong to. The trials of an array (trials, time,
-        channels) are groups without it. For methods of time order they are trials.
+        Subjects, batches or trials that samples belong to. What `ldr.trials` makes has groups
+        without it. For methods of time order they are trials.
     draws : int
     block : int, optional
         Length of the blocks. Methods of time series refuse to go without, but for trials.

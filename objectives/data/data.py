@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.sample_metadata import as_array, as_labels
 from ldr.objectives.data.samples import Samples
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, DataError
 
 
 class UnknownError(Exception):
@@ -86,8 +86,12 @@ class Data:
         weights = self.samples.weights
         if weights is None or weights.all():
             return self
-        rows = np.flatnonzero(weights)
-        y = self.y if self.y is None else as_array(self.y)[rows]
+        rows, y = np.flatnonzero(weights), self.y
+        if y is not None:
+            y = as_array(y)
+            if len(y) != len(weights):
+                raise DataError(f"y has {len(y)} entries for {len(weights)} rows of X")
+            y = y[rows]
         return replace(self, views=tuple(view.take(rows) for view in self.views), y=y)
 
     def on(self, device: str) -> Data:

@@ -541,3 +541,11 @@ def test_products_that_are_no_numbers_are_refused():
     result = ldr.solve("sfa", X, 1, degree=2)
     with pytest.raises(ldr.errors.DataError, match="whose products are no numbers"):
         result.transform(X * [1e170, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["pca", "lda", "sir"])
+def test_y_of_another_length_beside_weights_of_zero(name):
+    weights = np.ones(len(X))
+    weights[:5] = 0.0
+    with pytest.raises(DataError, match=rf"y has \d+ entries for {len(X)} rows of X"):
+        ldr.solve(name, X, 1, y=np.arange(len(X) // 2) % 2, sample_weight=weights)

@@ -22,6 +22,7 @@ from ldr.errors import ArgumentError
 from ldr.estimators import ESTIMATORS
 from ldr.objectives import REGISTRY
 from tests import real_data
+from tests.real_data import by_time
 
 REGRESSIONS = [name for name, method in REGISTRY.items() if method.predicts == "response"]
 CLASSIFIERS = [name for name, method in REGISTRY.items() if method.predicts == "classes"]
@@ -249,23 +250,23 @@ def test_time_series_are_scored_about_the_training_mean(name):
 
 def test_trials_are_classified_by_their_power():
     X, y = real_data.strips()
-    path = ldr.path("csp", X, [1, 2, 3], y=y, folds=5, random_state=0)
+    path = ldr.path("csp", by_time(X), [1, 2, 3], y=y, folds=5, random_state=0)
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
     for k, r in enumerate((1, 2, 3)):
         right = []
         for training, held in cv.split(y, y):
-            filters = ldr.solve("csp", X[training], r, y=y[training])
-            F, G = (ldr.log_power(filters, X[rows]) for rows in (training, held))
+            filters = ldr.solve("csp", by_time(X[training]), r, y=y[training])
+            F, G = (ldr.log_power(filters, by_time(X[rows])) for rows in (training, held))
             model = LinearDiscriminantAnalysis().fit(F, y[training])
             right.append(model.predict(G) == y[held])
         assert path.accuracy[k] == np.mean(np.concatenate(right))
-        (method,) = ldr.compare(["csp"], X, y, r, random_state=0).methods
+        (method,) = ldr.compare(["csp"], by_time(X), y, r, random_state=0).methods
         assert method.numbers["accuracy"] == path.accuracy[k]
     power = np.linspace(0.5, 2.0, 40)
     trials = (
         rng.standard_normal((40, 50, 3)) * np.stack([power, np.ones(40), np.ones(40)], 1)[:, None]
     )
-    spoc = ldr.path("spoc", trials, [1, 2], y=power, folds=5, random_state=0)
+    spoc = ldr.path("spoc", by_time(trials), [1, 2], y=power, folds=5, random_state=0)
     assert spoc.q2[0] > 0.5 and spoc.chosen == 1
 
 

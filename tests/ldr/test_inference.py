@@ -15,6 +15,7 @@ from ldr.objectives.data.data import as_tuple
 from ldr.objectives.families.stacked import StackedRows
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.trace_ratio import stacked_trace_ratio
+from tests.real_data import by_time
 
 WINE, CLASSES = load_wine(return_X_y=True)
 LINNERUD = load_linnerud()
@@ -165,7 +166,8 @@ def test_an_iterable_of_shapes():
 
 def test_sets_of_trials_are_solved_as_trials():
     rng = np.random.default_rng(0)
-    sets, labels = rng.standard_normal((3, 8, 20, 3)), np.arange(8) % 2
+    sets = [by_time(X) for X in rng.standard_normal((3, 8, 20, 3))]
+    labels = np.arange(8) % 2
     for name, y in (("csp", [labels] * 3), ("orthogonal-maf", None)):
         found = ldr.solve_many(name, iter(sets), 1, y=y)
         expected = [ldr.solve(name, X, 1, y=None if y is None else labels).value for X in sets]
@@ -335,7 +337,7 @@ TRIALS = np.cumsum(np.random.default_rng(3).standard_normal((8, 15, 3)), axis=1)
 )
 def test_trials_are_permuted_within_and_solved_as_trials(name, parameters, kind):
     objective = ldr.objectives.named(name, **parameters)
-    null = Null.of(objective, list(TRIALS), None, kind, None)
+    null = Null.of(objective, by_time(TRIALS), None, kind, None)
     chunk = null.draw(2, np.random.default_rng(0))
     found = optima(objective, [chunk], 1, certify=False, random_state=0)
     for k in range(2):
@@ -343,7 +345,7 @@ def test_trials_are_permuted_within_and_solved_as_trials(name, parameters, kind)
         for trial in range(8):
             rows = X[15 * trial : 15 * trial + 15]
             np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(TRIALS[trial], axis=0))
-        again = ldr.solve(objective, X.reshape(TRIALS.shape), 1, random_state=0)
+        again = ldr.solve(objective, by_time(X.reshape(TRIALS.shape)), 1, random_state=0)
         assert found.values[k] == pytest.approx(again.value, rel=1e-12)
 
 
@@ -497,7 +499,7 @@ def test_factors_leave_some_noise(name):
 
 
 def test_dimension_of_trials_holds_out_whole_ones():
-    found = ldr.dimension("maf", TRIALS, folds=4, random_state=0)
+    found = ldr.dimension("maf", by_time(TRIALS), folds=4, random_state=0)
     ids = np.repeat(np.arange(8), 15)
     splitter = GroupKFold(4)
     with pytest.raises(ldr.errors.ArgumentError, match="goes with method='permutation'"):

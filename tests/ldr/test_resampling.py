@@ -10,6 +10,7 @@ from ldr.inference.permutation import Null, canonical_bases
 from ldr.objectives import named
 from ldr.resampling import Resampling, Sampled
 from tests import real_data
+from tests.real_data import by_time
 
 UNEQUAL = np.array([1, 0, 1, 2, 0, 1, 2, 3, 3, 1])
 
@@ -133,11 +134,10 @@ def test_the_null_that_fits_groups():
     assert kind(lda, X, np.arange(24) % 2) == kind(named("pca"), X) == "within"
     assert kind(cca, (X, X**2)) == "groups" and kind(cca, (X, X**2), groups=None) == "rows"
     assert kind(cca, (X, X**2), groups=np.repeat([0, 1, 2], [7, 8, 9])) == "within"
-    trials = X.reshape(8, 3, 3)
+    trials = by_time(X.reshape(8, 3, 3))
     assert kind(cca, (trials, trials), groups=None) == "groups"
     assert kind(named("csp"), trials, np.arange(8) % 2, None) == "groups"
-    assert kind(named("csp"), list(trials), np.arange(8) % 2, None) == "groups"
-    assert kind(named("orthogonal-maf"), list(trials), None, None) == "within"
+    assert kind(named("orthogonal-maf"), trials, None, None) == "within"
 
 
 def test_too_few_permutations_are_refused_with_their_number():
@@ -168,6 +168,7 @@ def test_arrays_of_trials_of_two_views():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((9, 12, 3)), rng.standard_normal((9, 12, 2))
     rows, groups = (X.reshape(-1, 3), Y.reshape(-1, 2)), np.repeat(np.arange(9), 12)
+    X, Y = by_time(X), by_time(Y)
     for name in ("cca", "pls", "orthogonal-cca"):
         alone = ldr.solve(name, rows, 1)
         found = ldr.solve(name, (X, Y), 1)
@@ -183,7 +184,7 @@ def test_arrays_of_trials_of_two_views():
     again = ldr.bootstrap("pls", rows, 1, groups=groups, draws=3, random_state=0)
     np.testing.assert_array_equal(drawn.values, again.values)
     with pytest.raises(DataError, match="expected the same trials in all"):
-        ldr.solve("pls", (X, Y.reshape(12, 9, 2)), 1)
+        ldr.solve("pls", (X, by_time(Y.rows.reshape(12, 9, 2))), 1)
 
 
 WIDE = np.random.default_rng(3).standard_normal((24, 40))
@@ -322,7 +323,7 @@ def subjects(rng):
 
 def areas(rng):
     """Two areas in trials of AR(.9)."""
-    return "cca", tuple(autoregressive(rng, (2, 12, 40, 2), 0.9)), {}
+    return "cca", by_time(tuple(autoregressive(rng, (2, 12, 40, 2), 0.9))), {}
 
 
 def few(rng):
@@ -431,7 +432,7 @@ def test_size_of_the_second_step_of_cca():
 def sharing(rng):
     """Half of the variance of each trial's signal is that of the other area's."""
     common, own = autoregressive(rng, (20, 60, 3), 0.9), autoregressive(rng, (2, 20, 60, 3), 0.9)
-    return "cca", tuple(np.sqrt(0.5) * (common + own)), {}
+    return "cca", by_time(tuple(np.sqrt(0.5) * (common + own))), {}
 
 
 def test_shared_signals_of_trials_are_found():

@@ -9,17 +9,22 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn import config_context
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import ldr
-from ldr.errors import ArgumentError, DataError
+from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.objectives import REGISTRY
 from ldr.objectives.data import samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.statistics import difference_scatter, lagged_moments
+from tests.real_data import by_time
 
 rng = np.random.default_rng(0)
 TRIALS = [np.cumsum(rng.standard_normal((10, 4)), axis=0) + 3.0 for _ in range(40)]
+TURNED = [trial.T for trial in TRIALS]
 X = np.concatenate(TRIALS)
 IDS = np.repeat(np.array([f"t{k}" for k in range(40)]), 10)
 TIMED = [name for name, cls in REGISTRY.items() if cls.needs == ("time order",)]
@@ -77,20 +82,21 @@ def test_the_order_of_the_trials_does_not_matter(name):
     found = ldr.solve(name, X, 2, groups=IDS)
     order = np.random.default_rng(2).permutation(40)
     shuffled = [TRIALS[k] for k in order]
-    for other in (ldr.solve(name, shuffled, 2), ldr.solve(name, np.array(shuffled), 2)):
+    for given in (shuffled, np.array(shuffled)):
+        other = ldr.solve(name, by_time(given), 2)
         assert other.value == pytest.approx(found.value, rel=1e-11)
         assert ldr.subspaces.distance(other.M, found.M) < 1e-6
     apart = ldr.solve(name, X, 2)
     assert abs(apart.value - found.value) > 1e-2 * abs(found.value)
     sign = 1.0 if found.objective.sense == "max" else -1.0
     error = 0.05 if name == "dca" else 1e-9  # which has a mean for every place in its window
-    assert ldr.score(found, TRIALS) == pytest.approx(sign * found.value, rel=error)
+    assert ldr.score(found, by_time(TRIALS)) == pytest.approx(sign * found.value, rel=error)
 
 
 @pytest.mark.parametrize("name", TIMED)
 def test_one_trial_is_one_long_series(name):
     series = ldr.solve(name, X, 2)
-    for given, groups in ((X, np.zeros(len(X))), (X[None], None)):
+    for given, groups in ((X, np.zeros(len(X))), (by_time(X[None]), None)):
         trial = ldr.solve(name, given, 2, groups=groups)
         assert trial.value == pytest.approx(series.value, rel=1e-13)
         np.testing.assert_allclose(trial.M, series.M, atol=1e-8)  # BLAS rounds by where rows begin
@@ -98,7 +104,7 @@ def test_one_trial_is_one_long_series(name):
 
 def test_methods_without_time_order_stack_them():
     expected = ldr.solve("pca", X, 2).value
-    for given in (TRIALS, np.array(TRIALS)):
+    for given in (TRIALS, by_time(TRIALS), by_time(np.array(TRIALS))):
         assert ldr.solve("pca", given, 2).value == pytest.approx(expected, rel=1e-12)
     assert ldr.solve("pca", X, 2, groups=IDS).value == expected
 
@@ -114,7 +120,9 @@ def test_files_columns_and_the_command_line(tmp_path, monkeypatch, call):
         expected
     )
     few = ldr.solve("orthogonal-maf", [f"{k}.npy" for k in range(3)], 2).value
-    assert few == pytest.approx(ldr.solve("orthogonal-maf", TRIALS[:3], 2).value, rel=1e-12)
+    assert few == pytest.approx(
+        ldr.solve("orthogonal-maf", by_time(TRIALS[:3]), 2).value, rel=1e-12
+    )
     shuffled = frame["trial"].sample(frac=1, random_state=0)
     by_index = ldr.solve("orthogonal-maf", frame.drop(columns="trial"), 2, groups=shuffled)
     assert by_index.value == pytest.approx(expected, rel=1e-12)
@@ -126,7 +134,12 @@ def test_files_columns_and_the_command_line(tmp_path, monkeypatch, call):
 
 def test_estimators():
     expected = ldr.solve("orthogonal-maf", X, 2, groups=IDS).value
-    for given, groups in ((X, IDS), (TRIALS, None), (np.array(TRIALS), None)):
+    for given, groups in (
+        (X, IDS),
+        (by_time(TRIALS), None),
+        (TURNED, None),
+        (np.array(TURNED), None),
+    ):
         model = ldr.OrthogonalMAF(2).fit(given, groups=groups)
         assert model.result_.value == pytest.approx(expected, rel=1e-12)
         assert model.score(given, groups=groups) == pytest.approx(expected, rel=1e-12)
@@ -134,7 +147,7 @@ def test_estimators():
     for part in (slice(0, 95), slice(95, 98), slice(98, 400)):  # within trials
         in_blocks.partial_fit(X[part], groups=IDS[part])
     assert in_blocks.result_.value == pytest.approx(expected, rel=1e-12)
-    for blocks in (TRIALS[:3], TRIALS[3:4], TRIALS[4:5], TRIALS[5:]):
+    for blocks in (TURNED[:3], TURNED[3:4], TURNED[4:5], TURNED[5:]):
         listed.partial_fit(blocks)
     assert listed.result_.value == pytest.approx(expected, rel=1e-12)
     reducer = ldr.Reducer("orthogonal-maf").fit(X, groups=IDS)
@@ -146,16 +159,16 @@ def test_estimators():
 
 
 def test_folds_and_draws_take_whole_trials():
-    path = ldr.path("orthogonal-maf", TRIALS, [1, 2], folds=4, random_state=0)
+    path = ldr.path("orthogonal-maf", by_time(TRIALS), [1, 2], folds=4, random_state=0)
     assert path.scores.shape == (2, 4) and path.values[1] == pytest.approx(
-        ldr.solve("orthogonal-maf", TRIALS, 2).value, rel=1e-12
+        ldr.solve("orthogonal-maf", by_time(TRIALS), 2).value, rel=1e-12
     )
     drawn = ldr.bootstrap("orthogonal-maf", X, 2, groups=IDS, draws=3, random_state=0)
     assert drawn.converged.all() and np.abs(drawn.values - drawn.result.value).max() < 0.1
     with pytest.raises(ArgumentError, match="at most 40, the number of trials"):
-        ldr.path("orthogonal-maf", TRIALS, [1], folds=41)
+        ldr.path("orthogonal-maf", by_time(TRIALS), [1], folds=41)
     with pytest.raises(ArgumentError, match="does not go with groups or trials"):
-        ldr.bootstrap("orthogonal-maf", TRIALS, 2, block=5)
+        ldr.bootstrap("orthogonal-maf", by_time(TRIALS), 2, block=5)
 
 
 def test_what_is_no_trials():
@@ -164,8 +177,110 @@ def test_what_is_no_trials():
     with pytest.raises(DataError, match=r"groups has shape \(3,\), expected \(400,\)"):
         ldr.solve("orthogonal-maf", X, 2, groups=[1, 2, 3])
     with pytest.raises(ArgumentError, match="lag = 10 leaves no two rows of X"):
-        ldr.solve("orthogonal-maf", TRIALS, 2, lag=10)
-    with pytest.raises(DataError, match="X has trials of 4, 3 columns"):
-        ldr.OrthogonalMAF(1).fit([TRIALS[0], TRIALS[1][:, :3]])
+        ldr.solve("orthogonal-maf", by_time(TRIALS), 2, lag=10)
+    with pytest.raises(DataError, match="X has trials of 4, 3 channels"):
+        ldr.OrthogonalMAF(1).fit([TURNED[0], TURNED[1][:3]])
     with pytest.raises(DataError, match=r"groups is the string 'trial', which names a column"):
         ldr.solve("orthogonal-maf", X, 2, groups="trial")
+
+
+KIND = np.arange(40) % 2
+EPOCHS = np.random.default_rng(5).standard_normal((40, 4, 30)) * (1.0 + np.eye(4)[0][:, None])
+EPOCHS[KIND == 1, 1] *= 1.7
+
+
+class Epochs:
+    """As mne hands trials over."""
+
+    ch_names = ("Fz", "C3", "C4", "Pz")
+
+    def get_data(self):
+        return EPOCHS
+
+
+def test_the_order_of_the_axes_is_named():
+    rows = EPOCHS.transpose(0, 2, 1).reshape(-1, 4)
+    expected = ldr.solve("csp", rows, 2, y=KIND, groups=np.repeat(np.arange(40), 30))
+    turned = EPOCHS.transpose(0, 2, 1)
+    for given in (
+        ldr.trials(EPOCHS),
+        ldr.trials(list(EPOCHS)),
+        by_time(turned),
+        by_time(list(turned)),
+        Epochs(),
+        ldr.trials(Epochs(), "times, channels"),
+    ):
+        found = ldr.solve("csp", given, 2, y=KIND)
+        assert found.value == pytest.approx(expected.value, rel=1e-13)
+        features = ldr.log_power(found, given)
+        assert features.shape == (40, 2)
+    assert found.feature_names == Epochs.ch_names and repr(ldr.trials(EPOCHS)).startswith("40 tri")
+    pair = ldr.trials((EPOCHS[:, :2], EPOCHS[:, 2:]))
+    assert ldr.solve("cca", pair, 1).value == pytest.approx(
+        ldr.solve("cca", (rows[:, :2], rows[:, 2:]), 1).value, rel=1e-12
+    )
+
+
+def test_an_order_that_is_not_known_is_refused():
+    for given in (EPOCHS, list(EPOCHS)):
+        for name, y in (("csp", KIND), ("sfa", None)):
+            with pytest.raises(DataError, match=r"ldr\.trials\(X\) for .*ldr\.trials\(X, 'times, "):
+                ldr.solve(name, given, 2, y=y)
+    with pytest.raises(DataError, match=r"X\[1\] has shape \(40, 4, 30\)"):
+        ldr.solve("cca", (ldr.trials(EPOCHS), EPOCHS), 1)
+    with pytest.raises(ArgumentError, match="layout must be 'channels, times' or"):
+        ldr.trials(EPOCHS, "time, channel")
+    with pytest.raises(DataError, match=r"X has shape \(40, 4\): expected an array \(trials, chan"):
+        ldr.trials(EPOCHS[:, :, 0])
+    with pytest.raises(DataError, match=r"X has a int: expected an array"):
+        ldr.trials(3)
+    with pytest.warns(DataWarning, match="30 channels and 4 times. If these are 4 channels and 30"):
+        ldr.trials(EPOCHS.transpose(0, 2, 1))
+    by_time(EPOCHS)  # which is said, and so meant
+
+
+def test_estimators_of_trials_stand_in_pipelines():
+    scores = cross_val_score(
+        make_pipeline(ldr.CSP(2), LinearDiscriminantAnalysis()), EPOCHS, KIND, cv=4
+    )
+    by_hand = []
+    for old, new in StratifiedKFold(4).split(EPOCHS, KIND):
+        filters = ldr.solve("csp", ldr.trials(EPOCHS[old]), 2, y=KIND[old])
+        F, G = (ldr.log_power(filters, ldr.trials(EPOCHS[part])) for part in (old, new))
+        by_hand.append(LinearDiscriminantAnalysis().fit(F, KIND[old]).score(G, KIND[new]))
+    np.testing.assert_array_equal(scores, by_hand)
+    model = ldr.CSP(3).fit(Epochs(), KIND)
+    C = np.cov(EPOCHS.transpose(1, 0, 2).reshape(4, -1))
+    P = model.components_
+    np.testing.assert_allclose(model.patterns_, np.linalg.solve(P @ C @ P.T, P @ C), rtol=1e-9)
+    np.testing.assert_array_equal(model.filters_, P)
+    assert model.result_.feature_names == Epochs.ch_names
+    scaled = ldr.CSP(3, standardise=True).fit(EPOCHS * 1e3, KIND)
+    np.testing.assert_allclose(np.abs(scaled.patterns_), 1e3 * np.abs(model.patterns_), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["CSP", "SPoC", "SSD", "Xdawn"])
+def test_features_of_trials(name):
+    y = {"CSP": KIND, "SPoC": np.arange(40.0), "SSD": None, "Xdawn": KIND}[name]
+    estimator = getattr(ldr, name)
+    courses = estimator(2, features="time").fit_transform(EPOCHS, y)
+    centred = EPOCHS - estimator(2).fit(EPOCHS, y).mean_[:, None]
+    expected = estimator(2).fit(EPOCHS, y).components_ @ centred
+    np.testing.assert_allclose(courses, expected, atol=1e-10)
+    flat = estimator(2, features="flat").fit_transform(EPOCHS, y)
+    np.testing.assert_array_equal(flat, courses.reshape(40, -1))
+    power = estimator(2, features="power").fit_transform(EPOCHS, y)
+    np.testing.assert_allclose(power, np.log(np.mean(courses**2, axis=2)), rtol=1e-12)
+    plain = estimator(2).fit(EPOCHS, y)
+    np.testing.assert_array_equal(plain.transform(EPOCHS), flat if name == "Xdawn" else power)
+    rows = by_time(EPOCHS.transpose(0, 2, 1)).rows
+    assert plain.transform(rows).shape == (1200, 2)  # of samples in rows, sample by sample
+    with pytest.raises(ArgumentError, match="features must be one of 'power', 'flat', 'time'"):
+        estimator(2, features="log").fit(EPOCHS, y)
+    uneven = [EPOCHS[0], EPOCHS[1][:, :20]]
+    with pytest.raises(DataError, match="trials of 20 to 30 samples: time courses need"):
+        estimator(2, features="time").fit(EPOCHS, y).transform(uneven)
+    with pytest.raises(DataError, match="a trial in which a component is zero throughout"):
+        estimator(2, features="power").fit(EPOCHS, y).transform(
+            np.tile(plain.mean_[:, None], (2, 1, 30))
+        )

@@ -24,6 +24,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.graphs import LaplacianMethod
 from ldr.objectives.registry import named
 from tests.objectives.methods import LABELS, RANDOM, RESPONSE, VIEWS, X, name_of
+from tests.real_data import by_time
 
 N = len(X)
 WHOLE = np.random.default_rng(3).integers(0, 4, N).astype(float)
@@ -187,14 +188,14 @@ def test_weights_in_time_order(key):
     weights = times[ids].astype(float)
     same(
         solved(key, data, y, groups=ids, sample_weight=weights),
-        solved(key, trials, of_trials),
+        solved(key, by_time(trials), of_trials),
         data,
     )
     if getattr(objective_of(key), "lag", 1) == 1 and y is None:
         hole = np.ones(N)
         hole[25] = 0.0
         parts = [data[:25], data[26:]]
-        same(solved(key, data, y, sample_weight=hole), solved(key, parts, y), data)
+        same(solved(key, data, y, sample_weight=hole), solved(key, by_time(parts), y), data)
 
 
 CONTAINERS = {

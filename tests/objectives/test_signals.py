@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.signal
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
@@ -16,6 +19,7 @@ from ldr.objectives.statistics import diagonal_form, pair_moments
 from ldr.objectives.trials import JointDiagonal, joint_diagonaliser
 from tests import real_data
 from tests.objectives.methods import as_data
+from tests.real_data import by_time
 
 rng = np.random.default_rng(0)
 
@@ -114,14 +118,16 @@ def test_the_cross_validated_score_is_deeptimes(power):
 def test_the_held_out_vamp_score_by_its_definition(power):
     """From the two maps and the sums over pairs of other rows alone; by folds of trials too."""
     trials = np.split(SERIES, 10)
-    ours = ldr.solve("vamp", trials[:5], 2, lag=2, power=power)
+    ours = ldr.solve("vamp", by_time(trials[:5]), 2, lag=2, power=power)
     heads, tails = (np.asarray(side, dtype=float) for side in members(trials[5:], 2))
     U, V = ours.P.T, ours.parameters["right"].T
     a, b = (heads - heads.mean(axis=0)) @ U, (tails - tails.mean(axis=0)) @ V
     Qa, Qb = np.linalg.qr(a)[0], np.linalg.qr(b)[0]
     sigma = np.linalg.svd(Qa.T @ Qb, compute_uv=False)
-    assert ldr.score(ours, trials[5:]) == pytest.approx(1 + np.sum(sigma**power), rel=1e-12)
-    path = ldr.path("vamp", trials, [1, 2], folds=5, lag=2, power=power)
+    assert ldr.score(ours, by_time(trials[5:])) == pytest.approx(
+        1 + np.sum(sigma**power), rel=1e-12
+    )
+    path = ldr.path("vamp", by_time(trials), [1, 2], folds=5, lag=2, power=power)
     scores = np.asarray(path.scores)
     assert np.all(np.isfinite(scores)) and np.all(scores > 1.0)
 
@@ -141,7 +147,7 @@ def test_lags_that_leave_no_pair_are_refused(name):
     with pytest.raises(ArgumentError, match="lag must be between 1 and n - 1 = 499"):
         ldr.solve(name, SERIES, 2, lag=500)
     with pytest.raises(ArgumentError, match="lag = 12 leaves no two rows"):
-        ldr.solve(name, np.split(SERIES, 50), 2, lag=12)
+        ldr.solve(name, by_time(np.split(SERIES, 50)), 2, lag=12)
     with pytest.raises(ArgumentError, match="power must be 1 or 2, got 3"):
         ldr.solve("vamp", SERIES, 2, power=3)
 
@@ -176,12 +182,17 @@ def test_csp_of_mne(average):
     X, labels = _trials(2)
     estimate = {"rows": "concat", "trials": "epoch"}[average]
     theirs = mne.CSP(n_components=4, cov_est=estimate).fit(X.transpose(0, 2, 1), labels)
-    ours = ldr.solve("csp", X, 4, y=labels, average=average)
+    ours = ldr.solve("csp", by_time(X), 4, y=labels, average=average)
     np.testing.assert_allclose(cosines(ours.P, theirs.filters_[:4]), 1.0, rtol=1e-12)
     power = theirs.transform(X.transpose(0, 2, 1))
-    features = ldr.log_power(ours, X)
+    features = ldr.log_power(ours, by_time(X))
     np.testing.assert_allclose(features - power, np.broadcast_to((features - power)[0], (40, 4)))
     np.testing.assert_allclose(features, power, atol=0.05)  # they divide by n_c - 1
+    scores = [
+        cross_val_score(make_pipeline(csp, LinearDiscriminantAnalysis()), X.swapaxes(1, 2), labels)
+        for csp in (ldr.CSP(4, average=average), mne.CSP(n_components=4, cov_est=estimate))
+    ]
+    np.testing.assert_array_equal(*scores)
 
 
 @pytest.mark.parametrize("average", ["rows", "trials"])
@@ -196,7 +207,7 @@ def test_csp_of_three_classes_of_mne(average):
     powers = np.einsum("ij,cjk,ik->ci", V, C, V)
     told = -p @ np.log(np.sqrt(powers)) - 3 / 16 * (p @ (powers**2 - 1)) ** 2
     order = np.argsort(told)[::-1][:4]
-    ours = ldr.solve("csp", X, 4, y=labels, average=average)
+    ours = ldr.solve("csp", by_time(X), 4, y=labels, average=average)
     np.testing.assert_allclose(cosines(ours.P, V[order]), 1.0, rtol=1e-12)
     np.testing.assert_allclose(ours.components["mutual_information"], told[order], rtol=1e-9)
     assert ours.certificate.kind == "restricted"
@@ -232,7 +243,7 @@ def test_spoc_of_mne():
     mne = peer("mne.decoding")
     X, z = _trials(3)[0], rng.standard_normal(60)
     theirs = mne.SPoC(n_components=4).fit(X.transpose(0, 2, 1), z)
-    ours = ldr.solve("spoc", X, 4, y=z)
+    ours = ldr.solve("spoc", by_time(X), 4, y=z)
     np.testing.assert_allclose(cosines(ours.P, theirs.filters_[:4]), 1.0, rtol=1e-12)
     covariances = np.array([x.T @ x / 50 for x in X])
     z = (z - z.mean()) / z.std()
@@ -246,18 +257,19 @@ def test_spoc_of_mne():
 
 def test_labels_of_trials_and_trials_however_they_come():
     X, y = real_data.strips()
-    expected = ldr.solve("csp", X, 2, y=y, average="trials")
+    trials = by_time(X)
+    expected = ldr.solve("csp", trials, 2, y=y, average="trials")
     rows, ids = X.reshape(-1, 16), np.repeat(np.arange(60), 14)
-    for given, labels, groups in ((rows, y, ids), (rows, y[ids], ids), (list(X), y, None)):
+    for given, labels, groups in ((rows, y, ids), (rows, y[ids], ids), (by_time(list(X)), y, None)):
         found = ldr.solve("csp", given, 2, y=labels, groups=groups, average="trials")
         assert found.value == pytest.approx(expected.value, rel=1e-13)
-        np.testing.assert_allclose(found.transform(X), expected.transform(rows), rtol=1e-9)
-    features = ldr.log_power(expected, X)
+        np.testing.assert_allclose(found.transform(trials), expected.transform(rows), rtol=1e-9)
+    features = ldr.log_power(expected, trials)
     np.testing.assert_allclose(features, ldr.log_power(expected, rows, groups=ids), rtol=1e-12)
     powers = np.mean((X @ expected.P.T) ** 2, axis=1)
     np.testing.assert_allclose(features, np.log(powers), rtol=1e-12)
-    assert np.asarray(ldr.CSP(2, average="trials").fit(X, y).result_.value) == expected.value
-    path = ldr.path("csp", X, [1, 2], y=y, folds=5)
+    assert np.asarray(ldr.CSP(2, average="trials").fit(trials, y).result_.value) == expected.value
+    path = ldr.path("csp", trials, [1, 2], y=y, folds=5)
     assert np.all(np.isfinite(path.scores))
 
 
@@ -266,6 +278,7 @@ def test_what_csp_and_spoc_refuse():
     few = X.reshape(-1, 16)[:30]
     with pytest.raises(SingularError, match=r"class 0 is singular.*ridge="):
         ldr.solve("csp", few, 2, y=np.arange(30) % 3)
+    X = by_time(X)
     with pytest.raises(DataError, match="single class"):
         ldr.solve("csp", X, 2, y=np.zeros(60))
     with pytest.raises(DataError, match="the same in all trials"):
@@ -273,10 +286,10 @@ def test_what_csp_and_spoc_refuse():
     with pytest.raises(DataError, match="y has 2 columns"):
         ldr.solve("spoc", X, 2, y=np.ones((60, 2)))
     result = ldr.solve("csp", X, 2, y=y)
-    with pytest.raises(DataError, match="groups= must name the trial"):
-        ldr.log_power(result, X[0])
+    with pytest.raises(DataError, match="trial of each row, groups="):
+        ldr.log_power(result, X.rows)
     with pytest.raises(DataError, match="zero throughout"):
-        ldr.log_power(result, np.zeros((2, 14, 16)))
+        ldr.log_power(result, by_time(np.zeros((2, 16, 16))))
     with pytest.raises(ArgumentError, match="one view"):
         ldr.log_power(ldr.solve("orthogonal-cca", (few, few[:, :3]), 1), X)
 
@@ -287,7 +300,7 @@ def test_xdawn_of_mne():
     X = X + np.sin(np.arange(50) / (5.0 + labels[:, None, None]))[:, 0, :, None] * X[0, 0]
     theirs = mne.XdawnTransformer(n_components=2).fit(X.transpose(0, 2, 1), labels)
     for c in (0, 1):
-        ours = ldr.solve("xdawn", X, 2, y=labels, target=c)
+        ours = ldr.solve("xdawn", by_time(X), 2, y=labels, target=c)
         np.testing.assert_allclose(cosines(ours.P, theirs.filters_[c, :2]), 1.0, rtol=1e-12)
         response = X[labels == c].mean(axis=0)
         E = response.T @ response / 50
@@ -301,17 +314,17 @@ def test_xdawn_finds_a_response_and_refuses_what_has_no_class_or_length():
     X = rng.standard_normal((200, 50, 5)) @ rng.standard_normal((5, 5))
     y = np.repeat(["event", "rest"], 100)
     X[:100] += response
-    found = ldr.solve("xdawn", X, 1, y=y, target="event")
+    found = ldr.solve("xdawn", by_time(X), 1, y=y, target="event")
     R = np.einsum("nti,ntj->ij", X, X) / X[:, :, 0].size
     expected = np.linalg.solve(R, [1.0, -1.0, 0.5, 0.0, 0.0])
     assert cosines(found.P, expected[None])[0] > 0.99
     with pytest.raises(ArgumentError, match="target = 'none' is no label of y"):
-        ldr.solve("xdawn", X, 1, y=y, target="none")
+        ldr.solve("xdawn", by_time(X), 1, y=y, target="none")
     with pytest.raises(DataError, match="from 40 to 50 rows"):
-        ldr.solve("xdawn", [X[0][:40], *X[1:]], 1, y=y)
+        ldr.solve("xdawn", by_time([X[0][:40], *X[1:]]), 1, y=y)
     mixed = np.arange(10_000) % 2
     with pytest.raises(DataError, match="several classes within a trial"):
-        ldr.solve("xdawn", X, 1, y=mixed)
+        ldr.solve("xdawn", by_time(X), 1, y=mixed)
 
 
 def _oscillation(n=2000):
@@ -334,7 +347,7 @@ def test_ssd_of_mne(trials):
     ]
     given = X.transpose(0, 2, 1) if trials > 1 else X[0].T
     theirs = mne.SSD(200.0, *filters, sort_by_spectral_ratio=False).fit(given)
-    ours = ldr.solve("ssd", X, 3, rate=200.0, **bands)
+    ours = ldr.solve("ssd", by_time(X), 3, rate=200.0, **bands)
     np.testing.assert_allclose(ours.components["eigenvalue"], theirs.evals_[:3], rtol=1e-9)
     np.testing.assert_allclose(cosines(ours.P, theirs.filters_[:3]), 1.0, rtol=1e-10)
 
@@ -425,7 +438,7 @@ def test_dca_by_its_definition_and_what_it_finds(window):
         other = ldr.solve("dca", X, 2, window=window, start="random", random_state=start)
         assert other.value <= found.value * (1 + 1e-9)
     parts = np.split(X, 10)
-    found = ldr.solve("dca", parts, 2, window=window)
+    found = ldr.solve("dca", by_time(parts), 2, window=window)
     assert found.value == pytest.approx(_information(parts, found.P.T, window), rel=1e-10)
 
 
@@ -501,7 +514,7 @@ def _forecastable(n=1500):
 def test_foreca_by_its_definition_and_what_it_finds():
     X, sources = _forecastable()
     for trials in ([X], np.split(X, 10)):
-        found = ldr.solve("foreca", trials, 2, segment=32)
+        found = ldr.solve("foreca", by_time(trials), 2, segment=32)
         entropies = _entropies(trials, found.P, 32)
         assert found.value == pytest.approx(entropies.sum(), rel=1e-9)
         np.testing.assert_allclose(found.components["forecastability"], 1 - entropies, rtol=1e-8)
@@ -510,7 +523,9 @@ def test_foreca_by_its_definition_and_what_it_finds():
         correlations = np.abs(np.corrcoef(Y.T, sources.T)[:2, 2:])
         assert np.diag(correlations).min() > 0.9
         for start in range(4):
-            other = ldr.solve("foreca", trials, 2, segment=32, start="random", random_state=start)
+            other = ldr.solve(
+                "foreca", by_time(trials), 2, segment=32, start="random", random_state=start
+            )
             assert other.value >= found.value * (1 - 1e-9)
 
 
@@ -535,7 +550,7 @@ def test_directions_that_no_segment_sees_are_left_out():
 def test_segments_that_no_trial_has_are_refused():
     X, _ = _forecastable(100)
     with pytest.raises(ArgumentError, match="segment = 40 is too large: expected at most 20"):
-        ldr.solve("foreca", np.split(X, 5), 2, segment=40)
-    assert ldr.solve("foreca", np.split(X, 5), 2).converged  # segments of 20 rows
+        ldr.solve("foreca", by_time(np.split(X, 5)), 2, segment=40)
+    assert ldr.solve("foreca", by_time(np.split(X, 5)), 2).converged  # segments of 20 rows
     with pytest.raises(ArgumentError, match="segment must be"):
         ldr.objectives.ForeCA(segment=3)

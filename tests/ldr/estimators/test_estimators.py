@@ -32,6 +32,7 @@ from ldr.cross_validation import VARIANCE
 from ldr.errors import ArgumentError, DataError, TimeLimitError
 from ldr.estimators import ESTIMATORS, Reducer, base
 from ldr.estimators.base import OPTIONS
+from ldr.estimators.of_trials import FEATURES
 from ldr.estimators.two_views import TwoViews
 from ldr.objectives import REGISTRY, OrthogonalLDA
 from tests import real_data
@@ -125,8 +126,9 @@ def test_parameters_are_the_objectives(name):
     fields = {field.name: field for field in dataclasses.fields(REGISTRY[name])}
     given = estimator(3).get_params()
     assert set(inspect.signature(estimator).parameters) == set(given)
-    views = {"views"} if REGISTRY[name].views > 1 else set()
-    assert set(given) == {"n_components", *fields, *views, *OPTIONS}
+    own = {"views"} if REGISTRY[name].views > 1 else {"features"} & set(given)
+    assert set(given) == {"n_components", *fields, *own, *OPTIONS}
+    assert ("features" in given) == (name in FEATURES)
     assert given["n_components"] == 3
     for field in fields.values():
         assert given[field.name] == field.default

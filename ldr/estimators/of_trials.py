@@ -1,0 +1,91 @@
+"""Estimators whose samples are trials, for pipelines of scikit-learn and mne."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ldr.estimators.base import Projection
+from ldr.objectives.objective import Objective
+from ldr.power import mean_power
+from ldr.solvers.checks import choice
+from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array
+from ldr.trial_layout import Trials, as_trials
+from ldr.types import Rows
+
+# What `transform` makes of a trial, by method.
+FEATURES = {"csp": "power", "spoc": "power", "ssd": "power", "xdawn": "flat"}
+
+PARAMETER = """features : {"power", "flat", "time"}
+    What `transform` makes of a trial: the logarithm of the mean power of each component (trials,
+    n_components), the time courses in a row (trials, n_components x times), or the time courses
+    (trials, n_components, times).
+"""
+
+
+class OfTrials(Projection):
+    """Spatial filters of trials (trials, channels, times), as mne and braindecode hand them over.
+
+    `fit` takes an array, Epochs of mne, or trials in the other order of axes by `ldr.trials`, and
+    y with an entry for each trial; or samples in rows, which are transformed one by one.
+
+    Attributes
+    ----------
+    filters_ : ndarray (n_components, n_channels)
+        The same as `components_`.
+    patterns_ : ndarray (n_components, n_channels)
+        The activity that each component has in the channels: (P C P')^-1 P C, C the covariance of
+        all samples (Haufe et al. 2014).
+    """
+
+    features: str
+
+    @property
+    def filters_(self) -> Array:
+        check_is_fitted(self)
+        return np.asarray(self.components_)
+
+    @property
+    def patterns_(self) -> Array:
+        check_is_fitted(self)
+        (seen,) = self.result_.directions.variations
+        if seen is None:
+            raise DataError("patterns_ are of training rows, which partial_fit does not keep")
+        scale = 1.0 if self.result_.scale is None else np.asarray(self.result_.scale)
+        return np.asarray(seen.loadings.T * scale)
+
+    def transform(self, X: Rows) -> Rows:
+        """Compute the features of each trial; of samples in rows, project them.
+
+        Parameters
+        ----------
+        X : array (m, n_channels, times), Epochs of mne, Trials, or array (m, n_channels)
+
+        Returns
+        -------
+        ndarray (m, n_components), or what `features` says
+        """
+        check_is_fitted(self)
+        found = as_trials(X)
+        if not isinstance(found, Trials):
+            return super().transform(X)
+        Y = np.asarray(super().transform(found.rows))
+        starts = np.flatnonzero(np.diff(found.ids, prepend=-1))
+        if self.features == "power":
+            power = mean_power(Y, starts)
+            if not power.all():
+                raise DataError("X has a trial in which a component is zero throughout")
+            return np.asarray(np.log(power))
+        lengths = np.diff(starts, append=len(Y))
+        if len(set(lengths)) > 1:
+            raise DataError(
+                f"X has trials of {lengths.min()} to {lengths.max()} samples: time courses need "
+                "trials of one length; features='power' does not"
+            )
+        courses = Y.reshape(len(starts), lengths[0], -1).swapaxes(1, 2)
+        return courses if self.features == "time" else courses.reshape(len(starts), -1)
+
+    def _objective(self) -> Objective:
+        choice("features", self.features, ("power", "flat", "time"))
+        return super()._objective()  # type: ignore[safe-super]

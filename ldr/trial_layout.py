@@ -1,0 +1,145 @@
+"""Trials of channels: the order of their axes, and what mne hands over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.solvers.checks import choice
+from ldr.solvers.errors import DataError, DataWarning, warn
+from ldr.types import Rows
+
+LAYOUTS = ("channels, times", "times, channels")
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Samples of all trials below one another; `ldr.trials` makes them.
+
+    - rows (n, channels)
+    - ids (n,): the number of the trial of each row
+    - names: of the channels, where they are known
+    """
+
+    rows: np.ndarray
+    ids: npt.NDArray[np.intp]
+    names: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.ids[-1]) + 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples of all trials, and channels."""
+        return self.rows.shape[0], self.rows.shape[1]
+
+    def __repr__(self) -> str:
+        n, channels = self.shape
+        return f"{len(self)} trials of {channels} channels, {n} samples in all"
+
+
+def trials(X: Rows, layout: str | None = None) -> Trials | tuple[Trials, ...]:
+    """Name the order of the axes of trials, for every function of ldr that takes X.
+
+    Parameters
+    ----------
+    X : array (trials, channels, times), list of arrays (channels, times), Epochs or Raw of mne
+        In the other layout the last two axes change places. Trials in a list may have any lengths.
+        Epochs and Raw have an order of their own, whatever the layout. A tuple holds the same
+        trials in several views.
+    layout : {"channels, times", "times, channels"}, optional
+        The order of the axes of a trial; by default "channels, times".
+
+    Returns
+    -------
+    Trials, or a tuple of them
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        There is no such layout.
+    ldr.errors.DataError
+        X holds no trials, or trials of different channels.
+
+    Warns
+    -----
+    ldr.errors.DataWarning
+        No layout is given, and the trials have more channels than times: the axes may be in the
+        other order.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> X, y = np.random.default_rng(0).standard_normal((20, 4, 50)), np.arange(20) % 2
+    >>> ldr.solve("csp", ldr.trials(X), 2, y=y).P.shape
+    (2, 4)
+    """
+    if layout is not None:
+        choice("layout", layout, LAYOUTS)
+    if isinstance(X, tuple):
+        return tuple(_trials(view, layout, f"X[{i}]") for i, view in enumerate(X))
+    return _trials(X, layout, "X")
+
+
+def _trials(X: Rows, given: str | None, name: str) -> Trials:
+    names: tuple[str, ...] = ()
+    if is_of_mne(X):
+        names, X, given = tuple(map(str, X.ch_names)), X.get_data(), LAYOUTS[0]
+        X = X if X.ndim == 3 else X[None]
+    if isinstance(X, Trials):
+        return X
+    layout = given or LAYOUTS[0]
+    parts = [np.asarray(part) for part in X] if np.iterable(X) else []
+    if not parts or any(part.ndim != 2 for part in parts):
+        got = f"shape {np.shape(X)}" if isinstance(X, np.ndarray) else f"a {type(X).__name__}"
+        raise DataError(
+            f"{name} has {got}: expected an array (trials, {layout}) or a list of arrays ({layout})"
+        )
+    if layout == LAYOUTS[0]:
+        parts = [part.T for part in parts]
+    columns = [part.shape[1] for part in parts]
+    if len(set(columns)) > 1:
+        shown = ", ".join(map(str, columns[:9]))
+        raise DataError(f"{name} has trials of {shown} channels, expected as many in each")
+    lengths = [len(part) for part in parts]
+    if given is None and columns[0] > max(lengths):
+        warn(
+            f"{name} is read as trials of ({layout}): {columns[0]} channels and {max(lengths)} "
+            f"times. If these are {max(lengths)} channels and {columns[0]} times, pass "
+            f"ldr.trials(X, {LAYOUTS[1]!r})",
+            DataWarning,
+        )
+    return Trials(np.concatenate(parts), np.repeat(np.arange(len(parts)), lengths), names)
+
+
+def is_of_mne(X: Rows) -> bool:
+    """Return True for Epochs and Raw of mne, which need not be installed."""
+    return hasattr(X, "get_data") and hasattr(X, "ch_names")
+
+
+def as_trials(X: Rows) -> Rows:
+    """An array of three axes, a list of arrays or Epochs as `Trials`; any other X as it is."""
+    if are_arrays(X) or is_of_mne(X) or (isinstance(X, np.ndarray) and X.ndim == 3):
+        return trials(X)
+    return X
+
+
+def are_arrays(X: Rows) -> bool:
+    """Return True for a list of arrays of two axes, which may be trials."""
+    return isinstance(X, list) and len(X) > 0 and all(np.ndim(part) == 2 for part in X)
+
+
+def refuse_layout(X: Rows, name: str) -> NoReturn:
+    """Refuse an array of trials, or a list of them, of which the order of the axes is not known."""
+    if isinstance(X, list):
+        got, shape = f"is a list of {len(X)} arrays", ""
+    else:
+        got, shape = f"has shape {X.shape}", "trials, "
+    raise DataError(
+        f"{name} {got}, of which the order of the axes is not known: pass ldr.trials(X) for "
+        f"({shape}channels, times), which is mne's order, or ldr.trials(X, 'times, channels') for "
+        f"({shape}times, channels), which version 0.9 took it for"
+    )
