@@ -86,11 +86,10 @@ from .objectives.l1 import l1
 from .objectives.normalised import normalised
 from .paths import Path, path
 from .persistence import load
-from .power import log_power
 from .regularisation import RegularisationPath, refit, regularisation_path
 from .result import Result
 from .solving import solve
-from .trial_layout import trials
+from .trial_layout import log_power, trials
 from .tuning import Tuning, tune
 
 __all__ = [

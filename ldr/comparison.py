@@ -15,7 +15,7 @@ import scipy
 
 from ldr.cross_validation import FAILURES, Criterion, Folds, HeldOut, Part, criteria, gap_of
 from ldr.dimension_rule import as_dimension, is_open
-from ldr.inputs import as_data, as_generator, by_index, check_weighted, of_array
+from ldr.inputs import as_data, as_generator, by_index, check_weighted
 from ldr.method_selection import asked_for, beyond, has_gaps, suited
 from ldr.objectives.data.opening import with_columns
 from ldr.objectives.kernel import is_categorical
@@ -31,7 +31,7 @@ from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.tables import beside, text
-from ldr.trial_layout import are_arrays, refuse_layout
+from ldr.trial_layout import are_arrays, of_array, refuse_layout
 from ldr.types import Argument, Dimension, Frame, PerRow, Rows, Splitter
 from ldr.validation import in_words
 

@@ -23,7 +23,6 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.prediction import ClassPredictor, GroupedRows, LinearPredictor
 from ldr.objectives.statistics.sums import dense
-from ldr.power import mean_power
 from ldr.projecting import predicted, views_of
 from ldr.resampling import Indices, Sampled, runs_of
 from ldr.result import Result
@@ -32,6 +31,7 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
+from ldr.trial_layout import mean_power
 from ldr.types import Argument, PerRow, Rows
 from ldr.validation import in_words
 
@@ -568,7 +568,10 @@ class Folds:
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
         except (TypeError, ValueError, UserWarning) as error:
-            raise ArgumentError(f"folds = {folds!r} does not split these rows: {error}") from error
+            what = f"{len(first)} {'rows' if trials is None else 'trials'}"
+            raise ArgumentError(
+                f"folds = {folds!r} does not split these {what}: {error}"
+            ) from error
         filled = [both for both in parts if all(map(len, both))]
         if len(filled) < max(2, len(parts)):
             raise ArgumentError(

@@ -22,7 +22,7 @@ from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver
-from ldr.trial_layout import Trials, are_arrays, is_of_mne, refuse_layout, trials
+from ldr.trial_layout import Trials, are_arrays, is_of_mne, of_array, refuse_layout, trials
 from ldr.types import PerRow, Rows, XandY
 from ldr.validation import in_words
 
@@ -221,20 +221,6 @@ def as_solver(solver: object) -> str | Solver:
     from ldr.solvers.registry import named_solver  # loads every solver there is
 
     return named_solver(solver)
-
-
-def of_array(X: Rows, name: str = "X") -> XandY:
-    """The rows of trials below one another, and the trial of each.
-
-    Any other X as it is, and None.
-    """
-    if is_of_mne(X):
-        X = trials(X)
-    if isinstance(X, Trials):
-        return X.rows, X.ids
-    if isinstance(X, np.ndarray) and X.ndim == 3:
-        refuse_layout(X, name)
-    return X, None
 
 
 def trials_of(X: Rows, y: PerRow) -> np.ndarray | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.inputs import of_array
 from ldr.objectives.data.array_types import check_dimensions, like
 from ldr.objectives.data.opening import as_samples, open_table
 from ldr.objectives.data.stored import lazy_rows
@@ -17,6 +16,7 @@ from ldr.objectives.view import Features
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.trial_layout import of_array
 from ldr.types import Argument, Rows
 from ldr.validation import in_words
 

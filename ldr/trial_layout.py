@@ -1,16 +1,23 @@
-"""Trials of channels: the order of their axes, and what mne hands over."""
+"""Trials of channels: the order of their axes, what mne hands over, and the power of each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.sample_metadata import as_array
+from ldr.objectives.data.sample_metadata import as_trials as as_ids
 from ldr.solvers.checks import choice
-from ldr.solvers.errors import DataError, DataWarning, warn
-from ldr.types import Rows
+from ldr.solvers.errors import ArgumentError, DataError, DataWarning, warn
+from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, Rows, XandY
+from ldr.validation import in_words
+
+if TYPE_CHECKING:
+    from ldr.result import Result
 
 LAYOUTS = ("channels, times", "times, channels")
 
@@ -143,3 +150,72 @@ def refuse_layout(X: Rows, name: str) -> NoReturn:
         f"({shape}channels, times), which is mne's order, or ldr.trials(X, 'times, channels') for "
         f"({shape}times, channels), which version 0.9 took it for"
     )
+
+
+def of_array(X: Rows, name: str = "X") -> XandY:
+    """The rows of trials below one another, and the trial of each.
+
+    Any other X as it is, and None.
+    """
+    if is_of_mne(X):
+        X = trials(X)
+    if isinstance(X, Trials):
+        return X.rows, X.ids
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        refuse_layout(X, name)
+    return X, None
+
+
+def mean_power(Y: Array, starts: npt.NDArray[np.intp]) -> Array:
+    """Return the mean square of each coordinate in each trial, which begin at some samples."""
+    lengths = np.diff(starts, append=len(Y))
+    return np.asarray(np.add.reduceat(Y**2, starts) / lengths[:, None])
+
+
+@in_words
+def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
+    """Compute the logarithm of mean squares in each trial: the features of csp and spoc.
+
+    Parameters
+    ----------
+    result : Result
+        Of one view.
+    X : Trials of `ldr.trials`, or Epochs of mne
+        Or samples in rows, with `groups`.
+    groups : array (n,), optional
+        The trial of each row; rows of a trial stand next to one another.
+
+    Returns
+    -------
+    ndarray (trials, r)
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        A result of several views.
+    ldr.errors.DataError
+        No trials, or a trial in which a coordinate is zero throughout.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> trials = ldr.trials(np.random.default_rng(0).standard_normal((20, 4, 50)))
+    >>> result = ldr.solve("csp", trials, r=2, y=np.arange(20) % 2)
+    >>> ldr.log_power(result, trials).shape
+    (20, 2)
+    """
+    if isinstance(result.P, tuple):
+        raise ArgumentError("result must be of one view, got one of several")
+    rows, numbers = of_array(X)
+    numbers = numbers if groups is None else groups
+    if numbers is None:
+        raise DataError(
+            "X has no trials: pass ldr.trials(X) of an array (trials, channels, times), or the "
+            "trial of each row, groups="
+        )
+    Y = np.asarray(result.transform(rows))
+    ids = as_ids(as_array(numbers), len(Y))
+    power = mean_power(Y, np.flatnonzero(np.append(True, ids[1:] != ids[:-1])))
+    if not power.all():
+        raise DataError("X has a trial in which a coordinate is zero throughout: no logarithm")
+    return np.log(power)

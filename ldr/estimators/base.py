@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.cross_validation import score
 from ldr.dimension_rule import check_asked, is_open
-from ldr.inputs import aligned, as_data, of_array
+from ldr.inputs import aligned, as_data
 from ldr.objectives.data.array_types import is_dask
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
@@ -37,7 +37,7 @@ from ldr.solvers.checks import choice, flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
-from ldr.trial_layout import Trials, as_trials
+from ldr.trial_layout import Trials, as_trials, of_array
 from ldr.types import Dimension, Labels, PerRow, PerView, Rows, XandY
 from ldr.validation import in_words
 

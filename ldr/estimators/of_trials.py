@@ -7,11 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import Projection
 from ldr.objectives.objective import Objective
-from ldr.power import mean_power
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
-from ldr.trial_layout import Trials, as_trials
+from ldr.trial_layout import Trials, as_trials, mean_power
 from ldr.types import Rows
 
 # What `transform` makes of a trial, by method.

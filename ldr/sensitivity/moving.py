@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 import numpy.typing as npt
 
-from ldr.inputs import check_weighted, of_array
+from ldr.inputs import check_weighted
 from ldr.objectives.data.array_types import Matrix
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
@@ -21,6 +21,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import real
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.trial_layout import of_array
 from ldr.types import PerRow, Rows
 
 # Name of the weights of a sum, among parameters.

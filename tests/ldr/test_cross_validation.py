@@ -175,6 +175,7 @@ def test_trials_of_an_array_are_held_out_together():
     trials = np.repeat(rng.standard_normal((12, 1, 5)), 6, axis=1)
     trials += 0.01 * rng.standard_normal(trials.shape)
     rows, ids = trials.reshape(-1, 5), np.repeat(np.arange(12), 6)
+    trials = by_time(trials)
     options = {"folds": 4, "random_state": 0}
     whole = ldr.path("pca", trials, [1, 2], **options)
     expected = ldr.path("pca", rows, [1, 2], groups=ids, **options)

@@ -165,7 +165,7 @@ def test_folds_and_draws_take_whole_trials():
     )
     drawn = ldr.bootstrap("orthogonal-maf", X, 2, groups=IDS, draws=3, random_state=0)
     assert drawn.converged.all() and np.abs(drawn.values - drawn.result.value).max() < 0.1
-    with pytest.raises(ArgumentError, match="at most 40, the number of trials"):
+    with pytest.raises(ArgumentError, match="folds = 41 does not split these 40 trials"):
         ldr.path("orthogonal-maf", by_time(TRIALS), [1], folds=41)
     with pytest.raises(ArgumentError, match="does not go with groups or trials"):
         ldr.bootstrap("orthogonal-maf", by_time(TRIALS), 2, block=5)
