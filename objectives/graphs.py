@@ -25,13 +25,13 @@ from ldr.objectives.families.matrices import (
 from ldr.objectives.families.pencil import Shrinking
 from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace_ratio import NestedMethod
-from ldr.objectives.parameters import Need, whole
+from ldr.objectives.parameters import Need, declared, number, whole
 from ldr.objectives.statistics.products import (
     scaled_rows,
     shifted_rows,
 )
 from ldr.objectives.statistics.sums import dense, spread_rows
-from ldr.solvers.checks import SMALLEST, keep_number, keep_whole
+from ldr.solvers.checks import SMALLEST, keep_number
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
@@ -62,27 +62,13 @@ _BATCH, _CACHED = 2**20, 2**16
 _EQUAL = 1e-10
 
 
-@dataclass(frozen=True)
-class Graph:
-    """How rows are connected: by name with its parameters, or the user's weights."""
-
-    kind: str | Matrix = "neighbours"
-    neighbours: int = 10
-    heat: float | str | None = None
-    epsilon: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS if isinstance(self.kind, str) else not _is_matrix(self.kind):
-            raise ArgumentError(
-                f"graph must be one of {', '.join(map(repr, KINDS))} or an n x n matrix, "
-                f"got {self.kind!r}"
-            )
-        keep_whole(self, "neighbours", 1)
-        if not (isinstance(self.heat, str) and self.heat == "median"):
-            keep_number(self, "heat", optional=True, power=2, positive=True)
-        keep_number(self, "epsilon", optional=True, positive=True)
-        if self.epsilon is None and isinstance(self.kind, str) and self.kind == "epsilon":
-            raise ArgumentError("graph='epsilon' needs epsilon=, a distance > 0, got None")
+def _keep_graph(owner: object, name: str) -> None:
+    """Refuse a field that is neither the name of a graph nor a matrix."""
+    given = getattr(owner, name)
+    if given not in KINDS if isinstance(given, str) else not _is_matrix(given):
+        raise ArgumentError(
+            f"graph must be one of {', '.join(map(repr, KINDS))} or an n x n matrix, got {given!r}"
+        )
 
 
 def _is_matrix(given: npt.ArrayLike) -> bool:
@@ -92,28 +78,11 @@ def _is_matrix(given: npt.ArrayLike) -> bool:
         return False
 
 
-def as_graph(graph: Graph, samples: Samples, y: object = None) -> csr_array:
-    """The sparse symmetric n x n weights of a graph of the rows or of the user's."""
-    if not isinstance(graph.kind, str):
-        return _adjacency(graph.kind, samples.n)
-    if graph.kind == "epsilon":
-        assert graph.epsilon is not None
-        return epsilon_graph(samples, graph.epsilon, graph.heat)
-    if graph.kind == "class-neighbours":
-        return within_classes(
-            lambda rows, k: neighbour_graph(rows, k, graph.heat), samples, y, graph.neighbours
-        )
-    return neighbour_graph(samples, graph.neighbours, graph.heat)
-
-
-def notes_on(graph: Graph, n: int) -> list[str]:
-    """What takes long of so many rows."""
-    if n <= _MANY_ROWS or not (isinstance(graph.kind, str) and "neighbours" in graph.kind):
-        return []
-    return [
-        f"the neighbours of {n} rows are found exactly: in a tree where the rows fill few "
-        "dimensions, elsewhere among all pairs, which takes time as the square of their number"
-    ]
+def _keep_heat(owner: object, name: str) -> None:
+    """Refuse a field that is neither "median", None nor a number above 0."""
+    heat = getattr(owner, name)
+    if not (isinstance(heat, str) and heat == "median"):
+        keep_number(owner, name, optional=True, power=2, positive=True)
 
 
 def neighbour_graph(
@@ -360,11 +329,6 @@ def _adjacency(given: Matrix, n: int) -> csr_array:
     return W
 
 
-def sees_distances(graph: object) -> bool:
-    """Whether the graph is made of distances between rows, which the units of columns change."""
-    return isinstance(graph, str) and graph != "classes"
-
-
 @dataclass(frozen=True)
 class GraphMethod(StatedMethod):
     """Base of the methods of a graph on the rows.
@@ -383,34 +347,34 @@ class GraphMethod(StatedMethod):
     needs: ClassVar[tuple[Need, ...]] = (Need.GRAPH,)
     products = "optimum"
 
-    graph: str | Matrix = "neighbours"
+    graph: str | Matrix = declared("neighbours", _keep_graph)  # noqa: RUF009
     neighbours: int = whole(10, 1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._graph()
-        if isinstance(self.graph, str) and "class" in self.graph and Need.LABELS not in self.needs:
+        if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
 
-    def _graph(self) -> Graph:
-        """The graph, which refuses what there is not."""
-        return Graph(self.graph, self.neighbours)
+    @property
+    def kind(self) -> str:
+        """The name of the graph; empty where it is the user's."""
+        return self.graph if isinstance(self.graph, str) else ""
 
     weighted = True
 
     @property
     def repeats(self) -> bool:  # type: ignore[override]
         """Of the classes alone: a row is not its own neighbour, however often it counts."""
-        return isinstance(self.graph, str) and self.graph == "classes"
+        return self._of_classes
 
     @property
     def by_place(self) -> bool:  # type: ignore[override]
         """Where the graph is the user's."""
-        return not isinstance(self.graph, str)
+        return not self.kind
 
     @property
     def scale_free(self) -> bool:  # type: ignore[override]
-        return not self.transposed and not sees_distances(self.graph)
+        return not self.transposed and self.kind in ("", "classes")  # no distances between rows
 
     @property
     def _of_classes(self) -> bool:
@@ -420,13 +384,20 @@ class GraphMethod(StatedMethod):
         X'(I - H)'(I - H)X are S_W, both X'DX and X'X are nC, and the n x n graph, dense within each
         class, is not formed.
         """
-        return isinstance(self.graph, str) and self.graph == "classes"
+        return self.kind == "classes"
 
     def opened(self, data: Data, room: int) -> Opened:
         return super().opened(data if self._of_classes else self._joined(data), room)
 
     def notes_on(self, data: Data, r: int) -> list[str]:
-        return [] if self._of_classes else notes_on(self._graph(), data.samples.n)
+        """Neighbours of many rows take long."""
+        n = data.samples.n
+        if n <= _MANY_ROWS or "neighbours" not in self.kind:
+            return []
+        return [
+            f"the neighbours of {n} rows are found exactly: in a tree where the rows fill few "
+            "dimensions, elsewhere among all pairs, which takes time as the square of their number"
+        ]
 
     def against(self, data: DataSums, kind: type[Kind], **options: Any) -> Kind:
         """A against B, to be minimised."""
@@ -441,9 +412,9 @@ class GraphMethod(StatedMethod):
     def _check_settled(self, data: Data) -> None:
         """Refuse edges that do not stay where rows move a little."""
         samples, k = data.samples, self.neighbours
-        if isinstance(self.graph, str) and self.graph == "neighbours":
+        if self.kind == "neighbours":
             check_settled(samples, k)
-        elif isinstance(self.graph, str) and self.graph == "class-neighbours":
+        elif self.kind == "class-neighbours":
             codes, classes = data.labels
             for members in (samples.take(codes == c) for c in range(len(classes))):
                 check_settled(members, k)
@@ -601,26 +572,36 @@ class LaplacianMethod(GraphMethod):
 
     divisor = "X'DX"
 
-    heat: float | str | None = None
-    epsilon: float | None = None
+    heat: float | str | None = declared(None, _keep_heat)
+    epsilon: float | None = number(None, optional=True, positive=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        graph = self._graph()
-        for name in ("heat", "epsilon"):
-            object.__setattr__(self, name, getattr(graph, name))
+        if self.epsilon is None and self.kind == "epsilon":
+            raise ArgumentError("graph='epsilon' needs epsilon=, a distance > 0, got None")
 
-    def _graph(self) -> Graph:
-        return Graph(self.graph, self.neighbours, self.heat, self.epsilon)
+    def _edges(self, samples: Samples, y: object) -> csr_array:
+        """The sparse symmetric n x n weights of a graph of the rows or of the user's."""
+        match self.kind:
+            case "":
+                return _adjacency(self.graph, samples.n)
+            case "epsilon":
+                assert self.epsilon is not None
+                return epsilon_graph(samples, self.epsilon, self.heat)
+            case "class-neighbours":
+                return within_classes(
+                    lambda rows, k: neighbour_graph(rows, k, self.heat), samples, y, self.neighbours
+                )
+        return neighbour_graph(samples, self.neighbours, self.heat)
 
     def _weights(self, data: Data) -> csr_array:
-        W, weights = as_graph(self._graph(), data.samples, data.y), data.samples.weights
+        W, weights = self._edges(data.samples, data.y), data.samples.weights
         if weights is None:
             return W
         return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)  # W is symmetric
 
     def _check_settled(self, data: Data) -> None:
-        by_class = self.graph == "class-neighbours" and self.heat == "median"
+        by_class = self.kind == "class-neighbours" and self.heat == "median"
         if self._is_heated and (by_class or self._shares(np.ones(1)) is not None):
             raise UnknownError  # shares, and widths of each class, move too
         super()._check_settled(data)
@@ -628,7 +609,7 @@ class LaplacianMethod(GraphMethod):
     @property
     def _is_heated(self) -> bool:
         """True if weights of edges depend on the rows."""
-        return self.heat is not None and isinstance(self.graph, str)
+        return self.heat is not None and bool(self.kind)
 
     def _forms(self, rows: RowSums, W: csr_array) -> dict[str, Any]:
         degrees = W.sum(axis=1)

@@ -194,7 +194,7 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
         super().__post_init__()
         if np.ndim(self.unlabelled) != 0:
             raise ArgumentError(f"unlabelled must be one label, got {self.unlabelled!r}")
-        if isinstance(self.graph, str) and "class" in self.graph:
+        if "class" in self.kind:
             raise ArgumentError(
                 f"graph={self.graph!r} needs a label for every row; expected 'neighbours', "
                 "'epsilon' or a matrix"

@@ -122,7 +122,7 @@ class ReconstructionMethod(GraphMethod):
     regularisation: float = number(1e-3)
 
     def __post_init__(self) -> None:
-        if isinstance(self.graph, str) and self.graph == "epsilon":
+        if self.kind == "epsilon":
             raise ArgumentError(
                 "graph='epsilon' has no reconstruction weights; expected 'neighbours', "
                 "'class-neighbours', 'classes' or a matrix"
@@ -130,18 +130,18 @@ class ReconstructionMethod(GraphMethod):
         super().__post_init__()
 
     def _weights(self, data: Data) -> csr_array:
-        if not isinstance(self.graph, str):
+        if not self.kind:
             return given_weights(self.graph, data.samples.n)
 
         def weights(samples: Samples, k: int) -> csr_array:
             return lle_weights(samples, k, self.regularisation)
 
-        if self.graph == "neighbours":
+        if self.kind == "neighbours":
             return weights(data.samples, self.neighbours)
         return within_classes(weights, data.samples, data.y, self.neighbours)
 
     def _forms(self, rows: RowSums, W: csr_array) -> dict[str, Any]:
-        moving = NeighbourWeights(W, self.regularisation) if isinstance(self.graph, str) else None
+        moving = NeighbourWeights(W, self.regularisation) if self.kind else None
         R, w = residuals(W), rows.weights
         R = R if w is None else scaled_rows(R, np.sqrt(w))
         left = W.multiply(W).sum(axis=1) - 2.0 * W.diagonal()  # ||I - W||^2 / n less 1
