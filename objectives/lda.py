@@ -184,6 +184,7 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
     needs = (Need.LABELS, Need.GRAPH)
     predicts = "classes"
     baseline = "top generalised eigenvectors of (S_B, S_T + mu X'LX)"
+    products = ""
     transposed = False
     exact = "yes"
 

@@ -36,7 +36,7 @@ from ldr.objectives.statistics.products import LessMeans
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.objectives.statistics.time import count_pairs
 from ldr.objectives.view import Compact, Quadratic
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, TooLargeError
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.manifolds.orthonormal import thin_svd
 
@@ -50,7 +50,6 @@ class SlowMethod(Objective):
     weighted = True
     from_sums = True
     stacks = True
-    products = "optimum"
 
 
 @dataclass(frozen=True)
@@ -113,6 +112,19 @@ class SFA(StatedMethod, SlowMethod):
         """Of the columns themselves; an expansion depends on their mean."""
         return self.degree == 1 and self.derivatives is None
 
+    @property
+    def products(self) -> str:  # type: ignore[override]
+        """Of pencils alone, and of changes that are the rows' own."""
+        return "optimum" if self.whiten and self.from_sums else ""
+
+    def check_memory(self, data: Data) -> None:
+        try:
+            super().check_memory(data)
+        except TooLargeError as error:
+            if not data.samples.is_sparse or self.whiten:
+                raise
+            raise TooLargeError(f"{error}; or give whiten=True, or take orthogonal-sfa") from None
+
     def of_features(self) -> SFA:
         return replace(self, degree=1)
 
@@ -161,6 +173,7 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod):
     baseline = "orthonormalised generalised eigenvectors of (X_dot'X_dot, C)"
     exact = "r = 1"
     sibling = "sfa with whiten=True"
+    products = "optimum"
 
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
         if self.shrinkage is None:

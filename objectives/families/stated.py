@@ -322,6 +322,7 @@ class StatedMethod(Objective):
 
     def opened(self, data: Data, room: int) -> Opened:
         """The data that the matrices are of, with room for directions in which nothing varies."""
+        data = data if self.products else data.everywhere()
         parts = data.samples, *filter(None, [data.background])
         for part in parts[1:]:  # the samples are checked where their rows are opened
             check_squares(part)

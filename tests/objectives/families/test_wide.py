@@ -202,6 +202,40 @@ def test_a_bound_of_nested_ratios_is_of_nested_ratios(by_products):
     assert worse + rest.certificate(best.P.T, worse).gap >= best.value * (1 - 1e-13)
 
 
+RESPONSE = np.random.default_rng(3).standard_normal(N)
+TRIALS = np.arange(N) // 10
+BY_ARRAYS = {
+    "sfa": (X, {}),
+    "semi-supervised-da": (X, {"y": np.where(np.arange(N) % 2, Y, -1), "graph": W}),
+    "sir": (X, {"y": RESPONSE}),
+    "save": (X, {"y": Y, "ridge": 0.1}),
+    "directional-regression": (X, {"y": Y, "ridge": 0.1}),
+    "phd": (X, {"y": RESPONSE}),
+    "tica": (X, {}),
+    "csp": (X, {"y": Y % 2}),
+    "spoc": (X, {"y": RESPONSE}),
+    "xdawn": (X, {"y": TRIALS % 2, "groups": TRIALS}),
+    "opca": ((X, X[::-1]), {"ridge": 0.1}),
+    "orthogonal-gcpca": ((X, X[::-1]), {}),
+}
+
+
+@pytest.mark.parametrize("name", BY_ARRAYS)
+def test_methods_that_products_do_not_solve_make_arrays(name, monkeypatch):
+    data, given = BY_ARRAYS[name]
+    arrays = ldr.solve(name, data, 2, **given)
+    monkeypatch.setattr(samples, "_WIDE", 20)
+    found = ldr.solve(name, data, 2, **given)
+    assert found.value == arrays.value and found.certificate.kind == arrays.certificate.kind
+
+
+def test_a_refusal_of_many_columns_names_the_slow_methods_of_products(by_products, monkeypatch):
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
+    with pytest.raises(DataError, match="or give whiten=True, or take orthogonal-sfa"):
+        ldr.solve("sfa", X, 2)
+
+
 def test_shrinkage_of_many_columns_is_refused(by_products):
     with pytest.raises(DataError, match="60 x 60"):
         ldr.solve("orthogonal-lda", X, 2, y=Y, shrinkage="auto")
