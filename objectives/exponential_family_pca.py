@@ -311,19 +311,14 @@ class NaturalParameters(BoundObjective):
             return ()
         return [self.manifold.join([np.zeros_like(N), m[:, None]]) for m in N.T]
 
-    def _deviance(self, M: Array, mu: Array) -> float:
-        theta = mu.T + self.there * (self.T - mu.T) @ M @ M.T
-        lost = self.family.derivatives(theta)[0] - self.X * theta + self.best
-        return 2.0 * float(np.vdot(self.counted, lost))
-
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """How much less of the deviance is left with each coordinate more, at the intercept."""
         N, mu = self.manifold.split(M)[0], self._intercept(M)[:, None]
-        left = [self._deviance(N[:, :k], mu) for k in range(self.r + 1)]
-        return {"deviance": -np.diff(left)}
+        first = np.tri(self.r + 1, self.r, -1)  # of the coordinates, none, one, two, ...
+        return {"deviance": -np.diff([self.value(self.point([N * kept, mu])) for kept in first])}
 
     def parameters(self, M: Array) -> Fitted:
-        alone = self._deviance(np.zeros((len(self.centre), 1)), self.intercept)
+        alone = self.value(self.point([np.zeros((len(self.centre), self.r)), self.intercept]))
         explained = 1.0 - self.value(M) / alone if alone > 0 else 0.0
         return {"intercept": self._intercept(M), "explained_deviance": explained}
 
@@ -339,12 +334,15 @@ class NaturalParameters(BoundObjective):
         N, mu = self.manifold.split(M)
         return (mu - N @ (N.T @ (mu - self.centre)) if self._all_there(N) else mu)[:, 0]
 
+    @property
+    def _of_features(self) -> bool:
+        """Whether rows are mapped by their logarithms, and not by T = m(2x - 1)."""
+        return self.views[0].features is not None
+
     def mean_at(self, M: Array) -> tuple[Array, ...]:
         mu = self._intercept(M)
-        if self.views[0].features is not None:
-            return (mu,)
-        return (0.5 + 0.5 * mu / self.family.saturation,)
+        return (mu if self._of_features else 0.5 + 0.5 * mu / self.family.saturation,)
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        scale = 1.0 if self.views[0].features is not None else 2.0 * self.family.saturation
+        scale = 1.0 if self._of_features else 2.0 * self.family.saturation
         return (scale * self.lift(M)[0].T,)

@@ -1,14 +1,12 @@
-"""Neighbourhood components analysis.
-
-Large-margin nearest neighbours.
-"""
+"""Neighbourhood components analysis, and large-margin nearest neighbours."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -131,17 +129,18 @@ class SoftNeighbourPoint(PairwisePoint):
 
     @property
     def value(self) -> float:
-        return super().value + self._problem.ridge * float(np.vdot(self.Y, self._counted(self.Y)))
+        return super().value + 0.5 * float(np.vdot(self.Y, self._pulled(self.Y)))
 
     @property
     def slope(self) -> Array:
-        return super().slope + (2.0 * self._problem.ridge) * self._counted(self.Y)
+        return super().slope + self._pulled(self.Y)
 
     def curvature(self, dY: Array) -> Array:
-        return super().curvature(dY) + (2.0 * self._problem.ridge) * self._counted(dY)
+        return super().curvature(dY) + self._pulled(dY)
 
-    def _counted(self, Y: Array, rows: slice = slice(None)) -> Array:
-        return counted_rows(Y, self._problem.w, rows)
+    def _pulled(self, Y: Array) -> Array:
+        """The slope of the ridge at Y."""
+        return 2.0 * self._problem.ridge * counted_rows(Y, self._problem.w)
 
     @property
     def right(self) -> Array:
@@ -151,7 +150,7 @@ class SoftNeighbourPoint(PairwisePoint):
         )
 
     def pairs(self, rows: slice, D: Array) -> Told:
-        P, p, W = self._neighbours(rows, D)
+        w, (P, p, W) = self._problem.w, self._neighbours(rows, D)
         W -= p[:, None]
         W *= P
 
@@ -159,9 +158,9 @@ class SoftNeighbourPoint(PairwisePoint):
             dW = np.subtract(np.einsum("ij,ij->i", P, dD)[:, None], dD, out=dD)
             dW *= W
             dW -= dW.sum(axis=1)[:, None] * P
-            return self._counted(dW, rows)
+            return counted_rows(dW, w, rows)
 
-        return -float(self._counted(p[:, None], rows).sum()), self._counted(W, rows), change
+        return -float(counted_rows(p[:, None], w, rows).sum()), counted_rows(W, w, rows), change
 
 
 @dataclass(frozen=True)
@@ -378,9 +377,11 @@ def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Ar
     return value, inside / width, lambda: ((t > 0) & (t < width)) / width
 
 
-class Violations:
-    """Pairs of one of some rows and a violator l, found row by row: nearer than the farthest
-    target's margin.
+class Margins:
+    """Of some rows their targets and violators, which are nearer than the farthest target's margin.
+
+    With D = |BY|^2 of targets and violators and t = 1 + GD, W is w_i at targets + G'(penalty w_i
+    w_l h'(t)). A pair has a row of B, e_i - e_j, and a positive t one of G.
 
     - near (n, k): squared distances of the targets
     - i, j (p,): row, counted among these, and violator of each pair
@@ -389,52 +390,43 @@ class Violations:
     - counts (p,): the objective's penalty times the weights of both rows
     """
 
-    def __init__(self, problem: LargeMargin, rows: slice, D: Array) -> None:
-        w = problem.w
-        self.near = np.take_along_axis(D, problem.targets[rows], axis=1)
+    def __init__(self, problem: LargeMargin, Y: Array, rows: slice, D: Array) -> None:
+        """D is overwritten."""
+        self._Y, self._rows, self._hinge = Y, rows, problem.hinge
+        self.targets = problem.targets[rows]
+        self.near = np.take_along_axis(D, self.targets, axis=1)
         np.copyto(D, np.inf, where=problem.alike(rows))
         nearer = np.flatnonzero(D < 1.0 + self.near.max(axis=1)[:, None])
         self.i, self.j = np.divmod(nearer, D.shape[1])
         self.t = np.take(self.near.T, self.i, axis=1)
         self.t += 1.0
         self.t -= D.ravel()[nearer]
-        self.own = np.ones(len(D))
-        self.counts: Array | float = problem.impostor_weight
-        if w is not None:
-            self.own = w[rows]
-            self.counts = problem.impostor_weight * self.own[self.i] * w[self.j]
+        w = np.ones(len(Y)) if problem.w is None else problem.w
+        self.own = w[rows]
+        self.counts = problem.impostor_weight * self.own[self.i] * w[self.j]
 
-
-class Margins:
-    """W and dW of some rows, which are sparse: of targets and violators, and of their t > 0.
-
-    With D = |BY|^2 of targets and violators and t = 1 + GD, W is w_i at targets + G'(penalty w_i
-    w_l h'(t)). A pair has a row of B, e_i - e_j, and a t one of G.
-    """
-
-    def __init__(self, problem: LargeMargin, Y: Array, rows: slice, found: Violations) -> None:
-        targets, hinge = problem.targets[rows], problem.hinge
-        (n, k), pairs = targets.shape, len(found.i)
-        target, violating = np.divmod(np.flatnonzero(found.t > 0), max(pairs, 1))
-        here = np.arange(rows.start, rows.stop)
-        self._B = differences(
-            np.concatenate([np.repeat(here, k), here[found.i]]),
-            np.concatenate([targets.ravel(), found.j]),
-            len(Y),
+    @cached_property
+    def _sparse(self) -> tuple[Any, Any, Array, Array, Array]:
+        """B, G, W, the curvatures of the hinges, and BY."""
+        (n, k), pairs = self.targets.shape, len(self.i)
+        target, violating = np.divmod(np.flatnonzero(self.t > 0), max(pairs, 1))
+        here = np.arange(self._rows.start, self._rows.stop)
+        B = differences(
+            np.concatenate([np.repeat(here, k), here[self.i]]),
+            np.concatenate([self.targets.ravel(), self.j]),
+            len(self._Y),
         )
-        self._G = differences(found.i[violating] * k + target, n * k + violating, n * k + pairs)
-        counts, t = np.broadcast_to(found.counts, pairs)[violating], found.t[target, violating]
-        _, slope, curvature = hinge(t)
-        self._W = self._G.T @ (counts * slope)
-        self._W[: n * k] += np.repeat(found.own, k)
-        self._curvature = counts * curvature()
-        self._BY = self._B @ Y
+        G = differences(self.i[violating] * k + target, n * k + violating, n * k + pairs)
+        _, slope, curvature = self._hinge(self.t[target, violating])
+        W = G.T @ (self.counts[violating] * slope)
+        W[: n * k] += np.repeat(self.own, k)
+        return B, G, W, self.counts[violating] * curvature(), B @ self._Y
 
     def add_product(self, product: Array, change: Change) -> None:
-        BdY = self._B @ change.dY
-        dD = 2.0 * np.einsum("ij,ij->i", self._BY, BdY)
-        dW = self._G.T @ (self._curvature * (self._G @ dD))
-        product += self._B.T @ (self._W[:, None] * BdY + dW[:, None] * self._BY)
+        B, G, W, curvature, BY = self._sparse
+        BdY = B @ change.dY
+        dW = G.T @ (curvature * (G @ (2.0 * np.einsum("ij,ij->i", BY, BdY))))
+        product += B.T @ (W[:, None] * BdY + dW[:, None] * BY)
 
 
 class LargeMarginPoint(PairwisePoint):
@@ -447,18 +439,17 @@ class LargeMarginPoint(PairwisePoint):
     _problem: LargeMargin
 
     def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
-        problem, W = self._problem, self.squares(rows)
-        found, targets = Violations(problem, rows, W), problem.targets[rows]
+        W = self.squares(rows)
+        found = Margins(self._problem, self.Y, rows, W)
         value = float(found.own @ found.near.sum(axis=1))
-        hinges, slopes, _ = problem.hinge(found.t)
+        hinges, slopes, _ = self._problem.hinge(found.t)
         value += float(np.sum(found.counts * hinges))
         pulls = found.counts * slopes
         W[:] = 0.0
         W[found.i, found.j] = -pulls.sum(axis=0)
         pulled = [found.own + np.bincount(found.i, pull, len(W)) for pull in pulls]
-        np.put_along_axis(W, targets, np.stack(pulled, axis=1), axis=1)
-        margins = cache(lambda: Margins(problem, self.Y, rows, found))
-        return value, W, lambda product, change: margins().add_product(product, change)
+        np.put_along_axis(W, found.targets, np.stack(pulled, axis=1), axis=1)
+        return value, W, found.add_product
 
 
 @dataclass(frozen=True)

@@ -234,18 +234,15 @@ class RobustPCA(Objective):
     threshold: float | None = number(None, optional=True, positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        if data.samples.in_pieces:
-            rows = MedianRows.in_pieces(data.samples, r)
-        else:
-            rows = MedianRows.in_memory(data, self)
-        loss = self._loss(rows, r)
-        unit = rows.length if self.loss == "l1" else rows.length**2
+        rows = MedianRows.of(self, data, r)
+        loss, length = self._loss(rows, r), rows.frame.length
+        unit = length if self.loss == "l1" else length**2
         starts = heuristics(rows, loss, r)
-        if not rows.samples.stored:
+        if not data.samples.in_pieces:
             return Reconstruction(
                 self,
                 (rows.view,),
-                rows.samples.dense(),
+                rows.frame.of(rows.samples.dense()),
                 r,
                 loss,
                 w=rows.samples.weights,
@@ -269,7 +266,7 @@ class RobustPCA(Objective):
         rounding = self.epsilon * (typical if typical > _NO_LENGTH * mean else mean)
         if self.loss == "l1":
             return RoundedDistance(rounding)
-        threshold = (self.threshold or 0.0) / rows.length
+        threshold = (self.threshold or 0.0) / rows.frame.length
         if not threshold:
             threshold = median(rows.distances(top_eigenvectors(rows.scatters()[1], r)[1]), w)
         return Huber(max(threshold, rounding))
@@ -279,45 +276,33 @@ class RobustPCA(Objective):
 class MedianRows:
     """The rows from their geometric median, in the power of two next to their typical length.
 
-    - frame: in which the samples are these rows; in memory they are so already
-    - most_steps: of reweighted pca
+    - frame: in which the samples are these rows
     """
 
     samples: Samples
     frame: Frame
-    length: float
     view: View
-    most_steps: int
 
     @classmethod
-    def in_memory(cls, data: Data, objective: Objective) -> MedianRows:
-        rows = DenseRows.centred(data, objective)
-        length = typical_length(rows.X)
-        frame = Frame(np.zeros(rows.X.shape[1]), length)
-        centre, note = geometric_median(Samples(rows.X, marks=rows.marks), frame)
-        view = rows.view
-        mean = view.mean + view.coordinates.lift(centre[:, None])[:, 0]
-        return cls(
-            Samples((rows.X - centre) / length, marks=rows.marks),
-            Frame(np.zeros(len(centre))),
-            length,
-            replace(view, mean=mean, centre="median").noting(CENTRED, *note),
-            _STEPS,
-        )
-
-    @classmethod
-    def in_pieces(cls, samples: Samples, r: int) -> MedianRows:
-        check_dimension(r, samples.d)
-        stats = moments(samples)
-        square = float(stats.covariance.trace())
-        if square == 0:
-            raise DataError("all rows of X are equal, expected data that vary")
-        frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
+    def of(cls, objective: Objective, data: Data, r: int) -> MedianRows:
+        if data.samples.in_pieces:
+            samples = data.samples
+            check_dimension(r, samples.d)
+            stats = moments(samples)
+            square = float(stats.covariance.trace())
+            if square == 0:
+                raise DataError("all rows of X are equal, expected data that vary")
+            frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
+            scatter = KnownScatter(stats.scatter, stats.n)
+            view = View(np.zeros(samples.d), notes=(IN_PIECES,), scatter=scatter)
+        else:
+            rows = DenseRows.centred(data, objective)
+            samples, view = Samples(rows.X, marks=rows.marks), rows.view
+            frame = Frame(np.zeros(samples.d), typical_length(rows.X))
         centre, note = geometric_median(samples, frame)
-        frame = Frame(centre, frame.length)
-        notes, scatter = (CENTRED, *note, IN_PIECES), KnownScatter(stats.scatter, stats.n)
-        view = View(centre, notes=notes, scatter=scatter, centre="median")
-        return cls(samples, frame, frame.length, view, _PASSES)
+        mean = view.mean + view.coordinates.lift(centre[:, None])[:, 0]
+        view = replace(view, mean=mean, centre="median").noting(CENTRED, *note)
+        return cls(samples, Frame(centre, frame.length), view)
 
     def distances(self, M: Array | None = None) -> Array:
         """Of each row from the centre, or from the subspace of M there; n numbers."""
@@ -423,7 +408,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
     def reweighted() -> Array:
         M, least = spherical(), math.inf
         best = M
-        for _ in range(rows.most_steps):
+        for _ in range(_PASSES if rows.samples.in_pieces else _STEPS):
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M

@@ -56,9 +56,6 @@ class Pymanopt(Solver[State]):
     def initialise(self, problem: RiemannianProblem, M: Array) -> State:
         return State(problem.at(M))
 
-    def step(self, problem: RiemannianProblem, state: State) -> State:
-        raise NotImplementedError("pymanopt runs to its end in one call")
-
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
         """The start, then the end of pymanopt's run."""
         start = self.initialise(problem, M)

@@ -45,9 +45,9 @@ class Solver(Brief, ABC, Generic[S]):
     def initialise(self, problem: RiemannianProblem, M: Array) -> S:
         """The state at the start M."""
 
-    @abstractmethod
     def step(self, problem: RiemannianProblem, state: S) -> S:
-        """The next state."""
+        """The next state; solvers whose `states` are those of another have no step of their own."""
+        raise NotImplementedError(f"solver {self.name!r} runs as a whole and takes no single step")
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
         """The start's state, then one state a step, without end."""

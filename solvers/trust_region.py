@@ -302,9 +302,6 @@ class GradientsFirst(Solver[State]):
     def initialise(self, problem: RiemannianProblem, M: Array) -> State:
         return LBFGS().initialise(problem, M)
 
-    def step(self, problem: RiemannianProblem, state: State) -> State:
-        raise NotImplementedError("the two solvers run one after the other")
-
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
         """Those of the first run; where it is stuck or not done, those of the second."""
         scale = None

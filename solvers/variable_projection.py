@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ldr.solvers.descent.lbfgs import LBFGS, QuasiNewtonState
+from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
+from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver, State
 
 
 @dataclass(frozen=True)
-class ProfileState(State):
-    """The completed point, and the inner solver's state on the profile."""
-
-    profile: RiemannianProblem
-    inner: QuasiNewtonState
-
-
-@dataclass(frozen=True)
-class VariableProjection(Solver[ProfileState]):
+class VariableProjection(Solver[State]):
     """Limited-memory BFGS on the profile, the least value over the variables with a closed form.
 
     Where those are at their best, the gradient in them is zero and the gradient in the others is
@@ -38,7 +32,11 @@ class VariableProjection(Solver[ProfileState]):
     default_max_iterations = 10_000
     patience = 20
 
-    def initialise(self, problem: RiemannianProblem, M: Array) -> ProfileState:
+    def initialise(self, problem: RiemannianProblem, M: Array) -> State:
+        return next(self.states(problem, M, Stopping()))
+
+    def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
+        """Those of the profile's solver, completed."""
         whole: Any = problem.problem
         if not hasattr(whole, "profile"):
             raise ArgumentError(
@@ -47,16 +45,6 @@ class VariableProjection(Solver[ProfileState]):
             )
         profile = RiemannianProblem(whole.profile())
         profile.evaluations = problem.evaluations
-        return self._completed(problem, profile, LBFGS().initialise(profile, whole.restrict(M)))
-
-    def step(self, problem: RiemannianProblem, state: ProfileState) -> ProfileState:
-        inner = LBFGS().step(state.profile, state.inner)
-        return self._completed(problem, state.profile, inner)
-
-    def _completed(
-        self, problem: RiemannianProblem, profile: RiemannianProblem, inner: QuasiNewtonState
-    ) -> ProfileState:
-        whole: Any = problem.problem
-        above = whole.complete(inner.point.point)
-        point = problem.at(above.M, above)
-        return ProfileState(point, profile, inner, halt=inner.halt)
+        for state in LBFGS().states(profile, whole.restrict(M), stopping):
+            above = whole.complete(state.point.point)
+            yield State(problem.at(above.M, above), halt=state.halt)

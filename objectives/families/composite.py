@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -80,34 +79,25 @@ class WeightedPoint(Point):
 
     @cached_property
     def gradient(self) -> Array:
-        return self._total([point.gradient for _, point in self._points])
+        return self._total(lambda term, point: point.gradient)
 
     def hessian_vector(self, V: Array) -> Array:
         manifold = self._problem.manifold
-        return self._total([p.hessian_vector(t.lower(manifold, V)) for t, p in self._points])
+        return self._total(lambda term, point: point.hessian_vector(term.lower(manifold, V)))
 
-    def _total(self, derivatives: list[Array]) -> Array:
+    def _total(self, derivative: Callable[[Term, Point], Array]) -> Array:
         manifold, total = self._problem.manifold, np.zeros(self._problem.manifold.shape)
-        for (term, _), derivative in zip(self._points, derivatives, strict=True):
-            total += term.weight * term.lift(manifold, derivative)
+        for term, point in self._points:
+            total += term.weight * term.lift(manifold, derivative(term, point))
         return total
 
 
-def _of_the_only_term(name: str) -> Any:
-    """A method that a multiple of one objective takes from that objective."""
+def _of_the_only_term(name: str, *, if_same: bool = False) -> Any:
+    """A method that a multiple of one objective takes from it; perhaps only with its optimum."""
 
     def method(self: WeightedSum, *given: Any) -> Any:
-        return getattr(self.only or super(WeightedSum, self), name)(*given)
-
-    return method
-
-
-def _of_the_same_optimum(name: str) -> Any:
-    """Delegate to the only objective if the sum has its optimum."""
-
-    def method(self: WeightedSum, *given: Any) -> Any:
-        same = self.only if self.same_optimum else None
-        return getattr(same or super(WeightedSum, self), name)(*given)
+        only = self.only if self.same_optimum or not if_same else None
+        return getattr(only or super(WeightedSum, self), name)(*given)
 
     return method
 
@@ -132,9 +122,9 @@ class WeightedSum(BoundObjective):
     mean_at = _of_the_only_term("mean_at")
     model = _of_the_only_term("model")
     remarks = _of_the_only_term("remarks")
-    axes = _of_the_same_optimum("axes")
-    numbers = _of_the_same_optimum("numbers")
-    closed_form = _of_the_same_optimum("closed_form")
+    axes = _of_the_only_term("axes", if_same=True)
+    numbers = _of_the_only_term("numbers", if_same=True)
+    closed_form = _of_the_only_term("closed_form", if_same=True)
 
     @cached_property
     def only(self) -> BoundObjective | None:
@@ -291,26 +281,24 @@ def weighted_sum(
             f"a penalty of {penalty:g} is too large beside an objective whose values have the unit "
             f"{unit:g}: expected at most {1e100 * unit:g}"
         )
-    terms = []
-    for weight, bound, T in zip(weights, bounds, maps, strict=True):
-        term = Term(weight * (bound.unit / unit), bound, T)
-        terms.append(term if term.same_point else replace(term, bound=bound.beyond()))
+    terms = [
+        Term(weight * (b.unit / unit), b if all(each is None for each in T) else b.beyond(), T)
+        for weight, b, T in zip(weights, bounds, maps, strict=True)
+    ]
     notes = []
     if penalty > 0 and any(not term.same_point for term in terms):
         notes.append(
             "the penalty is of the columns: M may leave the subspace to which terms are restricted,"
             " and they see its projection"
         )
-    centres = [[view.centre for view in bound.views] for bound in bounds]
-    alike = [bound for bound, centre in zip(bounds, centres, strict=True) if centre == centres[0]]
+    centre = [view.centre for view in bounds[0].views]
+    alike = [bound for bound in bounds if [view.centre for view in bound.views] == centre]
     if len(alike) < len(bounds):
         notes.append("the terms subtract different means: the map subtracts the first one's")
     views = []
-    for frame, own in zip(
-        frames, zip(*(bound.views for bound in bounds), strict=True), strict=True
-    ):
-        each = dict.fromkeys(chain.from_iterable(view.notes for view in own))
-        views.append(replace(own[0], coordinates=frame, notes=tuple(each)))
+    for k, frame in enumerate(frames):
+        each = dict.fromkeys(note for bound in bounds for note in bound.views[k].notes)
+        views.append(replace(bounds[0].views[k], coordinates=frame, notes=tuple(each)))
     stated: dict[str, Any] = {
         "objective": objective,
         "views": noted(views, *notes),
