@@ -15,8 +15,15 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.families.factors import FactorPoint, Factors, Noise, check_rank, inner
-from ldr.objectives.families.missing_data import has_missing, incomplete
+from ldr.objectives.families.factors import (
+    FactorPoint,
+    Factors,
+    Noise,
+    check_rank,
+    has_missing,
+    incomplete,
+    inner,
+)
 from ldr.objectives.families.trace import RESIDUAL
 from ldr.objectives.families.whitened import ROWS_ROUNDING, root_of_rows
 from ldr.objectives.objective import Objective

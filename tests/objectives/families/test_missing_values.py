@@ -16,8 +16,7 @@ import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.factor_model import Observed, Posterior
-from ldr.objectives.families.factors import Noise
-from ldr.objectives.families.missing_data import IncompletePoint, ObservedTerm
+from ldr.objectives.families.factors import IncompletePoint, Noise, ObservedTerm, incomplete
 from ldr.solvers.status import Status
 from tests import real_data
 from tests.objectives import methods
@@ -197,7 +196,6 @@ def test_em_is_monotone_at_every_step_and_every_solver_agrees(name):
 def test_with_nothing_missing_it_is_the_complete_problem(name):
     from ldr.objectives import Data
     from ldr.objectives.data.opening import as_samples
-    from ldr.objectives.families.missing_data import incomplete
 
     complete = ldr.solve(name, WINE, 2)
     problem = incomplete(complete.objective, as_samples(WINE), 2, tied=name == "ppca")
