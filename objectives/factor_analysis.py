@@ -43,6 +43,7 @@ from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import SingularError
+from ldr.solvers.likelihoods import VariableProjection
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import (
     graded_eigen,
@@ -58,7 +59,6 @@ from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.run import Stopping
-from ldr.solvers.variable_projection import VariableProjection
 
 # Of a noise variance at the start, as a share of the column's variance: far from the lower bound,
 # where the likelihood is flat.

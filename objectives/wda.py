@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
@@ -22,7 +22,7 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.projected import KEPT, Change, DenseRows, Projected, ProjectedPoint
+from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.prediction import GroupedRows
@@ -95,6 +95,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[Classes]:
         yield like, rows, shares
 
 
+_EPS = float(np.finfo(float).eps)
 # Of a preconditioner, the least curvature relative to the largest.
 _FLOOR = 1e-3
 # Exponents beyond the first are taken from the nearest row; those beyond the second are zero.
@@ -168,85 +169,34 @@ class Plans:
     def G(self) -> Array:
         return self._u[-1][..., None] * self.K * self._v[-1][:, None, :]
 
+    @cached_property
+    def _KDv(self) -> Array:
+        return _times(self.KD, self._v[-1])
+
     @property
     def W(self) -> Array:
-        in_u = self._backwards[0]
-        return np.einsum("pi,pi->p", self._u[-1], in_u[-1])
+        return np.einsum("pi,pi->p", self._u[-1], self._KDv)
 
-    @cached_property
-    def _backwards(self) -> tuple[list[Array], list[Array], list[Array], list[Array]]:
-        """dW in u_l and v_l (through what follows), in Kv_l and in K'u_{l-1}, l = 1 .. k."""
-        in_u = _times(self.KD, self._v[-1])
-        of_W = _times(_transposed(self.KD), self._u[-1])
-        found: list[tuple[Array, Array, Array, Array]] = []
-        for u, v, Ku, Kv in self._steps():
-            s = -in_u * u / Kv
-            in_v = _times(_transposed(self.K), s)
-            if not found:
-                in_v += of_W
-            q = -in_v * v / Ku
-            found.append((in_u, in_v, s, q))
-            in_u = _times(self.K, q)
-        columns = [list(column) for column in zip(*found[::-1], strict=True)]
-        return columns[0], columns[1], columns[2], columns[3]
-
-    def _steps(self) -> Iterator[tuple[Array, Array, Array, Array]]:
-        """u_l, v_l, K'u_{l-1} and Kv_l, the last first."""
-        return zip(self._u[:0:-1], self._v[::-1], self._Ku[::-1], self._Kv[::-1], strict=True)
-
-    @cached_property
+    @property
     def S(self) -> Array:
-        """K o H with H = uv' - (uv' o AB' + sum_l s_l v_l' + u_{l-1} q_l')/reg."""
-        _, _, s, q = self._backwards
-        u, v = self._u[-1], self._v[-1]
-        left = [u[..., None], u[..., None] * self._A, _columns([*s, *self._u[:-1]])]
-        right = [v[..., None], v[..., None] * self._B, _columns([*self._v, *q])]
-        right[1:] = [columns * (-1.0 / self._reg) for columns in right[1:]]
-        return self._of_kernel(left, right, self._room.array("S", self.K.shape))
+        """K o H with H = uv' - (uv' o AB' + sum_l s_l v_l' + u_{l-1} q_l')/reg.
 
-    def _of_kernel(self, left: list[Array], right: list[Array], out: Array) -> Array:
-        """K o LR'."""
+        From the last step to the first, s_l is dW in Kv_l and q_l in K'u_{l-1}.
+        """
+        in_u, in_v = self._KDv, _times(_transposed(self.KD), self._u[-1])
+        s, q = list[Array](), list[Array]()
+        steps = zip(self._u[:0:-1], self._v[::-1], self._Ku[::-1], self._Kv[::-1], strict=True)
+        for u, v, Ku, Kv in steps:
+            s.append(-in_u * u / Kv)
+            in_v = in_v + _times(_transposed(self.K), s[-1])
+            q.append(-in_v * v / Ku)
+            in_u, in_v = _times(self.K, q[-1]), np.zeros_like(in_v)
+        plan, v = self._u[-1][..., None], self._v[-1][..., None]
+        left = [plan, plan * self._A, _columns([*s[::-1], *self._u[:-1]])]
+        right = [v, v * self._B / -self._reg, _columns([*self._v, *q[::-1]]) / -self._reg]
         L, R = np.concatenate(left, -1), np.concatenate(right, -1)
-        product = np.matmul(L, _transposed(R), out=out)
+        product = np.matmul(L, _transposed(R), out=self._room.array("S", self.K.shape))
         return np.multiply(product, self.K, out=product)
-
-    def change(self, A: Array, B: Array, room: Room) -> Array:
-        """The derivative of S along dD = AB': every line of the above, in its order."""
-        K, reg, last = self.K, self._reg, len(self._v)
-        u, v = self._u, self._v
-        in_u, in_v, s, q = self._backwards
-        dE = np.matmul(A * (-1.0 / reg), _transposed(B), out=room.array("dE", K.shape))
-        dK = np.multiply(K, dE, out=room.array("dK", K.shape))
-        dK_vq = np.matmul(dK, _columns([*v, *q]))
-        dK_us = np.matmul(_transposed(dK), _columns([*u, *s]))
-        KD_dE = np.multiply(self.KD, dE, out=dK)
-        du, dv = [np.zeros_like(u[0])], list[Array]()
-        dKu, dKv = list[Array](), list[Array]()
-        for k in range(last):
-            dKu.append(dK_us[..., k] + _times(_transposed(K), du[k]))
-            dv.append(-v[k] * dKu[k] / self._Ku[k])
-            dKv.append(dK_vq[..., k] + _times(K, dv[k]))
-            du.append(-u[k + 1] * dKv[k] / self._Kv[k])
-        in_du = _times(KD_dE, v[-1]) - reg * dK_vq[..., last - 1] + _times(self.KD, dv[-1])
-        in_dv = _times(_transposed(KD_dE), u[-1]) - reg * dK_us[..., last]
-        in_dv += _times(_transposed(self.KD), du[-1])
-        ds, dq = [np.zeros(0)] * last, [np.zeros(0)] * last
-        for k in reversed(range(last)):
-            up = in_du * u[k + 1] + in_u[k] * du[k + 1] + s[k] * dKv[k]
-            ds[k] = -up / self._Kv[k]
-            in_dv = in_dv + dK_us[..., last + 1 + k] + _times(_transposed(K), ds[k])
-            dq[k] = -(in_dv * v[k] + in_v[k] * dv[k] + q[k] * dKu[k]) / self._Ku[k]
-            in_du, in_dv = dK_vq[..., last + k] + _times(K, dq[k]), np.zeros_like(in_dv)
-        plan, du_, dv_ = u[-1][..., None], du[-1][..., None], dv[-1][..., None]
-        left = [du_, plan, du_ * self._A, plan * self._A, plan * A]
-        right = [v[-1][..., None], dv_]
-        right += [v[-1][..., None] * self._B, dv_ * self._B, v[-1][..., None] * B]
-        left.append(_columns([*ds, *s, *du[:-1], *u[:-1]]))
-        right.append(_columns([*v, *dv, *q, *dq]))
-        right[2:] = [columns * (-1.0 / reg) for columns in right[2:]]
-        dS = self._of_kernel(left, right, room.array("dS", K.shape))
-        dS += np.multiply(dE, self.S, out=dE)
-        return dS
 
 
 def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
@@ -268,44 +218,20 @@ class TransportPoint(ProjectedPoint):
     """f = 2 W_0/W_1, the sums of W within classes and between them, in passes over the pairs.
 
     W_1 has each pair of classes in both orders. But for the factor 2 times the share, the slope is
-    (s_0 - f s_1)/W_1 and the curvature (c_0 - f c_1 - df s_1 - dW_1 slope)/W_1. Of a pair, s is
-    2 L(S)Y, as of other functions of distances.
+    (s_0 - f s_1)/W_1. Of a pair, s is 2 L(S)Y, as of other functions of distances.
     """
 
     def __init__(self, problem: Transport, M: Array) -> None:
         super().__init__(problem.X, M)
         self._problem, self._factor = problem, 2.0 * problem.share
 
-    def plans(self, *, apart: bool = False) -> Iterator[tuple[Pairs, Plans]]:
-        """One after the other, in the same arrays unless they are to be kept apart."""
-        Y, ones = self.Y, np.ones(len(self.Y))
-        squares, problem = np.einsum("ij,ij->i", Y, Y), self._problem
-        left = np.column_stack([-2.0 * Y, squares, ones])
-        right = np.column_stack([Y, ones, squares])
-        for pairs in problem.pairs:
-            check()
-            A, B = left[pairs.a], right[pairs.b]
-            room = Room() if apart else problem.room
-            yield pairs, Plans(A, B, pairs, problem.reg, problem.steps, room)
-
-    @cached_property
-    def _kept(self) -> list[tuple[Pairs, Plans]]:
-        return list(self.plans(apart=True))
-
-    @property
-    def _for_products(self) -> Iterable[tuple[Pairs, Plans]]:
-        return self._kept if len(self.Y) ** 2 <= KEPT else self.plans()
+    def plans(self) -> Iterator[tuple[Pairs, Plans]]:
+        """One after the other, in the same arrays."""
+        return self._problem.plans(self.Y)
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
-        """W and s, within and between."""
-        W, s = np.zeros(2), np.zeros((2, *self.Y.shape))
-        for pairs, plans in self.plans():
-            np.add.at(W, pairs.kinds, plans.W)
-            _add_laplacian(s, plans.S, pairs, self.Y1)
-        if not W[1] > 0:
-            raise DataError("the classes of X are equal there: no distance is between them")
-        return W, s
+        return self._problem.sums(self.Y)
 
     @cached_property
     def value(self) -> float:
@@ -314,20 +240,23 @@ class TransportPoint(ProjectedPoint):
 
     @cached_property
     def slope(self) -> Array:
-        W, s = self._sums
+        return self._slope(*self._sums)
+
+    def _slope(self, W: Array, s: Array) -> Array:
         return (self._factor / W[1]) * (s[0] - (W[0] / W[1]) * s[1])
 
     def curvature(self, dY: Array) -> Array:
-        W, s = self._sums
-        c, along, room = np.zeros_like(s), Change(self.Y, dY), self._problem.room
-        for pairs, plans in self._for_products:
-            dS = plans.change(along.left[pairs.a], along.right[pairs.b], room)
-            _add_laplacian(c, dS, pairs, self.Y1)
-            _add_laplacian(c, plans.S, pairs, along.dY1)
-        f = W[0] / W[1]
-        dW = [float(np.vdot(of_kind, dY)) for of_kind in s]
-        df = (dW[0] - f * dW[1]) / W[1]
-        return (self._factor * (c[0] - f * c[1] - df * s[1]) - dW[1] * self.slope) / W[1]
+        """The central difference of slopes, for little more than a product by formulas.
+
+        The step balances its square against the rounding of the exponents -D/reg, relative to it.
+        """
+        longest, scale = np.abs(dY).max(), math.sqrt(self._problem.reg)
+        if not longest > 0:
+            return np.zeros_like(dY)
+        size = np.abs(self.Y).max() / scale
+        h = (_EPS * max(1.0, size * size)) ** (1 / 3) * min(1.0, size) * scale / longest
+        ahead, behind = (self._slope(*self._problem.sums(self.Y + t * dY)) for t in (h, -h))
+        return (ahead - behind) / (2.0 * h)
 
     def of_frozen_plans(self) -> Array:
         """H of the gradient HM, (d, d): 2X'(L(S_0) - f L(S_1))X/W_1, the Laplacians of S."""
@@ -367,7 +296,6 @@ def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y1: Array) -> None:
         np.add.at(total, (kinds, rows), 2.0 * (degrees * own[..., :-1] - sums))
 
 
-_EPS = float(np.finfo(float).eps)
 _POINTS = (
     "M can take each class to a point, where the ratio is 0; of such M it is that with the largest "
     "distances between the classes. It says nothing of other rows: lda with ridge= or "
@@ -542,6 +470,28 @@ class Transport(Projected):
     @cached_property
     def pairs(self) -> list[Pairs]:
         return Pairs.of(self.codes, self.w)
+
+    def plans(self, Y: Array) -> Iterator[tuple[Pairs, Plans]]:
+        """Those of rows Y, one after the other, in the same arrays."""
+        ones, squares = np.ones(len(Y)), np.einsum("ij,ij->i", Y, Y)
+        left = np.column_stack([-2.0 * Y, squares, ones])
+        right = np.column_stack([Y, ones, squares])
+        for pairs in self.pairs:
+            check()
+            yield (
+                pairs,
+                Plans(left[pairs.a], right[pairs.b], pairs, self.reg, self.steps, self.room),
+            )
+
+    def sums(self, Y: Array) -> tuple[Array, Array]:
+        """W and s, within and between."""
+        W, s, Y1 = np.zeros(2), np.zeros((2, *Y.shape)), np.column_stack([Y, np.ones(len(Y))])
+        for pairs, plans in self.plans(Y):
+            np.add.at(W, pairs.kinds, plans.W)
+            _add_laplacian(s, plans.S, pairs, Y1)
+        if not W[1] > 0:
+            raise DataError("the classes of X are equal there: no distance is between them")
+        return W, s
 
     def at(self, M: Array) -> TransportPoint:
         return TransportPoint(self, M)

@@ -1,6 +1,6 @@
 from .descent.first_order import ConjugateGradient, SteepestDescent
 from .descent.lbfgs import LBFGS
-from .expectation_maximisation import ExpectationMaximisation, Imputation
+from .likelihoods import ExpectationMaximisation, Imputation, VariableProjection
 from .loop import minimise
 from .manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
 from .nonsmooth.coordinate_descent import CoordinateDescent
@@ -16,7 +16,6 @@ from .status import Status
 from .stochastic import SVRG
 from .trace_ratio import SelfConsistentField
 from .trust_region import GradientsFirst, TrustRegion
-from .variable_projection import VariableProjection
 
 __all__ = [
     "L1",

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from ldr.solvers.descent.first_order import ConjugateGradient, SteepestDescent
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import ArgumentError, warn
-from ldr.solvers.expectation_maximisation import ExpectationMaximisation, Imputation
+from ldr.solvers.likelihoods import ExpectationMaximisation, Imputation, VariableProjection
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient, Smoothing
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
@@ -15,7 +15,6 @@ from ldr.solvers.solver import AnySolver
 from ldr.solvers.stochastic import SVRG
 from ldr.solvers.trace_ratio import SelfConsistentField
 from ldr.solvers.trust_region import GradientsFirst, TrustRegion
-from ldr.solvers.variable_projection import VariableProjection
 
 NATIVE: dict[str, type[AnySolver]] = {
     cls.name: cls

@@ -33,7 +33,7 @@ from ldr.objectives.problem import BoundObjective, Fitted, Stated
 from ldr.objectives.statistics.covariance import DenseCovariance, Variation
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError, SingularError
-from ldr.solvers.expectation_maximisation import Imputation
+from ldr.solvers.likelihoods import Imputation
 from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -208,27 +208,16 @@ _SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
 
 
-class WhitePoint(Protocol):
-    """Of white rows: what the part that is of Y = XM says of it, as a `ProjectedPoint` does."""
-
-    @property
-    def slope(self) -> Array: ...
-
-    def curvature(self, dY: Array) -> Array: ...
-
-
 @runtime_checkable
 class OfWhiteRows(Protocol):
     """A problem of white rows Z, of which no more is known than a function of ZM and one of M."""
 
-    def of_white_rows(self, Z: Array, M: Array) -> WhitePoint: ...
+    def of_white_rows(self, Z: Array, M: Array) -> Any:
+        """Slope and curvature of the part that is of ZM, as a `ProjectedPoint` has them."""
 
 
 class WhiteProjected(Projected):
     """Which keeps the rows."""
-
-    @abstractmethod
-    def at(self, M: Array) -> WhitePoint: ...  # type: ignore[override]
 
     @cached_property
     def rough(self) -> WhiteProjected:
@@ -268,7 +257,7 @@ class WhiteProjected(Projected):
         """The rows are white."""
         return False
 
-    def of_white_rows(self, Z: Array, M: Array) -> WhitePoint:
+    def of_white_rows(self, Z: Array, M: Array) -> Any:
         return self.at(M)
 
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -21,18 +21,11 @@ _FACES = 20
 _UNSEEN = 1e-8
 
 
-@runtime_checkable
-class LassoLike(Protocol):
-    """A problem that minimises |T - ZM|^2 + lasso |M|_1."""
-
-    Z: Array
-    T: Array
-    lasso: float
-
-
 @dataclass(frozen=True)
 class CoordinateDescent(Solver[State]):
     """Sweeps over the coefficients, each minimised by itself, then along the face that they are on.
+
+    A problem with Z, T and lasso is to minimise |T - ZM|^2 + lasso |M|_1.
 
     Where columns of Z are nearly collinear, sweeps creep. On the coefficients that are not zero,
     with their signs, the problem is least squares; the way to its minimum lowers the function up to
@@ -48,7 +41,7 @@ class CoordinateDescent(Solver[State]):
     patience = 3
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> State:
-        if not (isinstance(problem.problem, LassoLike) and problem.problem.lasso > 0):
+        if not getattr(problem.problem, "lasso", 0.0) > 0:
             raise ArgumentError(
                 f"solver={self.name!r} solves the lasso only; for other penalised objectives use "
                 "solver='smoothing' or 'proximal-gradient'"
@@ -57,24 +50,21 @@ class CoordinateDescent(Solver[State]):
         return State(start if start.value < zero.value else zero)
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
-        lasso = cast(LassoLike, problem.problem)
-        point = problem.at(_each_output(_swept, lasso, state.point.M))
+        lasso: Any = problem.problem
+
+        def moved(M: Array, move: Callable[[Array, Array, Array, float], Array]) -> RiemannianPoint:
+            outputs = zip(lasso.T.T, M.T, strict=True)
+            return problem.at(np.stack([move(lasso.Z, *o, lasso.lasso) for o in outputs], axis=1))
+
+        point = moved(state.point.M, _swept)
         if point.gradient_norm > problem.threshold:
-            point = _lower(point, problem.at(_each_output(_along_faces, lasso, point.M)))
+            point = _lower(point, moved(point.M, _along_faces))
         return State(_lower(state.point, point))
 
 
 def _lower(old: RiemannianPoint, new: RiemannianPoint) -> RiemannianPoint:
     flatter = new.value == old.value and new.gradient_norm < old.gradient_norm
     return new if new.value < old.value or flatter else old
-
-
-def _each_output(
-    move: Callable[[Array, Array, Array, float], Array], lasso: LassoLike, M: Array
-) -> Array:
-    """The coefficients of each output moved by themselves."""
-    columns = [move(lasso.Z, t, m, lasso.lasso) for t, m in zip(lasso.T.T, M.T, strict=True)]
-    return np.stack(columns, axis=1)
 
 
 def _swept(Z: Array, t: Array, m: Array, penalty: float) -> Array:
