@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ldr.objectives.data.array_types import Given, like
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import dense
 from ldr.solvers.checks import Pickled
@@ -97,8 +97,6 @@ class Observed:
         return self.rows @ self.patterns
 
 
-# Of a block of patterns, r a column.
-_BLOCK = 2**20
 # Of a column's |M_j|^2/psi_j, beyond which it is left out of sums of squares.
 _HEAVY = 1e3
 
@@ -190,7 +188,7 @@ class Posterior:
         moments = np.asarray(rows.T @ rows)
         missing = 1.0 - observed.patterns
         with_gaps = np.flatnonzero(missing.any(axis=1))
-        step = max(1, _BLOCK // (d * r))
+        step = max(1, BLOCK_NUMBERS // (d * r))
         for start in range(0, len(with_gaps), step):
             some = with_gaps[start : start + step]
             weights = missing[some].T * np.sqrt(observed.rows[some])

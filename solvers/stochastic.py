@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -70,76 +71,49 @@ class SVRG(Solver[AnchorState]):
 
     def step(self, problem: RiemannianProblem, state: AnchorState) -> AnchorState:
         """An epoch."""
-        epoch = _Epoch(problem, state)
-        epoch.run()
-        old, new = state.point, problem.at(epoch.W)
+        whole: Any = problem.problem
+        W, pairs, old = state.point.M, state.pairs, state.point
+        for part in whole.each_part(np.random.default_rng(state.epoch)):
+            W, pairs = _visited(problem, state, part, W, pairs)
+        new = problem.at(W)
         better = math.isfinite(new.value) and (
             new.value < old.value or new.gradient_norm < old.gradient_norm
         )
         if not better:
             return replace(state, rate=0.5 * state.rate, epoch=state.epoch + 1)
-        return AnchorState(new, epoch.pairs, state.rate, state.epoch + 1)
+        return AnchorState(new, pairs, state.rate, state.epoch + 1)
 
 
-class _Epoch:
-    """A walk over the parts from the anchor; W is where it has come to."""
+def _visited(
+    problem: RiemannianProblem, state: AnchorState, part: Problem, W: Array, pairs: Pairs
+) -> tuple[Array, Pairs]:
+    """Where the step of a part leads from W, and the pairs there."""
+    whole: Any = problem.problem
+    manifold, anchor = problem.manifold, state.point
 
-    def __init__(self, problem: RiemannianProblem, state: AnchorState) -> None:
-        self._problem, self._anchor = problem, state.point
-        self._manifold, self._rate = problem.manifold, state.rate
-        self._order = np.random.default_rng(state.epoch)
-        self.W, self.pairs = state.point.M, state.pairs
+    def gradient(M: Array) -> Array:
+        """The part's, as large as that of the whole."""
+        problem.count("part gradient")
+        return whole.parts * manifold.gradient(M, part.at(M).gradient)
 
-    def run(self) -> None:
-        whole = self._problem.problem
-        assert isinstance(whole, Sum)
-        for part in whole.each_part(self._order):
-            self._visit(part, whole.parts)
-
-    def _visit(self, part: Problem, parts: int) -> None:
-        manifold, anchor, W = self._manifold, self._anchor, self.W
-        of_part = parts * self._gradient(part, W)
-        if not len(self.pairs):
-            self._probe(part, parts, of_part)
-        at_anchor = anchor.gradient - parts * self._gradient(part, anchor.M)
-        v = of_part + manifold.transport(anchor.M, W, at_anchor)
-        s = -self._length() * self.pairs.inverse_hessian_times(v)
-        if not np.isfinite(s).all():  # past a wall; the epoch will be taken back
-            return
-        s = self._shortened(manifold.project(W, s))
-        self.W = manifold.retract(W, s)
-        self._remember(W, s, parts * self._gradient(part, self.W), of_part)
-
-    def _gradient(self, part: Problem, M: Array) -> Array:
-        """Riemannian gradient of a part."""
-        self._problem.count("part gradient")
-        return self._manifold.gradient(M, part.at(M).gradient)
-
-    def _probe(self, part: Problem, parts: int, of_part: Array) -> None:
-        """A first pair, from a part's gradient a little way down the whole's, without going."""
-        manifold, W, down = self._manifold, self.W, -self._anchor.gradient
-        s = 1e-4 * initial_step(self._problem, self._anchor) * down
+    here, rate = gradient(W), state.rate
+    if not len(pairs):  # a first one, from a gradient a little way down the whole's
+        s = -1e-4 * initial_step(problem, anchor) * anchor.gradient
         N = manifold.retract(W, s)
-        y = manifold.transport(N, W, parts * self._gradient(part, N)) - of_part
+        y = manifold.transport(N, W, gradient(N)) - here
         if manifold.inner(W, s, y) > 0:
-            self.pairs = Pairs(s[None], y[None])
-
-    def _length(self) -> float:
-        """Times H v; where the function curves down, the first steps are those of a gradient."""
-        if len(self.pairs):
-            return self._rate
-        return self._rate * initial_step(self._problem, self._anchor)
-
-    def _shortened(self, s: Array) -> Array:
-        """No longer than a quarter of the manifold's length scale: noise may suggest anything."""
-        manifold, W = self._manifold, self.W
-        longest = 0.25 * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
-        length = manifold.norm(W, s)
-        return s if length <= longest else s * (longest / length)
-
-    def _remember(self, W: Array, s: Array, ahead: Array, behind: Array) -> None:
-        """Carry the pairs from W to the new point and add that of the step s from there."""
-        manifold, N = self._manifold, self.W
-        s, behind = manifold.transport(W, N, np.stack([s, behind]))
-        carried = self.pairs.carried(manifold, W, N, LBFGS.memory - 1)
-        self.pairs = carried.and_one(manifold, N, s, ahead - behind, _LEAST_CURVATURE)
+            pairs = Pairs(s[None], y[None])
+        else:  # the function curves down: the first steps are those of a gradient
+            rate *= initial_step(problem, anchor)
+    v = here + manifold.transport(anchor.M, W, anchor.gradient - gradient(anchor.M))
+    s = -rate * pairs.inverse_hessian_times(v)
+    if not np.isfinite(s).all():  # past a wall; the epoch will be taken back
+        return W, pairs
+    s = manifold.project(W, s)
+    # no longer than a quarter of the manifold's length scale: noise may suggest anything
+    longest = 0.25 * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
+    s = s * min(1.0, longest / (manifold.norm(W, s) or 1.0))
+    N = manifold.retract(W, s)
+    s, behind = manifold.transport(W, N, np.stack([s, here]))
+    carried = pairs.carried(manifold, W, N, LBFGS.memory - 1)
+    return N, carried.and_one(manifold, N, s, gradient(N) - behind, _LEAST_CURVATURE)
