@@ -28,18 +28,17 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# Of a line's length: the first step of differences; each further one is shorter by this.
+# The first step of differences, relative to a line's length or to M; along a line each further one
+# is shorter by this.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
-# Plain differences that agree to this are good where they are extrapolated.
+# Differences that agree to this, relatively, are of use: plain ones if extrapolated.
 _ALIKE = 1e-5
-# Extrapolated differences that agree to this, relatively, are good; that do not, useless. Where
-# they agree to the middle one and less the next time, rounding has begun to tell.
-_GOOD, _ROUNDED, _USELESS = 1e-9, 1e-7, 1e-5
+# Extrapolated differences that agree to this are good. Where they agree to the second one and less
+# the next time, rounding has begun to tell.
+_GOOD, _ROUNDED = 1e-9, 1e-7
 # Changes smaller than this over a line's length, relative to gradient and value, count as none.
 _NOTHING = 1e-7, 1e-2
-# Of moves of M, relative to its size.
-_MOVE = 1e-3
 
 
 def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: float) -> Rate:
@@ -70,7 +69,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
         if error <= _GOOD or before <= min(error, _ROUNDED):
             break
         above = row
-    if best is None or not error <= _USELESS:
+    if best is None or not error <= _ALIKE:
         raise SingularError(
             "the problem does not change smoothly along this direction: differences over smaller "
             f"and smaller steps, down to {step / length:.0e} of the data's own size, do not agree. "
@@ -156,11 +155,10 @@ class Derivative:
 
     @property
     def M(self) -> PerView:
-        still, lifted = self._rate.observed.M, self._rate.lifted
-        if not still and lifted is None:
+        if not self._rate.observed.M:
             return self._by_differences.M
         moved = self._moved(self._optimum.problem.lift, self._turn)
-        return single(combined(1.0, still if lifted is None else lifted(), 1.0, moved))
+        return single(combined(1.0, self._rate.observed.M, 1.0, moved))
 
     @property
     def P(self) -> PerView:
@@ -210,7 +208,7 @@ class Derivative:
         size = float(np.linalg.norm(self._move) + (0.0 if turn is None else np.linalg.norm(turn)))
         if size == 0:
             return tuple(0.0 * each for each in seen(optimum.M))
-        step = _MOVE * max(1.0, float(np.abs(optimum.M).max())) / size
+        step = _STEP * max(1.0, float(np.abs(optimum.M).max())) / size
 
         def difference(h: float) -> tuple[Array, ...]:
             ahead, behind = (

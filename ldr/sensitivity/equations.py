@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -37,21 +36,9 @@ class Given:
     parameters: Mapping[str, Traced] = field(default_factory=dict)
 
 
-class Stated(Protocol):
-    """f(T), minimised subject to T'BT = I for each view."""
-
-    def value_and_axes(
-        self, X: Sequence[Traced], T: Sequence[Traced]
-    ) -> tuple[Traced, Traced | None]:
-        """f, and the matrix that is diagonal in canonical coordinates; None if there is none."""
-
-    def squares(self, X: Sequence[Traced], T: Sequence[Traced]) -> Sequence[Traced] | None:
-        """BT of each view; None where nothing binds T."""
-
-
 @dataclass(frozen=True)
 class StatedFunction:
-    """A function of one's own in jax, whose manifold is said."""
+    """A function of one's own in jax, whose manifold is said: see `Statement`."""
 
     objective: CustomObjective
     y: Traced
@@ -66,6 +53,9 @@ class StatedFunction:
 
     def squares(self, X: Sequence[Traced], T: Sequence[Traced]) -> Sequence[Traced] | None:
         return None if self.objective.manifold == "euclidean" else T
+
+
+Stated = Statement | StatedFunction
 
 
 def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:

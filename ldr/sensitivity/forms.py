@@ -215,7 +215,7 @@ class Form(ABC):
         return Product(self, other)
 
     def __add__(self, other: Form) -> Form:
-        return Combination([*self.parts, *other.parts])
+        return Combination([(1.0, self), (1.0, other)])
 
     def __sub__(self, other: Form) -> Form:
         return self + -1.0 * other
@@ -224,21 +224,14 @@ class Form(ABC):
         return (1.0 / divisor) * self
 
     def __rmul__(self, factor: float) -> Form:
-        return Combination([(factor * c, A) for c, A in self.parts])
-
-    @property
-    def parts(self) -> list[tuple[float, Form]]:
-        """(c_k, A_k) of A = sum_k c_k A_k."""
-        return [(1.0, self)]
+        return Combination([(factor, self)])
 
 
 @tree
 class Combination(Form):
-    terms: list[tuple[float, Form]]
+    """sum_k c_k A_k."""
 
-    @property
-    def parts(self) -> list[tuple[float, Form]]:
-        return self.terms
+    terms: list[tuple[float, Form]]
 
     def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
         return added([c * AT for AT in A.times(X, T)] for c, A in self.terms)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import norm
@@ -47,15 +47,13 @@ class Observed(NamedTuple):
         maps = problem.maps(M)
         return cls(maps, problem.lift(M), problem.mean_at(M), value, within(problem, M))
 
-    def combined(self, c: float, d: float, other: Observed) -> Observed:
-        """c times this and d times the other."""
-        return Observed(
-            combined(c, self.P, d, other.P),
-            combined(c, self.M, d, other.M),
-            combined(c, self.mean, d, other.mean),
-            c * self.value + d * other.value,
-            c * self.within + d * other.within,
-        )
+
+def combined(c: float, one: Any, d: float, other: Any) -> Any:
+    """c times one and d times the other: arrays, numbers, or tuples of such."""
+    if not isinstance(one, tuple):
+        return c * one + d * other
+    parts = [combined(c, x, d, y) for x, y in zip(one, other, strict=True)]
+    return type(one)(*parts) if hasattr(one, "_fields") else tuple(parts)
 
 
 @dataclass(frozen=True)
@@ -63,37 +61,29 @@ class Rate:
     """How a problem changes with t where M stays: its gradient, and what is observed.
 
     `shares` are the factors of the problems at times t that it is a difference of; none where it is
-    none, and then `observed` may lack M, which `lifted` gives where it is asked for.
+    none, and then `observed` may lack M.
     """
 
     gradient: Array
     observed: Observed
     shares: Mapping[float, float] = field(default_factory=dict)
-    lifted: Callable[[], tuple[Array, ...]] | None = None
 
     def combined(self, c: float, d: float, other: Rate) -> Rate:
+        ours, theirs = (self.gradient, self.observed), (other.gradient, other.observed)
+        gradient, observed = combined(c, ours, d, theirs)
         times = {**self.shares, **other.shares}
-        return Rate(
-            c * self.gradient + d * other.gradient,
-            self.observed.combined(c, d, other.observed),
-            {t: c * self.shares.get(t, 0.0) + d * other.shares.get(t, 0.0) for t in times},
-        )
+        shares = {t: c * self.shares.get(t, 0.0) + d * other.shares.get(t, 0.0) for t in times}
+        return Rate(gradient, observed, shares)
 
     def apart(self, other: Rate, least: Sequence[float]) -> float:
         """How far this is from another one, relative to it and to the least that counts."""
-        pairs = (
-            (self.gradient, other.gradient),
-            (np.array([self.observed.value]), np.array([other.observed.value])),
-        )
-        return max(  # SciPy's norm does not overflow
-            float(norm(one - two, check_finite=False) / max(norm(one, check_finite=False), small))
-            for (one, two), small in zip(pairs, least, strict=True)
-        )
 
+        def size(x: Array) -> float:
+            return float(norm(x, check_finite=False))  # SciPy's norm does not overflow
 
-def combined(c: float, one: Sequence[Array], d: float, other: Sequence[Array]) -> tuple[Array, ...]:
-    """c times each of one and d times each of the other."""
-    return tuple(c * x + d * y for x, y in zip(one, other, strict=True))
+        ours, theirs = ((each.gradient, np.array([each.observed.value])) for each in (self, other))
+        triples = zip(ours, theirs, least, strict=True)
+        return max(size(x - y) / max(size(x), small) for x, y, small in triples)
 
 
 def within(problem: BoundObjective, M: Array) -> Array:

@@ -154,7 +154,6 @@ Arguments = tuple[Traced, ...]
 class Backend(ABC):
     """How f is differentiated. `data` are f's arguments after M, as `place` gives them.
 
-    - name: as the user says it
     - function: f
     - differentiates: whether it derives the gradient itself, by rules that cannot be wrong in
       silence
@@ -162,7 +161,6 @@ class Backend(ABC):
     - has_hessian: whether it has Hessian products
     """
 
-    name: str
     function: Function
     differentiates: bool = False
     derives_hessian: bool = True
@@ -177,12 +175,8 @@ class Backend(ABC):
         return called()
 
     @abstractmethod
-    def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
-        """What f returns at M, and the gradient (d x r) as a function, called where needed."""
-
-    def gradient(self, M: Array, data: Arguments) -> Array | None:
-        """The gradient without the value, where it costs less; else None."""
-        return None
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Callable[[], Traced], ...]:
+        """What f returns at M and the gradient (d x r), as functions that are called once."""
 
     @abstractmethod
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
@@ -207,7 +201,6 @@ class Jax(Backend):
     """
 
     function: Function
-    name = "jax"
     differentiates = True
 
     def place(self, *data: object, accelerator: Accelerator | None = None) -> Arguments:
@@ -225,7 +218,7 @@ class Jax(Backend):
                 return self.programs(M, *data).returned(M, *data)
         except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
             raise ObjectiveError(
-                f"objective {_name(self.function)!r} cannot be traced by jax: it hands traced "
+                f"objective {name_of(self.function)!r} cannot be traced by jax: it hands traced "
                 "arrays to numpy, float() or an `if`, or selects rows by a mask. Use jax.numpy "
                 "(jnp.where for choices) inside the function, or declare backend='autograd' or "
                 f"backend='numpy'. jax says: {_first_line(error)}"
@@ -235,10 +228,10 @@ class Jax(Backend):
                 raise
             raise _changes_arguments(self.function) from error
 
-    def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Callable[[], Traced], ...]:
         with float64():
             value, gradient = self.programs(M, *data).call("value_and_gradient", M, *data)
-            return value, partial(np.asarray, gradient, np.float64)
+            return lambda: value, partial(np.asarray, gradient, np.float64)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         programs = self.programs(M, *data)
@@ -265,7 +258,10 @@ class Jax(Backend):
 
     @cached_property
     def _of_kinds(self) -> Callable[[tuple[Traced, ...]], Programs]:
-        function, tell = self.compiled_function, cache(partial(_tell, _name(self.function)))  # once
+        function, tell = (
+            self.compiled_function,
+            cache(partial(_tell, name_of(self.function))),
+        )  # once
         return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(function, tell))
 
     @property
@@ -279,12 +275,11 @@ class Autograd(Backend):
     """f written with autograd.numpy; a value is f itself, a gradient the tape of a call."""
 
     function: Function
-    name = "autograd"
 
-    def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Callable[[], Traced], ...]:
         from autograd import make_vjp
 
-        value = _called(self.function, M, *data)
+        value = partial(_called, self.function, M, *data)
         return value, lambda: self._traced(make_vjp, M, data)[0](1.0)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
@@ -300,7 +295,7 @@ class Autograd(Backend):
             if "ArrayBox" not in str(error):
                 raise
             raise ObjectiveError(
-                f"objective {_name(self.function)!r} cannot be traced by autograd: use "
+                f"objective {name_of(self.function)!r} cannot be traced by autograd: use "
                 "autograd.numpy inside the function, or declare backend='numpy' with gradient=. "
                 f"autograd says: {_first_line(error)}"
             ) from error
@@ -317,23 +312,25 @@ class HandWritten(Backend):
     function: Function
     gradient_function: Function
     hessian_function: Function | None = None
-    name = "numpy"
     derives_hessian = False
 
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]
         return self.hessian_function is not None
 
-    def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
-        return _called(self.function, M, *data), lambda: self.gradient(M, data)
-
-    def gradient(self, M: Array, data: Arguments) -> Array:
-        return np.asarray(_called(self.gradient_function, M, *data), np.float64)
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Callable[[], Traced], ...]:
+        value, gradient = (
+            partial(_called, function, M, *data)
+            for function in (self.function, self.gradient_function)
+        )
+        return value, lambda: np.asarray(gradient(), np.float64)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         function = self.hessian_function
         if function is None:
-            raise NotImplementedError(f"objective {_name(self.function)!r} has no Hessian product")
+            raise NotImplementedError(
+                f"objective {name_of(self.function)!r} has no Hessian product"
+            )
         return lambda V: np.asarray(_called(function, M, *data, read_only(V)), np.float64)
 
 
@@ -349,12 +346,13 @@ def _called(function: Function, M: Array, *rest: object) -> Traced:
 
 def _changes_arguments(function: Function) -> ObjectiveError:
     return ObjectiveError(
-        f"{_name(function)!r} writes into its arguments, which belong to the solver: write into a "
-        "copy instead, M = M.copy() (or M.at[...].set(...) of jax)"
+        f"{name_of(function)!r} writes into its arguments, which belong to the solver: write into "
+        "a copy instead, M = M.copy() (or M.at[...].set(...) of jax)"
     )
 
 
-def _name(function: Function) -> str:
+def name_of(function: Function) -> str:
+    """Return the function's name; of a callable object its class's."""
     return str(getattr(function, "__name__", type(function).__name__))
 
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import overload
 
@@ -19,6 +20,7 @@ from ldr.objectives.custom.backends import (
     HandWritten,
     Jax,
     Traced,
+    name_of,
 )
 from ldr.objectives.custom.by_value import reduced
 from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
@@ -54,7 +56,7 @@ def required_parameters(
     function: Function, what: str, allowed: tuple[int, ...], wanted: str
 ) -> int:
     """Number of positional parameters without default values, where that is an allowed number."""
-    name = getattr(function, "__name__", type(function).__name__)
+    name = name_of(function)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -71,57 +73,41 @@ def required_parameters(
     return len(required)
 
 
-@dataclass(frozen=True)
-class Blockwise:
+def _blockwise(
+    function: Function, views: int, *, directions: int = 0, split: bool = False
+) -> Function:
     """f of the entries of M1, ..., Mk one after another, and of X1, ..., Xk and what follows.
 
     - directions: how many arguments at the end are as M is: the direction of a Hessian product
+    - split: whether it returns a matrix for each view, here the entries of all
     """
 
-    function: Function
-    views: int
-    directions: int = 0
+    def of_point(M: Traced, *data: Traced) -> Traced:
+        widths, last = [X.shape[1] for X in data[:views]], len(data) - directions
+        Ms, *along = (_blocks(each, widths) for each in (M, *data[last:]))
+        returned = function(*Ms, *data[:last], *(block for blocks in along for block in blocks))
+        return _entries(name, returned, list(map(np.shape, Ms))) if split else returned
 
-    @property
-    def __name__(self) -> str:
-        return str(getattr(self.function, "__name__", type(self.function).__name__))
-
-    def __call__(self, M: Traced, *data: Traced) -> Traced:
-        return self.function(*self._arguments(M, data))
-
-    def _arguments(self, M: Traced, data: tuple[Traced, ...]) -> tuple[Traced, ...]:
-        widths = [X.shape[1] for X in data[: self.views]]
-        last = len(data) - self.directions
-        along = [block for V in data[last:] for block in _blocks(V, widths)]
-        return (*_blocks(M, widths), *data[:last], *along)
-
-
-@dataclass(frozen=True)
-class BlockwiseDerivative(Blockwise):
-    """A function that returns a matrix for each view, here the entries of all."""
-
-    def __call__(self, M: Traced, *data: Traced) -> Array:
-        arguments = self._arguments(M, data)
-        returned = self.function(*arguments)
-        shapes = [np.shape(block) for block in arguments[: self.views]]
-        listed = isinstance(returned, (tuple, list))
-        got = [np.shape(block) for block in returned] if listed else np.shape(returned)
-        if got != shapes:
-            raise ObjectiveError(
-                f"{self.__name__!r} returned shapes {got}, expected a matrix for each view, "
-                f"of shapes {shapes}"
-            )
-        return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
+    of_point.__name__ = name = name_of(function)
+    return of_point
 
 
 def _blocks(M: Traced, widths: list[int]) -> list[Traced]:
     """The matrices whose entries M has, one after another."""
     r = prod(M.shape) // sum(widths)
-    found, first = [], 0
-    for width in widths:
-        found.append(M[first : first + width * r].reshape(width, r))
-        first += width * r
-    return found
+    ends = np.cumsum([0, *widths]) * r
+    return [M[a:b].reshape(-1, r) for a, b in pairwise(ends)]
+
+
+def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Array:
+    """Those of matrices that a function returned, one a view."""
+    listed = isinstance(returned, (tuple, list))
+    got = [np.shape(block) for block in returned] if listed else np.shape(returned)
+    if got != shapes:
+        raise ObjectiveError(
+            f"{name!r} returned shapes {got}, expected a matrix for each view, of shapes {shapes}"
+        )
+    return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
 # Up to so many rows an evaluation takes less time than a compilation saves; more are as they are.
@@ -303,9 +289,9 @@ class CustomObjective(Objective):
             )
         wanted = f"f({written(k)}) or f({written(k, 'y')})"
         takes_y = 2 * k < required_parameters(function, "function", (2 * k, 2 * k + 1), wanted)
-        named = hasattr(function, "__name__")  # a partial has its class's docstring
-        name = function.__name__ if named else type(function).__name__
-        text = inspect.cleandoc((function.__doc__ if named else None) or "")
+        named, name = hasattr(function, "__name__"), name_of(function)
+        documentation = function.__doc__ if named else None  # a partial has its class's
+        text = inspect.cleandoc(documentation or "")
         arguments = written(k, *["y"] * takes_y)
         attributes = {
             "needs": (*[Need.SECOND_VIEW] * (k > 1), *[Need.RESPONSE] * takes_y),
@@ -317,7 +303,7 @@ class CustomObjective(Objective):
             "__name__": name,
             "__qualname__": getattr(function, "__qualname__", name),
             "__module__": getattr(function, "__module__", __name__),
-            "__doc__": function.__doc__ if named else None,
+            "__doc__": documentation,
             "__wrapped__": function,
         }
         for attribute, value in attributes.items():
@@ -378,7 +364,7 @@ class CustomObjective(Objective):
     @cached_property
     def of_point(self) -> Function:
         """f of the point of a solver, where there are several views a flat one."""
-        return self.function if self.views == 1 else Blockwise(self.function, self.views)
+        return self.function if self.views == 1 else _blockwise(self.function, self.views)
 
     @cached_property
     def derivatives(self) -> Backend:
@@ -388,8 +374,8 @@ class CustomObjective(Objective):
         gradient, hessian = self.gradient, self.hessian
         assert gradient is not None
         if self.views > 1:
-            gradient = BlockwiseDerivative(gradient, self.views)
-            hessian = hessian and BlockwiseDerivative(hessian, self.views, 1)
+            gradient = _blockwise(gradient, self.views, split=True)
+            hessian = hessian and _blockwise(hessian, self.views, directions=1, split=True)
         return HandWritten(self.of_point, gradient, hessian)
 
     @cached_property

@@ -36,22 +36,25 @@ class CustomPoint(Point):
         self._arguments = arguments
 
     @cached_property
-    def _evaluated(self) -> tuple[Traced, Callable[[], Array]]:
+    def _evaluated(self) -> tuple[Callable[[], Traced], ...]:
         return self._derivatives.evaluate(self.M, self._arguments)
+
+    @cached_property
+    def _of_user(self) -> Traced:
+        return self._evaluated[0]()
 
     @property
     def returned(self) -> Traced:
         """What f returns, or at least something of the same shape and dtype."""
-        return self._derivatives.returned(self.M, self._arguments, lambda: self._evaluated[0])
+        return self._derivatives.returned(self.M, self._arguments, lambda: self._of_user)
 
     @cached_property
     def value(self) -> float:
-        return self._sign * float(self._evaluated[0])
+        return self._sign * float(self._of_user)
 
     @cached_property
     def gradient(self) -> Array:
-        alone = self._derivatives.gradient(self.M, self._arguments)
-        return self._sign * (self._evaluated[1]() if alone is None else alone)
+        return self._sign * self._evaluated[1]()
 
     @cached_property
     def _hessian(self) -> Callable[[Array], Array]:
