@@ -219,7 +219,7 @@ def test_options_follow_from_the_signatures_of_solve_and_of_the_method(call, fol
     wrong = call("solve", *data, "--alhpa", "0.5", folder=folder)
     assert wrong.returncode == 2 and "--alhpa" in wrong.stderr
     limited = ("--solver", "steepest-descent", "--tolerance", "1e-3", "--shrinkage", "auto")
-    done = call(*OrthogonalLDA, *limited, "--json", folder=folder)
+    done = call(*LDA.split(), *limited, "--json", folder=folder)
     assert done.returncode == 0 and "shrinkage='auto'" in json.loads(done.stdout)["parameters"]
 
 
@@ -227,7 +227,7 @@ def test_a_start_in_a_file_and_a_word_for_a_parameter(call, folder):
     result = ldr.solve("orthogonal-lda", X, 2, y=labels, shrinkage="auto", tolerance=1e-12)
     np.save(folder / "start.npy", result.M)
     options = ["--param", "shrinkage=auto", "--start", "start.npy", "--solver", "lbfgs", "--json"]
-    done = call(*OrthogonalLDA, *options, folder=folder)
+    done = call(*LDA.split(), *options, folder=folder)
     assert done.returncode == 0 and json.loads(done.stdout)["iterations"] == 0
 
 
@@ -319,68 +319,47 @@ def test_labels_that_look_like_numbers_are_texts_on_request(ending, call, tmp_pa
     assert (as_numbers.returncode == 0) == (ending == ".npy"), as_numbers.stderr  # 7.0 is 7
 
 
-OrthogonalLDA = ["solve", "orthogonal-lda", "wine.csv", "--label", "species"]
+LDA = "solve orthogonal-lda wine.csv --label species"
 
 
 MISTAKES = [
-    (["demo", "--r", "two"], "ldr: Invalid value for '-r' / '--r': 'two'"),
-    (["dmeo"], "ldr: No such command 'dmeo'"),
+    ("demo --r two", "ldr: Invalid value for '-r' / '--r': 'two'"),
+    ("dmeo", "ldr: No such command 'dmeo'"),
+    ("solve orthogonal-lda wine.csv --label kind", "ldr: wine.csv has no column 'kind'"),
+    ("solve pca beer.csv", "ldr: beer.csv: no such file"),
     (
-        ["solve", "orthogonal-lda", "wine.csv", "--label", "kind"],
-        "ldr: wine.csv has no column 'kind'",
-    ),
-    (["solve", "pca", "beer.csv"], "ldr: beer.csv: no such file"),
-    (
-        ["solve", "orthogonal-lda", "text.csv", "--label", "species"],
+        "solve orthogonal-lda text.csv --label species",
         "ldr: text.csv cannot be read: column 'm3': Row #9: 'n/k' is no number; "
         "leave the column out",
     ),
-    ([*OrthogonalLDA, "-r", "14"], "ldr: r = 14 is out of range: expected 1 <= r <= d = 13"),
-    (["demo", "--r", "0"], "ldr: r must be at least 1, got 0"),
-    (["demo", "--out", os.devnull], f"ldr: {os.devnull}: "),
-    (["--frobnicate"], "ldr: No such option"),
+    (f"{LDA} -r 14", "ldr: r = 14 is out of range: expected 1 <= r <= d = 13"),
+    ("demo --r 0", "ldr: r must be at least 1, got 0"),
+    (f"demo --out {os.devnull}", f"ldr: {os.devnull}: "),
+    ("--frobnicate", "ldr: No such option"),
+    ("solve ldaa wine.csv", "ldr: unknown objective 'ldaa': did you mean 'lda' or "),
     (
-        ["solve", "ldaa", "wine.csv"],
-        "ldr: unknown objective 'ldaa': did you mean 'lda' or ",
-    ),
-    (
-        ["solve", "orthogonal-lda", "wine.csv"],
+        "solve orthogonal-lda wine.csv",
         "ldr: objective 'orthogonal-lda' needs labels: give --label COLUMN",
     ),
-    (["solve", "pca", "mine.py"], "ldr: mine.py: unknown ending '.py', expected one of .csv"),
+    ("solve pca mine.py", "ldr: mine.py: unknown ending '.py', expected one of .csv"),
+    (f"{LDA} --param rigde=1", "ldr: objective 'orthogonal-lda' has no parameter 'rigde'"),
+    (f"{LDA} --param ridge", "ldr: Invalid value: --param 'ridge', expected KEY=VALUE"),
+    (f"{LDA} --out no/Y.csv", "ldr: no/Y.csv: there is no folder 'no'"),
+    (f"{LDA} --plot Y.doc", "ldr: --plot Y.doc: unknown ending"),
     (
-        [*OrthogonalLDA, "--param", "rigde=1"],
-        "ldr: objective 'orthogonal-lda' has no parameter 'rigde'",
-    ),
-    (
-        [*OrthogonalLDA, "--param", "ridge"],
-        "ldr: Invalid value: --param 'ridge', expected KEY=VALUE",
-    ),
-    ([*OrthogonalLDA, "--out", "no/Y.csv"], "ldr: no/Y.csv: there is no folder 'no'"),
-    ([*OrthogonalLDA, "--plot", "Y.doc"], "ldr: --plot Y.doc: unknown ending"),
-    (
-        ["solve", "orthogonal-cca", "means.npy"],
+        "solve orthogonal-cca means.npy",
         "ldr: objective 'orthogonal-cca' needs second view: give --view",
     ),
-    (
-        ["path", "pca", "means.npy", "-r", "1to3"],
-        "ldr: Invalid value for '-r' / '--r': '1to3', expected A-B",
-    ),
-    (["path", "pca", "means.npy", "-r", "9-11"], "ldr: r = 11 is out of range"),
-    (["check", "mine.py"], "ldr: mine.py has several objectives, variance, fourth_moment"),
-    (
-        ["solve", "mine.py:variance", "means.npy", "--param", "a=1"],
-        "ldr: --param is for objectives",
-    ),
-    (["check", "yours.py"], "ldr: yours.py: no such file"),
-    (["check", "mine.py:kurtosis"], "ldr: mine.py has no objective 'kurtosis'"),
-    (["check", "mine.py:broken"], "ldr: mine.py, line 19: NameError: name 'no_such_name'"),
-    (
-        ["check", "none.py"],
-        "ldr: none.py has no objective: decorate a function with @ldr.objective",
-    ),
-    (["check", "torn.py"], "ldr: torn.py, line 2: SyntaxError: "),
-    ([*OrthogonalLDA, "--out", "Y.csv"], "ldr: Y.csv is a folder, expected a file"),
+    ("path pca means.npy -r 1to3", "ldr: Invalid value for '-r' / '--r': '1to3', expected A-B"),
+    ("path pca means.npy -r 9-11", "ldr: r = 11 is out of range"),
+    ("check mine.py", "ldr: mine.py has several objectives, variance, fourth_moment"),
+    ("solve mine.py:variance means.npy --param a=1", "ldr: --param is for objectives"),
+    ("check yours.py", "ldr: yours.py: no such file"),
+    ("check mine.py:kurtosis", "ldr: mine.py has no objective 'kurtosis'"),
+    ("check mine.py:broken", "ldr: mine.py, line 19: NameError: name 'no_such_name'"),
+    ("check none.py", "ldr: none.py has no objective: decorate a function with @ldr.objective"),
+    ("check torn.py", "ldr: torn.py, line 2: SyntaxError: "),
+    (f"{LDA} --out Y.csv", "ldr: Y.csv is a folder, expected a file"),
 ]
 
 
@@ -394,43 +373,28 @@ def is_one_line_and_code_2(done, message):
 
 
 def test_a_mistake_is_one_line_and_code_2_of_the_process(folder):
-    arguments, message = [*OrthogonalLDA, "-r", "14"], "ldr: r = 14 is out of range"
+    arguments, message = [*LDA.split(), "-r", "14"], "ldr: r = 14 is out of range"
     assert is_one_line_and_code_2(run(*arguments, folder=folder), message)
 
 
 @pytest.mark.parametrize(("arguments", "message"), MISTAKES)
 def test_mistakes_are_one_line_and_code_2(arguments, message, folder, call):
-    assert is_one_line_and_code_2(call(*arguments, folder=folder), message)
+    assert is_one_line_and_code_2(call(*arguments.split(), folder=folder), message)
 
 
 @pytest.mark.parametrize(
     ("arguments", "keys"),
     [
-        (
-            ["test", "orthogonal-lda", "--label", "species", "--permutations", "19"],
-            {"p_value", "p_values"},
-        ),
-        (["dimension", "pca", "--drop", "species", "--standardise"], {"r", "rule", "scores"}),
-        (["bootstrap", "pca", "--drop", "species", "--draws", "5"], {"region", "intervals"}),
+        ("test orthogonal-lda --label species --permutations 19", {"p_value", "p_values"}),
+        ("dimension pca --drop species --standardise", {"r", "rule", "scores"}),
+        ("bootstrap pca --drop species --draws 5", {"region", "intervals"}),
     ],
 )
 def test_what_is_more_than_chance(arguments, keys, call, folder, tmp_path):
-    verb, objective, *options = arguments
+    verb, objective, *options = arguments.split()
     picture, report = tmp_path / "found.png", tmp_path / "found.html"
-    done = call(
-        verb,
-        objective,
-        str(folder / "wine.csv"),
-        *options,
-        "--seed",
-        "0",
-        "--json",
-        "--plot",
-        str(picture),
-        "--report",
-        str(report),
-        folder=tmp_path,
-    )
+    outputs = ("--seed", "0", "--json", "--plot", picture, "--report", report)
+    done = call(verb, objective, folder / "wine.csv", *options, *outputs, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "<h1>wine.csv: " in report.read_text(encoding="utf-8")
     assert keys <= set(json.loads(done.stdout))
