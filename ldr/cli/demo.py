@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ NOTES = (
 )
 
 
-@dataclass(frozen=True)
-class DataSet:
+class DataSet(NamedTuple):
     """Labelled rows with a name; y holds names of classes."""
 
     name: str
@@ -68,13 +66,9 @@ def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result
     solved = []
     for data in data_sets():
         with Progress() as progress:
-            result = solve(
-                "orthogonal-lda",
-                data.X,
-                min(r, data.classes - 1),
-                y=data.y,
-                observers=[progress] if show_progress else [],
-            )
+            followed = [progress] if show_progress else []
+            most = min(r, data.classes - 1)
+            result = solve("orthogonal-lda", data.X, most, y=data.y, observers=followed)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         solved.append((data, result))

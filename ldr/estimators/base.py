@@ -220,12 +220,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             As in `fit`.
         classes : array (c,), optional
             All the labels there are, for the first call; by default those of the first block.
-        background : array, sparse matrix or DataFrame (k, d)
-            A block of the background, as in `fit`.
-        sample_weight : array (m,), optional
-            As in `fit`.
-        groups : array (m,), optional
-            As in `fit`.
+        background, sample_weight, groups
+            As in `fit`, of the block.
 
         Returns
         -------
@@ -340,13 +336,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
-        y : array (m,), optional
-            As in `fit`.
-        background : array, memory map, sparse matrix or DataFrame
-            Another background, as in `fit`.
-        sample_weight : array (m,), optional
-            As in `fit`.
-        groups : array (m,), optional
+        y, background, sample_weight, groups
             As in `fit`.
 
         Returns
@@ -612,7 +602,7 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
 
     called.__doc__ = inspect.cleandoc(function.__doc__ or "")
     for each in refused:  # the entry goes too
-        entry = rf"^{each} : .*\n(?:    .*\n)+"
+        entry = rf"^{each} : .*\n(?:    .*\n)+|^{each}, |, {each}$|(?<=, ){each}, "
         called.__doc__ = re.sub(entry, "", called.__doc__, flags=re.MULTILINE)
     called.__signature__ = signature  # type: ignore[attr-defined]
     return called

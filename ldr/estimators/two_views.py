@@ -65,11 +65,9 @@ class TwoViews(Projection):
             return self.result_.transform((first, *other_views(y)))
         return _first_view(self.result_).transform(first)
 
-    def _grouped(
-        self, objective: Objective, X: Rows, *, reset: bool, minimum_rows: int = 1
-    ) -> PerView:
+    def _grouped(self, objective: Objective, X: Rows, **rows: Any) -> PerView:
         """The views in the columns of X, by name where they have names."""
-        samples = self._samples(objective, X, reset=reset, minimum_rows=minimum_rows)
+        samples = self._samples(objective, X, **rows)
         if samples.stored:
             raise DataError("views= takes X in memory: give further views as y instead")
         groups = self._columns(samples.d, samples.feature_names or ())
@@ -135,29 +133,21 @@ class TwoViews(Projection):
         return np.asarray(list(chain(*self.result_.columns)), dtype=object)
 
     def _given(
-        self,
-        objective: Objective,
-        X: Rows,
-        y: PerRow,
-        background: Rows,
-        *,
-        reset: bool,
-        minimum_rows: int = 2,
+        self, objective: Objective, X: Rows, y: PerRow, background: Rows, **rows: Any
     ) -> XandY:
-        rows: dict[str, Any] = {"reset": reset, "minimum_rows": minimum_rows}
         if self.views is not None and objective.views == 1:
             raise ArgumentError(
                 f"views= is for objectives of several views, but {objective.name!r} has one: leave "
                 "it out"
             )
         if self.views is not None:
-            return self._grouped(objective, X, **rows), None
+            return self._grouped(objective, X, **{"minimum_rows": 2, **rows}), None
         names = None
         if objective.views > 1 and y is None and _all_views(X):
             names = tuple(X) if isinstance(X, dict) else None
             X, y = _apart(X)
         given, response = super()._given(objective, X, y, background, **rows)
-        if reset:  # of a y that is no ragged list any more
+        if rows["reset"]:  # of a y that is no ragged list any more
             alone = y is not None and not are_views(y)
             self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
         return given if names is None else dict(zip(names, given, strict=True)), response

@@ -67,6 +67,13 @@ class Source(ABC):
         found = np.concatenate([np.array(block[:, j]) for block in self.blocks()])
         return found.astype(str) if as_text else found
 
+    def check_alike(self, d: int, names: tuple[str, ...] | None, part: str, first: str) -> None:
+        """Refuse a later part with other columns than the first, which are these."""
+        if d != self.d:
+            raise DataError(f"{part} has {d} columns, expected {self.d} as {first} has")
+        if names != self.feature_names:
+            raise DataError(f"{part} has other names of columns than {first}, or in another order")
+
     def check_unchanged(self) -> None:
         """Refuse files that were written to since the first call."""
         now = [(found.st_size, found.st_mtime_ns) for found in map(os.stat, self.files)]
@@ -206,14 +213,7 @@ class Stack(Source):
     def __init__(self, sources: Sequence[Source], name: str) -> None:
         first = sources[0]
         for i, source in enumerate(sources):
-            if source.d != first.d:
-                raise DataError(
-                    f"{name}[{i}] has {source.d} columns, expected {first.d} as {name}[0] has"
-                )
-            if source.feature_names != first.feature_names:
-                raise DataError(
-                    f"{name}[{i}] has other names of columns than {name}[0], or in another order"
-                )
+            first.check_alike(source.d, source.feature_names, f"{name}[{i}]", f"{name}[0]")
         self.sources, self.name, self.d = tuple(sources), name, first.d
         self.feature_names = first.feature_names
         self.files = sum((source.files for source in sources), ())
@@ -303,16 +303,7 @@ class Stream(Source):
     def _checked(self, blocks: Iterator[object]) -> Iterator[Cells]:
         for i, block in enumerate(blocks):
             array, names = self._matrix(block, i)
-            if array.shape[1] != self.d:
-                raise DataError(
-                    f"{self.name}: block {i} has {array.shape[1]} columns, expected {self.d} as "
-                    "block 0 has"
-                )
-            if names != self.feature_names:
-                raise DataError(
-                    f"{self.name}: block {i} has other names of columns than block 0, or in "
-                    "another order"
-                )
+            self.check_alike(array.shape[1], names, f"{self.name}: block {i}", "block 0")
             yield array
 
     def _opened(self) -> Iterator[object]:
