@@ -45,7 +45,7 @@ _LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")
 # Units of the root mean squared error, by the first score.
 _UNITS = {
     "Q2": "in units of y",
-    "Q2 of the second view": "in units of that view",
+    "Q2 of the second view": "in units of the second view",
 }
 
 

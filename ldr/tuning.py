@@ -281,7 +281,7 @@ def tune(
         )
     best, value = min(held_out.history, key=lambda each: each[1])
     own, scales = _with(objective, best), best.get(SCALES)
-    result = solve(own, _scaled(sampled.data.X, scales), r, y=y)
+    result = solve(own, _scaled(sampled.data.X, scales), r, y=sampled.data.y)
     if scales is not None:
         result = undone(result, (1.0 / scales,))
     found = {name: each if each.ndim else float(each) for name, each in best.items()}

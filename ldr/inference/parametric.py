@@ -107,7 +107,7 @@ def parametric_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        Another objective, or a ridge, of which no law is known.
+        Another objective, a ridge, of which no law is known, or trials.
     ldr.errors.DataError
         Too few rows.
 
@@ -125,6 +125,11 @@ def parametric_test(
     if ridge > 0:
         raise ArgumentError(f"ridge = {ridge:g}: no law is known; expected 0")
     null = Null.of(objective, X, y, "auto", None)
+    if null.groups is not None:
+        raise ArgumentError(
+            "X has trials, and these tests take all samples as independent: expected an array "
+            "(n, d), one sample a trial, or ldr.permutation_test"
+        )
     if isinstance(objective, (SIR, SAVE)):
         return ParametricTest(objective, tuple(_of_slices(objective, null)))
     pair = pairs_of(objective, null)

@@ -185,6 +185,11 @@ def test_trials_of_an_array_are_held_out_together():
         found = ldr.path("lda", trials, [1], y=y, folds=splitter)
         expected = ldr.path("lda", rows, [1], y=y[ids], folds=splitter, groups=ids)
         np.testing.assert_array_equal(found.scores, expected.scores)
+    tuned, expected = (
+        ldr.tune("lda", X, 1, {"ridge": 0.1}, y=labels, groups=groups, folds=4, evaluations=2)
+        for X, labels, groups in ((trials, y, None), (rows, y[ids], ids))
+    )
+    assert tuned.loss == expected.loss and tuned.result.value == expected.result.value
     apart = ldr.path("pca", trials, [1], folds=KFold(5, shuffle=True, random_state=0))
     assert "one group (or trial) both" in repr(apart)
 
