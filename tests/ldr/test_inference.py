@@ -460,7 +460,7 @@ def test_tests_that_there_are_not():
     with pytest.raises(ldr.errors.ArgumentError, match="no parametric test"):
         ldr.parametric_test("pca", WINE)
     with pytest.raises(ldr.errors.ArgumentError, match="X has trials, and these tests take all"):
-        ldr.parametric_test("lda", TRIALS, y=np.arange(8) % 2)
+        ldr.parametric_test("lda", by_time(TRIALS), y=np.arange(8) % 2)
     with pytest.raises(ldr.errors.ArgumentError, match="no law is known"):
         ldr.parametric_test("orthogonal-lda", WINE, y=CLASSES, ridge=0.1)
     with pytest.raises(ldr.errors.DataError, match="too few"):
