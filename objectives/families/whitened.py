@@ -26,7 +26,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import SumOfSquares, check_comparable, diagonal
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.view import Compact, Range, nothing_varies
+from ldr.objectives.view import Compact, Range, check_varies, nothing_varies
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import (
@@ -255,9 +255,9 @@ def whiten(
     told = list(map(Unwhitened.told_by, given, first))
     if all(told) or not all(one.repeatable for one in given):
         return found, list(map(_of_sums, given, first, told))
-    roots = list(map(_Root.of, given, first))
-    found = sums(*(root.change for root in roots))
-    return found, list(map(_Root.repeated, roots, given, squares(found)))
+    roots = list(map(_root, given, first))
+    found = sums(*(Change(T, one.mean) for (T, _), one in zip(roots, first, strict=True)))
+    return found, list(map(_of_rows, given, first, roots, squares(found)))
 
 
 def whiten_rows(samples: Samples, given: Unwhitened) -> Whitened:
@@ -303,7 +303,8 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
     rounding = ROWS_ROUNDING * sizes + SUMS_ROUNDING * length(scale[:, None] * W) * scale
     more = kept.rank < int(np.count_nonzero(diagonal(varied)))
     if sums.total is not None:
-        more = more or _varies_along(left_out, sums.total)
+        terms = np.sqrt(diagonal(sums.total)) @ np.abs(left_out)
+        more = more or _varies_along(left_out, sums.total, rank_tolerance(len(scale)) * terms**2)
     return Whitened(
         W,
         Change(),
@@ -320,114 +321,78 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
     )
 
 
-@dataclass(frozen=True)
-class _Root:
-    """Coordinates z = T'(x - mean) in which B is the identity, as far as it is known.
+def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
+    """T (d, k) and its inverse: in T'(x - mean) B is the identity as far as it is known."""
+    varied, name = given.varied(first)
+    check_varies(varied, name)
+    T, inverse = inverse_root(varied)
+    if first.total is not None:  # may be more than what is to be the identity
+        with np.errstate(over="ignore", invalid="ignore"):
+            check_comparable(np.sum(T * (first.total @ T), axis=0), name)
+    return T, inverse
 
-    - T, inverse (d, k)
-    - first: of the rows as they are
-    - sizes (d,): of the numbers in them
+
+def _of_rows(
+    given: Unwhitened, first: SumOfSquares, root: tuple[Array, Array], sums: SumOfSquares
+) -> Whitened:
+    """From sums of the rows in the coordinates of `_root`, which tell what varies from rounding.
+
+    With a ridge, the range is that of all that varies, in which B and the ridge come next.
     """
-
-    T: Array
-    inverse: Array
-    first: SumOfSquares
-    sizes: Array
-
-    @classmethod
-    def of(cls, given: Unwhitened, first: SumOfSquares) -> _Root:
-        varied, name = given.varied(first)
-        if not np.diag(varied).any():
-            raise nothing_varies(name)
-        T, inverse = inverse_root(varied)
-        if first.total is not None:  # may be more than what is to be the identity
-            with np.errstate(over="ignore", invalid="ignore"):
-                check_comparable(np.sum(T * (first.total @ T), axis=0), name)
-        return cls(T, inverse, first, given.sizes(first))
-
-    @property
-    def change(self) -> Change:
-        return Change(self.T, self.first.mean)
-
-    def repeated(self, given: Unwhitened, sums: SumOfSquares) -> Whitened:
-        """From sums of the rows in these coordinates, which tell what varies from rounding.
-
-        With a ridge, the range is that of all that varies, in which B and the ridge come next.
-        """
-        varied, name = given.varied(sums)
-        W, inverse = inverse_root(varied)
-        _, shares, Vt = np.linalg.svd(self._sizes(W), full_matrices=False)
-        lost = shares * rank_tolerance(len(self.T)) >= 1.0
-        silent = np.eye(len(W))[:, ~W.any(axis=1)]
-        lengths = np.linalg.norm(self._sizes(silent), axis=0)
-        nothing = np.hstack([W @ Vt[lost].T / shares[lost], silent / lengths])
-        seen = self._sizes(nothing)
-        N = dependences(seen, self.sizes, rank_tolerance(len(self.T)))
-        mixed = np.linalg.lstsq(seen, self.sizes[:, None] * N, rcond=None)[0]
-        kept = self._range(given, name, N)
-        W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
-        if nothing.size:  # A may see what B does not: M is orthogonal to it in the user's columns
-            W = W - nothing @ mixed @ np.linalg.lstsq(N, self.T @ W, rcond=None)[0]
-        B = sums.B
-        ridged: list[str] = []
-        if given.ridge > 0:
-            before, M = kept(self.first.B), kept.rows(self.T)
-            ridged = add_ridge(before, given.ridge, given.what)[1]
-            B = B + ridge_amount(before, given.ridge) * (M.T @ M)
-        more, less = inverse_root(W.T @ B @ W)
-        W = W @ more
-        root, inverse = self.T @ W, less @ inverse @ self.inverse
-        return Whitened(
-            W,
-            self.change,
-            self.first.mean,
-            Whitening(kept.rows(root), kept.rows(inverse.T).T, kept.coordinates),
-            inverse,
-            kept.notes + ridged,
-            _outside(given, self._varies(nothing, sums.total)),
-            self._sizes(W),
-            np.sqrt(diagonal(B))[:, None] * W,
-            defect_of(W, B),
-            astray(nothing @ mixed, N, ROWS_ROUNDING * self.sizes, self.T @ W),
-        )
-
-    def _sizes(self, W: Array) -> Array:
-        """Of the numbers in the rows, in the coordinates of W'z."""
-        return self.sizes[:, None] * (self.T @ W)
-
-    def _range(self, given: Unwhitened, what: str, N: Array) -> Range:
-        """What is left of the columns without those that are zero in T and without directions."""
-        d = len(self.T)
-        left_out = np.hstack([np.eye(d)[:, ~self.T.any(axis=1)], N])
-        rank = d - left_out.shape[1]
-        if rank == d:
-            return Range(given.coordinates, [], d, None)
-        if rank == 0:
-            raise nothing_varies(what)
-        Q = orthogonal_to(left_out)
-        why = f"in others the rows vary by less than {rank_tolerance(d):.1e} of their size"
-        return Range.along(Q, given.coordinates, what, why)
-
-    def _varies(self, nothing: Array, total: Array | None) -> bool:
-        """Whether there is more in all that varies, of columns or directions, than rounding.
-
-        The numbers in the rows have size 1 in these directions.
-        """
-        if total is None or self.first.total is None:
-            return False
-        constant = ~self.T.any(axis=1)
-        spread = nothing.T @ total @ nothing
-        least = rank_tolerance(len(self.T)) ** 2
-        return bool(
-            diagonal(self.first.total)[constant].any()
-            or (len(spread) and np.linalg.eigvalsh(spread)[-1] > least)
-        )
+    (T, back), (varied, name) = root, given.varied(sums)
+    d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
+    sized = scale * T  # the numbers in the rows, in coordinates
+    W, inverse = inverse_root(varied)
+    _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
+    lost = shares * tolerance >= 1.0
+    silent = np.eye(len(W))[:, ~W.any(axis=1)]
+    nothing = np.hstack(
+        [W @ Vt[lost].T / shares[lost], silent / np.linalg.norm(sized @ silent, axis=0)]
+    )
+    seen = sized @ nothing
+    N = dependences(seen, scale[:, 0], tolerance)
+    mixed = np.linalg.lstsq(seen, scale * N, rcond=None)[0]
+    constant = ~T.any(axis=1)
+    left_out = np.hstack([np.eye(d)[:, constant], N])
+    kept = Range(given.coordinates, [], d, None)
+    if left_out.shape[1] == d:
+        raise nothing_varies(name)
+    if left_out.size:
+        why = f"in others the rows vary by less than {tolerance:.1e} of their size"
+        kept = Range.along(orthogonal_to(left_out), given.coordinates, name, why)
+    W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
+    if nothing.size:  # A may see what B does not: M is orthogonal to it in the user's columns
+        W = W - nothing @ mixed @ np.linalg.lstsq(N, T @ W, rcond=None)[0]
+    B = sums.B
+    ridged: list[str] = []
+    if given.ridge > 0:
+        before, M = kept(first.B), kept.rows(T)
+        ridged = add_ridge(before, given.ridge, given.what)[1]
+        B = B + ridge_amount(before, given.ridge) * (M.T @ M)
+    more, less = inverse_root(W.T @ B @ W)
+    W = W @ more
+    lift, inverse = T @ W, less @ inverse @ back
+    varies = first.total is not None and bool(diagonal(first.total)[constant].any())
+    if sums.total is not None:
+        varies = varies or _varies_along(nothing, sums.total, tolerance**2 / d)
+    return Whitened(
+        W,
+        Change(T, first.mean),
+        first.mean,
+        Whitening(kept.rows(lift), kept.rows(inverse.T).T, kept.coordinates),
+        inverse,
+        kept.notes + ridged,
+        _outside(given, varies),
+        sized @ W,
+        np.sqrt(diagonal(B))[:, None] * W,
+        defect_of(W, B),
+        astray(nothing @ mixed, N, ROWS_ROUNDING * scale[:, 0], lift),
+    )
 
 
-def _varies_along(N: Array, total: Array) -> bool:
+def _varies_along(N: Array, total: Array, least: Array | float) -> bool:
     """Whether in some column of N there is more in all that varies than its rounding."""
-    terms = np.sqrt(diagonal(total)) @ np.abs(N)
-    return bool(np.any(np.sum(N * (total @ N), axis=0) > rank_tolerance(len(N)) * terms**2))
+    return bool(np.any(np.sum(N * (total @ N), axis=0) > least))
 
 
 def _outside(given: Unwhitened, more: bool) -> float | None:
