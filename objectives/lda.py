@@ -13,7 +13,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array, as_labels
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, shrunken
+from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking
 from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio
@@ -24,7 +24,6 @@ from ldr.objectives.statistics import Codes
 from ldr.objectives.statistics.products import Squares, scaled_rows
 from ldr.objectives.statistics.sums import class_averages
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
@@ -60,15 +59,16 @@ class DiscriminantMethod(Shrinking, StatedMethod):
         codes, classes = data.labels
         within = statistics.ledoit_wolf(rows.compact.rows, codes, len(classes))
         total = statistics.ledoit_wolf(rows.compact.rows)
-        chosen: dict[str, float | Array] = {
-            "shrinkage": within.coefficients,
-            "of_total": float(total.coefficients[0]),
-        }
 
-        def of(change: Change) -> Pencil:
-            return shrunken(rows.of(change), change, within.added, total.added)
+        def how(found: Pencil, change: Change) -> Pencil:
+            assert found.total is not None and found.groups is not None
+            S_W, S_T = found.B + change.of_matrix(within.added), found.total
+            S_T = S_T + change.of_matrix(total.added)
+            groups = replace(found.groups, within=S_W, between=S_T - S_W)
+            return replace(found, A=S_T - S_W, B=S_W, total=S_T, groups=groups)
 
-        return replace(rows, of=of, chosen=chosen)
+        of_total = float(total.coefficients[0])
+        return rows.changed(how, shrinkage=within.coefficients, of_total=of_total)
 
 
 @dataclass(frozen=True)
@@ -216,12 +216,10 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
         labelled = self._labelled(as_array(data.y), data.samples.n)[0]
         by = statistics.ledoit_wolf(rows.compact.rows.take(labelled))
 
-        def of(change: Change) -> Pencil:
-            found = rows.of(change)
-            B = found.B.B + change.of_matrix(by.added)
-            return replace(found, B=replace(found.B, B=B))
+        def how(found: Pencil, change: Change) -> Pencil:
+            return replace(found, B=found.B + change.of_matrix(by.added))
 
-        return replace(rows, of=of, chosen={"shrinkage": float(by.coefficients[0])})
+        return rows.changed(how, shrinkage=float(by.coefficients[0]))
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         rows, codes = data.rows, data.groups(self._codes)

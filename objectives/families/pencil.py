@@ -61,8 +61,8 @@ class SumOfSquares:
 
 
 @dataclass(frozen=True)
-class Pencil:
-    """What a method makes of rows: A is optimised against B.
+class Pencil(SumOfSquares):
+    """What a method makes of rows: A, which is optimised against B.
 
     - A (k, k), or that as a function of the inverse of B
     - size: of the terms that cancel in A, in units of B
@@ -70,11 +70,10 @@ class Pencil:
     - unrelated: gives what A is, in units of B, of rows that have nothing to do with neighbours
     """
 
-    A: Array
-    B: SumOfSquares
-    size: float | Callable[[float], float] = 0.0
-    groups: ClassMoments | None = None
-    unrelated: Callable[[], float] | None = None
+    A: Array = field(kw_only=True)
+    size: float | Callable[[float], float] = field(default=0.0, kw_only=True)
+    groups: ClassMoments | None = field(default=None, kw_only=True)
+    unrelated: Callable[[], float] | None = field(default=None, kw_only=True)
 
     def terms(self, a: float) -> float:
         """The size of the terms that A, bounded by a, is the sum of."""
@@ -119,7 +118,7 @@ class RowPencil:
         rows = replace(
             self, compact=compact, of=lambda later: self.of(inside.then(later)), wide=None
         )
-        share = pencil.ridge / float(diagonal(rows.plain.B.B).mean()) if ridge > 0 else 0.0
+        share = pencil.ridge / float(diagonal(rows.plain.B).mean()) if ridge > 0 else 0.0
         return rows, share, found
 
     @cached_property
@@ -130,7 +129,17 @@ class RowPencil:
     @property
     def view(self) -> View:
         """The way back, from the mean of the rows."""
-        return self.compact.view(self.plain.B.mean, self.plain.B.scatter)
+        return self.compact.view(self.plain.mean, self.plain.scatter)
+
+    def changed(
+        self, how: Callable[[Pencil, Change], Pencil], **chosen: float | Array
+    ) -> RowPencil:
+        """With another pencil in the place of each, by numbers that the rows chose."""
+
+        def of(change: Change) -> Pencil:
+            return how(self.plain if change.T is None else self.of(change), change)
+
+        return replace(self, of=of, chosen={**self.chosen, **chosen})
 
     def answers(
         self,
@@ -160,16 +169,6 @@ def added_to(
     """The B of several views, each with a matrix of its columns added."""
     parts = zip(squares, changes, added, strict=True)
     return [replace(one, B=one.B + of.of_matrix(matrix)) for one, of, matrix in parts]
-
-
-def shrunken(found: Pencil, change: Change, within: Array, total: Array) -> Pencil:
-    """The pencil of S_T - S_W against S_W, where numbers were added to both in the columns."""
-    within, total = change.of_matrix(within), change.of_matrix(total)
-    assert found.B.total is not None and found.groups is not None
-    within, total = found.B.B + within, found.B.total + total
-    groups = replace(found.groups, within=within, between=total - within)
-    B = replace(found.B, B=within, total=total)
-    return Pencil(total - within, B, found.size, groups)
 
 
 def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
@@ -261,14 +260,13 @@ def _unknown(data: object) -> NoReturn:
 def moved(rows: RowPencil, by: Shrinkage, times: float | None = None) -> RowPencil:
     """B towards its diagonal, and A, unless None, towards that times a number."""
     s = float(by.coefficients[0])
-    diagonal = statistics.target(rows.plain.B.B, by.units[0])
+    diagonal = statistics.target(rows.plain.B, by.units[0])
 
     def towards(S: Array, times: float, change: Change) -> Array:
         return (1.0 - s) * S + s * times * change.of_matrix(diagonal)
 
-    def of(change: Change) -> Pencil:
-        found = rows.plain if change.T is None else rows.of(change)
+    def how(found: Pencil, change: Change) -> Pencil:
         A = found.A if times is None else towards(found.A, times, change)
-        return replace(found, A=A, B=replace(found.B, B=towards(found.B.B, 1.0, change)))
+        return replace(found, A=A, B=towards(found.B, 1.0, change))
 
-    return replace(rows, of=of, chosen={**rows.chosen, "shrinkage": s})
+    return rows.changed(how, shrinkage=s)

@@ -31,7 +31,6 @@ from ldr.objectives.families.pencil import (
     Pencil,
     RowPencil,
     Shrinking,
-    SumOfSquares,
     diagonal,
 )
 from ldr.objectives.families.trace import Trace, trace_where_varied
@@ -276,13 +275,20 @@ class SampleSums:
         X = weighted(X if self.change.T is None else X @ self.change.T, given.weights)
         return X.T @ X
 
-    def squares(self, found: Against) -> SumOfSquares:
-        """B, with what its rounding is relative to."""
+    def pencil(self, found: Against) -> Pencil:
+        """A and B, with what their rounding is relative to."""
         rows, shares = self.rows, found.shares
+        pencil = partial(
+            Pencil,
+            A=found.A,
+            size=found.cancels,
+            groups=rows.classes,
+            unrelated=found.unrelated,
+        )
         if rows.classes is not None and found.B is rows.classes.within:
             total, n = rows.classes.total, rows.n
             sizes = np.sqrt(diagonal(total) + n * rows.mean**2)
-            return SumOfSquares(found.B, rows.mean, sizes, total, KnownScatter(total, n))
+            return pencil(found.B, rows.mean, sizes, total, KnownScatter(total, n))
         mean, scatter = np.zeros(len(found.B)), None
         if shares is None:
             mean, scatter = rows.mean, KnownScatter(rows.scatter(), rows.moments.n)
@@ -290,7 +296,7 @@ class SampleSums:
             mean = np.sum(rows.about(shares).centre, axis=0)
         offsets = self._offsets(mean, found.B) if found.offsets is None else found.offsets()
         sizes = np.sqrt(diagonal(found.B) + offsets)
-        return SumOfSquares(found.B, mean, sizes, found.total, scatter)
+        return pencil(found.B, mean, sizes, found.total, scatter)
 
     def _offsets(self, mean: Array, B: Array) -> Array:
         """Return the mean's part in the squares of the numbers, in units of B, where these vary."""
@@ -368,8 +374,7 @@ class StatedMethod(Objective):
             sums = opened.at(change)
             found = self._stated(sums)
             assert isinstance(found, Against)
-            groups = sums.rows.classes
-            return Pencil(found.A, sums.squares(found), found.cancels, groups, found.unrelated)
+            return sums.pencil(found)
 
         data = opened.data
         return RowPencil(

@@ -445,7 +445,7 @@ def trace_ratio(
     weights = objective.column_weights(r)
     rows, ridge, rest = rows.narrowed(r, ridge, -objective.sign, weights)
     notes = [*notes, *(() if rest is None else (rest.note,))]
-    A, B, total = rows.plain.A, rows.plain.B.B, rows.plain.B.total
+    A, B, total = rows.plain.A, rows.plain.B, rows.plain.total
     check_comparable(A, rows.what, length(B))
     view, spread = rows.view.noting(*notes), diagonal(B)
     varied, name = (B, rows.what) if total is None else (total, "the total scatter")

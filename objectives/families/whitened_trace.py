@@ -40,7 +40,7 @@ def whitened_trace(
     rows, ridge, rest = rows.narrowed(r, ridge, -objective.sign)
     notes = [*notes, *(() if rest is None else (rest.note,))]
     given = Unwhitened.of(rows.compact, rows.what, ridge, *rows.others)
-    found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
+    found, (whitened,) = whiten(rows.of, lambda found: (found,), given)
     of_rows: Any = found.A
     if callable(of_rows):
         of_rows = of_rows(whitened.W @ whitened.W.T)
