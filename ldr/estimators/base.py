@@ -424,9 +424,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> Self:
         """Find the projection and set what is fitted."""
         r, rotation, verbose = self.n_components, self.rotation, self.verbose
-        check_asked("n_components", r)
-        if not is_open(r):
-            r = whole("n_components", r, 1)
+        if r is not None:
+            check_asked("n_components", r)
+            r = r if is_open(r) else whole("n_components", r, 1)
         options = {name: getattr(self, name) for name in _PASSED}
         if isinstance(options["random_state"], np.random.RandomState):  # scikit-learn's
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
@@ -437,6 +437,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         try:
             data = as_data(objective, samples, y, **beside)
             most = objective.largest_r(data)
+            if r is None:
+                r = min(objective.bind(data, 1).factors[0].shape[0], most)
             if isinstance(r, int) and r > most:
                 raise ArgumentError(
                     f"n_components = {r} is out of range: expected 1 <= n_components <= {most}"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -20,6 +21,7 @@ from ldr.estimators.base import (
     other_rows,
     taking,
 )
+from ldr.estimators.gaussian import WHITEN, Gaussian, Mixing, Principal
 from ldr.estimators.of_trials import FEATURES, PARAMETER, OfTrials
 from ldr.estimators.two_views import TwoViews, Views
 from ldr.inputs import aligned, as_objective
@@ -47,15 +49,53 @@ class Classifies(ClassifierMixin, Projection):
 
     Attributes
     ----------
-    classes_ : ndarray (c,)
+    classes_, priors_ : ndarray (c,)
+        The labels, and their shares of the training samples.
+    coef_, intercept_ : ndarray (c, n_features), (c,)
+        Of `decision_function`; of two classes (1, n_features) and (1,), as in scikit-learn.
     """
 
     @property
     def classes_(self) -> np.ndarray:
+        return self._predictor.classes
+
+    @property
+    def priors_(self) -> Array:
+        return self._predictor.priors
+
+    @property
+    def coef_(self) -> Array:
+        """`decision_function(X)` is X coef_' + intercept_, as in scikit-learn."""
+        found = self._predictor
+        coefficients = found.means @ found.W @ found.W.T @ found.P
+        return coefficients[1:] - coefficients[:1] if len(coefficients) == 2 else coefficients
+
+    @property
+    def intercept_(self) -> Array:
+        found = self._predictor
+        offsets = found.decision(np.zeros((1, len(found.P))))[0]
+        offsets = offsets[1:] - offsets[:1] if len(offsets) == 2 else offsets
+        return np.asarray(offsets - self.coef_ @ self.mean_)
+
+    @property
+    def _predictor(self) -> ClassPredictor:
         check_is_fitted(self)
         (found,) = self.result_.predictors
         assert isinstance(found, ClassPredictor)
-        return found.classes
+        return found
+
+    def predict_log_proba(self, X: Rows) -> Array:
+        """The logarithm of `predict_proba`, without rounding to zero.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m, c)
+        """
+        return np.asarray(log_softmax(self._predicted(X, "decision"), axis=1))
 
     def predict_proba(self, X: Rows) -> Array:
         """The probability of each class, in the order of `classes_`.
@@ -106,7 +146,31 @@ class Regresses(RegressorMixin, Projection):
 
     See `ldr.Result.predict`. The `score` is R2, as of every regressor. `ldr.score` is minus the
     mean squared error, scikit-learn's "neg_mean_squared_error".
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray (q, n_features), (q,)
+        Of `predict`: X coef_' + intercept_; of a response (n,) an array (n_features,) and a number.
     """
+
+    @property
+    def coef_(self) -> Array:
+        found = self._linear
+        coefficients = found.B.T @ found.P
+        return np.asarray(coefficients[0] if found.flat else coefficients)
+
+    @property
+    def intercept_(self) -> Array | float:
+        found = self._linear
+        offsets = found.mean - found.B.T @ (found.P @ self.mean_)
+        return float(offsets[0]) if found.flat else np.asarray(offsets)
+
+    @property
+    def _linear(self) -> LinearPredictor:
+        check_is_fitted(self)
+        (found,) = self.result_.predictors
+        assert isinstance(found, LinearPredictor)
+        return found
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
         """R2; of data frames, rows that belong together by their index."""
@@ -168,17 +232,26 @@ class Latent(Regresses):
         return scores if len(self.y_loadings_) == 1 else (scores, self._scores_of(y))
 
     def _scores_of(self, y: PerRow) -> Array:
-        (found,) = self.result_.predictors
-        assert isinstance(found, LinearPredictor)
-        return project_rows(other_rows(y, "y"), "y", None, found.mean, self.y_rotations_.T, None)
+        mean = self._linear.mean
+        return project_rows(other_rows(y, "y"), "y", None, mean, self.y_rotations_.T, None)
 
 
 # An estimator has the name of its objective, but where a reader would expect another method of it:
 # SDR is one of many.
 NAMES = {"sdr": "KernelSDR"}
 
-_PARAMETERS = """n_components : int, float or "auto"
-    Dimension to reduce to, a share of the variance, or left to a rule: r of `ldr.solve`.
+# Methods whose estimators have more of scikit-learn's names.
+MODELS: dict[str, type] = {
+    "pca": Principal,
+    "ppca": Gaussian,
+    "fa": Gaussian,
+    "ica": Mixing,
+    "uica": Mixing,
+}
+
+_PARAMETERS = """n_components : int, float, "auto" or None
+    Dimension to reduce to, a share of the variance, or left to a rule: r of `ldr.solve`. None is
+    all the dimensions in which the data vary.
 {own}standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
     As in `ldr.solve`.
 random_state, device
@@ -246,6 +319,8 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         own.append(inspect.Parameter(field.name, keyword, **kept))
     if method.views > 1:
         own.append(inspect.Parameter("views", keyword, default=None, annotation="Views | None"))
+    if Principal in bases:
+        own.append(inspect.Parameter("whiten", keyword, default=False, annotation="bool"))
     if OfTrials in bases:
         default = FEATURES[method.name]
         own.append(inspect.Parameter("features", keyword, default=default, annotation="str"))
@@ -258,7 +333,8 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         "fit": taking(Projection.fit, method),
         "partial_fit": available_if(from_sums)(taking(Projection.partial_fit, method)),
     }
-    if bases[0] in (Named, OfTrials):  # others have scikit-learn's own score, of predictions
+    # Classifiers and regressors have scikit-learn's own score, of predictions.
+    if not issubclass(bases[0], (ClassifierMixin, RegressorMixin)):
         namespace["score"] = available_if(of_points)(taking(Projection.score, method))
     if Need.DISTANCES in method.needs:
         namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
@@ -270,6 +346,8 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
         return (Named, TwoViews)
     if method.name in FEATURES:
         return (OfTrials, Named)
+    if method.name in MODELS:
+        return (MODELS[method.name], Named)
     # Of scikit-learn's classifiers every label is a class.
     if method.predicts == "classes" and not hasattr(method, "unlabelled"):
         return (Classifies, Named)
@@ -287,6 +365,7 @@ def _docstring(method: type[Objective]) -> str:
         parameters=_PARAMETERS.format(
             own="".join(f"{entry}\n" for entry in own)
             + (_VIEWS if method.views > 1 else PARAMETER if method.name in FEATURES else "")
+            + (WHITEN if method.name == "pca" else "")
         ),
         objective=method.__name__,
         source=method.source,

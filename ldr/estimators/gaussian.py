@@ -1,0 +1,185 @@
+"""Estimators that are Gaussian models of the samples, with scikit-learn's names for what they know.
+
+PCA is one with equal noise in the directions that it leaves out (Tipping & Bishop 1999).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ldr.estimators.base import Projection
+from ldr.objectives.factor_model import FactorModel
+from ldr.objectives.objective import Objective
+from ldr.objectives.statistics.covariance import Variation
+from ldr.solvers.checks import flag
+from ldr.solvers.errors import SingularError
+from ldr.solvers.manifolds import Array
+from ldr.types import PerView, Rows
+
+WHITEN = """whiten : bool
+    Divide the coordinates by their standard deviations (over n - 1); `inverse_transform` undoes it.
+"""
+
+
+def _has_model(estimator: Projection) -> bool:
+    """Return True before `fit`, and where the rows could be asked for their variances."""
+    found = getattr(estimator, "result_", None)
+    return found is None or found.directions.variations[0] is not None
+
+
+class Gaussian(Projection):
+    """A Gaussian model: `PCA`, `PPCA` and `FactorAnalysis`.
+
+    Attributes
+    ----------
+    n_components_ : int
+    noise_variance_ : float or ndarray (n_features,)
+        The variance of what the components leave, over n - 1 for PCA, over n for the likelihoods.
+    """
+
+    @property
+    def n_components_(self) -> int:
+        check_is_fitted(self)
+        return len(self.components_)
+
+    @available_if(_has_model)
+    def get_covariance(self) -> Array:
+        """Return the covariance of the model, shape (n_features, n_features)."""
+        model = self._model()
+        M = model.loadings if model.turn is None else model.loadings @ model.turn.T
+        return np.asarray(M @ M.T + np.diag(model.noise))
+
+    @available_if(_has_model)
+    def get_precision(self) -> Array:
+        """Return the inverse of `get_covariance()`.
+
+        Raises
+        ------
+        ldr.errors.SingularError
+            The covariance is singular.
+        """
+        C = self.get_covariance()
+        if np.linalg.matrix_rank(C, hermitian=True) < len(C):
+            raise SingularError(
+                "the covariance of the model is singular, as no variance is left outside the "
+                "components: use fewer components, or leave out columns that do not vary"
+            )
+        return np.linalg.inv(C)
+
+    @available_if(_has_model)
+    def score_samples(self, X: Rows) -> Array:
+        """Compute the log-likelihood of each row under the model.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m,)
+        """
+        model = self._model()
+        samples = self._samples(self._traits(), X, reset=False)
+        if model.noise.all():
+            return model.score_samples(samples)
+        K, Z = self.get_precision(), samples.dense() - model.mean
+        constant = len(K) * np.log(2.0 * np.pi) - np.linalg.slogdet(K)[1]
+        return np.asarray(-0.5 * (np.einsum("ij,jk,ik->i", Z, K, Z) + constant))
+
+    def _model(self) -> FactorModel:
+        check_is_fitted(self)
+        model = self.result_.model
+        assert model is not None
+        return model
+
+
+class Principal(Gaussian):
+    """`PCA`, with scikit-learn's `whiten` and model of the noise."""
+
+    whiten: bool
+
+    def transform(self, X: Rows) -> Rows:
+        """Project rows: Y = (X - mean_) components_', of unit variance if `whiten`.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m, n_components), or what `set_output` asks for
+        """
+        Y = super().transform(X)
+        return Y / self._scale if self.whiten else Y
+
+    def inverse_transform(self, X: Rows) -> Array:
+        """The rows nearest to the mean whose projection is X.
+
+        Parameters
+        ----------
+        X : array (m, n_components)
+
+        Returns
+        -------
+        ndarray (m, d)
+        """
+        return super().inverse_transform(np.asarray(X) * self._scale if self.whiten else X)
+
+    def _objective(self) -> Objective:
+        flag("whiten", self.whiten)
+        return super()._objective()  # type: ignore[safe-super]
+
+    @property
+    def _scale(self) -> Array:
+        """Standard deviations of the coordinates; 1 where one does not vary."""
+        check_is_fitted(self)
+        deviations = np.sqrt(self.explained_variance_)
+        return np.where(deviations > 0, deviations, 1.0)
+
+    @property
+    def noise_variance_(self) -> float:
+        seen = self._variation
+        n, d = seen.n, self.n_features_in_
+        left = min(n, d) - self.n_components_
+        total = seen.total * n / max(n - 1, 1) - self.explained_variance_.sum()
+        # What the sums of the variances round to is no noise.
+        rounding = 10 * d * np.finfo(float).eps * seen.total
+        return float(total / left) if left > 0 and total > rounding else 0.0
+
+    def _model(self) -> FactorModel:
+        check_is_fitted(self)
+        result, noise = self.result_, self.noise_variance_
+        scale = np.ones(self.n_features_in_) if result.scale is None else result.scale
+        beyond = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
+        loadings = (self.components_ * scale).T * beyond * scale[:, None]
+        return FactorModel(self.mean_, loadings, noise * scale**2, self._variation.n, np.nan, 0)
+
+    @property
+    def _variation(self) -> Variation:
+        check_is_fitted(self)
+        (seen,) = self.result_.directions.variations
+        assert seen is not None
+        return seen
+
+
+class Mixing(Projection):
+    """`ICA` and `UndercompleteICA`: sources that were mixed.
+
+    Attributes
+    ----------
+    mixing_ : ndarray (n_features, n_components)
+        The pseudoinverse of `components_`: X is mean_ + sources mixing_', up to what r leaves out.
+    n_iter_ : int
+    """
+
+    @property
+    def mixing_(self) -> PerView:
+        check_is_fitted(self)
+        return np.linalg.pinv(self.components_)
+
+    @property
+    def n_iter_(self) -> int:
+        check_is_fitted(self)
+        return int(self.result_.run.iterations)

@@ -1,0 +1,113 @@
+"""Attributes and methods that scikit-learn's estimators have: the same names, the same numbers."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import RFE
+
+import ldr
+from ldr.errors import ArgumentError, SingularError
+from tests import real_data
+
+X, y = real_data.wine()
+TUMOURS, DIAGNOSIS = real_data.breast_cancer()
+PATIENTS, SCORE = real_data.diabetes()
+
+
+@pytest.mark.parametrize("rows", [X, X[:10]], ids=["tall", "wide"])
+@pytest.mark.parametrize("r", [2, 5])
+def test_pca_is_a_model_of_the_rows(r, rows):
+    theirs, ours = PCA(r).fit(rows), ldr.PCA(r).fit(rows)
+    assert ours.n_components_ == theirs.n_components_ == r
+    assert ours.noise_variance_ == pytest.approx(theirs.noise_variance_, rel=1e-9)
+    np.testing.assert_allclose(ours.get_covariance(), theirs.get_covariance(), atol=1e-10)
+    np.testing.assert_allclose(ours.get_precision(), theirs.get_precision(), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), rtol=1e-8)
+    white = ldr.PCA(r, whiten=True).fit(rows)
+    expected = PCA(r, whiten=True).fit(rows)
+    coordinates = white.transform(X)
+    np.testing.assert_allclose(np.abs(coordinates), np.abs(expected.transform(X)), rtol=1e-8)
+    np.testing.assert_allclose(
+        white.inverse_transform(coordinates), ours.inverse_transform(ours.transform(X)), atol=1e-10
+    )
+    np.testing.assert_allclose(white.get_covariance(), ours.get_covariance(), rtol=1e-12)
+
+
+def test_pca_of_all_dimensions():
+    theirs, ours = PCA().fit(X), ldr.PCA(None).fit(X)
+    assert ours.n_components_ == 13 and ours.noise_variance_ == 0.0
+    np.testing.assert_allclose(ours.get_covariance(), np.cov(X.T), atol=1e-10)
+    np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), rtol=1e-9)
+    wide = ldr.PCA(None).fit(X[:10])
+    assert wide.n_components_ == 9  # in which they vary
+    with pytest.raises(SingularError, match="no variance is left outside the components"):
+        wide.get_precision()
+    with pytest.raises(SingularError, match="use fewer components"):
+        wide.score_samples(X)
+    with pytest.raises(ArgumentError, match="whiten must be True or False"):
+        ldr.PCA(2, whiten="yes").fit(X)
+
+
+def test_a_model_of_standardised_columns_is_of_the_columns():
+    units = np.logspace(-3, 3, 13)
+    scaled = ldr.PCA(3, standardise=True).fit(X * units)
+    expected = PCA(3).fit(X / X.std(axis=0))
+    C = scaled.get_covariance() / (units * X.std(axis=0)) / (units * X.std(axis=0))[:, None]
+    np.testing.assert_allclose(C, expected.get_covariance(), atol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", [ldr.PPCA, ldr.FactorAnalysis])
+def test_models_of_likelihoods(estimator):
+    found = estimator(3).fit(X)
+    C = found.get_covariance()
+    np.testing.assert_allclose(found.get_precision() @ C, np.eye(13), atol=1e-9)
+    Z = X - found.mean_
+    logs = -0.5 * (
+        np.einsum("ij,jk,ik->i", Z, np.linalg.inv(C), Z) + np.linalg.slogdet(2.0 * np.pi * C)[1]
+    )
+    np.testing.assert_allclose(found.score_samples(X), logs, rtol=1e-9)
+    turned = estimator(3, rotation="promax").fit(X)
+    np.testing.assert_allclose(turned.get_covariance(), C, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(("rows", "labels"), [(X, y), (TUMOURS, DIAGNOSIS)], ids=["three", "two"])
+def test_classifiers_are_linear(rows, labels):
+    ours = ldr.LDA(1).fit(rows, labels)
+    decision = rows @ ours.coef_.T + ours.intercept_
+    decision = decision if decision.shape[1] > 1 else decision[:, 0]
+    np.testing.assert_allclose(ours.decision_function(rows), decision, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(ours.priors_, np.bincount(labels) / len(labels))
+    all_of_them = ldr.LDA(len(np.unique(labels)) - 1).fit(rows, labels)
+    theirs = LinearDiscriminantAnalysis(solver="eigen").fit(rows, labels)
+    np.testing.assert_allclose(
+        all_of_them.predict_log_proba(rows), theirs.predict_log_proba(rows), rtol=1e-6, atol=1e-6
+    )
+    assert RFE(ldr.LDA(1), n_features_to_select=3).fit(rows, labels).support_.sum() == 3
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ldr.LeastSquares,
+        ldr.RidgeRegression,
+        ldr.Lasso,
+        ldr.PLSRegression,
+        ldr.ReducedRankRegression,
+    ],
+)
+def test_regressors_are_linear(estimator, standardise):
+    for response in (SCORE, np.column_stack([SCORE, np.sqrt(SCORE)])):
+        found = estimator(1, standardise=standardise).fit(PATIENTS, response)
+        expected = PATIENTS @ found.coef_.T + found.intercept_
+        assert found.coef_.shape == (*np.shape(response)[1:], 10)
+        np.testing.assert_allclose(found.predict(PATIENTS), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [ldr.ICA, ldr.UndercompleteICA])
+def test_sources_are_mixed_again(estimator):
+    found = estimator(3).fit(X[:, :3])
+    again = found.transform(X[:, :3]) @ found.mixing_.T + found.mean_
+    np.testing.assert_allclose(again, X[:, :3], atol=1e-10)
+    assert found.n_iter_ > 0
