@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from ldr.types import Dimension, PerRow, Rows, Start
 from ldr.validation import in_words
 
 if TYPE_CHECKING:
+    from ldr.method_parameters import MethodParameters
     from ldr.solvers.saddles import Curvature
 
 
@@ -161,7 +162,7 @@ def solve(
     certify: bool | str = True,
     random_state: int | np.random.Generator | None = None,
     device: str = "cpu",
-    **parameters: object,
+    **parameters: Unpack[MethodParameters],
 ) -> Result:
     """The r-dimensional linear projection of X that optimises an objective.
 
@@ -296,7 +297,7 @@ def solve(
     >>> result.improvement > 0
     True
     """
-    objective = as_objective(objective, parameters)
+    objective = as_objective(objective, dict(parameters))
     stopping = as_stopping(tolerance, max_iterations)
     if starts is not None:
         whole("starts", starts, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ An array, a Series, a list, the name of a column, the path of an .npy file; to e
 views the second one. None is nothing.
 """
 
-Dimension: TypeAlias = int | float | str
+Dimension: TypeAlias = int | float | Literal["auto"]
 """To how many dimensions: a number, a share of the variance, or "auto"."""
 
 Labels: TypeAlias = npt.ArrayLike | None
