@@ -191,22 +191,14 @@ class NaturalPoint(Point):
         self._M, self._mu = problem.manifold.split(M)
         self._E = problem.there * (problem.T - self._mu.T)
         self.Y = self._E @ self._M
-        self._theta = self._mu.T + self.Y @ self._M.T
+        theta = self._mu.T + self.Y @ self._M.T
+        b, mean, self._variance = problem.family.derivatives(theta)
+        self._lost = b - problem.X * theta + problem.best
+        self._R = problem.counted * (mean - problem.X)
 
-    @cached_property
-    def _b(self) -> tuple[Array, Array, Array]:
-        return self._problem.family.derivatives(self._theta)
-
-    @cached_property
+    @property
     def value(self) -> float:
-        problem = self._problem
-        return 2.0 * float(
-            np.vdot(problem.counted, self._b[0] - problem.X * self._theta + problem.best)
-        )
-
-    @cached_property
-    def _R(self) -> Array:
-        return self._problem.counted * (self._b[1] - self._problem.X)
+        return 2.0 * float(np.vdot(self._problem.counted, self._lost))
 
     @cached_property
     def _RM(self) -> Array:
@@ -227,7 +219,7 @@ class NaturalPoint(Point):
         dM, dmu = problem.manifold.split(V)
         dE = -(problem.there * dmu.T)
         dY = dE @ M + E @ dM
-        dR = problem.counted * self._b[2] * (dmu.T + dY @ M.T + self.Y @ dM.T)
+        dR = problem.counted * self._variance * (dmu.T + dY @ M.T + self.Y @ dM.T)
         dRM = dR @ M + R @ dM
         in_M = dE.T @ self._RM + E.T @ dRM + dR.T @ self.Y + R.T @ dY
         in_mu = dR.sum(axis=0) - self._within(dRM @ M.T + self._RM @ dM.T)

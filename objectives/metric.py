@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -53,8 +54,27 @@ _PLAIN = Stopping(1e-6, 200)
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
+class NeighbourMethod(Objective):
+    """Base of the methods for a nearest-neighbour classifier."""
+
+    weighted = by_pairs = True
+    repeats = False
+    needs = (Need.LABELS,)
+    predicts = "classes"
+    baseline = "orthogonal-lda, unit variance within classes"
+    sparse = False
+    domain = "R"
+
+    @abstractmethod
+    def _problem(self, data: Data, r: int) -> BoundObjective:
+        """The problem without what it is to predict."""
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        return self._problem(data, r).restated(answers=GroupedRows.of(data))
+
+
 @dataclass(frozen=True)
-class NCA(Objective):
+class NCA(NeighbourMethod):
     r"""Neighbourhood components analysis (NCA).
 
     .. math::
@@ -86,17 +106,7 @@ class NCA(Objective):
     """
 
     name = "nca"
-    weighted = by_pairs = True
-    repeats = False
     sense = "max"
-    needs = (Need.LABELS,)
-    predicts = "classes"
-    baseline = "orthogonal-lda, unit variance within classes"
-    sparse = False
-    domain = "R"
-
-    def bind(self, data: Data, r: int) -> BoundObjective:
-        return self._problem(data, r).restated(answers=GroupedRows.of(data))
 
     def _problem(self, data: Data, r: int) -> BoundObjective:
         if data.samples.in_pieces:
@@ -277,7 +287,7 @@ _ROUGHLY = Stopping(1e-4, 50)
 
 
 @dataclass(frozen=True)
-class LMNN(Objective):
+class LMNN(NeighbourMethod):
     r"""Large margin nearest neighbours (LMNN), with a matrix of rank r.
 
     .. math::
@@ -314,22 +324,12 @@ class LMNN(Objective):
     """
 
     name = "lmnn"
-    weighted = by_pairs = True
-    repeats = False
     sense = "min"
-    needs = (Need.LABELS,)
-    predicts = "classes"
-    baseline = "orthogonal-lda, unit variance within classes"
-    sparse = False
-    domain = "R"
 
     neighbours: int = whole(3, 1)
     penalty: float = number(1.0, positive=True)
     hinge: str = word("squared", HINGES)
     width: float = number(0.1)
-
-    def bind(self, data: Data, r: int) -> BoundObjective:
-        return self._problem(data, r).restated(answers=GroupedRows.of(data))
 
     def _problem(self, data: Data, r: int) -> BoundObjective:
         if data.samples.in_pieces:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from operator import add, itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -354,28 +354,20 @@ class ReconstructionPoint(ProjectedPoint):
 
     def __init__(self, X: Array, M: Array, loss: Loss, w: Array | None = None) -> None:
         super().__init__(X, M)
-        self._loss = loss
-        self._w = w
-
-    @cached_property
-    def _losses(self) -> tuple[Array, Array, Array]:
-        """w_i times g(q_i), g'(q_i) and g''(q_i)."""
-        q = _squares(self.X, self.M, self.Y)
-        value, slope, curvature = (counted(each, self._w) for each in self._loss(q))
-        return value, slope, curvature
+        losses = loss(_squares(X, M, self.Y))
+        self._values, self._pull, self._bend = (counted(each, w) for each in losses)
 
     @property
     def value(self) -> float:
-        return float(np.add.reduce(self._losses[0]))
+        return float(np.add.reduce(self._values))
 
-    @cached_property
+    @property
     def slope(self) -> Array:
-        return -2.0 * self._losses[1][:, None] * self.Y
+        return -2.0 * self._pull[:, None] * self.Y
 
     def curvature(self, dY: Array) -> Array:
         dq = -2.0 * np.einsum("ij,ij->i", self.Y, dY)
-        _, pull, bend = self._losses
-        return -2.0 * (pull[:, None] * dY + (bend * dq)[:, None] * self.Y)
+        return -2.0 * (self._pull[:, None] * dY + (self._bend * dq)[:, None] * self.Y)
 
 
 @dataclass(frozen=True)

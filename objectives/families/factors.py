@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from operator import add, attrgetter, or_
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -190,36 +191,15 @@ class FactorPoint(LikelihoodPoint):
     _problem: Factors
 
     @cached_property
-    def _B(self) -> Array:
-        return self._loadings / self._psi[:, None]
-
-    @cached_property
-    def _axes(self) -> tuple[Array, Array, Array]:
-        """U, s and V of psi^{-1/2}M = U diag(s) V'."""
+    def _sums(self) -> Any:
+        """B, CB, E, Phi, Cxy and Cyy, and U, s and V of psi^{-1/2}M = U diag(s) V'."""
+        B = self._loadings / self._psi[:, None]
         scaled = self._loadings / np.sqrt(self._psi)[:, None]
         U, s, Vt = np.linalg.svd(scaled, full_matrices=False)
-        return U, s, Vt.T
-
-    @cached_property
-    def _E(self) -> Array:
-        _, s, V = self._axes
-        return np.asarray((V / (1.0 + s * s)) @ V.T)
-
-    @cached_property
-    def _CB(self) -> Array:
-        return np.asarray(self._problem.C @ self._B)
-
-    @cached_property
-    def _Cxy(self) -> Array:
-        return self._CB @ self._E
-
-    @cached_property
-    def _Phi(self) -> Array:
-        return self._B.T @ self._CB
-
-    @cached_property
-    def _Cyy(self) -> Array:
-        return self._E + self._E @ self._Phi @ self._E
+        E, CB = (Vt.T / (1.0 + s * s)) @ Vt, self._problem.C @ B
+        Phi = B.T @ CB
+        Cxy, Cyy = CB @ E, E + E @ Phi @ E
+        return SimpleNamespace(B=B, CB=CB, E=E, Phi=Phi, Cxy=Cxy, Cyy=Cyy, U=U, s=s, V=Vt.T)
 
     @cached_property
     def value(self) -> float:
@@ -227,10 +207,10 @@ class FactorPoint(LikelihoodPoint):
         if not self._bounded:
             return math.inf
         logs = float(np.log(self._psi).sum()) + self._noise.further * float(self._t[0, 0])
-        U, s, V = self._axes
-        theta = s * s
+        sums = self._sums
+        U, s, V, theta = sums.U, sums.s, sums.V, sums.s**2
         alone = float((problem.variances / self._psi).sum())
-        fit = alone - float((inner((self._B @ V).T, (self._CB @ V).T) / (1.0 + theta)).sum())
+        fit = alone - float((inner((sums.B @ V).T, (sums.CB @ V).T) / (1.0 + theta)).sum())
         if fit <= _CANCELLED * alone and problem.root is not None:
             F = problem.root / np.sqrt(self._psi)
             Y = (F @ U) * (s / (1.0 + theta))
@@ -244,31 +224,31 @@ class FactorPoint(LikelihoodPoint):
 
     @cached_property
     def _pull(self) -> Array:  # type: ignore[override]
-        return self._problem.n * (self._Cxy - self._loadings @ self._Cyy)
+        return np.asarray(self._problem.n * (self._sums.Cxy - self._loadings @ self._sums.Cyy))
 
     @cached_property
     def _left(self) -> Array:  # type: ignore[override]
-        M, problem = self._loadings, self._problem
-        fit = problem.variances - 2.0 * inner(M, self._Cxy) + inner(M @ self._Cyy, M)
+        M, sums, problem = self._loadings, self._sums, self._problem
+        fit = problem.variances - 2.0 * inner(M, sums.Cxy) + inner(M @ sums.Cyy, M)
         return problem.n * fit
 
     def _changes(self, V: Array, relative: Array) -> tuple[Array, Array]:
         """With dK = dM'B + M'dB and dE = -E dK E."""
-        M, B, E, n = self._loadings, self._B, self._E, self._problem.n
+        M, sums, E, n = self._loadings, self._sums, self._sums.E, self._problem.n
         dM = self._problem.manifold.split(V)[0]
-        dB = dM / self._psi[:, None] - B * relative[:, None]
-        dE = -E @ (dM.T @ B + M.T @ dB) @ E
-        cross, beside = dB.T @ self._CB, dE @ self._Phi @ E
-        dCxy = (self._problem.C @ dB) @ E + self._CB @ dE
+        dB = dM / self._psi[:, None] - sums.B * relative[:, None]
+        dE = -E @ (dM.T @ sums.B + M.T @ dB) @ E
+        cross, beside = dB.T @ sums.CB, dE @ sums.Phi @ E
+        dCxy = (self._problem.C @ dB) @ E + sums.CB @ dE
         dCyy = dE + beside + beside.T + E @ (cross + cross.T) @ E
-        dpull = n * (dCxy - dM @ self._Cyy - M @ dCyy)
+        dpull = n * (dCxy - dM @ sums.Cyy - M @ dCyy)
         dleft = n * (inner(M @ dCyy, M) - 2.0 * inner(M, dCxy)) - 2.0 * inner(dM, self._pull)
         return dpull, dleft
 
     def regressions(self) -> Regressions:
-        n = self._problem.n
+        n, sums = self._problem.n, self._sums
         return Regressions(
-            n * self._Cyy[None], n * self._Cxy, n * self._problem.variances, self._counts
+            n * sums.Cyy[None], n * sums.Cxy, n * self._problem.variances, self._counts
         )
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.objectives.families.joint_bound import LeastBound, MultiBound, largest_ratio
-from ldr.solvers.smoothed_ratio import SmoothedRatio
+from ldr.objectives.families.joint_bound import LeastBound, MultiBound, SmoothedRatio, largest_ratio
 from tests.objectives.test_multiview import shared
 
 # Of 300 rows in 10 and 10 columns, r = 3: the program's values by Clarabel (cvxpy), to 1e-9.
