@@ -34,17 +34,9 @@ _FEW_VALUES = 20
 
 
 def centred_gram(K: Array, weights: Array | None = None) -> Array:
-    """PKP with P = I - 11'/n, for symmetric K, without forming P; or WP'KPW, P = I - w1'/N."""
-    if weights is not None:
-        return weighted_centre(K, weights) * weights * weights[:, None]
-    means = K.mean(axis=0)
-    return K - means - means[:, None] + means.mean()
-
-
-def weighted_centre(K: Array, weights: Array) -> Array:
-    """P'KP with P = I - w1'/N."""
-    means = K @ (weights / weights.sum())
-    return K - means - means[:, None] + means @ weights / weights.sum()
+    """P'KP with P = I - 11'/n, or I - w1'/N, for symmetric K, without forming P."""
+    means = K.mean(axis=0) if weights is None else K @ (weights / weights.sum())
+    return np.asarray(K - means - means[:, None] + np.average(means, weights=weights))
 
 
 def gaussian(A: Array, B: Array, width: float) -> Array:

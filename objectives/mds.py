@@ -15,7 +15,7 @@ from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.pairwise import Pairwise, PairwisePoint, Told, in_batches
 from ldr.objectives.families.projected import Change, DenseRows, ProjectedPoint
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.kernel import centred_gram, weighted_centre
+from ldr.objectives.kernel import centred_gram
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.problem import BoundObjective
@@ -95,7 +95,7 @@ class DistanceMDS(Objective):
         features = HalfSquaredDistances()
         half, weights = features(_checked(data.samples)).dense(), data.samples.weights
         root = np.ones(len(half)) if weights is None else np.sqrt(weights)
-        B = centred_gram(half) if weights is None else weighted_centre(half, weights)
+        B = centred_gram(half, weights)
         B *= root * root[:, None]
         eigenvalues = np.asarray(np.linalg.eigvalsh(B), dtype=np.float64)
         floor = rank_tolerance(len(B)) * float(np.abs(eigenvalues).max())

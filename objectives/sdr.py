@@ -35,14 +35,13 @@ from ldr.objectives.kernel import (
     Response,
     centred_gram,
     gaussian_gram,
-    weighted_centre,
 )
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.slices import gradient_directions, gradient_outer_product, slice_codes
 from ldr.objectives.starts import principal_directions, sliced_directions
-from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -208,7 +207,7 @@ class KernelPoint(PairwisePoint):
         problem, w = self._problem, self._problem.w
         c = -0.5 / problem.width**2
         K = np.exp(np.multiply(D, c, out=D), out=D)
-        G = centred_gram(K) if w is None else weighted(weighted(weighted_centre(K, w), w).T, w)
+        G = weighted(weighted(centred_gram(K, w), w).T, w)
         G.flat[:: len(G) + 1] += problem.ridge
         try:
             factor = scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
@@ -300,6 +299,7 @@ class HSIC(KernelMethod):
         kind: Callable[..., Gram]
         if near is None:
             G = centred_gram(z.gram(self.response_width), w)
+            G = counted_rows(counted_rows(G, w).T, w)
             outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n)
         else:
             made, Z, _ = near
