@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,9 @@ from ldr.objectives.prediction import LinearPredictor, Outputs, Regressed
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
+from ldr.objectives.statistics.products import column_means, shifted_rows
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import Compact, View, check_varies
+from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
@@ -231,6 +232,70 @@ class Regression(BoundObjective):
         return float(np.sum((g[there] / roots[:, None]) ** 2))
 
 
+@dataclass(frozen=True)
+class WideRegression(Regression):
+    """Of sparse rows of very many columns, by products: Z is SciPy's linear operator."""
+
+    def __post_init__(self) -> None:
+        """The numbers keep their unit: no solver looks at them."""
+
+    @cached_property
+    def _solution(self) -> Array:
+        """By Golub and Kahan's bidiagonalisation (LSMR), column by column."""
+        from scipy.sparse.linalg import lsmr
+
+        damp, precision = math.sqrt(self.ridge), float(np.finfo(float).eps)
+        solved = partial(lsmr, self.Z, damp=damp, atol=precision, btol=precision, conlim=0.0)
+        return np.column_stack([solved(t)[0] for t in self.T.T])
+
+    def baseline(self) -> Array:
+        return self._solution
+
+    def certificate(self, M: Array) -> Certificate:
+        """f(M) - f* = g'H^{-1}g, 2g the gradient and H at least the ridge."""
+        point = self.at(M)
+        slope = 0.5 * float(np.linalg.norm(point.gradient))
+        size = float(np.linalg.norm(self.T)) + float(np.linalg.norm(self.T - point.residual))
+        gap = slope**2 / self.ridge + SUMS_ROUNDING * size**2 if self.ridge > 0 else math.inf
+        return Certificate.of_gap(
+            gap,
+            1e-9 * float(np.vdot(self.T, self.T)),
+            "the objective is convex and the gap is zero",
+            "the objective is convex: the optimum is this near",
+            f"the normal equations are solved to {slope:.0e}, and products do not tell how small "
+            "singular values are: a ridge does",
+        )
+
+
+def _of_products(objective: Stated, data: Data, r: int, ridge: float) -> WideRegression:
+    """Of the rows less their mean, which are never made."""
+    from scipy.sparse.linalg import LinearOperator
+
+    samples, w = data.samples, data.samples.weights
+    X, shift = shifted_rows(samples)
+    centre, roots = column_means(X, w), np.ones(samples.n) if w is None else np.sqrt(w)
+
+    def times(V: Array) -> Array:
+        return ((X @ V - centre @ V).T * roots).T
+
+    def back(Y: Array) -> Array:
+        Y = (Y.T * roots).T
+        return np.asarray(X.T @ Y - np.multiply.outer(centre, Y.sum(axis=0)))
+
+    Y = outputs_of(data).dense()
+    mean, mean_y = shift + centre, np.average(Y, 0, w)
+    view = View(mean, scatter=RowScatter(samples, mean))
+    return WideRegression(
+        objective,
+        (view.noting("the coefficients are found by products with the sparse rows (LSMR)"),),
+        LinearOperator(samples.shape, times, back, times, np.float64, back),
+        weighted(Y - mean_y, w),
+        r,
+        ridge=ridge,
+        outputs=Outputs.of(data.y, mean_y),
+    )
+
+
 def outputs_of(data: Data) -> Samples:
     """The response as rows, with the marks of the data's."""
     samples = data.samples
@@ -245,25 +310,17 @@ def regression(
     Without a lasso the coefficients lie in the span of the rows, so n < d costs n x n only. With
     one they do not, and for n < d the rows themselves are used.
     """
-    samples = data.samples
-    outputs = outputs_of(data)
-    compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
+    samples, outputs = data.samples, outputs_of(data)
+    if samples.wide and lasso == 0:
+        return _of_products(objective, data, r, ridge)
     if lasso > 0 and samples.n < samples.d:
         return _of_rows(objective, data, outputs, r, lasso)
+    compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
     fit = Fit.of(compact, outputs, "the covariance")
     of_y = Outputs.of(data.y, fit.stats.means[1])
-    if lasso > 0:
-        if fit.Z.shape[1] == samples.d:
-            Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
-        elif not (samples.stored or samples.is_sparse):  # rows know more than their sums
-            return _of_rows(objective, data, outputs, r, lasso)
-        else:  # the penalty is on the columns themselves, those that add nothing too
-            stats = view_moments((compact.rows, outputs))
-            gram = stats.block(0, 0)
-            Z, T = _square_root(gram, stats.block(0, 1))
-            view = compact.view(stats.means[0], KnownScatter(gram, stats.n))
-            left = _left(stats, T)
-        return Regression(objective, (view,), Z, T, r, left, lasso=lasso, outputs=of_y)
+    if lasso > 0:  # the penalty is on the columns themselves, those that add nothing too
+        view, root = compact.view(fit.whitened.mean, fit.whitened.scatter), fit.whitened.root
+        return Regression(objective, (view,), root, fit.T, r, fit.left, lasso=lasso, outputs=of_y)
     return Regression(
         objective,
         (fit.view,),
@@ -341,17 +398,6 @@ class Fit:
         return self.whitened.doubt_of_fit(fitted, sizes, rest)
 
 
-def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
-    """Z with Z'Z the Gram matrix and T with Z'T the cross products, k rows for any n."""
-    check_varies(gram, "the covariance")
-    scale = np.sqrt(np.diag(gram))
-    scale = np.where(scale > 0, scale, 1.0)
-    values, vectors = scipy.linalg.eigh(gram / scale / scale[:, None])
-    kept = values > len(gram) * np.finfo(float).eps * values[-1]
-    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    return (roots * vectors * scale[:, None]).T, (vectors / roots).T @ (cross / scale[:, None])
-
-
 def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: float) -> Regression:
     X, Y = data.samples.dense_if_few(), outputs.dense()
     w = data.samples.weights
@@ -403,6 +449,7 @@ class LeastSquares(LinearRegression):
     """
 
     name = "least-squares"
+    products = "optimum"
     baseline = "least squares"
     exact = "yes"
     from_sums = True
@@ -428,6 +475,7 @@ class RidgeRegression(PenalisedRegression):
     """
 
     name = "ridge-regression"
+    products = "optimum"
     baseline = "closed form"
     exact = "yes"
     from_sums = True

@@ -36,6 +36,7 @@ X, Y = topics(0)
 W = random_array((N, N), density=0.02, rng=0)
 W = csr_array(W + W.T)
 PAIR = X, topics(1)[0][:, : D - 15]
+RESPONSE = np.random.default_rng(3).standard_normal(N)
 METHODS = {
     "orthogonal-lda": (X, {"y": Y}),
     "orthogonal-lda, ridge": (X, {"y": Y, "ridge": 0.3}),
@@ -55,6 +56,11 @@ METHODS = {
     "orthogonal-lpp": (X, {"graph": W}),
     "npe": (X, {"graph": W * (1.0 / 12), "ridge": 0.1}),
     "ppca": (X, {}),
+    "ridge-regression": (X, {"y": RESPONSE, "penalty": 2.0}),
+    "ridge-regression, weights": (
+        topics(0, 1e3)[0],
+        {"y": np.stack([RESPONSE, Y], axis=1), "sample_weight": 1.0 + np.arange(N) % 3},
+    ),
     "pls": (PAIR, {}),
     "orthogonal-cca, ridge": (PAIR, {"ridge": 0.1}),
     "orthogonal-cca": (PAIR, {}),
@@ -202,7 +208,6 @@ def test_a_bound_of_nested_ratios_is_of_nested_ratios(by_products):
     assert worse + rest.certificate(best.P.T, worse).gap >= best.value * (1 - 1e-13)
 
 
-RESPONSE = np.random.default_rng(3).standard_normal(N)
 TRIALS = np.arange(N) // 10
 BY_ARRAYS = {
     "sfa": (X, {}),
@@ -234,6 +239,16 @@ def test_a_refusal_of_many_columns_names_the_slow_methods_of_products(by_product
     monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
     with pytest.raises(DataError, match="or give whiten=True, or take orthogonal-sfa"):
         ldr.solve("sfa", X, 2)
+
+
+def test_least_squares_of_products_says_what_it_does_not_know(monkeypatch):
+    """Also where columns are dependent: the coefficients are those of least norm."""
+    arrays = ldr.solve("least-squares", DEPENDENT, 1, y=RESPONSE)
+    monkeypatch.setattr(samples, "_WIDE", 20)
+    found = ldr.solve("least-squares", DEPENDENT, 1, y=RESPONSE)
+    assert found.value == pytest.approx(arrays.value, rel=1e-12)
+    np.testing.assert_allclose(found.M, arrays.M, atol=1e-8)
+    assert found.certificate.kind == "none" and "a ridge does" in found.certificate.message
 
 
 def test_shrinkage_of_many_columns_is_refused(by_products):
