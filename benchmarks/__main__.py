@@ -34,7 +34,7 @@ from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics import moments
-from ldr.solvers.threads import one_thread
+from ldr.solvers.deadline import one_thread
 
 GAP = 1e-12
 OWN = "ldr"

@@ -36,7 +36,7 @@ from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.metric import SoftNeighbours
 from ldr.solvers import LBFGS, Stopping, minimise
-from ldr.solvers.threads import one_thread
+from ldr.solvers.deadline import one_thread
 
 
 def solved(name: str, X: Any, r: int, **options: Any) -> Job:

@@ -31,7 +31,7 @@ from experiments.jmlr2015.recipes import METHODS, RECIPES
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise, named_solver
-from ldr.solvers.threads import one_thread
+from ldr.solvers.deadline import one_thread
 
 GAP = 1e-12  # relative, of a value that counts as reached
 TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)

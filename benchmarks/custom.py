@@ -26,7 +26,7 @@ import ldr
 from ldr.objectives import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
-from ldr.solvers.threads import one_thread
+from ldr.solvers.deadline import one_thread
 
 GAP = 1e-12
 TOLERANCE = 1e-9

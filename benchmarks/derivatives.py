@@ -34,10 +34,10 @@ from ldr.sensitivity import methods
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import hessian_inverse
 from ldr.sensitivity.sensitivity import Sensitivity
+from ldr.solvers.deadline import one_thread
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
-from ldr.solvers.threads import one_thread
 from tests.objectives.methods import RANDOM, D, N, cases, drawn, name_of
 
 MOST = 6.0

@@ -13,7 +13,7 @@ from ldr.multistart import solver_for
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, minimise
-from ldr.solvers.threads import one_thread
+from ldr.solvers.deadline import one_thread
 
 Fit = dict[str, Any]
 

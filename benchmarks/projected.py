@@ -27,7 +27,7 @@ from benchmarks.growth import slope
 from ldr.inputs import as_data
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY, named
-from ldr.solvers.threads import one_thread
+from ldr.solvers.deadline import one_thread
 
 Sample = tuple[np.ndarray, Any]
 

@@ -22,8 +22,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 import ldr
 from benchmarks.peers import installed
 from ldr.inputs import as_data, as_objective
+from ldr.solvers.deadline import one_thread
 from ldr.solvers.loop import minimise
-from ldr.solvers.threads import one_thread
 
 ROWS, COLUMNS, R = 150, 10, 2
 TURNS, TOGETHER = 100, 5

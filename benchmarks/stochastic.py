@@ -30,7 +30,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.solvers import Iteration, Solver, Stopping, minimise, named_solver
-from ldr.solvers.threads import one_thread
+from ldr.solvers.deadline import one_thread
 
 GAPS = (1e-2, 1e-4, 1e-6, 1e-8)
 SOLVERS = ("svrg", "lbfgs", "trust-region")

@@ -27,7 +27,7 @@ from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers import Point, Problem, Pymanopt, Run, Stopping, TrustRegion, minimise
-from ldr.solvers.threads import one_thread
+from ldr.solvers.deadline import one_thread
 
 
 class FormulaPoint(Point):

@@ -14,8 +14,8 @@ import numpy as np
 import scipy
 
 from ldr.cross_validation import FAILURES, Criterion, Folds, HeldOut, Part, criteria, gap_of
-from ldr.dimension_rule import as_dimension, is_open
-from ldr.inputs import as_data, as_generator, by_index, check_weighted
+from ldr.dimension_rule import by_rule
+from ldr.inputs import as_data, as_generator, by_index, check_weighted, is_open
 from ldr.method_selection import asked_for, beyond, has_gaps, suited
 from ldr.objectives.data.opening import with_columns
 from ldr.objectives.kernel import is_categorical
@@ -471,7 +471,7 @@ def _dimension(
     data = as_data(rule, rows.data.X, None)
     if standardise:
         data = Units.of(rule, data).divided(data)
-    found, notes = as_dimension(r, rule, data)
+    found, notes = by_rule(r, rule, data)
     return found, tuple(f"{note} ({rule.name} of all rows)" for note in notes)
 
 

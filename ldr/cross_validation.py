@@ -19,9 +19,10 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernel import as_response, is_categorical
-from ldr.objectives.objective import Objective
+from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.prediction import ClassPredictor, GroupedRows, LinearPredictor
+from ldr.objectives.problem import Carried, near
 from ldr.objectives.statistics.sums import dense
 from ldr.projecting import predicted, views_of
 from ldr.resampling import Indices, Sampled, runs_of
@@ -171,7 +172,7 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
     Only r = 0 of likelihoods and the features of trials need the training samples, old, again.
     """
     result, objective = new.result, new.result.objective
-    name, timed = objective.of_features().name, Need.TIME_ORDER in objective.needs
+    name, timed = of_features(objective).name, Need.TIME_ORDER in objective.needs
     if result.model is not None:
         return _likelihood(new, old)
     if old is not None and timed and OF_Y & set(objective.needs):
@@ -216,7 +217,7 @@ def _likelihood(new: Part, old: Part | None) -> HeldOut:
     counts, unit = w.sum(axis=0), 1.0 if result.scale is None else result.scale
     mean = np.nansum(w * Z, axis=0) / counts
     squares = np.nansum(w * ((Z - mean) / unit) ** 2, axis=0)
-    if result.objective.of_features().name == "ppca":  # one noise variance
+    if of_features(result.objective).name == "ppca":  # one noise variance
         squares, counts = squares.sum(), counts.sum()
     variance = squares / counts * unit**2
     terms = np.log(2 * np.pi * variance) + (np.asarray(X.dense()) - mean) ** 2 / variance
@@ -309,7 +310,7 @@ def _objective_value(new: Part) -> float:
     result, objective, P = new.result, new.result.objective, new.result.P
     views = as_tuple(new.X)  # the samples, and a background
     if result.features is not None:
-        views, objective = tuple(map(result.features, views)), objective.of_features()
+        views, objective = tuple(map(result.features, views)), of_features(objective)
     samples, *background = views
     samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
@@ -320,12 +321,19 @@ def _objective_value(new: Part) -> float:
     if result.scale is not None and result.features is None:  # features divide first
         data, P = divided(data, result.scale), P * result.scale
     problem = objective.bind(data, result.r)
-    coordinates = problem.coordinates[0]
+    coordinates = problem.views[0].coordinates
     M = coordinates.carried(result.M, P)
-    if coordinates.is_whitened and isinstance(problem.factors[0], Orthonormal):
+    if coordinates.is_whitened and isinstance(problem.manifold.factors[0], Orthonormal):
         # the span counts: unit variance on the training data is another variance on these
         M = polar_factor(M / power_of_two(M))
-    value = problem.reported(problem.value_of(problem.point([M]), result.parameters))
+    Z = problem.point([M])
+    if isinstance(problem, Carried):
+        value = problem.value_of(Z, result.parameters)
+    elif len(problem.manifold.factors) > len(problem.views):
+        raise ArgumentError(f"objective {objective.name!r} fits more than a map: no score")
+    else:
+        value = near(problem, Z).value(Z)
+    value = problem.reported(value)
     return value if objective.sense == "max" else -value
 
 
@@ -389,7 +397,7 @@ def score(
         raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
     if isinstance(result.P, tuple):
         X = views_of(X, len(result.P), result.view_names)
-    data = as_data(objective.of_features(), X, y, sample_weight, groups, minimum_rows=1)
+    data = as_data(of_features(objective), X, y, sample_weight, groups, minimum_rows=1)
     return held_out(Part(result, data.X, data.y)).score
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.inputs import as_generator, check_r
+from ldr.inputs import as_generator, check_asked, check_r, is_open
 from ldr.multistart import Multistart, best_of, closed_form_run, solver_for
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_squares
@@ -22,7 +21,7 @@ from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.run import Stopping
+from ldr.solvers.solver import Stopping
 from ldr.tables import beside, text
 from ldr.types import Dimension, Rows
 
@@ -34,30 +33,15 @@ if TYPE_CHECKING:
 Mask = npt.NDArray[np.bool_]
 
 
-def is_open(r: object) -> bool:
-    """Return True where the data choose the number of dimensions."""
-    return r == "auto" if isinstance(r, str) else isinstance(r, float) and 0 < r < 1
-
-
-def check_asked(name: str, r: object) -> None:
-    """Refuse what is neither a number of dimensions nor leaves it to the data."""
-    if not is_open(r) and (isinstance(r, (bool, np.bool_)) or not isinstance(r, Integral)):
-        raise ArgumentError(
-            f"{name} must be a whole number, a share of the variance above 0 and below 1, or "
-            f"'auto', got {r!r}"
-        )
-
-
-def as_dimension(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
-    """Return the number of dimensions, and a note of the rule that found it.
+def by_rule(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
+    """Return the number of dimensions that the data choose, and a note of the rule.
 
     - raises ArgumentError: r is no number of dimensions, or there is no such rule for the objective
       or the data.
     """
     check_asked("r", r)
     if not is_open(r):
-        check_r(r, objective, data)
-        return int(r), ()
+        return check_r(r, objective, data), ()
     if not all(view.repeatable for view in data.views):
         raise ArgumentError(
             f"r = {r!r} needs rows that can be read more than once, got an iterator: expected a "
@@ -80,7 +64,7 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
     For objectives whose directions do not depend on their number.
     """
     first = objective.bind(data, 1)
-    most = min(first.factors[0].shape[0], objective.largest_r(data))
+    most = min(first.manifold.factors[0].shape[0], objective.largest_r(data))
     M = seen = None
     if objective.transposed and objective.exact == "yes" and isinstance(first.manifold, Grassmann):
         whole = objective.bind(data, most)
@@ -136,7 +120,7 @@ def _model(objective: Objective, data: Data, r: int) -> FactorModel:
     baseline = problem.baseline()
     solver = solver_for("auto", problem)
     if solver is None or baseline is None:
-        run = closed_form_run(problem, baseline)
+        run = closed_form_run(problem)
     else:
         points = {"baseline": baseline, **problem.starts()}
         (_, run), _ = best_of(Multistart(problem, solver, Stopping()).runs(points), len(points))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 
@@ -20,8 +21,7 @@ from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.run import Stopping
-from ldr.solvers.solver import Solver
+from ldr.solvers.solver import Solver, Stopping
 from ldr.trial_layout import Trials, are_arrays, is_of_mne, of_array, refuse_layout, trials
 from ldr.types import PerRow, Rows, XandY
 from ldr.validation import in_words
@@ -48,8 +48,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
     return objective
 
 
-@in_words
-def as_data(
+def opened(
     objective: Objective,
     X: Rows,
     y: PerRow,
@@ -68,6 +67,9 @@ def as_data(
     X, y, sample_weight, groups = in_order(objective, X, y, **beside)
     data = data_in_order(objective, X, y, sample_weight, groups, minimum_rows)
     return replace(data, view_names=names) if names else data
+
+
+as_data = in_words(opened)
 
 
 def data_in_order(
@@ -123,6 +125,8 @@ def _opened(
     X: Rows, name: str, minimum_rows: int, *, allow_nan: bool = False
 ) -> tuple[Samples, np.ndarray | None]:
     """The rows, with the names of channels, and the trial of each row of trials."""
+    if isinstance(X, Samples) or (type(X) is np.ndarray and X.ndim == 2):
+        return as_samples(X, name, minimum_rows, allow_nan=allow_nan), None
     if is_of_mne(X):
         X = trials(X)
     rows, ids = of_array(X, name)
@@ -166,12 +170,28 @@ def _with_background(objective: Objective, X: Rows, minimum_rows: int) -> tuple[
     return sample, background
 
 
-def check_r(r: object, objective: Objective, data: Data) -> None:
-    d = objective.largest_r(data)
+def is_open(r: object) -> bool:
+    """Return True where the data choose the number of dimensions."""
+    return r == "auto" if isinstance(r, str) else isinstance(r, float) and 0 < r < 1
+
+
+def check_asked(name: str, r: object) -> None:
+    """Refuse what is neither a number of dimensions nor leaves it to the data."""
+    if not is_open(r) and (isinstance(r, (bool, np.bool_)) or not isinstance(r, Integral)):
+        raise ArgumentError(
+            f"{name} must be a whole number, a share of the variance above 0 and below 1, or "
+            f"'auto', got {r!r}"
+        )
+
+
+def check_r(r: object, objective: Objective, data: Data) -> int:
+    """Return r, a whole number from 1 to the most dimensions that the objective has."""
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)):
         raise ArgumentError(f"r must be a whole number, got {r!r}")
+    d = objective.largest_r(data)
     if not 1 <= r <= d:
         raise ArgumentError(f"r = {r} is out of range: expected 1 <= r <= d = {d}")
+    return int(r)
 
 
 def as_generator(random_state: int | np.random.Generator | None) -> np.random.Generator:

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,16 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr import solvers
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, Certificate, LocalOptima, near
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.deadline import check, hearing, over, result_of, until_told
 from ldr.solvers.errors import ArgumentError, TimeLimitError
 from ldr.solvers.loop import VALUE_ROUNDING, Budget, minimise, sharing, unless_flat
 from ldr.solvers.manifolds import Array
-from ldr.solvers.run import Observer, Run, Stopping
-from ldr.solvers.solver import Solver
+from ldr.solvers.solver import Observer, Run, Solver, Stopping
 from ldr.solvers.status import Status
 from ldr.types import Start
 
@@ -76,6 +75,8 @@ class StartPoints:
         if not self._several:
             return {}
         try:
+            if self._stopping.max_iterations is None:
+                return self._problem.starts()
             with sharing(Budget(self._stopping.max_iterations)):
                 return self._problem.starts()
         except TimeLimitError:
@@ -243,27 +244,27 @@ def solve_near(
     It is one smooth function in each part of the run. The last part is that after which the value
     is the same in the next.
     """
-    near = problem.near(M)
-    if near is problem:
-        return Ended(near, minimise(near, M, solver, stopping, observers))
+    now = near(problem, M) if isinstance(problem, LocalOptima) else problem
+    if now is problem:
+        return Ended(problem, minimise(problem, M, solver, stopping, observers))
     left = stopping.max_iterations
     if left is None:
         left = solver.default_max_iterations
     first = replace(stopping, max_iterations=min(left, _FIRST_STEPS))
-    run = minimise(near, M, solver, first, observers)
+    run = minimise(now, M, solver, first, observers)
     for _ in range(_TIMES):
         if run.status in _TOLD or run.iterations >= left:
             break
         before = run.value
         with until_told() as told:
-            near = problem.near(run.M)
+            now = near(problem, run.M)
         if told.status is not None:
-            return Ended(near, replace(run, status=told.status))
+            return Ended(now, replace(run, status=told.status))
         rest = replace(stopping, max_iterations=left - run.iterations)
-        run = run.followed_by(later := minimise(near, run.M, solver, rest, observers))
+        run = run.followed_by(later := minimise(now, run.M, solver, rest, observers))
         if abs(later.history["value"][0] - before) <= _SAME * abs(before):
             break
-    return Ended(near, run)
+    return Ended(now, run)
 
 
 class Multistart:
@@ -282,7 +283,9 @@ class Multistart:
         observers: Sequence[Observer] = (),
     ) -> None:
         self._problem, self._solver = problem, solver
+        self._search = problem if isinstance(problem, LocalOptima) else None
         self._stopping, self._observers = stopping, observers
+        self._sharing = nullcontext if stopping.max_iterations is None else sharing
         self._budgets: dict[str, Budget] = {}
         self._begun: dict[str, Array] = {}
         self._twins: dict[str, str] = {}
@@ -323,7 +326,7 @@ class Multistart:
                 runs = []
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
-                    if self._problem.leads:
+                    if self._search is not None and self._search.leads:
                         result_of(runs[0])  # the others look at its end
                 for run in runs:
                     result_of(run)
@@ -338,13 +341,13 @@ class Multistart:
         """Where a run begins; None where none does."""
         if self._late(name):
             return None
-        if self._stopping.max_iterations == 0:
+        if self._search is None or self._stopping.max_iterations == 0:
             return point
         # what is not done of this when the time is over need not be
-        with sharing(self._budgets[name]), until_told():
+        with self._sharing(self._budgets[name]), until_told():
             if name != GIVEN:
-                point = self._problem.approach(point)
-            for easier in self._problem.easier:
+                point = self._search.approach(point)
+            for easier in self._search.easier:
                 point = point if over() else minimise(easier, point, self._solver, _ROUGHLY).M
         return point
 
@@ -353,27 +356,29 @@ class Multistart:
         if point is None:
             return
         for known, M in self._begun.items():
-            if self._problem.same(M, point):
+            if self._search is not None and self._search.same(M, point):
                 self._twins[name] = known
                 return
         self._begun[name] = point
 
     def _solve(self, name: str) -> None:
-        problem = self._problem
+        problem, search = self._problem, self._search
         if name not in self._begun or self._late(name):
             return
-        with sharing(self._budgets[name]), until_told():
-            if self._lead is not None and problem.a_step_from(self._lead.run, self._begun[name]):
-                self._ends[name] = self._lead
+        with self._sharing(self._budgets[name]), until_told():
+            start, lead = self._begun[name], self._lead
+            if search is not None and lead is not None and search.a_step_from(lead.run, start):
+                self._ends[name] = lead
                 return
-            near, run = solve_near(
-                problem, self._begun[name], self._solver, self._stopping, self._observers
-            )
-            self._ends[name] = Ended(near, run)  # where Ctrl-C or the limit ends what follows
+            now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
+            self._ends[name] = Ended(now, run)  # where Ctrl-C or the limit ends what follows
             self._stopped = self._stopped or run.status is Status.OBSERVER
-            self._ends[name] = end = Ended(near, unless_flat(near, run, problem.random_point))
-            if problem.leads and end.run.status.converged and name == next(iter(self._budgets)):
-                self._lead = end
+            if run.iterations == 0 and run.status.converged:
+                run = unless_flat(now, run, problem.random_point)
+                self._ends[name] = Ended(now, run)
+            first = name == next(iter(self._budgets))
+            if search is not None and first and search.leads and run.status.converged:
+                self._lead = self._ends[name]
 
 
 def search(
@@ -391,8 +396,10 @@ def search(
     - prove: whether to end with the first run that is proved to be optimal
     """
     multistart = Multistart(problem, solver, stopping, observers)
-    if not (prove and problem.provable and workers == 1):
+    provable = isinstance(problem, LocalOptima) and problem.provable
+    if not (prove and provable and workers == 1):
         return multistart.runs(points.all, workers), len(points.all), None
+    assert isinstance(problem, LocalOptima)
     named: Mapping[str, Array] = {points.name: points.first}
     runs: dict[str, Ended] = {}
     proof, best = None, math.inf
@@ -453,10 +460,10 @@ def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:
     return problem.specialist() or solvers.TrustRegion()
 
 
-def closed_form_run(problem: BoundObjective, baseline: Array | None) -> Run:
+def closed_form_run(problem: BoundObjective) -> Run:
     """The closed form as a run without iterations."""
     began = time.perf_counter()
-    M = problem.closed_form() if baseline is None or not problem.baseline_exact else baseline
+    M = problem.closed_form()
     assert M is not None
     point = problem.at(M)
     norm = problem.manifold.norm(M, problem.manifold.gradient(M, point.gradient))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self
 from ldr.solvers.checks import number
 from ldr.solvers.deadline import followed
 from ldr.solvers.errors import needed
-from ldr.solvers.run import Iteration
+from ldr.solvers.solver import Iteration
 
 if TYPE_CHECKING:
     from rich.console import Console

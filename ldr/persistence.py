@@ -7,7 +7,6 @@ from pathlib import Path
 from ldr.component_table import Directions
 from ldr.io.models import read_model
 from ldr.multistart import Starts
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.kernel import Kernel, KernelFeatures
@@ -15,12 +14,13 @@ from ldr.objectives.l1 import L1
 from ldr.objectives.normalised import Normalised
 from ldr.objectives.objective import Sum
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
+from ldr.objectives.problem import Certificate
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Composed, HalfSquaredDistances, LogCounts, Quadratic
 from ldr.result import Result
 from ldr.scaling import Divided
 from ldr.solvers.errors import DataError
-from ldr.solvers.run import Run
+from ldr.solvers.solver import Run
 
 _KINDS = (
     *(Result, Run, Starts, Certificate, FactorModel, ClassPredictor, LinearPredictor),

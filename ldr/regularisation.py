@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldr.component_table import directions_of
 from ldr.inputs import as_data, as_objective, as_seconds, with_marks
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective, penalty_of, without_penalty
+from ldr.objectives.problem import Certificate, Placed, near
 from ldr.objectives.sparse import SparseMethod
 from ldr.result import Result
 from ldr.scaling import divided, undone
@@ -245,27 +244,24 @@ def refit(
     began = time.perf_counter()
     problem = result.objective.bind(data, result.r)
     start = problem.lower(as_tuple(result.M))
-    within, solver = WithZeros(problem.near(start), start), TrustRegion()
+    within, solver = WithZeros(near(problem, start), start), TrustRegion()
     certificate = Certificate("none", np.inf, ENDED[Status.INTERRUPTED])
     with hearing() as interrupt:
         run = minimise(within, start, solver)
         with until_told():
             curvature = smallest_curvature(within, run.M)
-            kind, found = ("saddle", "a") if curvature.descends else ("local", "no")
-            message = (
-                f"among matrices with these zeros the Hessian has {found} direction of descent"
-            )
+            kind, what = ("saddle", "a") if curvature.descends else ("local", "no")
+            message = f"among matrices with these zeros the Hessian has {what} direction of descent"
             certificate = Certificate(kind, np.inf, message, curvature.smallest)
     if interrupt.is_set():
         run = replace(run, status=Status.INTERRUPTED)
     if not run.status.converged:
         warn(f"refit: {run.status.advice}", ConvergenceWarning)
     seconds = time.perf_counter() - began
-    found_result = as_result(problem, data, run, None, solver, certificate, result.r, seconds)
+    maps, given = problem.maps(run.M), Axes.given(result.r, len(data.views))
+    seen = problem.variations(run.M, maps)
+    placed = Placed(run.M, given, seen, problem.lift(run.M), maps)
+    found = as_result(problem, data, run, placed, None, solver, certificate, result.r, seconds)
     if result.scale is not None:
-        found_result = undone(found_result, as_tuple(result.scale))
-    maps = problem.maps(run.M)
-    given = Axes.given(len(maps[0]), len(maps))
-    directions = directions_of(problem, run.M, given, problem.variations(run.M, maps))
-    objective = without_penalty(result.objective)
-    return replace(found_result, objective=objective, directions=directions)
+        found = undone(found, as_tuple(result.scale))
+    return replace(found, objective=without_penalty(result.objective))

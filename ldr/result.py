@@ -12,16 +12,16 @@ import numpy as np
 
 from ldr.component_table import Directions, view_letters
 from ldr.multistart import Starts
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import without_header
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
+from ldr.objectives.problem import Certificate
 from ldr.projecting import in_kind, predicted, project_rows, views_of
 from ldr.rotation import rotated
 from ldr.solvers.checks import Pickled, flag
 from ldr.solvers.manifolds import Array
-from ldr.solvers.run import Run
+from ldr.solvers.solver import Run
 from ldr.solvers.status import Status
 from ldr.types import Argument, Frame, PerRow, PerView, Rows
 from ldr.validation import finite, in_words, plain, shown

@@ -16,19 +16,11 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
-from ldr.objectives.problem import BoundObjective
-from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.sums import spread_rows
 from ldr.objectives.view import Features, then
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerView
-
-# Between standard deviations of columns, a ratio of which a method that depends on units is told.
-_FAR_APART = 1e3
-# Rows of which standard deviations are taken for that.
-_LOOKED_AT = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +45,9 @@ class Units:
             )
         for view in data.views:
             check_squares(view)
-        deviations, entries = zip(*map(_deviations, data.views), strict=True)
-        scales = tuple(np.where(sd > 0, sd, 1.0) for sd in deviations)
-        return cls(scales, entries, sum(int(np.sum(sd == 0)) for sd in deviations))
+        found, entries = zip(*map(deviations, data.views), strict=True)
+        scales = tuple(np.where(sd > 0, sd, 1.0) for sd in found)
+        return cls(scales, entries, sum(int(np.sum(sd == 0)) for sd in found))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -129,17 +121,18 @@ def in_units(samples: Samples, scale: Array) -> Samples:
     if samples.is_sparse:
         from scipy.sparse import diags_array
 
-        return replace(samples, array=(samples.array @ diags_array(1 / scale)).tocsr())
+        quotient = (samples.array @ diags_array(1 / scale)).tocsr()
+        return replace(samples, array=quotient, in_range=False)
     if isinstance(samples, StoredSamples):
         return samples.each(partial(_quotient, scale=scale))
-    return replace(samples, array=np.asarray(samples.array) / scale)
+    return replace(samples, array=np.asarray(samples.array) / scale, in_range=False)
 
 
 def _quotient(block: Cells, scale: Array) -> Cells:
     return block / scale
 
 
-def _deviations(samples: Samples) -> tuple[Array, Array]:
+def deviations(samples: Samples) -> tuple[Array, Array]:
     """Standard deviations of the columns, 0 of constant ones, and their numbers of entries."""
     if samples.is_sparse:
         from ldr.objectives.statistics.products import CentredRows
@@ -154,39 +147,6 @@ def _deviations(samples: Samples) -> tuple[Array, Array]:
         low, high, entries = extent.low, extent.high, extent.n
         sd = np.sqrt(extent.squares / np.where(extent.n > 0, extent.n, 1))
     return np.where(low == high, 0.0, sd), entries
-
-
-def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[str, ...]:
-    """A note where columns differ much in scale and the objective depends on their units.
-
-    Steps of a solver do so too: where it did not converge, the note is made of any objective.
-    The scales are those that the problem knows, or of some rows; rows that are read from files are
-    not read for it.
-    """
-    objective = problem.objective
-    assert isinstance(objective, Objective)
-    what = objective.name
-    if objective.scale_free and not getattr(objective, "ridge", 0.0) > 0:
-        if converged:
-            return ()
-        what = "convergence"
-    notes = []
-    for view, bound in zip(data.views, problem.views, strict=False):
-        if view.stored or not view.n_known or Need.DISTANCES in objective.needs:
-            continue
-        if isinstance(bound.scatter, KnownScatter) and bound.features is None:
-            sd = bound.scatter.deviations
-        else:
-            some = view if view.n <= _LOOKED_AT else view.take(spread_rows(view.n, _LOOKED_AT))
-            sd = _deviations(some)[0]
-        least, most = float(sd.min(where=sd > 0, initial=np.inf)), float(sd.max())
-        if most > _FAR_APART * least:
-            notes.append(
-                f"the columns of {view.name} differ in scale, with standard deviations from "
-                f"{least:.2g} to {most:.2g}, and {what} depends on their units: "
-                "standardise=True makes them alike"
-            )
-    return tuple(notes)
 
 
 @dataclass(frozen=True, eq=False)

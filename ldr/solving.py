@@ -3,41 +3,51 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ldr.component_table import Heuristic, in_canonical_coordinates
-from ldr.dimension_rule import as_dimension
+from ldr.component_table import Directions
 from ldr.inputs import (
-    as_data,
     as_generator,
     as_objective,
     as_seconds,
     as_solver,
     as_stopping,
     check_observers,
+    check_r,
+    opened,
 )
 from ldr.multistart import StartPoints, Starts, best_of, closed_form_run, search, solver_for
-from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
-from ldr.objectives.custom.backends import compilations
-from ldr.objectives.data.data import Data, as_tuple, single
+from ldr.objectives.data.data import Data, single
 from ldr.objectives.data.opening import without_header
 from ldr.objectives.data.stored import StoredSamples
-from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective, Fitted
+from ldr.objectives.objective import Objective, of_features
+from ldr.objectives.parameters import Need
+from ldr.objectives.problem import (
+    NEARLY_COLLINEAR,
+    PROVED_GLOBAL,
+    BoundObjective,
+    Certificate,
+    Fitted,
+    Placed,
+    Thorough,
+    has_orthonormal_maps,
+    near,
+)
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.result import Result
-from ldr.scaling import Units, units_matter
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.checks import workers as check_workers
-from ldr.solvers.deadline import hearing, unlimited, until_told, within
+from ldr.solvers.deadline import check, hearing, unlimited, until_told, within
 from ldr.solvers.errors import ConvergenceWarning, TimeLimitError, warn
-from ldr.solvers.manifolds import Array
-from ldr.solvers.run import Observer, Run, Stopping
-from ldr.solvers.solver import Solver
+from ldr.solvers.solver import Observer, Run, Solver, Stopping
 from ldr.solvers.status import Status
 from ldr.types import Dimension, PerRow, Rows, Start
 from ldr.validation import in_words
@@ -47,6 +57,8 @@ if TYPE_CHECKING:
     from ldr.solvers.saddles import Curvature
 
 
+# Between standard deviations of columns, a ratio of which a method that depends on units is told.
+_FAR_APART = 1e3
 # Why nothing is known of an optimum.
 ENDED = {
     Status.TIME_LIMIT: "the time limit was reached before optimality was settled",
@@ -76,7 +88,9 @@ def certify_run(
     """
     certificate = None
     notes: tuple[str, ...] = ()
-    known = problem.thorough_certificate if thorough else problem.certificate
+    known = problem.certificate
+    if thorough and isinstance(problem, Thorough):
+        known = problem.thorough_certificate
     with until_told() as told:
         certificate = proof
         if proof is None and problem.rest is not None:  # beyond the columns that were searched
@@ -311,22 +325,40 @@ def solve(
     if random_state is not None:
         random_state = as_generator(random_state)
 
-    with within(as_seconds(time_limit)) as deadline, compilations() as compiled:
+    with within(as_seconds(time_limit)) as deadline, _compilations() as compiled:
         deadline.task = "the data were opened"
-        data = as_data(objective, X, y, sample_weight, groups)
-        units = Units.of(objective, data) if standardise else None
-        data = (units.divided(data) if units else data).on(device)
+        data = opened(objective, X, y, sample_weight, groups)
+        units = None
+        if standardise:
+            from ldr.scaling import Units
+
+            units = Units.of(objective, data)
+            data = units.divided(data)
+        if device != "cpu":
+            data = data.on(device)
 
         began = time.perf_counter()
         deadline.task = "the statistics of the data were computed"
-        r, notes = as_dimension(r, objective, data)
+        notes: tuple[str, ...] = ()
+        if type(r) is int or isinstance(r, np.integer):
+            r = check_r(r, objective, data)
+        else:
+            from ldr.dimension_rule import by_rule
+
+            r, notes = by_rule(r, objective, data)
         problem = objective.bind(data, r)
 
         deadline.task = "the heuristic was computed"
         baseline = problem.baseline()
         chosen = solver_for(method, problem)
-        closed = closed_form_run(problem, baseline) if chosen is None else None
-        heuristic = Heuristic.of(problem, baseline, closed)
+        closed = closed_form_run(problem) if chosen is None else None
+        check()
+        heuristic = None
+        if baseline is not None:
+            if closed is not None and closed.M is baseline:
+                heuristic = closed.value
+            else:
+                heuristic = near(problem, baseline).value(baseline)
         points = StartPoints(problem, data, baseline, chosen, start, starts, random_state, stopping)
 
         deadline.task = "the solution was computed"
@@ -343,10 +375,9 @@ def solve(
                         points, problem, chosen, stopping, observers, workers, prove=prove
                     )
                 except TimeLimitError:
-                    if heuristic is None:
+                    if baseline is None or heuristic is None:
                         raise
-                    M, value = heuristic.M.copy(), heuristic.value
-                    run = Run.of_point(M, value, math.nan, Status.TIME_LIMIT)
+                    run = Run.of_point(baseline.copy(), heuristic, math.nan, Status.TIME_LIMIT)
                 else:
                     reached = Starts.of(problem, runs)
                     (problem, run), further = best_of(runs, count)
@@ -361,79 +392,100 @@ def solve(
                 with until_told():
                     compared = problem.comparisons(run.M)
             with unlimited():
-                run, heuristic, directions, ties = in_canonical_coordinates(problem, run, heuristic)
-                notes += ties
-                stored = [view.passes for view in data.views if isinstance(view, StoredSamples)]
-                passes = {"passes": math.ceil(max(stored))} if stored else {}  # the last is whole
-                status = Status.INTERRUPTED if interrupt.is_set() else run.status
-                evaluations = {**run.evaluations, **compiled, **passes}
-                run = replace(run, status=status, evaluations=evaluations)
-                result = as_result(problem, data, run, heuristic, chosen, certificate, r, seconds)
+                ends = [run.M]
+                if baseline is not None and baseline is not run.M:
+                    ends.append(baseline)
+                placed = Placed.both(problem, ends)
+                notes += placed[0].axes.ties()
+                if interrupt.is_set():
+                    run = replace(run, status=Status.INTERRUPTED)
+                run = replace(run, evaluations={**run.evaluations, **compiled})
+                usual = None if heuristic is None else (heuristic, placed[-1])
+                result = as_result(
+                    problem, data, run, placed[0], usual, chosen, certificate, r, seconds
+                )
                 result = units.undone(result) if units else result
     notes += () if units else units_matter(problem, data, run.status.converged)
     if not run.status.converged:
         said = " ".join((run.status.advice, *notes))
         warn(f"{objective.name}: {said}", ConvergenceWarning)
     if all(view.n_known for view in data.views):
-        d = max(map(len, as_tuple(result.M)))
-        notes += tuple(result.objective.of_features().cautions(result.value, data, d, result.r))
+        d = max(map(len, placed[0].matrices))
+        notes += tuple(of_features(objective).cautions(result.run.value, data, d, r))
     names = data.view_names
     return replace(
         result,
         notes=(*result.notes, *notes),
         parameters={**result.parameters, **compared},
-        directions=replace(directions, views=names) if names else directions,
+        directions=replace(result.directions, views=names) if names else result.directions,
         view_names=names,
         starts=reached,
     )
+
+
+def _compilations() -> AbstractContextManager[Counter[str]]:
+    """Count what jax compiles within, if a function of the user's has been loaded at all."""
+    backends = sys.modules.get("ldr.objectives.custom.backends")
+    return nullcontext(Counter()) if backends is None else backends.compilations()
 
 
 def as_result(
     problem: BoundObjective,
     data: Data,
     run: Run,
-    heuristic: Heuristic | None,
+    placed: Placed,
+    usual: tuple[float, Placed] | None,
     solver: Solver | None,
     certificate: Certificate | None,
     r: int,
     seconds: float,
 ) -> Result:
-    """Make the result of a run."""
+    """Make the result of a run.
+
+    - placed: where the run ended, in canonical coordinates
+    - usual: the heuristic's value, and its point
+    """
     objective = problem.objective
     assert isinstance(objective, Objective)
-
-    def matrices_and_maps(M: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        lifted = problem.lift(M)
-        own = objective.transposed
-        return lifted, tuple([np.array(N.T) for N in lifted]) if own else problem.maps(M)
-
-    lifted, maps = matrices_and_maps(run.M)
-    baseline_value = baseline_M = baseline_P = improvement = None
-    if heuristic is not None:
-        same = heuristic.M is run.M
-        found = (lifted, maps) if same else matrices_and_maps(heuristic.M)
-        baseline_value = problem.reported(heuristic.value)
-        baseline_M, baseline_P = [single(tuple([A.copy() for A in both])) for both in found]
+    M, maps, unit = placed.M, placed.maps, problem.reported(1.0)
+    baseline = baseline_M = baseline_P = improvement = None
+    if usual is not None:
+        value, at = usual
+        baseline = unit * value
+        baseline_M = single([N.copy() for N in at.matrices])
+        baseline_P = single([P.copy() for P in at.maps])
         # Cunningham and Ghahramani's Eq. 28, -(f(M) - f(M_baseline)) / |f(M_baseline)|
-        improvement = heuristic.value - run.value
+        improvement = value - run.value
         if improvement != 0 and objective.relative_improvement:
-            size = abs(heuristic.value)
+            size = abs(value)
             improvement = improvement / size if size else math.copysign(math.inf, improvement)
-    means = problem.mean_at(run.M)
-    brought = [
-        f"all rows of {view.name} were read into memory, where this method needs them at once"
-        for view in data.views
-        if isinstance(view, StoredSamples) and view.tally.whole
-    ]
-    parameters = dict(problem.parameters(run.M))
+    means = problem.mean_at(M)
+    notes = [note for view in problem.views for note in view.notes] + problem.remarks(M)
+    evaluations = dict(run.evaluations)
+    for view in data.views:
+        if isinstance(view, StoredSamples):  # the last pass is a whole one
+            passes = max(math.ceil(view.passes), evaluations.get("passes", 0))
+            evaluations["passes"] = passes
+            if view.tally.whole:
+                notes.append(
+                    f"all rows of {view.name} were read into memory, where this method needs them "
+                    "at once"
+                )
+    directions = Directions(
+        problem.numbers(M, placed.axes, placed.seen),
+        tuple(placed.seen),
+        has_orthonormal_maps(problem),
+        free=placed.axes.free,
+    )
+    parameters = dict(problem.parameters(M))
     if problem.penalty is not None:
         parameters["stationarity"] = run.gradient_norm * problem.unit
     return Result(
-        M=single(lifted),
+        M=single(placed.matrices),
         P=single(maps),
         mean=single(means),
-        run=run.scaled(problem.reported(1.0)),
-        baseline=baseline_value,
+        run=replace(run, M=M, evaluations=evaluations).scaled(unit),
+        baseline=baseline,
         baseline_M=baseline_M,
         baseline_P=baseline_P,
         improvement=improvement,
@@ -442,10 +494,44 @@ def as_result(
         objective=objective,
         r=r,
         seconds=seconds,
-        notes=(*problem.notes, *problem.remarks(run.M), *brought),
+        notes=tuple(notes),
         parameters=parameters,
-        model=problem.model(run.M),
-        predictors=problem.predictors(run.M, maps, means),
-        feature_names=single(tuple([view.feature_names for view in data.views])),
-        features=single(tuple([view.features for view in problem.views])),
+        directions=directions,
+        model=problem.model(M),
+        predictors=problem.predictors(M, maps, means),
+        feature_names=single([view.feature_names for view in data.views]),
+        features=single([view.features for view in problem.views]),
     )
+
+
+def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[str, ...]:
+    """A note where columns differ much in scale and the objective depends on their units.
+
+    Steps of a solver do so too: where it did not converge, the note is made of any objective.
+    Rows that are read from files are not read for it.
+    """
+    objective = problem.objective
+    assert isinstance(objective, Objective)
+    what = objective.name
+    if objective.scale_free and not getattr(objective, "ridge", 0.0) > 0:
+        if converged:
+            return ()
+        what = "convergence"
+    notes = []
+    for view, bound in zip(data.views, problem.views, strict=False):
+        if view.stored or not view.n_known or Need.DISTANCES in objective.needs:
+            continue
+        if isinstance(bound.scatter, KnownScatter) and bound.features is None:
+            sd = bound.scatter.deviations
+        else:
+            from ldr.scaling import deviations
+
+            sd = deviations(view)[0]
+        least, most = float(sd.min(where=sd > 0, initial=np.inf)), float(sd.max())
+        if most > _FAR_APART * least:
+            notes.append(
+                f"the columns of {view.name} differ in scale, with standard deviations from "
+                f"{least:.2g} to {most:.2g}, and {what} depends on their units: "
+                "standardise=True makes them alike"
+            )
+    return tuple(notes)

@@ -16,9 +16,9 @@ import numpy as np
 from ldr.objectives.data.memory import available
 from ldr.objectives.data.memory import in_words as in_bytes
 from ldr.objectives.registry import REGISTRY
+from ldr.solvers.deadline import one_thread
 from ldr.solvers.errors import DataError, MissingValuesError, SingularError, TooLargeError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.threads import one_thread
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")

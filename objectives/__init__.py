@@ -6,11 +6,11 @@ tests.
 """
 
 from ldr.objectives import registry
-from ldr.objectives.certificate import Certificate as Certificate
 from ldr.objectives.data.data import Data as Data
 from ldr.objectives.objective import Objective as Objective
 from ldr.objectives.objective import Sum as Sum
 from ldr.objectives.problem import BoundObjective as BoundObjective
+from ldr.objectives.problem import Certificate as Certificate
 from ldr.objectives.registry import REGISTRY as REGISTRY
 from ldr.objectives.registry import named as named
 from ldr.objectives.renamed import RENAMED_CLASSES, current_class

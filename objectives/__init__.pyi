@@ -66,10 +66,10 @@ from .sdr import HSIC as HSIC
 # isort: on
 
 from . import registry as registry
-from .certificate import Certificate as Certificate
 from .data.data import Data as Data
 from .objective import Objective as Objective
 from .objective import Sum as Sum
 from .problem import BoundObjective as BoundObjective
+from .problem import Certificate as Certificate
 from .registry import REGISTRY as REGISTRY
 from .registry import named as named

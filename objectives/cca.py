@@ -26,6 +26,7 @@ from ldr.objectives.families.white_views import (
 from ldr.objectives.families.wide_pairs import correlated
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
+from ldr.objectives.problem import restated
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, ObjectiveWarning, warn
 from ldr.solvers.manifolds import Array
@@ -85,7 +86,7 @@ def orthogonal(method: ShrinkingViews, data: Data, r: int, how: str = "polar") -
         return ratio(views, ridge=method.ridge)
     pair = [found.a, found.b]
     bound = ratio(pair, ridge=found.ridges, rest=found, ends=found.in_columns)
-    return bound.restated(views=noted(bound.views, found.note), answers=found)
+    return restated(bound, views=noted(bound.views, found.note), answers=found)
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ class CCA(ShrinkingCorrelation):
         bound, n = white_bilinear(self, views, r, ridge=self.ridge, shrunk=shrunk)
         rows = int(n) if views[0].rows.weights is None else views[0].rows.counting
         trivial = self._trivial(sum(bound.K.shape) - (rows - 1))
-        return bound.restated(views=noted(bound.views, *trivial))
+        return restated(bound, views=noted(bound.views, *trivial))
 
     def matrices(self, data: DataSums) -> OfViews:
         if len(data.views) > 2:
@@ -228,7 +229,6 @@ class MaxBet(ManyViews):
     """
 
     name = "maxbet"
-    aliases = ("shared-response",)
     baseline = "blocks of the top eigenvectors of the Cij, orthonormalised"
 
     def bind(self, data: Data, r: int) -> MultiBlock:
@@ -293,7 +293,6 @@ class MCCA(ShrinkingViews, ManyViews):
     """
 
     name = "mcca"
-    aliases = ("gcca",)
     baseline = "leading eigenvectors of C w = lambda blkdiag(Cii) w"
     domain = "Gr"
     transposed = False

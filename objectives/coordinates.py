@@ -15,7 +15,7 @@ from scipy.linalg import block_diag
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import has_full_rank, power_of_two, unit_diagonal
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import polar_by_svd
+from ldr.solvers.manifolds.manifold import polar_by_svd
 
 # Sizes of columns within this factor cost no digits that scaling them would save.
 _ALIKE = 2.0
@@ -280,7 +280,7 @@ def _root_of_scaled(scaled: Array, scale: Array | float) -> tuple[Array, Array]:
 # Entries of a row of P this near to its largest in size share its place.
 _LARGEST = 1.0 - 1e-8
 # Numbers this near to each other, relative to the largest, leave the axes between them free.
-_TIED = 1e-10
+TIED = 1e-10
 
 
 @dataclass(frozen=True)
@@ -344,7 +344,7 @@ class Axes:
         if len(self.numbers) < 2:
             return ()
         apart = np.abs(self.numbers[1:] - self.numbers[:-1])
-        near = apart <= _TIED * np.abs(self.numbers).max()
+        near = apart <= TIED * np.abs(self.numbers).max()
         close = set(near.nonzero()[0].tolist()) - {level - 1 for level in self.levels[:-1]}
         if not close:
             return ()

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import scipy
+from scipy.linalg.lapack import dtrtri
 
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, flag
-from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
+from ldr.objectives.problem import BoundObjective, Certificate, Fitted, check_dimension
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.statistics.time import pair_counts
 from ldr.objectives.view import Range
@@ -135,10 +135,11 @@ class DynamicsPoint(Point):
     def _factored(self) -> tuple[Array, Array]:
         """Q and R^{-1} of XM; R's diagonal is kept off zero, whatever the units of XM's columns."""
         Q, R = np.linalg.qr(self._Y)
-        limits, diagonal = np.finfo(float), np.diag(R)
-        least = np.maximum(limits.eps * np.linalg.norm(self._Y, axis=0), limits.tiny)
-        np.fill_diagonal(R, np.where(np.abs(diagonal) < least, least, diagonal))
-        return np.asarray(Q), np.asarray(np.linalg.inv(R))
+        limits, diagonal = np.finfo(float), R.diagonal()
+        if not np.abs(diagonal).min() > limits.eps * np.linalg.norm(R):
+            least = np.maximum(limits.eps * np.linalg.norm(self._Y, axis=0), limits.tiny)
+            np.fill_diagonal(R, np.where(np.abs(diagonal) < least, least, diagonal))
+        return np.asarray(Q), np.asarray(dtrtri(R)[0])
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Product
 from ldr.solvers.problem import Point
-from ldr.solvers.run import Stopping
+from ldr.solvers.solver import Stopping
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import ColumnScaling, Scaling, Subspace
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_squares
@@ -28,7 +27,7 @@ from ldr.objectives.families.trace import RESIDUAL
 from ldr.objectives.families.whitened import ROWS_ROUNDING, root_of_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
-from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.problem import PROVED_GLOBAL, BoundObjective, Certificate, check_dimension
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.covariance import (
     CovarianceOperator,
@@ -58,7 +57,7 @@ from ldr.solvers.linalg.products import top_values
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.run import Stopping
+from ldr.solvers.solver import Stopping
 
 # Of a noise variance at the start, as a share of the column's variance: far from the lower bound,
 # where the likelihood is flat.
@@ -506,8 +505,6 @@ class IsotropicFactors(Factors):
     - by_products: the covariance that is known by its products, in the columns' units, and its
       eigenvectors
     """
-
-    baseline_exact = True
 
     C: Array
     of_rows: Array | None = field(default=None, kw_only=True)

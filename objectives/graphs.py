@@ -25,6 +25,7 @@ from ldr.objectives.families.matrices import (
 from ldr.objectives.families.pencil import Shrinking
 from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace_ratio import NestedMethod
+from ldr.objectives.objective import in_memory
 from ldr.objectives.parameters import Need, declared, number, whole
 from ldr.objectives.statistics.products import (
     scaled_rows,
@@ -425,7 +426,7 @@ class GraphMethod(StatedMethod):
 
     def _joined(self, data: Data) -> Data:
         """The rows that the graph is of, in memory."""
-        data = self.in_memory(data)
+        data = in_memory(self, data)
         return data if self.by_place else data.of_rows_that_count()
 
     @abstractmethod

@@ -16,9 +16,9 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_largest
 from ldr.objectives.data.sample_metadata import as_array, as_labels
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.objective import Objective
+from ldr.objectives.objective import Objective, OfFeatures, in_memory, of_features
 from ldr.objectives.parameters import Need, whole
-from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.problem import BoundObjective, check_dimension, restated
 from ldr.objectives.registry import as_objective
 from ldr.objectives.statistics.sums import even_rows, middle_places
 from ldr.objectives.view import Features
@@ -264,7 +264,7 @@ def _positive_eigen(K: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Kernel(Objective):
+class Kernel(OfFeatures):
     """A linear objective of the features of a kernel; made by `ldr.kernel`.
 
     Source: Schoelkopf, Smola and Mueller 1998; Williams and Seeger 2001 (Nystrom); Kokiopoulou,
@@ -299,7 +299,7 @@ class Kernel(Objective):
         object.__setattr__(self, "predicts", "" if inner.views > 1 else inner.predicts)
 
     def of_features(self) -> Objective:
-        return self.objective.of_features()
+        return of_features(self.objective)
 
     def largest_r(self, data: Data) -> int:
         n = data.samples.n + (0 if data.background is None else data.background.n)
@@ -313,7 +313,7 @@ class Kernel(Objective):
         return math.isqrt(n * min(n, self.components or n))
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        data = self.in_memory(data)
+        data = in_memory(self, data)
         maps, views, background = [], [], None
         for view in data.views:
             together = view if data.background is None else _stacked(view, data.background)
@@ -326,7 +326,8 @@ class Kernel(Objective):
         check_dimension(r, min(view.d for view in views))
         bound = self.objective.bind(Data(tuple(views), data.y, background), r)
         pairs = zip(bound.views, maps, strict=True)
-        return bound.restated(
+        return restated(
+            bound,
             objective=self,
             views=tuple(view.after(features, self._note(features)) for view, features in pairs),
         )

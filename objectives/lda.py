@@ -20,6 +20,7 @@ from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio
 from ldr.objectives.graphs import LaplacianMethod
 from ldr.objectives.parameters import Need, number
 from ldr.objectives.prediction import GroupedRows
+from ldr.objectives.problem import restated
 from ldr.objectives.statistics import Codes
 from ldr.objectives.statistics.products import Squares, scaled_rows
 from ldr.objectives.statistics.sums import class_averages
@@ -204,7 +205,7 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
     def bind(self, data: Data, r: int) -> Trace | TraceRatio:
         labelled, codes, classes = self._labelled(as_array(data.y), data.samples.n)
         known = data.samples.take(np.flatnonzero(labelled))
-        return super().bind(data, r).restated(answers=GroupedRows(classes, codes, known))
+        return restated(super().bind(data, r), answers=GroupedRows(classes, codes, known))
 
     def notes_on(self, data: Data, r: int) -> list[str]:
         classes = self._labelled(as_array(data.y), data.samples.n)[2]

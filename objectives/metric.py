@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pairwise import (
     LabelledPairs,
@@ -26,7 +25,7 @@ from ldr.objectives.graphs import nearest_others
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole, word
 from ldr.objectives.prediction import GroupedRows
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import PROVED_GLOBAL, BoundObjective, Certificate, restated
 from ldr.objectives.starts import random_points, screened
 from ldr.objectives.statistics.products import differences
 from ldr.objectives.statistics.sums import Codes, counted_rows, weighted
@@ -34,7 +33,7 @@ from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import minimise, run_through
 from ldr.solvers.manifolds import Array
-from ldr.solvers.run import Stopping
+from ldr.solvers.solver import Stopping
 
 # A p_i this near to 0 or 1 is where a larger M would lead it.
 _SATURATED = 1e-6
@@ -70,7 +69,7 @@ class NeighbourMethod(Objective):
         """The problem without what it is to predict."""
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        return self._problem(data, r).restated(answers=GroupedRows.of(data))
+        return restated(self._problem(data, r), answers=GroupedRows.of(data))
 
 
 @dataclass(frozen=True)

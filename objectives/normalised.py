@@ -9,7 +9,7 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.composite import weighted_sum
 from ldr.objectives.objective import Objective, penalty_of
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, restated
 from ldr.objectives.registry import as_objective
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
@@ -78,7 +78,7 @@ class Normalised(Objective):
             f"{self.objective.name} normalised: 0 is its best value, {sign * best:.12g}, and 1 the "
             f"median at {_TYPICAL} random M, {sign * typical:.12g}"
         )
-        return problem.restated(views=noted(problem.views, note))
+        return restated(problem, views=noted(problem.views, note))
 
 
 def _best(bound: BoundObjective) -> Array:

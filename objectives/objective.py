@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
 from ldr.objectives import docstrings
+from ldr.objectives.data import memory
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.memory import check_memory
 from ldr.objectives.l1 import L1, coefficient
-from ldr.objectives.parameters import Need, keep_parameters, need_named
+from ldr.objectives.parameters import CHECK, Need, need_named
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import Brief, Pickled
 from ldr.solvers.errors import ArgumentError
@@ -36,8 +36,8 @@ class Objective(Brief, Pickled, ABC):
 
     Attributes
     ----------
-    name, aliases : str, tuple of str
-        Its name in the registry, and others that it is known by.
+    name : str
+        Its name in the registry.
     formula, source : str
         What is optimised, and where it comes from: as the docstring has them, if it does.
     sense : {"min", "max"}
@@ -55,9 +55,8 @@ class Objective(Brief, Pickled, ABC):
     transposed, relative_improvement : bool
         Whether the map is P = M' (not where M is whitened or the coefficients of a model), and the
         improvement on the baseline a share of its value.
-    predicts, latent : str, bool
-        What a result predicts of new rows: "classes", the "response", the other "view"; or "". And
-        whether it does so by scores of which the response has its own.
+    predicts : str
+        What a result predicts of new rows: "classes", the "response", the other "view"; or "".
     missing, imputes, sparse : bool
         Whether missing values in X (NaN) are accepted, its model fills them in, X may be sparse.
     rule : {"parallel analysis", "bic"} or None
@@ -71,9 +70,9 @@ class Objective(Brief, Pickled, ABC):
         Whether sums over rows are all that it knows of the data: `Samples.reduce` adds them up, and
         their terms do not depend on other sums, so that blocks of rows can be added one at a time.
         (For n >= d, and without missing values.)
-    scale_free, stacks, by_size : bool
+    scale_free, stacks : bool
         Whether the projection is the same whatever the units of the columns (without a ridge), many
-        problems are solved as stacks of their matrices, numbers of directions count by their sizes.
+        problems are solved as stacks of their matrices.
     products : str
         Whether it makes no array of columns x columns of sparse rows with very many columns, as
         products with the rows serve: "" (it makes one), "optimum" (they find an optimum and tell
@@ -85,7 +84,6 @@ class Objective(Brief, Pickled, ABC):
     source: ClassVar[str] = ""
     sense: ClassVar[str]
     baseline: ClassVar[str]
-    aliases: ClassVar[tuple[str, ...]] = ()
     views: ClassVar[int] = 1
     any_views: ClassVar[bool] = False
     needs: ClassVar[tuple[Need, ...]] = ()
@@ -94,7 +92,6 @@ class Objective(Brief, Pickled, ABC):
     transposed: ClassVar[bool] = True
     relative_improvement: ClassVar[bool] = True
     predicts: ClassVar[str] = ""
-    latent: ClassVar[bool] = False
     missing: ClassVar[bool] = False
     imputes: ClassVar[bool] = False
     sparse: ClassVar[bool] = True
@@ -106,7 +103,6 @@ class Objective(Brief, Pickled, ABC):
     from_sums: ClassVar[bool] = False
     scale_free: ClassVar[bool] = False
     stacks: ClassVar[bool] = False
-    by_size: ClassVar[bool] = False
     products: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
@@ -116,58 +112,43 @@ class Objective(Brief, Pickled, ABC):
         docstrings.complete(cls)
 
     def __post_init__(self) -> None:
-        keep_parameters(self)
+        for each in fields(self):  # type: ignore[arg-type]
+            if CHECK in each.metadata and getattr(self, each.name) is not each.default:
+                each.metadata[CHECK](self, each.name)
 
     def largest_r(self, data: Data) -> int:
         """The most dimensions to ask for: the columns of the narrowest view."""
-        return min(view.d for view in data.views)
-
-    def explains(self, data: Data) -> bool:
-        """Whether it is about something beside the rows, which few rows can match by chance."""
-        return bool(_EXPLAINED & set(self.needs))
+        return min([view.d for view in data.views])
 
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
         """What to make of the value that r of d columns reached; the number of rows is known."""
-        n = data.samples.n
-        if n > d or not self.explains(data):
-            return []
-        ridge = "; ridge= weakens what single rows can do" if hasattr(self, "ridge") else ""
-        return [
-            f"{n} rows of {d} columns: noise does as well, or nearly, and even a perfect value is "
-            "no finding. ldr.permutation_test compares it with chance, ldr.path(..., folds=5) "
-            f"looks at other rows{ridge}"
-        ]
+        return chance_notes(self, data, d) if _EXPLAINED & set(self.needs) else []
 
     def order(self, data: Data) -> int:
         """Of the largest square arrays that it makes of these data: columns, rows, or neither."""
-        if self.products and any(view.wide for view in data.views):
-            return 0
-        return sum(min(view.n, view.d) if view.n_known else view.d for view in data.views)
+        order = 0
+        for view in data.views:
+            if self.products and view.wide:
+                return 0
+            order += min(view.n, view.d) if view.n_known else view.d
+        return order
 
     def check_memory(self, data: Data) -> None:
         """Refuse data whose square arrays would not fit into memory, with a way out."""
         order = self.order(self.seen(data))
+        if (size := _ARRAYS * 8.0 * order**2) <= memory.SMALL:
+            return
         of_rows = any(view.n_known and order == view.n and order != view.d for view in data.views)
         what = f"{self.name}, with {_ARRAYS} arrays of {order} x {order} numbers,"
-        check_memory(_ARRAYS * 8.0 * order**2, what, _FEWER_ROWS if of_rows else _FEWER_COLUMNS)
+        memory.check_memory(size, what, _FEWER_ROWS if of_rows else _FEWER_COLUMNS)
 
     def seen(self, data: Data) -> Data:
         """The data as its problem is made of them."""
         return data
 
-    def in_memory(self, data: Data) -> Data:
-        """The data with all rows in memory, and memory for what is made of them there."""
-        data = data.in_memory()
-        self.check_memory(data)
-        return data
-
     @abstractmethod
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem of the data at dimension r."""
-
-    def held(self, data: Data) -> Data:
-        """The data with what would jump, were the rows to move a little, kept as it is."""
-        return data
 
     def matrices(self, data: DataSums) -> Matrices:
         """The method's matrices from sums over its rows, in any coordinates of theirs.
@@ -181,14 +162,6 @@ class Objective(Brief, Pickled, ABC):
     def sign(self) -> float:
         """Value reported = sign * value minimised."""
         return 1.0 if self.sense == "min" else -1.0
-
-    def of_features(self) -> Objective:
-        """The linear objective behind a feature map; itself where it has none."""
-        return self
-
-    def expanded(self) -> Objective:
-        """The sum that the objective is short for; itself where it is short for none."""
-        return self
 
     __array_ufunc__ = None  # numpy's numbers leave `number * objective` to the objective
 
@@ -233,6 +206,26 @@ class Objective(Brief, Pickled, ABC):
         if number == 0:
             raise ArgumentError("an objective cannot be divided by 0")
         return self * (1.0 / number)
+
+
+def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
+    """A note where so few rows can match what is beside them by chance."""
+    n = data.samples.n
+    if n > d:
+        return []
+    ridge = "; ridge= weakens what single rows can do" if hasattr(objective, "ridge") else ""
+    return [
+        f"{n} rows of {d} columns: noise does as well, or nearly, and even a perfect value is "
+        "no finding. ldr.permutation_test compares it with chance, ldr.path(..., folds=5) "
+        f"looks at other rows{ridge}"
+    ]
+
+
+def in_memory(objective: Objective, data: Data) -> Data:
+    """The data with all rows in memory, and memory for what is made of them there."""
+    data = data.in_memory()
+    objective.check_memory(data)
+    return data
 
 
 Term = tuple[float, Objective]
@@ -322,9 +315,8 @@ class Sum(Objective):
         alone = len(self.terms) == 1 and self.penalty is None
         return data.everywhere() if self.products == "optimum" and not alone else data
 
-    def check_memory(self, data: Data) -> None:
-        for _, part in self.terms:
-            part.check_memory(self.seen(data))
+    def order(self, data: Data) -> int:
+        return max(part.order(self.seen(data)) for _, part in self.terms)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem on the terms' common manifold, in their common coordinates."""
@@ -371,21 +363,46 @@ def _common_domain(parts: Sequence[Objective], penalised: bool) -> str:
     return " and ".join(domains)
 
 
+class Shorthand(Objective):
+    """Base of objectives that are short for a sum."""
+
+    @abstractmethod
+    def expanded(self) -> Objective:
+        """The sum."""
+
+
+class OfFeatures(Objective):
+    """Base of objectives that are of a feature map of the rows."""
+
+    @abstractmethod
+    def of_features(self) -> Objective:
+        """The linear objective behind the feature map."""
+
+
+def of_features(objective: Objective) -> Objective:
+    """The linear objective behind a feature map; itself where it has none."""
+    return objective.of_features() if isinstance(objective, OfFeatures) else objective
+
+
+def _expanded(objective: Objective) -> Objective:
+    return objective.expanded() if isinstance(objective, Shorthand) else objective
+
+
 def terms_of(objective: Objective) -> tuple[Term, ...]:
     """The weighted objectives that it is the sum of."""
-    expanded = objective.expanded()
+    expanded = _expanded(objective)
     return expanded.terms if isinstance(expanded, Sum) else ((1.0, expanded),)
 
 
 def penalty_of(objective: Objective) -> L1 | None:
     """The penalty in it."""
-    expanded = objective.expanded()
+    expanded = _expanded(objective)
     return expanded.penalty if isinstance(expanded, Sum) else None
 
 
 def without_penalty(objective: Objective) -> Objective:
     """The smooth part; itself where there is no penalty."""
-    expanded = objective.expanded()
+    expanded = _expanded(objective)
     if isinstance(expanded, Sum) and expanded.penalty is not None:
         return _sum(expanded.terms, None)
     return objective

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import field, fields, is_dataclass
+from dataclasses import field
 from enum import StrEnum
 from functools import partial
 from typing import TypeVar, Unpack
@@ -39,7 +39,8 @@ def need_named(name: str) -> Need:
 OF_Y = frozenset({Need.LABELS, Need.RESPONSE})
 
 
-_CHECK = "check"
+# The key of a field's check in its metadata.
+CHECK = "check"
 
 
 class NumberLimits(Limits, total=False):
@@ -83,18 +84,10 @@ def declared(
     default: Default, check: Callable[[object, str], None], *, kw_only: bool = False
 ) -> Default:
     """A field that `check`, given the owner and the name, refuses or keeps."""
-    return field(default=default, metadata={_CHECK: check}, kw_only=kw_only)
+    return field(default=default, metadata={CHECK: check}, kw_only=kw_only)
 
 
 def _check_word(owner: object, name: str, allowed: Collection[str], optional: bool = False) -> None:
     value = getattr(owner, name)
     if value is not None or not optional:
         choice(name, value, allowed)
-
-
-def keep_parameters(owner: object) -> None:
-    """Check what is declared of the fields of a frozen dataclass, and keep Python's own numbers."""
-    assert is_dataclass(owner)
-    for each in fields(owner):
-        if _CHECK in each.metadata:
-            each.metadata[_CHECK](owner, each.name)

@@ -8,12 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.matrices import DataSums, DeterminantMatrix, TraceMatrices
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.problem import PROVED_GLOBAL, BoundObjective, Certificate, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.view import Compact, Range, View
@@ -60,8 +59,6 @@ class LogDeterminantPoint(Point):
 @dataclass(frozen=True)
 class LogDeterminant(BoundObjective):
     """The largest determinant of M'CM on the Grassmann manifold; exact by eigenvectors."""
-
-    baseline_exact = True
 
     C: Array
     r: int

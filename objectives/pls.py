@@ -110,7 +110,6 @@ class PLSRegression(Objective):
     domain = "R"
     exact = "yes"
     from_sums = True
-    latent = True
 
     algorithm: str = word("simpls", ("simpls", "nipals"))
 

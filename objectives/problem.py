@@ -1,28 +1,125 @@
-"""What an objective becomes when it is bound to data."""
+"""What an objective becomes when it is bound to data, and what is known of a solution there."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    runtime_checkable,
+)
 
 import numpy as np
 
-from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import Axes, Coordinates
+from ldr.objectives.coordinates import Axes, signs
 from ldr.objectives.data.data import Data
 from ldr.objectives.prediction import Answers, Predictor
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import View
+from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, polar_factor
+from ldr.solvers.manifolds import Array, Grassmann, Orthonormal, polar_factor
 from ldr.solvers.problem import Problem
-from ldr.solvers.run import Run
-from ldr.solvers.solver import AnySolver
+from ldr.solvers.solver import AnySolver, Run
 
 if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
+
+
+# A proved gap, with every rounding error in it, is called "global" up to this relative size: that
+# of the value for ratios, of the terms it is the difference of for traces.
+PROVED_GLOBAL = 1e-8
+
+# What a gap says that is the rounding of the data and of their sums.
+NEARLY_COLLINEAR = (
+    "the columns are so nearly collinear that the rounding of the data and of their sums may hide "
+    "as much"
+)
+
+
+@dataclass(frozen=True)
+class Certificate(Pickled):
+    """A statement about the returned M, and the theory behind it.
+
+    Attributes
+    ----------
+    kind : {"global", "restricted", "bound", "local", "saddle", "none"}
+        "global": no M is better, up to `gap`. "restricted": no M is better, up to `gap`, of those
+        in the subspace that the message names, but one outside may be. "bound": no M is better by
+        more than `gap`. "local": no M nearby is better. Where the message of these two begins with
+        "within", they are about the M in that subspace. "saddle": a better M is nearby. "none":
+        nothing is known.
+    gap : float
+        An upper bound of how much better the global optimum may be, in the objective's own units;
+        infinite where there is no bound. Of traces and trace ratios it is a proved number for the
+        matrices as they are stored: rounding of its own computation is inside it.
+    message : str
+        Why, in a sentence.
+    curvature : float or None
+        Smallest eigenvalue of the Riemannian Hessian, for "local" and "saddle".
+    """
+
+    kind: str
+    gap: float
+    message: str
+    curvature: float | None = None
+
+    @classmethod
+    def of_gap(
+        cls, gap: float, none: float, proved: str, bounded: str, unbounded: str = ""
+    ) -> Certificate:
+        """ "global" of a gap up to one that counts as none, else "bound"; "none" of no bound."""
+        if gap <= none:
+            return cls("global", gap, proved)
+        if unbounded and gap == math.inf:
+            return cls("none", gap, unbounded)
+        return cls("bound", gap, bounded)
+
+    @classmethod
+    def of_chance(cls, gap: float, residual: float, within: str = "") -> Certificate:
+        """ "bound" of a gap that a random vector told; "none" of no gap."""
+        if gap == math.inf:
+            message = (
+                f"eigenvectors from products, residual {residual:.0e}; as many products again do "
+                "not tell that none was missed: there may be others that are nearly as good, or "
+                "directions in which next to nothing varies"
+            )
+            return cls("none", gap, message)
+        from ldr.solvers.linalg.products import CHANCE
+
+        where = f"within {within}: " if within else ""
+        message = (
+            f"{where}products with the rows bound the value, but for a chance of {CHANCE:.0e} of "
+            "the random vector that would have shown what was missed"
+        )
+        return cls("bound", gap, message)
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no M is better of those that a solver was free to choose."""
+        return self.kind in ("global", "restricted")
+
+    def restricted_to(self, span: str) -> Certificate:
+        """The same of the M in a subspace, outside of which there may be a better one."""
+        match self.kind:
+            case "global":
+                message = f"global within {span}, outside of which an M may be better: "
+                return replace(self, kind="restricted", message=message + self.message)
+            case "bound" | "local":
+                return replace(self, message=f"within {span}: {self.message}")
+        return self
+
+    def __str__(self) -> str:
+        bounded = self.is_optimal or self.kind == "bound"
+        within = f" (gap at most {self.gap:.1e})" if bounded else ""
+        return f"{self.kind}{within}: {self.message}"
 
 
 class Stated(Protocol):
@@ -38,7 +135,6 @@ class Stated(Protocol):
     def transposed(self) -> bool: ...
     @property
     def relative_improvement(self) -> bool: ...
-    def check_memory(self, data: Data) -> None: ...
     def bind(self, data: Data, r: int) -> BoundObjective: ...
 
 
@@ -75,8 +171,6 @@ class BoundObjective(Problem):
         Numbers of the problem that the data chose, for the result's parameters.
     rest : Rest or None
         What knows of columns that the views leave out, where what is claimed is of all.
-    is_part : bool
-        Whether the coordinates are a part of those of the variable: see `beyond`.
     """
 
     objective: Stated
@@ -85,105 +179,26 @@ class BoundObjective(Problem):
     answers: Answers | None = field(default=None, kw_only=True)
     chosen: Fitted = field(default_factory=dict, kw_only=True)
     rest: Rest | None = field(default=None, kw_only=True)
-    is_part: bool = field(default=False, init=False)
-
-    @property
-    def baseline_exact(self) -> bool:
-        """Whether the heuristic is the global optimum."""
-        return False
-
-    @property
-    def has_corners(self) -> bool:
-        """Whether what is minimised has a penalty that is not smooth."""
-        return self.penalty is not None
-
-    @property
-    def provable(self) -> bool:
-        """Whether the end of a start may be proved, after which no other is needed."""
-        return False
-
-    @property
-    def easier(self) -> Sequence[Problem]:
-        """With fewer local optima; solved roughly, in turn, on the way from every start."""
-        return ()
-
-    def near(self, M: Array) -> Self:
-        """The function as it is approximated near M, where it is."""
-        return self
-
-    def like(self, other: Self) -> Self:
-        """Of other rows, approximated from the same of them as another is, where it is."""
-        return self
-
-    def approach(self, M: Array) -> Array:
-        """A better start than M, which was not given: the end of an approach from afar, say."""
-        return M
-
-    def same(self, M: Array, N: Array) -> bool:
-        """Whether approaches that ended at M and at N came to the same: one run is enough."""
-        return False
-
-    @property
-    def leads(self) -> bool:
-        """Whether other starts may be `a_step_from` the end of the first."""
-        return False
-
-    def a_step_from(self, end: Run, M: Array) -> bool:
-        """Whether a run from M would come to the end of another by its first step."""
-        return False
 
     def hidden(self, M: Array) -> float:
         """What the rounding of the data's sums may change of the value at M, where it is known."""
         return 0.0
 
-    def restated(
-        self,
-        *,
-        objective: Stated | None = None,
-        views: tuple[View, ...] | None = None,
-        answers: Answers | None = None,
-    ) -> Self:
-        """The same function, as another objective's, with another way back or with answers."""
-        other = copy(self)
-        vars(other).update(
-            objective=objective or self.objective,
-            views=views or self.views,
-            answers=answers or self.answers,
-        )
-        return other
-
-    @property
-    def coordinates(self) -> tuple[Coordinates, ...]:
-        """Of each view."""
-        return tuple([view.coordinates for view in self.views])
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know of the problem."""
-        return tuple(note for view in self.views for note in view.notes)
-
     @property
     def span(self) -> str | None:
         """The subspace that M cannot leave, in words; None where it can go everywhere."""
-        spans = [c.span for c in self.coordinates if c.span is not None]
-        return " and ".join(dict.fromkeys(spans)) or None
+        spans = dict.fromkeys(view.coordinates.span for view in self.views)
+        return " and ".join(span for span in spans if span is not None) or None
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
         """Whether weight * f(Q'M) may fall as M leaves the span of Q."""
-        return any(not isinstance(factor, Orthonormal) for factor in self.factors)
+        return any(not isinstance(factor, Orthonormal) for factor in self.manifold.factors)
 
     def beyond(self) -> Self:
         """The function of Q'M that f is of M, which may leave the span of Q: what these coordinates
         leave out has a ridge's share in it.
         """
-        other = copy(self)
-        vars(other).update(is_part=True)
-        return other
-
-    @property
-    def factors(self) -> tuple[Manifold, ...]:
-        """Of the manifold, of each view's matrix and of further parameters."""
-        return self.manifold.factors
+        return self
 
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""
@@ -209,14 +224,6 @@ class BoundObjective(Problem):
         """What theory knows of M; None where it knows nothing."""
         return None
 
-    def thorough_certificate(self, M: Array) -> Certificate | None:
-        """The certificate with as tight a bound as theory gives, however long it takes."""
-        return self.certificate(M)
-
-    def proof(self, M: Array) -> Certificate | None:
-        """Of M's optimality, where `provable` at less than another start costs; else None."""
-        return None
-
     def reported(self, value: float) -> float:
         """The value in the objective's own sense and units."""
         return self.objective.sign * value * self.unit
@@ -231,16 +238,16 @@ class BoundObjective(Problem):
 
     def lift(self, M: Array) -> tuple[Array, ...]:
         """The user's matrices, one a view, orthonormal to the last digit where they must be."""
-        lifted = [c.lift(block) for c, block in zip(self.coordinates, self.blocks(M), strict=True)]
-        return tuple(
-            polar_factor(M) if isinstance(factor, Orthonormal) else np.array(M)
-            for factor, M in zip(self.factors, lifted, strict=False)
-        )
+        manifold, lifted = self.manifold, []
+        for view, factor, Z in zip(self.views, manifold.factors, manifold.split(M), strict=False):
+            N = view.coordinates.lift(Z)
+            lifted.append(polar_factor(N) if isinstance(factor, Orthonormal) else np.array(N))
+        return tuple(lifted)
 
     @property
     def exchangeable(self) -> bool:
         """Whether columns may change places and signs, those of all views alike."""
-        return all(isinstance(factor, Grassmann) for factor in self.factors)
+        return all(isinstance(factor, Grassmann) for factor in self.manifold.factors)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """The canonical coordinates of M, of which `seen` says how the rows vary there.
@@ -249,7 +256,7 @@ class BoundObjective(Problem):
         are gone, those of M where columns count by their places, the first most. Columns that may
         change places come by their variance.
         """
-        first, *others = self.factors[: len(self.views)]
+        first, *others = self.manifold.factors[: len(self.views)]
         if others or not isinstance(first, Grassmann):
             variances = [np.diag(one.within) for one in seen if one is not None]
             if self.exchangeable and len(variances) == len(seen):
@@ -264,16 +271,6 @@ class BoundObjective(Problem):
         """The objective's own numbers of each canonical coordinate, by name; M stands in `axes`."""
         return {}
 
-    def turned(self, M: Array, turns: Sequence[Array]) -> Array:
-        """The point with the columns of each view's matrix turned."""
-        blocks = self.manifold.split(M)
-        views = [block @ Q for block, Q in zip(blocks, turns, strict=False)]
-        return self.manifold.join([*views, *blocks[len(views) :]])
-
-    def idle(self, M: Array) -> Sequence[Array]:
-        """Tangent vectors at M, beside turns of its axes, along which nothing is said to move."""
-        return ()
-
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Of the rows under the maps of M, or others: at most one pass; None if rows are gone.
 
@@ -285,13 +282,13 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """The linear maps P (r x d), one a view."""
         blocks = self.blocks(M)
-        white = all(c.is_whitened for c in self.coordinates)  # then maps are not those of matrices
-        parts = zip(self.coordinates, blocks, blocks if white else self.lift(M), strict=True)
-        return tuple(c.map(block, lifted) for c, block, lifted in parts)
+        white = all(view.coordinates.is_whitened for view in self.views)  # maps are not of matrices
+        parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
+        return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)
 
     def lower(self, matrices: Sequence[Array]) -> Array:
         """The point nearest to the user's matrices."""
-        blocks = [c.lower(M) for c, M in zip(self.coordinates, matrices, strict=True)]
+        blocks = [view.coordinates.lower(M) for view, M in zip(self.views, matrices, strict=True)]
         return self.manifold.nearest(self.point(blocks))
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
@@ -305,18 +302,6 @@ class BoundObjective(Problem):
     def comparisons(self, M: Array) -> Fitted:
         """Further `parameters`, at the cost of other optima; asked for with the certificate."""
         return {}
-
-    def value_of(self, M: Array, fitted: Fitted) -> float:
-        """The function at an M that was found on other data, with what was fitted along with it.
-
-        Raises
-        ------
-        ArgumentError
-            That is more than a map, and cannot be carried over.
-        """
-        if len(self.factors) > len(self.views):
-            raise ArgumentError(f"objective {self.objective.name!r} fits more than a map: no score")
-        return self.near(M).value(M)
 
     def model(self, M: Array) -> FactorModel | None:
         """The fitted model, of likelihoods."""
@@ -334,6 +319,176 @@ class BoundObjective(Problem):
     def remarks(self, M: Array) -> list[str]:
         """What the user should know of this M, beside the notes on the problem."""
         return []
+
+
+@dataclass(frozen=True)
+class LocalOptima(BoundObjective):
+    """Base of problems that know more about a search from several initialisations.
+
+    - provable: whether the end of a run may be proved, after which no other is needed
+    - leads: whether other starts may be `a_step_from` the end of the first
+    """
+
+    provable: ClassVar[bool] = False
+
+    @property
+    def leads(self) -> bool:
+        return False
+
+    @property
+    def easier(self) -> Sequence[Problem]:
+        """Problems with fewer local optima, each solved roughly on the way from every start."""
+        return ()
+
+    def approach(self, M: Array) -> Array:
+        """Return a better start than M, which was not given."""
+        return M
+
+    def near(self, M: Array) -> Self:
+        """Return the function as it is approximated near M, where it is."""
+        return self
+
+    def like(self, other: Self) -> Self:
+        """Return that of other rows, approximated from the same of them as another is."""
+        return self
+
+    def same(self, M: Array, N: Array) -> bool:
+        """Return True if approaches that ended at M and at N came to the same point."""
+        return False
+
+    def a_step_from(self, end: Run, M: Array) -> bool:
+        """Return True if a run from M would come to the end of another by its first step."""
+        return False
+
+    def proof(self, M: Array) -> Certificate | None:
+        """Prove that M is optimal, where `provable` at less than another start costs; else None."""
+        return None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A point in its canonical coordinates, and how the rows vary there.
+
+    - M: in the solver's coordinates
+    - matrices, maps: the user's, one a view
+    """
+
+    M: Array
+    axes: Axes
+    seen: Sequence[Variation | None]
+    matrices: tuple[Array, ...]
+    maps: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, problem: BoundObjective, M: Array) -> Placed:
+        return cls.both(problem, [M])[0]
+
+    @classmethod
+    def both(cls, problem: BoundObjective, points: Sequence[Array]) -> list[Placed]:
+        """One or two points, whose rows are read once for both."""
+        found = [_matrices_and_maps(problem, M) for M in points]
+        maps = [own for _, own in found]
+        every = maps[0] if len(maps) == 1 else [np.vstack(pair) for pair in zip(*maps, strict=True)]
+        seen, r = problem.variations(points[0], every), len(maps[0][0])
+        if len(points) == 1:
+            return [_turned(problem, points[0], *found[0], seen)]
+        placed = []
+        for k, M in enumerate(points):
+            rows = slice(k * r, (k + 1) * r)
+            own = [one if one is None else one.of_rows(rows) for one in seen]
+            placed.append(_turned(problem, M, *found[k], own))
+        return placed
+
+
+def _matrices_and_maps(
+    problem: BoundObjective, M: Array
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    lifted = problem.lift(M)
+    if problem.objective.transposed:
+        return lifted, tuple([np.array(N.T) for N in lifted])
+    return lifted, problem.maps(M)
+
+
+def _turned(
+    problem: BoundObjective,
+    M: Array,
+    matrices: tuple[Array, ...],
+    maps: tuple[Array, ...],
+    seen: Sequence[Variation | None],
+) -> Placed:
+    """The point, its matrices and maps turned to the canonical axes, with signs."""
+    axes = problem.axes(M, seen)
+    if axes.signed:
+        return Placed(M, axes, seen, matrices, maps)
+    flips, transposed = signs(axes.turns[0].T @ maps[0]), problem.objective.transposed
+    turns, varied, turned, mapped = [], [], [], []
+    for turn, N, P, one in zip(axes.turns, matrices, maps, seen, strict=True):
+        turns.append(Q := turn * flips)
+        varied.append(one and one.turned(Q))
+        turned.append(N @ Q)
+        mapped.append(np.array(turned[-1].T) if transposed else Q.T @ P)
+    return Placed(turned_point(problem, M, turns), axes, varied, tuple(turned), tuple(mapped))
+
+
+Bound = TypeVar("Bound", bound=BoundObjective)
+
+
+def restated(
+    problem: Bound,
+    *,
+    objective: Stated | None = None,
+    views: tuple[View, ...] | None = None,
+    answers: Answers | None = None,
+) -> Bound:
+    """The same function, as another objective's, with another way back or with answers."""
+    other = copy(problem)
+    vars(other).update(
+        objective=objective or problem.objective,
+        views=views or problem.views,
+        answers=answers or problem.answers,
+    )
+    return other
+
+
+def turned_point(problem: BoundObjective, M: Array, turns: Sequence[Array]) -> Array:
+    """The point with the columns of each view's matrix turned."""
+    blocks = problem.manifold.split(M)
+    views = [block @ Q for block, Q in zip(blocks, turns, strict=False)]
+    return problem.manifold.join([*views, *blocks[len(views) :]])
+
+
+@runtime_checkable
+class Thorough(Protocol):
+    """A problem whose certificate has a tighter bound, however long it takes."""
+
+    def thorough_certificate(self, M: Array) -> Certificate | None: ...
+
+
+@runtime_checkable
+class Carried(Protocol):
+    """A problem with more than a map, whose value at an M found on other data is known."""
+
+    def value_of(self, M: Array, fitted: Fitted) -> float:
+        """The function at M, with what was fitted along with it."""
+
+
+def has_orthonormal_maps(problem: BoundObjective) -> bool:
+    """Whether P has orthonormal rows, so that variances are shares of that of x."""
+    return problem.objective.transposed and all(
+        isinstance(factor, Orthonormal) for factor in problem.manifold.factors
+    )
+
+
+def near(problem: BoundObjective, M: Array) -> BoundObjective:
+    """The function as it is approximated near M, where it is."""
+    return problem.near(M) if isinstance(problem, LocalOptima) else problem
+
+
+def like(problem: BoundObjective, other: BoundObjective) -> BoundObjective:
+    """The function, approximated from the same rows as another is, where it is."""
+    if isinstance(problem, LocalOptima) and isinstance(other, LocalOptima):
+        return problem.like(other)
+    return problem
 
 
 def check_dimension(r: int, k: int) -> None:

@@ -12,7 +12,7 @@ from inspect import getdoc
 from pathlib import Path
 
 from ldr.objectives.objective import Objective
-from ldr.objectives.renamed import current_name
+from ldr.objectives.renamed import CHANGED, RENAMED, current_name
 from ldr.solvers.errors import ArgumentError
 
 
@@ -63,8 +63,8 @@ def _named(name: str) -> type[Objective]:
 REGISTRY = Registry()
 
 
-def _by_alias() -> dict[str, type[Objective]]:
-    return {alias: cls for cls in REGISTRY.values() for alias in cls.aliases}
+# Other names of methods.
+ALIASES = {"shared-response": "maxbet", "gcca": "mcca"}
 
 
 def nearest_names(name: str, known: list[str]) -> str:
@@ -100,10 +100,12 @@ def named(name: str, **parameters: object) -> Objective:
     - raises ArgumentError: An unknown name (with the nearest ones) or parameter (with those there
       are).
     """
-    lower = current_name(name.lower())
-    cls = REGISTRY.get(lower) or _by_alias().get(lower)
+    lower = name.lower()
+    if lower in RENAMED or lower in CHANGED:
+        lower = current_name(lower)
+    cls = REGISTRY.get(ALIASES.get(lower, lower))
     if cls is None:
-        known_names = sorted({*REGISTRY, *_by_alias()})
+        known_names = sorted({*REGISTRY, *ALIASES})
         raise ArgumentError(f"unknown objective {name!r}: {nearest_names(name, known_names)}")
     if not parameters:
         return cls()

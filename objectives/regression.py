@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes, Scaling, signs
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
@@ -23,7 +22,7 @@ from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.prediction import LinearPredictor, Outputs, Regressed
-from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.problem import BoundObjective, Certificate, Stated, check_dimension
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
 from ldr.objectives.statistics.products import column_means, shifted_rows
@@ -40,7 +39,7 @@ from ldr.solvers.linalg.eigen import (
     top_eigenvectors,
 )
 from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
-from ldr.solvers.manifolds.orthonormal import thin_svd
+from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 
@@ -130,10 +129,6 @@ class Regression(BoundObjective):
     @cached_property
     def manifold(self) -> Euclidean:  # type: ignore[override]
         return Euclidean(self.Z.shape[1], self.T.shape[1])
-
-    @property
-    def baseline_exact(self) -> bool:
-        return not self.has_corners
 
     @property
     def has_corners(self) -> bool:

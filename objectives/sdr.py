@@ -36,7 +36,7 @@ from ldr.objectives.kernel import (
     centred_gram,
     gaussian_gram,
 )
-from ldr.objectives.objective import Objective
+from ldr.objectives.objective import Objective, chance_notes
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.slices import gradient_directions, gradient_outer_product, slice_codes
@@ -286,8 +286,8 @@ class HSIC(KernelMethod):
     response: str = word("auto", KINDS)
     landmarks: int | str | None = declared("auto", keep_landmarks)
 
-    def explains(self, data: Data) -> bool:
-        return data.y is not None
+    def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
+        return [] if data.y is None else chance_notes(self, data, d)
 
     def heuristic(self, X: Array, z: Response, r: int) -> Heuristic:
         return lambda Z: top_eigenvectors(_squared(X.T @ Z), r)[1]

@@ -27,7 +27,7 @@ from ldr.objectives.families.white_views import whitened_views
 from ldr.objectives.families.whitened import Unwhitened
 from ldr.objectives.families.whitened_trace import SpectralTrace, spectral_bound
 from ldr.objectives.maf import LaggedMethod
-from ldr.objectives.objective import Objective
+from ldr.objectives.objective import Objective, OfFeatures
 from ldr.objectives.parameters import Need, flag, whole
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import pair_moments
@@ -38,7 +38,7 @@ from ldr.objectives.statistics.time import count_pairs
 from ldr.objectives.view import Compact, Quadratic
 from ldr.solvers.errors import ArgumentError, TooLargeError
 from ldr.solvers.manifolds import Array, polar_factor
-from ldr.solvers.manifolds.orthonormal import thin_svd
+from ldr.solvers.manifolds.manifold import thin_svd
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SlowMethod(Objective):
 
 
 @dataclass(frozen=True)
-class SFA(StatedMethod, SlowMethod):
+class SFA(StatedMethod, SlowMethod, OfFeatures):
     r"""Slow feature analysis (SFA).
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'\dot X'\dot X M)

@@ -63,6 +63,7 @@ class SlicedMethod(Objective):
         return data.groups(lambda y: sliced(y, rows.count, slices, rows.weights))
 
     def held(self, data: Data) -> Data:
+        """The data with the slices, which would jump were the rows to move a little, as labels."""
         return replace(data, y=self.codes(data).astype(str))
 
 

@@ -14,7 +14,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.composite import WeightedSum, weighted_sum
 from ldr.objectives.l1 import L1
 from ldr.objectives.lda import OrthogonalLDA
-from ldr.objectives.objective import Objective
+from ldr.objectives.objective import Objective, Shorthand
 from ldr.objectives.parameters import Need, number
 from ldr.objectives.pca import PCA
 from ldr.objectives.problem import BoundObjective
@@ -22,7 +22,7 @@ from ldr.solvers.manifolds import Array, nearest_with_zeros
 
 
 @dataclass(frozen=True)
-class SparseMethod(Objective):
+class SparseMethod(Shorthand):
     """Base of the methods that are a smooth one and a penalty ||M||_1, with M orthonormal."""
 
     kind: ClassVar[type[WeightedSum]] = WeightedSum

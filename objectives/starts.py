@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ldr.objectives.coordinates import TIED
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.sums import Codes, class_sums, counted_rows, weighted
 from ldr.solvers.descent.lbfgs import LBFGS
@@ -22,7 +23,7 @@ from ldr.solvers.linalg.eigen import (
 )
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
-from ldr.solvers.run import Stopping
+from ldr.solvers.solver import Stopping
 
 
 def principal_directions(X: Array, r: int) -> Array:
@@ -50,7 +51,6 @@ def oriented(axes: Array, X: Array, weights: Array | None = None) -> Array:
 SCREENED = "screened"
 _RUNS, _GROUP = 5, 8  # points of a group, from the lowest of which there is a run
 _SHORT = Stopping(1e-6, 10)
-_TIED = 1e-10  # eigenvalues this close, relative to the largest, count as equal
 
 
 def screened(problem: BoundObjective, X: Array, weights: Array | None = None) -> Array:
@@ -101,7 +101,7 @@ def _untied(values: Array, directions: Array, count: int) -> Array:
     Few samples tell all slices apart along several directions, whose eigenvalues are 1: which of
     them an eigensolver returns first depends on the last bit.
     """
-    tied = np.abs(values - values[count - 1]) <= _TIED * values[0]
+    tied = np.abs(values - values[count - 1]) <= TIED * values[0]
     chosen = directions.copy()
     if tied[count:].any():
         lengths = directions[:, tied].T @ directions[:, tied]

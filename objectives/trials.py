@@ -14,7 +14,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.change import Change
@@ -32,6 +31,7 @@ from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.kernel import deviations
 from ldr.objectives.parameters import Need, number, numbers, word
+from ldr.objectives.problem import Certificate
 from ldr.objectives.statistics import Codes
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import Squares

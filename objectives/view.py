@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldr.objectives.statistics import RowSpace
 
 # Numbers up to this size, or its inverse, have squares and products of squares.
-_IN_RANGE = 2.0**100
+IN_RANGE = 2.0**100
 
 
 class Features(ABC):
@@ -65,7 +65,7 @@ class Quadratic(Features):
         """Of training rows; products whose unit is free have that of the columns, far from 1."""
         centre = statistics.mean(samples)
         size = power_of_two(samples.dense() - centre) if free else 1.0
-        return cls(centre, 1.0 if 1.0 / _IN_RANGE <= size <= _IN_RANGE else size)
+        return cls(centre, 1.0 if 1.0 / IN_RANGE <= size <= IN_RANGE else size)
 
     def __call__(self, samples: Samples) -> Samples:
         samples.expect_columns(len(self.mean))
@@ -200,7 +200,8 @@ class Compact:
         varies: all directions outside are equal. Rows that come as a stream are taken to
         outnumber the columns.
         """
-        check_squares(samples)
+        if not samples.in_range:
+            check_squares(samples)
         if not samples.n_known or samples.n >= samples.d or samples.wide:
             return cls(samples, Columns(), features=features)
         if samples.stored:  # few rows: they fit, and are needed more than once

@@ -17,7 +17,6 @@ from itertools import product
 
 import numpy as np
 
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
@@ -26,7 +25,7 @@ from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoi
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.prediction import GroupedRows
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, Certificate, restated
 from ldr.objectives.starts import principal_directions, sliced_directions
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
@@ -37,7 +36,7 @@ from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
 # Distances that are in the cache together, and the least size of a class padded to the largest.
@@ -379,7 +378,7 @@ class WDA(Objective):
             bound: BoundObjective = replace(batches, unit=1.0 / samples.n)
         else:
             bound = self._transport(data, r)
-        return bound.restated(answers=GroupedRows.of(data))
+        return restated(bound, answers=GroupedRows.of(data))
 
     def _transport(self, data: Data, r: int, *, restricted: bool = True) -> Transport:
         """On the range of the total scatter, outside of which the ratio is 0/0, or anywhere."""
@@ -515,10 +514,6 @@ class Transport(Projected):
             return Z - N @ (N.T @ Z)
 
         return apply
-
-    @property
-    def baseline_exact(self) -> bool:
-        return self.points is not None
 
     def closed_form(self) -> Array | None:
         return self.points

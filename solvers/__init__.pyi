@@ -10,8 +10,7 @@ from .problem import Point, Problem, Sum
 from .pymanopt import Pymanopt
 from .pymanopt_problems import PymanoptRun, from_pymanopt
 from .registry import named_solver, solver_names
-from .run import Iteration, Run, Stopping
-from .solver import Solver, State
+from .solver import Iteration, Run, Solver, State, Stopping
 from .status import Status
 from .stochastic import SVRG
 from .trace_ratio import SelfConsistentField

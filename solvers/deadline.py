@@ -1,27 +1,37 @@
-"""What ends a computation early: a time limit, and Ctrl-C.
+"""What surrounds a computation: a time limit, Ctrl-C, and the number of BLAS threads.
 
 Long computations call `check()` before each step: a piece of the rows, an evaluation, a large
 decomposition. It raises once the time is over or the first Ctrl-C came; `until_told` catches that
 where there is a point to return. The second Ctrl-C is Python's own. Limits are context variables:
 work in other threads takes them along in a copy of the context.
+
+BLAS has one thread while this package works, and more for a single long call while cores are idle.
+A call of many threads ends with the last of them: where another program has one of the cores, a
+solve of a thousand small calls takes ten to thirty times as long as on one thread. The number of
+threads belongs to the whole process: the first of the solves that overlap notes it, the last one
+restores it.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from signal import SIGINT, default_int_handler, getsignal, signal
 from time import monotonic
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ldr.solvers.errors import ConvergenceWarning, TimeLimitError, warn
 from ldr.solvers.status import Status
-from ldr.solvers.threads import idle_cores
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
 
 Each = TypeVar("Each")
 
@@ -222,3 +232,70 @@ def result_of(task: Future[Each]) -> Each:
     while not wait([task], 0.1).done:
         pass
     return task.result()
+
+
+# The order from which a decomposition into eigenvectors takes a tenth of a second on one thread.
+_LONG_ORDER = 1000
+
+_lock, _lent = threading.Lock(), threading.Lock()
+_holders = 0
+_before: list[int] = []
+
+
+@cache
+def _libraries() -> list[LibController]:
+    import threadpoolctl
+
+    return threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """A context in which BLAS has one thread, until the last of those who hold it lets go."""
+    global _holders
+    with _lock:
+        if not _holders:
+            _before[:] = [library.num_threads for library in _libraries()]
+            _share(1)
+        _holders += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _holders -= 1
+            if not _holders:
+                _share(math.inf)
+
+
+@contextmanager
+def idle_cores(order: int) -> Iterator[None]:
+    """A context for one decomposition: if it is long, BLAS has a thread for each idle core."""
+    lent = order >= _LONG_ORDER and _lent.acquire(blocking=False)
+    with _lock:
+        if lent and _holders:
+            _share(_idle())
+    try:
+        yield
+    finally:
+        if lent:
+            with _lock:
+                if _holders:
+                    _share(1)
+            _lent.release()
+
+
+def _idle() -> int:
+    """The cores that no other program used in the last minute."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # one of the load is this program
+
+
+def _share(count: float) -> None:
+    """Give each library so many threads, but no more than it had before."""
+    for library, before in zip(_libraries(), _before, strict=True):
+        if library.num_threads != min(count, before):
+            # threadpoolctl 3.8 obeys only the thread that asked first, until that is cleared
+            clear = getattr(library, "clear_controlling_thread", lambda force: None)
+            clear(force=True)
+            library.set_num_threads(min(count, before))
+            clear(force=True)

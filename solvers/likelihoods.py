@@ -10,8 +10,7 @@ from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
-from ldr.solvers.run import Stopping
-from ldr.solvers.solver import Solver, State
+from ldr.solvers.solver import Solver, State, Stopping
 from ldr.solvers.trust_region import TrustRegion, TrustState
 
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
@@ -16,8 +16,7 @@ from ldr.solvers.deadline import pass_on, until_told, within
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
-from ldr.solvers.run import Iteration, Observer, Run, Stopping
-from ldr.solvers.solver import AnySolver, State
+from ldr.solvers.solver import AnySolver, Iteration, Observer, Run, State, Stopping
 from ldr.solvers.status import Status
 
 # Values differ where they do by more than this, relatively; a gradient below this share of the
@@ -98,12 +97,12 @@ def minimise(
     tracker = Tracker(RiemannianProblem(problem), solver, stopping, observers)
     token = _budget.set(None)  # the runs of a step are part of its iterations
     try:
-        with within(stopping.time_limit):
-            with until_told() as told:
-                for state in solver.states(tracker.problem, start, stopping):
-                    if tracker.ends_at(state):
-                        break
-            run = tracker.run(told.status)
+        unlimited = stopping.time_limit == math.inf
+        with nullcontext() if unlimited else within(stopping.time_limit), until_told() as told:
+            for state in solver.states(tracker.problem, start, stopping):
+                if tracker.ends_at(state):
+                    break
+        run = tracker.run(told.status)
     finally:
         _budget.reset(token)
     if budget is not None and budget.left is not None:

@@ -67,11 +67,6 @@ class Problem(ABC):
         smooth = self.at(M).value
         return smooth if self.penalty is None else smooth + self.penalty.value(M)
 
-    def for_curvature(self) -> Problem:
-        """The function as it is asked for its curvature once: without Hessian products, of which
-        differences of gradients take the place, where the first of them costs too much."""
-        return self
-
     def preconditioner(self, M: Array) -> Preconditioner | None:
         """An approximate inverse of the Hessian, made at M and fit for points near it.
 
@@ -79,6 +74,14 @@ class Problem(ABC):
         tangent space at N and into it; None where there is none.
         """
         return None
+
+
+@runtime_checkable
+class DearProducts(Protocol):
+    """A problem whose first Hessian product may cost too much where curvature is looked at once."""
+
+    def for_curvature(self) -> Problem:
+        """The function without products, of which differences of gradients take the place."""
 
 
 @runtime_checkable
@@ -129,7 +132,7 @@ class RiemannianPoint:
 
     @cached_property
     def euclidean_gradient(self) -> Array:
-        self._problem.count("gradient")
+        self._problem.evaluations["gradient"] += 1
         return self.point.gradient
 
     @cached_property

@@ -18,8 +18,7 @@ from ldr.solvers.deadline import until_told
 from ldr.solvers.errors import ArgumentError, needed
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
-from ldr.solvers.run import Stopping
-from ldr.solvers.solver import Solver, State
+from ldr.solvers.solver import Solver, State, Stopping
 from ldr.solvers.status import Status
 
 if TYPE_CHECKING:

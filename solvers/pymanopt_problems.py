@@ -15,8 +15,7 @@ from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.registry import named_solver
-from ldr.solvers.run import Observer, Run, Stopping
-from ldr.solvers.solver import AnySolver
+from ldr.solvers.solver import AnySolver, Observer, Run, Stopping
 
 if TYPE_CHECKING:
     from pymanopt import Problem as TheirProblem

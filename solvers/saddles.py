@@ -10,9 +10,14 @@ import numpy as np
 from ldr.solvers.deadline import check, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Manifold
-from ldr.solvers.problem import Preconditioner, Problem, RiemannianPoint, RiemannianProblem
-from ldr.solvers.run import Observer, Run, Stopping
-from ldr.solvers.solver import AnySolver
+from ldr.solvers.problem import (
+    DearProducts,
+    Preconditioner,
+    Problem,
+    RiemannianPoint,
+    RiemannianProblem,
+)
+from ldr.solvers.solver import AnySolver, Observer, Run, Stopping
 
 # A curvature below minus this, relative to the largest, is descent and not rounding.
 _NEGATIVE = 1e-6
@@ -133,7 +138,9 @@ def leave_saddles(
     limit = solver.default_max_iterations if limit is None else limit
     for escapes in range(6):
         with until_told() as told:
-            smooth = problem.for_curvature()
+            smooth: Problem = problem
+            if isinstance(problem, DearProducts):
+                smooth = problem.for_curvature()
             if problem.penalty is not None:
                 from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
 

@@ -11,7 +11,7 @@ import scipy
 
 from ldr.solvers.deadline import check
 from ldr.solvers.manifolds import Array, Manifold
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 
 # Up to this many numbers in a point the Hessian is a matrix, and its eigenvalues are known.

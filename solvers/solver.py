@@ -1,17 +1,163 @@
-"""The solver protocol: initialise, step."""
+"""The solver protocol, initialise and step; when a run is to end, and what it did."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+import numpy as np
 
 from ldr.solvers.checks import Brief
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
-from ldr.solvers.run import Stopping
 from ldr.solvers.status import Status
+
+# A value this much smaller than the Euclidean gradient is what cancellation left of its terms.
+_CANCELLED = 1e-6
+
+# Whatever the value: |gradient| <= this * max(1, |gradient at the start|).
+_LEAST_DEMAND = 1e-8
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop.
+
+    Attributes
+    ----------
+    tolerance : float
+        Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the function;
+        at most 1e-8 max(1, |gradient at the start|), so that a constant in it does not matter.
+    max_iterations : int or None
+        None is the solver's own limit.
+    time_limit : float
+        Seconds.
+    """
+
+    tolerance: float = 1e-10
+    max_iterations: int | None = None
+    time_limit: float = math.inf
+
+    def scale(self, start: RiemannianPoint) -> float:
+        """The size of the function, as seen at the start.
+
+        Not of the gradient there: on ill-conditioned data that can be 1e4 times the function, and
+        a tolerance relative to it would stop far from the optimum.
+        """
+        terms = float(np.linalg.norm(start.euclidean_gradient))
+        return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm
+
+    def threshold(self, start: RiemannianPoint) -> float:
+        """The gradient norm at which to stop; a large constant in the value must not raise it."""
+        usual = self.tolerance * self.scale(start)
+        return min(usual, _LEAST_DEMAND * max(1.0, start.gradient_norm))
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What an observer sees after each step.
+
+    Attributes
+    ----------
+    number : int
+        0 at the start.
+    M : ndarray
+        The point, read-only.
+    value : float
+        The minimised function there.
+    gradient_norm : float
+        Norm of the Riemannian gradient.
+    threshold : float
+        The gradient norm at which the run stops.
+    seconds : float
+        Since the start of the run.
+    """
+
+    number: int
+    M: Array
+    value: float
+    gradient_norm: float
+    threshold: float
+    seconds: float
+
+
+Observer = Callable[[Iteration], object]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a solver did.
+
+    Attributes
+    ----------
+    M : ndarray
+        The final point (the best one where the run was cut short).
+    value, gradient_norm : float
+        There; the value is the minimised one.
+    status : Status
+        Why the run ended.
+    iterations : int
+        Steps taken.
+    evaluations : dict
+        True counts of value, gradient and Hessian-product evaluations, and of `SVRG` those of
+        gradients of a part of the sum.
+    history : dict of lists
+        `iteration`, `value`, `gradient_norm` and `seconds`, the start included.
+    seconds : float
+        Time the run took.
+    """
+
+    M: Array
+    value: float
+    gradient_norm: float
+    status: Status
+    iterations: int
+    evaluations: dict[str, int]
+    history: dict[str, list[float]]
+    seconds: float
+
+    @classmethod
+    def of_point(
+        cls, M: Array, value: float, norm: float, status: Status, seconds: float = 0.0
+    ) -> Run:
+        """A run of no steps; the norm of the gradient is NaN where it is not known."""
+        counts = {"value": 1, "gradient": int(not math.isnan(norm)), "hessian": 0}
+        history: dict[str, list[float]] = {
+            "iteration": [0],
+            "value": [value],
+            "gradient_norm": [norm],
+            "seconds": [seconds],
+        }
+        return cls(M, value, norm, status, 0, counts, history, seconds)
+
+    def scaled(self, factor: float) -> Run:
+        """The run, told of factor times the function."""
+        history = {**self.history}
+        history["value"] = [factor * value for value in history["value"]]
+        history["gradient_norm"] = [abs(factor) * norm for norm in history["gradient_norm"]]
+        return replace(
+            self,
+            value=factor * self.value,
+            gradient_norm=abs(factor) * self.gradient_norm,
+            history=history,
+        )
+
+    def followed_by(self, later: Run) -> Run:
+        """This run and another from near its end, as one."""
+        numbers = [self.iterations + number for number in later.history["iteration"]]
+        seconds = [self.seconds + t for t in later.history["seconds"]]
+        further = {**later.history, "iteration": numbers, "seconds": seconds}
+        return replace(
+            later,
+            iterations=self.iterations + later.iterations,
+            evaluations=dict(Counter(self.evaluations) + Counter(later.evaluations)),
+            history={name: values + further[name] for name, values in self.history.items()},
+            seconds=self.seconds + later.seconds,
+        )
 
 
 @dataclass(frozen=True)

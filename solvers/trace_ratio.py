@@ -14,7 +14,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import few_of_many, top_eigenvectors
 from ldr.solvers.loop import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status

@@ -15,9 +15,8 @@ from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.loop import at_rounding
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner, RiemannianPoint, RiemannianProblem
-from ldr.solvers.run import Stopping
 from ldr.solvers.second_order import hessian_eigen
-from ldr.solvers.solver import Solver, State
+from ldr.solvers.solver import Solver, State, Stopping
 from ldr.solvers.status import Status
 
 

@@ -15,7 +15,7 @@ from ldr.objectives import OrthogonalLDA
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
-from ldr.objectives.statistics.sums import add_square, full, zeros
+from ldr.objectives.statistics.sums import zeros
 from ldr.objectives.view import View
 from ldr.solvers.manifolds import Array
 
@@ -94,13 +94,13 @@ def summed_lda(classes: Iterator[Array], d: int, r: int) -> Prepared:
         began = time.perf_counter()
         counts.append(len(rows))
         means.append(rows.mean(axis=0))
-        within = add_square(within, rows - means[-1])
+        within += (rows - means[-1]).T @ (rows - means[-1])
         seconds += time.perf_counter() - began
     began = time.perf_counter()
     n = sum(counts)
     mean = np.array(counts) @ np.array(means) / n
     offsets = np.sqrt(counts)[:, None] * (np.array(means) - mean)
-    problem = TraceRatio(OrthogonalLDA(), (View(mean),), offsets.T @ offsets, full(within), r)
+    problem = TraceRatio(OrthogonalLDA(), (View(mean),), offsets.T @ offsets, within, r)
     return Prepared(problem, n, seconds + time.perf_counter() - began)
 
 

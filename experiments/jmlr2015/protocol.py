@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from experiments.jmlr2015.problems import Case, Prepared, prepare, published_maf_heuristic
 from ldr.multistart import solver_for
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.problem import Certificate
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
-from ldr.solvers.run import Iteration, Run
-from ldr.solvers.solver import Solver
+from ldr.solvers.solver import Iteration, Run, Solver
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import certify_run

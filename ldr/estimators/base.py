@@ -17,8 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.cross_validation import score
-from ldr.dimension_rule import check_asked, is_open
-from ldr.inputs import aligned, as_data
+from ldr.inputs import aligned, check_asked, is_open, opened
 from ldr.objectives.data.array_types import is_dask
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
@@ -27,6 +26,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import AccumulatedSamples, Totals
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
+from ldr.objectives.pls import PLSRegression
 from ldr.objectives.prediction import LinearPredictor
 from ldr.objectives.registry import REGISTRY
 from ldr.observers import Progress
@@ -435,10 +435,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if rotation is not None:
             choice("rotation", rotation, tuple(ROTATIONS))
         try:
-            data = as_data(objective, samples, y, **beside)
+            data = opened(objective, samples, y, **beside)
             most = objective.largest_r(data)
             if r is None:
-                r = min(objective.bind(data, 1).factors[0].shape[0], most)
+                r = min(objective.bind(data, 1).manifold.factors[0].shape[0], most)
             if isinstance(r, int) and r > most:
                 raise ArgumentError(
                     f"n_components = {r} is out of range: expected 1 <= n_components <= {most}"
@@ -544,7 +544,7 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
         None if one is None else (one.loadings.T * scale).T
         for one, scale in zip(seen, scales, strict=True)
     ]
-    if result.objective.latent:
+    if isinstance(result.objective, PLSRegression):
         (predictor,) = result.predictors
         assert isinstance(predictor, LinearPredictor)
         found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings[0]

@@ -28,6 +28,7 @@ from ldr.inputs import aligned, as_objective
 from ldr.objectives.docstrings import described
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
+from ldr.objectives.pls import PLSRegression
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.objectives.registry import REGISTRY
 from ldr.projecting import project_rows
@@ -353,7 +354,7 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
         return (Classifies, Named)
     if method.predicts != "response":
         return (Named, Projection)
-    return (Latent if method.latent else Regresses, Named)
+    return (Latent if issubclass(method, PLSRegression) else Regresses, Named)
 
 
 def _docstring(method: type[Objective]) -> str:

@@ -20,6 +20,7 @@ from ldr.objectives.data.data import UnknownError, as_tuple, single
 from ldr.objectives.data.samples import fold
 from ldr.objectives.families.matrices import Solvable, StackedOptima
 from ldr.objectives.families.stacked import StackedData, StackedRows
+from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.checks import Pickled, whole
@@ -178,8 +179,9 @@ class Solutions(Pickled):
     @property
     def sizes(self) -> Array | None:
         """The numbers, or their absolute values where the objective ranks by them."""
-        numbers = self.numbers
-        return np.abs(numbers) if self.objective.by_size and numbers is not None else numbers
+        numbers, objective = self.numbers, self.objective
+        by_size = isinstance(objective, StatedMethod) and objective.by_size
+        return np.abs(numbers) if by_size and numbers is not None else numbers
 
     def __len__(self) -> int:
         return len(self.values)

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.data.data import single
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, like
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, combined, numbers, within
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
@@ -92,7 +92,7 @@ def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -
     """The gradient and the numbers of another problem at the same user's matrices."""
     own, problem = optimum.problem, line(t)
     M = same_point(optimum, problem)
-    problem = problem.like(own)
+    problem = like(problem, own)
     gradient = RiemannianProblem(problem).at(M).gradient
     back = carried(problem, own, gradient) * (problem.unit / own.unit)
     projected = own.manifold.project(optimum.M, back)
@@ -106,8 +106,8 @@ def same_point(optimum: Optimum, problem: BoundObjective) -> Array:
 
 def carried(one: BoundObjective, other: BoundObjective, Z: Array) -> Array:
     """What is a matrix in the coordinates of one problem, in those of another."""
-    pairs = zip(one.coordinates, other.coordinates, one.blocks(Z), strict=True)
-    blocks = [there.lower(here.lift(block)) for here, there, block in pairs]
+    pairs = zip(one.views, other.views, one.blocks(Z), strict=True)
+    blocks = [there.coordinates.lower(here.coordinates.lift(block)) for here, there, block in pairs]
     further = one.manifold.split(Z)[len(blocks) :]
     return other.manifold.join([*blocks, *further]) if further else other.point(blocks)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldr.objectives.data.sample_metadata import as_array
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, like
 from ldr.sensitivity.derivative import carried, same_point
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Optimum
@@ -82,7 +82,7 @@ def influence(optimum: Optimum, line: Line) -> Influence:
     for i in range(n):
         check()
         weight = 1.0 if weights is None else float(weights[i])
-        left = _without(line, 1.0 * (np.arange(n) == i), -weight).like(own)
+        left = like(_without(line, 1.0 * (np.arange(n) == i), -weight), own)
         N = _optimum_of(left, optimum)
         value[i] = (whole - left.reported(left.value(N))) / weight
         moved = [distance(P.T, Q.T) for P, Q in zip(maps, left.maps(N), strict=True)]

@@ -276,9 +276,9 @@ def of_matrices(optimum: Optimum, objective: Objective, data: Data) -> MatrixRow
     except UnknownError:
         return None
     frames: list[Array | None] = []
-    for coordinates, Q in zip(problem.coordinates, blocks, strict=True):
-        unit, still = np.eye(len(Q)), type(coordinates) is Columns
-        frames.append(None if still else coordinates.map(unit, coordinates.lift(unit)).T)
+    for view, Q in zip(problem.views, blocks, strict=True):
+        unit, own = np.eye(len(Q)), view.coordinates
+        frames.append(None if type(own) is Columns else own.map(unit, own.lift(unit)).T)
     shares = rows.rows.shares if statement.shares is None else statement.shares
     size = sum(float(np.vdot(Q, Q)) for Q in blocks) / float(np.vdot(M, M))
     spectrum = None

@@ -44,7 +44,7 @@ _NOTHING = np.zeros((0, 0))
 
 def frame(optimum: Optimum) -> Array:
     """L of T = LM, from whitened coordinates to the columns."""
-    (coordinates,), unit = optimum.problem.coordinates, np.eye(len(optimum.M))
+    coordinates, unit = optimum.problem.views[0].coordinates, np.eye(len(optimum.M))
     return coordinates.map(unit, coordinates.lift(unit)).T
 
 
@@ -114,7 +114,7 @@ def regression(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     if type(problem) is not Regression:
         return None
     P = problem.maps(optimum.M)[0]
-    lifting = problem.coordinates[0].lift(np.eye(samples.d))
+    lifting = problem.views[0].coordinates.lift(np.eye(samples.d))
     Y, leading = as_response(data.y, samples.n), LeadingVectors.of(lifting @ optimum.M, len(P))
     given = Y, samples.weights, lifting, P, leading
     return RegressionRows(optimum, of_regression, [samples.dense()], given)
@@ -404,7 +404,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
     if not isinstance(problem, FactorLikelihood):
         return None
     noise, X, mask = problem.noise, samples.dense(), None
-    if len(problem.factors) > 2:  # the mean is one of the model's parameters
+    if len(problem.manifold.factors) > 2:  # the mean is one of the model's parameters
         mask = (~np.isnan(X)).astype(float)
     unit = problem.objective.sign * problem.unit
     given = mask, problem.views[0].mean, problem.scale, noise.floor, unit

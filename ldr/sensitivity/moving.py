@@ -59,7 +59,7 @@ class Line:
         data, given = self.data, [*all_of(self.data)]
         for k, dX in enumerate(self.rows):
             if dX is not None:
-                given[k] = replace(given[k], array=given[k].dense() + t * dX)
+                given[k] = replace(given[k], array=given[k].dense() + t * dX, in_range=False)
         views = given[: len(data.views)]
         if self.weights is not None:
             views = [_reweighted(view, self.weights, t) for view in views]

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import norm
 
-from ldr.component_table import Placed, directions_of
+from ldr.component_table import Directions
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.exponential_family_pca import NaturalParameters
+from ldr.objectives.problem import BoundObjective, Placed, has_orthonormal_maps, turned_point
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 
@@ -99,7 +100,8 @@ def numbers(problem: BoundObjective, M: Array) -> Mapping[str, Array]:
     if len(S):
         turns = (np.eye(len(S)),) * len(axes.turns)
         axes = replace(axes, turns=turns, numbers=np.diag(S).copy())
-    return directions_of(problem, M, axes, seen).columns()
+    own = problem.numbers(M, axes, seen)
+    return Directions(own, seen, has_orthonormal_maps(problem), free=axes.free).columns()
 
 
 def matrix_of(axes: Axes) -> Array:
@@ -136,8 +138,7 @@ class Optimum:
             if _near(M, inverse.M):
                 break
             inverse = hessian_inverse(problem, M)
-        maps = problem.maps(M)
-        placed = Placed.of(problem, M, maps, problem.variations(M, maps))
+        placed = Placed.of(problem, M)
         if not _near(placed.M, inverse.M):
             inverse = hessian_inverse(problem, placed.M)
         return cls(problem, placed.M, placed.axes, inverse)
@@ -154,7 +155,7 @@ class Optimum:
         N = self.M + U
         if turn is None:
             return N
-        return self.problem.turned(N, [np.eye(len(turn)) + turn] * len(self.axes.turns))
+        return turned_point(self.problem, N, [np.eye(len(turn)) + turn] * len(self.axes.turns))
 
     def turn(self, change: Array) -> Array:
         """Om_kl = dS_kl/(s_l - s_k): how axes turn with the matrix S that they diagonalise.
@@ -208,7 +209,8 @@ def _gradient(problem: BoundObjective, M: Array) -> Array:
 def hessian_inverse(problem: BoundObjective, M: Array) -> HessianInverse:
     """At M, on the tangent vectors that turn no axes and change something."""
     axes = problem.axes(M, problem.variations(M))
-    return HessianInverse(problem, M, [*_turns(problem, M, axes), *problem.idle(M)])
+    idle = problem.idle(M) if isinstance(problem, NaturalParameters) else ()
+    return HessianInverse(problem, M, [*_turns(problem, M, axes), *idle])
 
 
 def _turns(problem: BoundObjective, M: Array, axes: Axes) -> list[Array]:
@@ -221,7 +223,8 @@ def _turns(problem: BoundObjective, M: Array, axes: Axes) -> list[Array]:
         turn[i, j], turn[j, i] = 1.0, -1.0
         identity = np.eye(len(turn))
         views = len(axes.turns)
-        ahead = problem.turned(M, [identity + turn] * views) - problem.turned(M, [identity] * views)
+        ahead = turned_point(problem, M, [identity + turn] * views)
+        ahead = ahead - turned_point(problem, M, [identity] * views)
         found.append(problem.manifold.project(M, ahead))
     return [U for U in found if np.linalg.norm(U) > _SHORT * np.linalg.norm(M)]
 
@@ -246,7 +249,7 @@ def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
     k = int(np.argmax(np.abs(Vt[0])))
     axes = problem.axes(M, problem.variations(M))
     stays = f"Coordinate {k} can leave the subspace and the value stays. "
-    if not len(matrix_of(axes)) or len(problem.factors) > 1:
+    if not len(matrix_of(axes)) or len(problem.manifold.factors) > 1:
         return stays
     inside = float(Vt[0] @ matrix_of(axes) @ Vt[0])
     turned = problem.manifold.nearest(M - np.outer(M @ Vt[0], Vt[0]) + np.outer(U[:, 0], Vt[0]))

@@ -13,6 +13,9 @@ import numpy.typing as npt
 from ldr.inputs import as_data, check_weighted
 from ldr.objectives.data.data import Data, UnknownError, as_tuple, single
 from ldr.objectives.objective import Objective
+from ldr.objectives.problem import near
+from ldr.objectives.regression import Regression
+from ldr.objectives.sir import SlicedMethod
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.influence import Influence, influence
 from ldr.sensitivity.moving import Line, as_line, numbers
@@ -164,9 +167,12 @@ def sensitivity(
             "sample_weight has zeros, where there is a derivative to one side only: leave those "
             "rows out of X"
         )
-    data = result.objective.held(as_data(result.objective, X, y, sample_weight, groups))
+    data = as_data(result.objective, X, y, sample_weight, groups)
+    if isinstance(result.objective, SlicedMethod):
+        data = result.objective.held(data)
     problem = result.objective.bind(data, result.r)
-    if problem.has_corners:
+    has_corners = isinstance(problem, Regression) and problem.has_corners
+    if problem.penalty is not None or has_corners:
         raise ArgumentError(
             f"{result.objective!r} has a penalty with corners: its optimum has no derivative where "
             "a loading is about to become zero; ldr.refit finds the optimum without the penalty"
@@ -177,7 +183,7 @@ def sensitivity(
             f"X has other columns, or another rank, than the data solved for: a point has shape "
             f"{tuple(problem.manifold.shape)} there and {M.shape} in the result"
         )
-    problem = problem.near(M)
+    problem = near(problem, M)
     value = problem.reported(problem.value(M))
     if not abs(value - result.run.value) <= _SAME * max(abs(value), abs(result.run.value)):
         raise DataError(

@@ -30,7 +30,7 @@ from ldr.sensitivity.moving import all_of
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.rule import Known
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 
 
 def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:

@@ -29,8 +29,7 @@ from ldr.solvers.errors import ConvergenceWarning, TimeLimitError
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.run import Iteration, Stopping
-from ldr.solvers.solver import Solver
+from ldr.solvers.solver import Iteration, Solver, Stopping
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import solve

@@ -10,6 +10,7 @@ import numpy as np
 
 from ldr.objectives.custom.backends import Traced
 from ldr.objectives.custom.problem import CustomPoint, CustomProblem
+from ldr.objectives.problem import turned_point
 from ldr.objectives.view import noted
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import ObjectiveError, ObjectiveWarning, warn
@@ -75,10 +76,12 @@ class Trial:
     def turned(self, view: int) -> CustomPoint:
         """Where the matrix of a view is multiplied by Q."""
         if view not in self._turned:
-            r = self.problem.factors[view].shape[1]
+            r = self.problem.manifold.factors[view].shape[1]
             Q = random_orthogonal(r, np.random.default_rng(1))
-            turns = [Q if i == view else np.eye(r) for i in range(len(self.problem.factors))]
-            self._turned[view] = self.problem.at(self.problem.turned(self.point.M, turns))
+            turns = [
+                Q if i == view else np.eye(r) for i in range(len(self.problem.manifold.factors))
+            ]
+            self._turned[view] = self.problem.at(turned_point(self.problem, self.point.M, turns))
         return self._turned[view]
 
     def invariant(self, view: int) -> bool:
@@ -174,8 +177,8 @@ def attached(problem: CustomProblem, declared: str) -> Trial:
     trial.check_value()
     if declared != "auto":
         return trial
-    several = len(problem.factors) > 1
-    for i, factor in enumerate(problem.factors):
+    several = len(problem.manifold.factors) > 1
+    for i, factor in enumerate(problem.manifold.factors):
         sign, chosen = ("=", "grassmann") if trial.invariant(i) else ("!=", "stiefel")
         where = f" of view {i + 1}" if several else ""
         note = f"manifold='auto': f(MQ) {sign} f(M){where}, so {chosen!r} was chosen"
@@ -188,12 +191,12 @@ def verified(trial: Trial) -> CustomProblem:
     trial.check_gradient()
     trial.check_hessian()
     problem = trial.problem
-    for i, factor in enumerate(problem.factors):
+    for i, factor in enumerate(problem.manifold.factors):
         if not isinstance(factor, Grassmann) or trial.invariant(i):
             continue
         value = problem.reported(trial.point.value)
         rotated = problem.reported(trial.turned(i).value)
-        which = f" of view {i + 1}" if len(problem.factors) > 1 else ""
+        which = f" of view {i + 1}" if len(problem.manifold.factors) > 1 else ""
         note = (
             f"declared on 'grassmann', but f(MQ) = {rotated:.12g} and f(M) = {value:.12g} for a "
             f"random M{which} and a random orthogonal Q: f depends on more than the span of M, so "
@@ -206,7 +209,7 @@ def verified(trial: Trial) -> CustomProblem:
 
 def _moved(problem: CustomProblem, view: int, factor: Manifold, note: str) -> CustomProblem:
     """With the matrix of a view on another manifold."""
-    factors = list(problem.factors)
+    factors = list(problem.manifold.factors)
     factors[view] = factor
     manifold = Product(*factors) if len(factors) > 1 else factor
     return replace(problem, manifold=manifold, views=noted(problem.views, note))

@@ -43,9 +43,8 @@ from ldr.objectives.data.samples import (
 )
 from ldr.objectives.data.sources import Source
 from ldr.objectives.data.stored import StoredSamples
-from ldr.solvers.deadline import check
+from ldr.solvers.deadline import check, one_thread
 from ldr.solvers.errors import ClusterError, DataError
-from ldr.solvers.threads import one_thread
 
 _LOOK = 0.5  # seconds between two looks at the time limit
 

@@ -17,12 +17,12 @@ from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import DataError, MissingValuesError, TooLargeError
 
 # Arrays up to this size are made without a look at what there is.
-_SMALL = 2**28
+SMALL = 2**28
 
 
 def check_memory(size: float, what: str, way_out: str) -> None:
     """Refuse what takes so many bytes, unless they are there."""
-    if size <= _SMALL:
+    if size <= SMALL:
         return
     limit, whose = available()
     if size > limit:
@@ -81,7 +81,7 @@ def check_squares(samples: Samples) -> None:
 
     Stored samples check that themselves, as they are read.
     """
-    if not samples.stored:
+    if not (samples.stored or samples.in_range):
         check_largest(largest_entry(samples), samples.name)
 
 

@@ -24,6 +24,7 @@ from ldr.objectives.data.sources import (
 )
 from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.data.tables import SEPARATORS, ParquetFiles, Table, TextFile
+from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import ArgumentError, DataError
 
 
@@ -52,6 +53,11 @@ def as_samples(
         if stored.n_known:
             check_shape(stored, name, minimum_rows)
         return stored.taken(allow_nan)
+    if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.flags.forc:
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = float(np.dot(flat := X.ravel(order="K"), flat))
+        if len(X) >= minimum_rows and len(flat) * SMALLEST**2 <= squares <= LARGEST**2 and squares:
+            return Samples(X, None, name, in_range=True)
     array, feature_names = open_matrix(X, name)
     check_shape(array, name, minimum_rows)
     if hasattr(array, "tocsr"):
@@ -87,7 +93,7 @@ def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | N
 
 def brought(y: object) -> Given:
     """Labels or a response, brought from the workers if they are Dask's."""
-    if not is_dask(y):
+    if y is None or isinstance(y, np.ndarray) or not is_dask(y):
         return y
     from ldr.objectives.data.dask_samples import computed
 

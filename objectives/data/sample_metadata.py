@@ -64,6 +64,8 @@ def as_labels(y: object, n: int, *, smallest_class: int = 2) -> tuple[npt.NDArra
 
 def as_array(y: object, name: str = "y") -> Cells:
     """Labels or a response as an array of one entry or row a sample, of whatever type."""
+    if type(y) is np.ndarray and y.ndim:
+        return y
     check_unmasked(y, name)
     if hasattr(y, "tocsr"):
         raise DataError(f"{name} is sparse, a dense array was expected: pass {name}.toarray()")

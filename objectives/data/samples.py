@@ -17,9 +17,8 @@ import numpy.typing as npt
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.array_types import Cells, Given, Matrix
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.solvers.deadline import check, result_of
+from ldr.solvers.deadline import check, one_thread, result_of
 from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
-from ldr.solvers.threads import one_thread
 
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
@@ -30,7 +29,7 @@ BLOCK_NUMBERS = 2**20
 PIECE_NUMBERS = 2**22
 # Columns up to which columns x columns is small, 128 MiB: each thread has sums of that size, and an
 # array of it is made of sparse data.
-_WIDE = 4096
+WIDE = 4096
 
 
 def piece_rows(columns: int) -> int:
@@ -50,6 +49,7 @@ class Samples:
     - accelerator: where sums over dense rows are computed; None is the processor
     - marks: weights and trials of the rows, which go with them into every piece; None where every
       row counts once and all are of one trial
+    - in_range: whether the entries are known to have squares that are numbers
     - by_products: whether arrays of columns x columns are avoided where they would be large
     """
 
@@ -66,6 +66,7 @@ class Samples:
     accelerator: Accelerator | None = None
     marks: Marks | None = None
     by_products: bool = True
+    in_range: bool = False
 
     @cached_property
     def n(self) -> int:
@@ -130,7 +131,7 @@ class Samples:
     @property
     def wide(self) -> bool:
         """Whether the data are sparse and columns x columns, or rows x rows, would be large."""
-        return self.by_products and self.is_sparse and min(self.shape) > _WIDE
+        return self.by_products and self.is_sparse and min(self.shape) > WIDE
 
     @property
     def in_pieces(self) -> bool:
@@ -155,13 +156,9 @@ class Samples:
         # asarray strips the memmap subclass, whose slicing is slow; it does not load anything.
         return np.ascontiguousarray(np.asarray(self.array)[where], dtype=np.float64)
 
-    def less(self, where: slice, shift: Array | None, out: Array) -> Array:
-        """Dense rows in memory less a shift, in float64; a copy before costs fresh pages."""
-        rows = np.asarray(self.array)[where]
-        if shift is not None:
-            return np.subtract(rows, shift, out=out, dtype=np.float64)
-        np.copyto(out, rows)
-        return out
+    def less(self, shift: Array | None) -> Array:
+        """All rows of a dense piece in float64 less a shift; a view of them without one."""
+        return self.dense() if shift is None else np.subtract(self.array, shift, dtype=np.float64)
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Walk over the rows in order.
@@ -172,6 +169,10 @@ class Samples:
         - yields (at most rows, d): those rows in float64: C-contiguous, and a view where the data
           already are so (do not write to it); csr where the data are sparse.
         """
+        if 0 < self.n <= (self.block_rows if rows is None else rows):
+            check()
+            yield slice(0, self.n), self.rows(slice(0, self.n))
+            return
         for where in self.slices(rows):
             check()
             yield where, self.rows(where)
@@ -207,7 +208,10 @@ class Samples:
         - merge: of the terms of two neighbouring pieces, the earlier first; it may change the
           earlier
         """
-        workers = os.cpu_count() or 1 if self.d <= _WIDE else 1
+        if not self.stored and (self.is_sparse or self.n <= piece_rows(self.d)):
+            check()
+            return term(self, *(cut(other, slice(0, self.n)) for other in beside))
+        workers = os.cpu_count() or 1 if self.d <= WIDE else 1
         return fold(term, merge, self.walk(*beside), workers)
 
     def in_turn(
@@ -241,7 +245,7 @@ class Samples:
 
     def dense_if_few(self) -> Array:
         """`dense`, also of sparse rows no larger than columns x columns of others may be."""
-        if not self.is_sparse or self.n * self.d > _WIDE**2:
+        if not self.is_sparse or self.n * self.d > WIDE**2:
             return self.dense()
         return np.asarray(self.array.toarray(), dtype=np.float64)
 

@@ -10,10 +10,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.problem import BoundObjective, Fitted, Stated, check_dimension
+from ldr.objectives.problem import (
+    BoundObjective,
+    Certificate,
+    Fitted,
+    LocalOptima,
+    Stated,
+    check_dimension,
+    like,
+    near,
+)
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import length
@@ -103,7 +111,7 @@ def _of_the_only_term(name: str, *, if_same: bool = False) -> Any:
 
 
 @dataclass(frozen=True)
-class WeightedSum(BoundObjective):
+class WeightedSum(LocalOptima):
     """Minimise c + sum_k w_k f_k(T_k M) + penalty, f_k what each bound objective minimises.
 
     With a penalty, entries of M that are zero stay zero on the way back. A multiple of a single
@@ -147,12 +155,9 @@ class WeightedSum(BoundObjective):
         return all(term.bound.has_hessian for term in self.active)
 
     @property
-    def baseline_exact(self) -> bool:
-        return self.same_optimum and self.terms[0].bound.baseline_exact
-
-    @property
     def easier(self) -> Sequence[Any]:
-        return self.terms[0].bound.easier if self.same_optimum else ()
+        bound = self.terms[0].bound
+        return bound.easier if self.same_optimum and isinstance(bound, LocalOptima) else ()
 
     @property
     def exchangeable(self) -> bool:
@@ -162,11 +167,11 @@ class WeightedSum(BoundObjective):
         return WeightedPoint(self, M)
 
     def near(self, M: Array) -> Self:
-        return self._of([term.bound.near(term.lower(self.manifold, M)) for term in self.terms])
+        return self._of([near(term.bound, term.lower(self.manifold, M)) for term in self.terms])
 
     def like(self, other: Self) -> Self:
         pairs = zip(self.terms, other.terms, strict=True)
-        return self._of([own.bound.like(term.bound) for own, term in pairs])
+        return self._of([like(own.bound, term.bound) for own, term in pairs])
 
     def beyond(self) -> Self:
         return self._of([term.bound.beyond() for term in self.terms])
@@ -196,14 +201,16 @@ class WeightedSum(BoundObjective):
         lifted: tuple[Array, ...] = _of_the_only_term("lift")(self, M)
         if self.penalty is None:
             return lifted
-        exact = (c.lift(Z) for c, Z in zip(self.coordinates, self.blocks(M), strict=True))
+        exact = (
+            view.coordinates.lift(Z) for view, Z in zip(self.views, self.blocks(M), strict=True)
+        )
         return tuple(np.where(E == 0, 0.0, N) for E, N in zip(exact, lifted, strict=True))
 
     def lower(self, matrices: Sequence[Array]) -> Array:
         """The point nearest to the user's matrices; with a penalty one that has their zeros."""
         if self.penalty is None:
             return super().lower(matrices)
-        blocks = [c.lower(M) for c, M in zip(self.coordinates, matrices, strict=True)]
+        blocks = [view.coordinates.lower(M) for view, M in zip(self.views, matrices, strict=True)]
         return nearest_with_its_zeros(self.manifold, self.point(blocks))
 
     def maps(self, M: Array) -> tuple[Array, ...]:
@@ -232,8 +239,6 @@ class TraceSum(Trace):
 
     - terms: whose heuristics are its own
     """
-
-    baseline_exact = False
 
     terms: Sequence[Term] = ()
 
@@ -324,7 +329,7 @@ def _check_common(bounds: Sequence[BoundObjective]) -> None:
                 f"objective {name!r} has a penalty of its own and does not add up with others: "
                 "add the penalty to the sum"
             )
-        if len(bound.factors) < len(bound.views):
+        if len(bound.manifold.factors) < len(bound.views):
             raise ArgumentError(
                 f"objective {name!r} has one variable for all views together and takes no weight, "
                 "no further terms and no penalty"
@@ -349,7 +354,7 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
                 f"objective {name!r} takes no penalty: the entries of its M do not belong to "
                 "columns of X, because its variable is whitened or of features"
             )
-        in_columns = all(one.is_columns for one in bound.coordinates)
+        in_columns = all(view.coordinates.is_columns for view in bound.views)
         if not in_columns and bound.rewards_leaving(weight):
             raise ArgumentError(
                 f"objective {name!r} takes no penalty here: with fewer rows than columns, or "
@@ -363,7 +368,9 @@ def _common_view(
     bounds: Sequence[BoundObjective], view: int, penalised: bool
 ) -> tuple[Coordinates, list[Array | None]]:
     """Coordinates of a view that all terms have in common, and each term's map from them."""
-    own = [(bound.coordinates[view], bound.factors[view].shape[0]) for bound in bounds]
+    own = [
+        (bound.views[view].coordinates, bound.manifold.factors[view].shape[0]) for bound in bounds
+    ]
     basis: Array | None = None
     frame: Coordinates = own[0][0]
     if any(not coordinates.is_columns for coordinates, _ in own):
@@ -406,9 +413,9 @@ def _manifold(
     bounds: Sequence[BoundObjective], maps: Sequence[tuple[Array | None, ...]], penalised: bool
 ) -> Manifold:
     """The most specific manifold that fits all: Grassmann only where all are, and no penalty."""
-    factors = list(bounds[0].factors)  # after the views', of the only term's model
+    factors = list(bounds[0].manifold.factors)  # after the views', of the only term's model
     for view in range(len(maps[0])):
-        kinds = [bound.factors[view] for bound in bounds]
+        kinds = [bound.manifold.factors[view] for bound in bounds]
         pairs = zip(kinds, (T[view] for T in maps), strict=True)
         shapes = {(Z.shape[0] if T is None else T.shape[1], Z.shape[1]) for Z, T in pairs}
         if len(shapes) > 1 or len({isinstance(kind, Orthonormal) for kind in kinds}) > 1:

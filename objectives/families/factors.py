@@ -573,7 +573,8 @@ class IncompleteFactors(FactorLikelihood, InParts):
 
     def point(self, blocks: Sequence[Array]) -> Array:
         if len(blocks) == 1:  # loadings of the user's
-            loadings = self.filled.coordinates[0].lower(self.coordinates[0].lift(blocks[0]))
+            (inner,), (outer,) = self.filled.views, self.views
+            loadings = inner.coordinates.lower(outer.coordinates.lift(blocks[0]))
             return self._of_filled(self.filled.point([loadings]))
         return self.manifold.join(blocks)
 

@@ -26,6 +26,7 @@ from ldr.objectives.kernel import (
     incomplete_cholesky,
     median_distance,
 )
+from ldr.objectives.view import IN_RANGE
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import power_of_two
@@ -33,8 +34,6 @@ from ldr.solvers.manifolds import Array
 
 # Rows up to so many widths have derivatives that are numbers.
 _LONGEST = 1e50
-# A width up to this size, or its inverse, keeps its unit.
-_IN_RANGE = 2.0**100
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def in_range(X: Array, width: float) -> tuple[Array, float]:
             f"width = {width:.1e} is too small beside rows of X of the length {longest:.1e}: "
             "to the kernel each row would be alone"
         )
-    if 1.0 / _IN_RANGE <= width <= _IN_RANGE:
+    if 1.0 / IN_RANGE <= width <= IN_RANGE:
         return X, width
     unit = power_of_two(np.array(width))
     return X / unit, width / unit

@@ -28,12 +28,12 @@ import numpy as np
 import scipy
 from scipy.linalg import block_diag, solve_triangular
 
-from ldr.objectives.certificate import PROVED_GLOBAL
+from ldr.objectives.problem import PROVED_GLOBAL
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.bounds import largest_sum_bound
 from ldr.solvers.linalg.eigen import length, rank_tolerance, symmetric_eigen, top_eigenvectors
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 
 _EPS = float(np.finfo(float).eps)
 # The first temperature, relative to the bound: a share of the gap, and at most this.

@@ -6,21 +6,29 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 from scipy.linalg import block_diag
 
-from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.joint_bound import Effort, MultiBound, joint_inverse, quick
 from ldr.objectives.families.whitened import add_ridge, ridge_amount
 from ldr.objectives.prediction import PairedViews
-from ldr.objectives.problem import BoundObjective, Rest, Stated, check_dimension
+from ldr.objectives.problem import (
+    PROVED_GLOBAL,
+    Certificate,
+    LocalOptima,
+    Rest,
+    Stated,
+    check_dimension,
+)
 from ldr.objectives.starts import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
@@ -31,7 +39,7 @@ from ldr.solvers.linalg.bounds import rounding_of_correlations
 from ldr.solvers.linalg.eigen import power_of_two, rank_tolerance, top_eigenvectors, unit_diagonal
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
-from ldr.solvers.manifolds.orthonormal import qr_factor, thin_svd
+from ldr.solvers.manifolds.manifold import qr_factor, thin_svd
 from ldr.solvers.problem import Point, Preconditioner, Problem
 
 # Random initialisations of two views, and of more: of digits in three strips one in four reached
@@ -160,10 +168,11 @@ class CorrelationPoint(Point):
 
 
 @dataclass(frozen=True)
-class MultiBlock(Blocks, BoundObjective):
+class MultiBlock(Blocks, LocalOptima):
     """A function of the blocks, which may be turned together, with a bound of multipliers.
 
     - C (k, k): the covariance of the views side by side, in their coordinates
+    - is_part: whether these are a part of the coordinates of the variable: see `beyond`
     """
 
     exchangeable = True
@@ -172,6 +181,7 @@ class MultiBlock(Blocks, BoundObjective):
     C: Array
     widths: tuple[int, ...]
     r: int
+    is_part: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.widths))
@@ -283,6 +293,11 @@ class MultiBlock(Blocks, BoundObjective):
     def holds_outside(self, value: float) -> bool:
         """Return True if the claim about M also holds over the columns left out."""
         return False
+
+    def beyond(self) -> Self:
+        other = copy(self)
+        vars(other).update(is_part=True)
+        return other
 
     def proof(self, M: Array) -> Certificate | None:
         if self.rest is not None:  # these coordinates are a part of the columns
@@ -404,16 +419,12 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         project = self.manifold.project
         return lambda N, U: project(N, apply(U.reshape(-1, self.r)).reshape(-1))
 
-    @property
-    def baseline_exact(self) -> bool:
-        return self.r == 1 and len(self.widths) == 2
-
     def baseline(self) -> Array:
         how = polar_factor if self.orthonormalise == "polar" else qr_factor
         return self.made_orthonormal(self.canonical[1], how)
 
     def closed_form(self) -> Array | None:
-        return self.baseline() if self.baseline_exact else None
+        return self.baseline() if self.r == 1 and len(self.widths) == 2 else None
 
     def approach(self, M: Array) -> Array:
         """Return the optimum that the heuristic led to in all columns; a part may have others."""

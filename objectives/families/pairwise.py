@@ -31,7 +31,8 @@ from ldr.objectives.families.projected import (
     ProjectedPoint,
 )
 from ldr.objectives.families.row_sum import InPieces, TermOfPoints
-from ldr.objectives.problem import BoundObjective, Stated
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective, Stated, restated
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import (
@@ -359,7 +360,7 @@ def in_batches(
         f"{BATCH_ROWS} rows, not all pairs, and the starts are found on {len(chosen)} rows"
     )
     (view,) = sample.views
-    template: Any = sample.restated(views=(replace(view, scatter=None),))
+    template: Any = restated(sample, views=(replace(view, scatter=None),))
     return Batches(
         objective,
         (view.of_all(samples).noting(note),),
@@ -372,7 +373,7 @@ def in_batches(
     )
 
 
-def on_some_rows(objective: Stated, data: Data, r: int) -> BoundObjective:
+def on_some_rows(objective: Objective, data: Data, r: int) -> BoundObjective:
     """The problem of a random sample of rows, which a note mentions."""
     samples, y = data.samples, data.y
     chosen = spread_rows(samples.n, STANDING_ROWS)
@@ -388,4 +389,4 @@ def on_some_rows(objective: Stated, data: Data, r: int) -> BoundObjective:
     problem = objective.bind(some, r)
     note = f"{objective.name} was solved on a random sample of {len(chosen)} of {samples.n} rows"
     (view,) = problem.views
-    return problem.restated(views=(view.of_all(samples).noting(note),))
+    return restated(problem, views=(view.of_all(samples).noting(note),))

@@ -19,7 +19,7 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.problem import LocalOptima, Stated, check_dimension
 from ldr.objectives.starts import SCREENED, screened
 from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.sums import counting_rows
@@ -28,7 +28,7 @@ from ldr.solvers.errors import DataError
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, polar_factor
 from ldr.solvers.problem import Point, RiemannianProblem
-from ldr.solvers.run import Run, Stopping
+from ldr.solvers.solver import Run, Stopping
 from ldr.solvers.trust_region import TrustRegion
 
 
@@ -87,7 +87,7 @@ class Change:
         return np.asarray(self.left[rows] @ self.right[columns].T)
 
 
-class Started(BoundObjective):
+class Started(LocalOptima):
     """With points to start from by name, the first of them the baseline."""
 
     heuristics: Mapping[str, Callable[[], Array]]

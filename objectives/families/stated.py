@@ -37,7 +37,7 @@ from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import AbsoluteTrace, whitened_trace
 from ldr.objectives.families.wide import WidePencil, WideSums
-from ldr.objectives.objective import Objective
+from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.statistics import ClassMoments, Codes
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.graph import diagonal_form, linked_form
@@ -66,6 +66,8 @@ class SampleRows:
 
     @cached_property
     def samples(self) -> Samples:
+        if self.change.T is None:
+            return self.given
         return (self.change.about_zero if self._at_zero else self.change)(self.given)
 
     @property
@@ -318,12 +320,13 @@ class StatedMethod(Objective):
     ----------
     divisor : str
         The name of B, for messages; empty where there is none.
-    about_zero : bool
-        Whether sums are about zero.
+    about_zero, by_size : bool
+        Whether sums are about zero, and numbers of directions count by their sizes.
     """
 
     divisor: ClassVar[str] = "the covariance"
     about_zero: ClassVar[bool] = False
+    by_size: ClassVar[bool] = False
     spectral: ClassVar[type[AbsoluteTrace]] = AbsoluteTrace
 
     def opened(self, data: Data, room: int) -> Opened:
@@ -353,7 +356,7 @@ class StatedMethod(Objective):
 
     def _stated(self, sums: SampleSums | WideSums) -> Matrices:
         """Return the class's matrices of the features, also if an instance has none of its own."""
-        method = self.of_features()
+        method = of_features(self)
         return type(method).matrices(method, cast(DataSums, sums))
 
     def _trace(self, opened: Opened, r: int, notes: Sequence[str]) -> Trace:

@@ -10,11 +10,17 @@ from typing import Protocol
 
 import numpy as np
 
-from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.problem import (
+    NEARLY_COLLINEAR,
+    PROVED_GLOBAL,
+    BoundObjective,
+    Certificate,
+    Stated,
+    check_dimension,
+)
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Range, View
+from ldr.objectives.view import IN_RANGE, Range, View
 from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
 from ldr.solvers.linalg.krylov import Ritz, SizedOperator, block_krylov
@@ -22,8 +28,6 @@ from ldr.solvers.linalg.products import top_values
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
 
-# Values up to this size keep their unit; beyond it, squares of gradients would leave the range.
-_IN_RANGE = 2.0**200
 # Least curvature of a column that the preconditioner divides by, relative to the largest.
 _LEAST_CURVATURE = 1e-3
 # Sums of squares below this share of all are added up, not the difference of two traces.
@@ -106,7 +110,6 @@ class Trace(BoundObjective):
     _by_krylov: list[Ritz] = field(default_factory=list, init=False)
 
     plain = True  # nothing goes with the trace: no map, no parameters
-    baseline_exact = True
     preconditioner_cost = 3  # a product with M and a decomposition r x r
 
     def __post_init__(self) -> None:
@@ -115,7 +118,7 @@ class Trace(BoundObjective):
             return
         size = power_of_two(self.A)
         scale, unit = self.scale * size, 1.0
-        if not 1.0 / _IN_RANGE <= abs(scale) <= _IN_RANGE:
+        if not 1.0 / IN_RANGE <= abs(scale) <= IN_RANGE:
             unit = power_of_two(np.array(abs(scale)))
         A, offset = (self.A + self.A.T) * (0.5 / size), self.offset / unit
         vars(self).update(A=A, scale=scale / unit, offset=offset, unit=unit, _size=size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -11,12 +12,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy
 
-from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.families.pencil import RowPencil, check_comparable, diagonal
 from ldr.objectives.families.whitened import add_ridge, ridge_amount
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
+from ldr.objectives.problem import (
+    PROVED_GLOBAL,
+    BoundObjective,
+    Certificate,
+    Fitted,
+    check_dimension,
+)
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range
 from ldr.solvers.checks import number, whole
@@ -33,7 +39,7 @@ from ldr.solvers.linalg.eigen import (
 )
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Grassmann, Stiefel
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.trace_ratio import SelfConsistentField
@@ -133,27 +139,27 @@ class TraceRatioPoint(Point):
     with a k x k matrix. `products` are AM and BM, the `denominator` is b.
     """
 
+    value = math.nan  # set at once
+
     def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M
         self._problem = problem
         self.products = self._AM, self._BM = problem.A @ M, problem.inside @ M
-        weighted = problem.weighted(M)
+        weighted = M * problem.weights
         self.denominator = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
         # Of a ratio that is minimised -A is semidefinite: what is above zero is rounding.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
-
-    @property
-    def value(self) -> float:
-        return 0.0 - self._rho  # never -0.0
+        self.value = 0.0 - self._rho  # never -0.0
 
     @cached_property
     def gradient(self) -> Array:
-        return self._problem.weighted((-2.0 / self.denominator) * (self._AM - self._rho * self._BM))
+        G = (-2.0 / self.denominator) * (self._AM - self._rho * self._BM)
+        return G * self._problem.weights
 
     @cached_property
     def _BMV(self) -> Array:
-        return self._problem.weighted(self._BM)
+        return self._BM * self._problem.weights
 
     @cached_property
     def _K(self) -> Array:
@@ -164,7 +170,7 @@ class TraceRatioPoint(Point):
         db = 2.0 * float(np.vdot(self._BMV, V))
         HV = self._K @ V
         HV += (2.0 * drho / self.denominator) * self._BM
-        HV = self._problem.weighted(HV)
+        HV *= self._problem.weights
         HV -= (db / self.denominator) * self.gradient
         return HV
 
@@ -196,6 +202,9 @@ class TraceRatio(BoundObjective):
         diagonals: see `trace_ratio_bound`.
     sibling : str
         The method of the same matrices that counts every direction alike.
+    inside, left_out : symmetric k x k, float
+        B and 0; where M may leave these coordinates, B less what it has outside, and what that is
+        of all of M.
 
     Both matrices are divided by the power of two next to B's size, which changes no digit of the
     ratio and keeps squares in range, and made symmetric to the last bit.
@@ -209,6 +218,8 @@ class TraceRatio(BoundObjective):
     weights: Array = field(default_factory=lambda: np.ones(1), kw_only=True)
     sums: tuple[Array, Array] | None = field(default=None, kw_only=True)
     sibling: str = field(default="", kw_only=True)
+    inside: Array = field(init=False)
+    left_out: float = field(default=0.0, init=False)
     _size: float = field(default=1.0, init=False)  # the solver's B is the objective's divided by it
     _rank: int = field(init=False)  # B's, scaled to a unit diagonal
 
@@ -223,7 +234,7 @@ class TraceRatio(BoundObjective):
             sums=self.sums and (2.0 * shrink * self.sums[0], 2.0 * shrink * self.sums[1]),
             weights=self.weights * np.ones(self.r),
         )
-        vars(self).update(_rank=self._rank_of_B())
+        vars(self).update(inside=self.B, _rank=self._rank_of_B())
         if self._rank <= len(self.B) - self.r:
             raise SingularError(
                 f"the ratio is unbounded: its denominator has rank {self._rank} in {len(self.B)} "
@@ -241,17 +252,9 @@ class TraceRatio(BoundObjective):
         """Whether more than the span of all columns counts."""
         return bool(self.weights[-1] < self.weights[0])
 
-    def weighted(self, Z: Array) -> Array:
-        """Z with its columns weighted; where all count alike, Z itself."""
-        return Z * self.weights if self.nested else Z
-
     @cached_property
     def manifold(self) -> Grassmann | Stiefel:  # type: ignore[override]
         return (Stiefel if self.nested else Grassmann)(len(self.A), self.r)
-
-    @property
-    def baseline_exact(self) -> bool:
-        return self.r == 1
 
     def _rank_of_B(self) -> int:
         scale = 1.0 / np.sqrt(np.maximum(np.diag(self.B), np.finfo(float).tiny))
@@ -273,17 +276,12 @@ class TraceRatio(BoundObjective):
         return not (maximised and 0 < self.outside < math.inf)
 
     def beyond(self) -> Self:
-        return super().beyond() if math.isfinite(self.outside) else self
-
-    @property
-    def inside(self) -> Array:
-        """B; where M may leave these coordinates, less what it has outside."""
-        return self.B - self.outside * np.eye(len(self.B)) if self.is_part else self.B
-
-    @property
-    def left_out(self) -> float:
-        """What is not in `inside`, of all of M."""
-        return self.outside * float(np.sum(self.weights)) if self.is_part else 0.0
+        if not math.isfinite(self.outside):
+            return self
+        other = copy(self)
+        inside = self.B - self.outside * np.eye(len(self.B))
+        vars(other).update(inside=inside, left_out=self.outside * float(np.sum(self.weights)))
+        return other
 
     def at(self, M: Array) -> TraceRatioPoint:
         return TraceRatioPoint(self, M)
@@ -343,7 +341,7 @@ class TraceRatio(BoundObjective):
         return self._heuristic
 
     def closed_form(self) -> Array | None:
-        return self._heuristic if self.baseline_exact else None
+        return self._heuristic if self.r == 1 else None
 
     def specialist(self) -> AnySolver:
         return SelfConsistentField()
@@ -450,10 +448,13 @@ def trace_ratio(
     view, spread = rows.view.noting(*notes), diagonal(B)
     varied, name = (B, rows.what) if total is None else (total, "the total scatter")
     kept = Range.of(varied, view.coordinates, name)
-    definite, ridged = add_ridge(kept(B), ridge, rows.what)
+    definite, amount = kept(B), 0.0
+    ridged: list[str] = []
+    if ridge > 0:
+        amount = ridge_amount(definite, ridge)
+        definite, ridged = add_ridge(definite, ridge, rows.what)
     # of a direction that is lost in sums nobody can tell what varies there: see `whitened`
     lost = ridge == 0 and kept.rank < int(np.count_nonzero(np.diag(varied) > 0))
-    amount = ridge_amount(kept(B), ridge)
     return TraceRatio(
         objective,
         (view.within(kept).noting(*ridged),),

@@ -11,7 +11,6 @@ from operator import itemgetter
 
 import numpy as np
 
-from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.change import Change
 from ldr.objectives.families.multi_block import (
@@ -27,7 +26,15 @@ from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.families.wide_pairs import leading_pairs
 from ldr.objectives.prediction import PairedViews
-from ldr.objectives.problem import BoundObjective, Fitted, Stated, check_dimension
+from ldr.objectives.problem import (
+    NEARLY_COLLINEAR,
+    PROVED_GLOBAL,
+    BoundObjective,
+    Certificate,
+    Fitted,
+    Stated,
+    check_dimension,
+)
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
@@ -50,8 +57,6 @@ class Bilinear(Blocks, BoundObjective):
     """
 
     exchangeable = True
-
-    baseline_exact = True
 
     K: Array
     r: int
@@ -206,8 +211,8 @@ class SharedDirections(Trace):
         return np.concatenate(list(blocks)) / math.sqrt(len(blocks))
 
     def lift(self, M: Array) -> tuple[Array, ...]:
-        parts = zip(self.coordinates, self.blocks(M), strict=True)
-        return tuple(c.lift(block) for c, block in parts)
+        parts = zip(self.views, self.blocks(M), strict=True)
+        return tuple(view.coordinates.lift(block) for view, block in parts)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         found = super().axes(M, seen)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import Against
+from ldr.objectives.problem import Certificate
 from ldr.objectives.statistics.products import Between, CentredRows, Form
 from ldr.objectives.statistics.sums import Codes
 from ldr.objectives.statistics.time import check_lag, count_pairs, pair_matrix
@@ -38,7 +38,7 @@ from ldr.solvers.linalg.products import (
     ratio_steps,
 )
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

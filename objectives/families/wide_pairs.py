@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy.linalg import block_diag
 
-from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.multi_block import CorrelationBlocks, CorrelationPoint
 from ldr.objectives.families.wide import (
@@ -25,6 +24,7 @@ from ldr.objectives.families.wide import (
     scaled,
 )
 from ldr.objectives.prediction import LinearPredictor, Predictor
+from ldr.objectives.problem import PROVED_GLOBAL, Certificate
 from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.view import Compact
 from ldr.solvers.linalg.krylov import SymmetricOperator
@@ -39,7 +39,7 @@ from ldr.solvers.linalg.products import (
 )
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, polar_factor
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 from ldr.solvers.trust_region import TrustRegion
 

@@ -11,17 +11,15 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
+from ldr.objectives.data.samples import BLOCK_NUMBERS, WIDE, Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import (
-    add_square,
     added,
+    check_sums,
     counted_rows,
     few_columns,
-    full,
     weighted,
-    zeros,
 )
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -31,9 +29,6 @@ _LEAST_ORDER = 2000
 # Columns for each of the r wanted, from which on dense data are not squared. Block Krylov usually
 # needs 10 r to 15 r products; it may spend d/8, which is half of the work of squaring.
 _COLUMNS_PER_VECTOR = 150
-# Of stored samples an array is made up to this order, at which it takes 128 MiB; and of others for
-# a proof.
-_MOST_STORED = 4096
 # Squaring makes so many products of rows in the time of one with a column of a block; Cholesky's
 # factor, and what is made for it, take as long as two squares of the covariance.
 _SQUARED_PER_PRODUCT = 25
@@ -74,7 +69,7 @@ class CovarianceOperator:
             return False
         order = min(samples.shape)
         if samples.stored:  # a product costs a pass, the covariance one pass in all
-            return order > _MOST_STORED
+            return order > WIDE
         if samples.is_sparse:
             return order > _LEAST_ORDER
         return order > max(_LEAST_ORDER, _COLUMNS_PER_VECTOR * r)
@@ -100,7 +95,7 @@ class CovarianceOperator:
         """Whether `squared`, and a proof by its factor, take no longer than so many products."""
         order, longest = sorted(self.samples.shape)
         cost = order * (1.0 + 2.0 * order / longest)
-        affordable = order <= _MOST_STORED and not (self.samples.is_sparse or self.samples.stored)
+        affordable = order <= WIDE and not (self.samples.is_sparse or self.samples.stored)
         return affordable and cost <= _SQUARED_PER_PRODUCT * products
 
     def squared(self) -> tuple[Array, Callable[[Array], Array]] | None:
@@ -114,15 +109,16 @@ class CovarianceOperator:
             return None
         if samples.stored or samples.n >= samples.d:
             return moments(samples).covariance, lambda V: V
-        K = zeros(samples.n, samples.n)
+        check_sums(samples.n, samples.n)
+        K = np.zeros((samples.n, samples.n))
         for some in few_columns(samples.d, samples.n):
-            centred = samples.array[:, some] - centre[some]
-            K = add_square(K, np.ascontiguousarray(weighted(centred, samples.weights).T))
+            centred = weighted(samples.array[:, some] - centre[some], samples.weights)
+            K += centred @ centred.T
 
         def scores(V: Array) -> Array:
             return np.linalg.qr(weighted(samples.centred_times(V, centre), samples.weights))[0]
 
-        return full(K) / n, scores
+        return K / n, scores
 
     def __matmul__(self, V: Array) -> Array:
         columns = V.reshape(self.samples.d, -1)
@@ -149,11 +145,8 @@ def _scatter_times(piece: Samples, mean: Array, V: Array) -> Array:
         return found
     if piece.accelerator is not None and piece.weights is None:
         return piece.accelerator.scatter_times(piece.array, mean, V)
-    product = np.zeros_like(V)
-    for where, block in piece.blocks():
-        centred = weighted(block - mean, piece.weights, where)
-        product += centred.T @ (centred @ V)
-    return product
+    centred = weighted(piece.less(mean), piece.weights)
+    return centred.T @ (centred @ V)
 
 
 def _sum_of_squares(piece: Samples, mean: Array) -> float:
@@ -166,8 +159,8 @@ def _sum_of_squares(piece: Samples, mean: Array) -> float:
             return squares + piece.weight * float(mean @ mean)
         squares = float(np.vdot(rows.data, rows.data)) - 2.0 * float((rows @ mean).sum())
         return squares + piece.n * float(mean @ mean)
-    deviations = (weighted(b - mean, piece.weights, where) for where, b in piece.blocks())
-    return sum(float(np.vdot(b, b)) for b in deviations)
+    deviations = weighted(piece.less(mean), piece.weights)
+    return float(np.vdot(deviations, deviations))
 
 
 @dataclass(frozen=True)
@@ -338,12 +331,11 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
         sums[:, -3] = squares - centre * (2.0 * totals - n * centre)
         sums[:, -2] = totals - n * centre
         return sums
-    for where, block in piece.blocks():
-        Z = block - centre
-        counted = counted_rows(Z, piece.weights, where)
-        sums[:, :-3] += counted.T @ (Z @ P.T)
-        sums[:, -3] += np.einsum("ij,ij->j", counted, Z)
-        sums[:, -2] += counted.sum(axis=0)
+    Z = piece.less(centre)
+    counted = counted_rows(Z, piece.weights)
+    sums[:, :-3] = counted.T @ (Z @ P.T)
+    sums[:, -3] = np.einsum("ij,ij->j", counted, Z)
+    sums[:, -2] = counted.sum(axis=0)
     return sums
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,9 +25,8 @@ from ldr.objectives.statistics.sums import (
     TwoPartMean,
     add_outer,
     add_outers,
-    add_square,
-    add_sum,
     class_sums,
+    column_sums,
     counted_rows,
     counting_rows,
     dense,
@@ -36,19 +35,15 @@ from ldr.objectives.statistics.sums import (
     pilot,
     pilot_rows,
     sampled,
-    shifted_blocks,
+    square,
     symmetric,
     weighted,
     zeros,
 )
-from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-_ROWS_PER_CLASS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +177,9 @@ def _dense_class_sums(
         shift = np.zeros((c, d)) if pilots is None else pilots
         sums, squares = piece.accelerator.class_sums(piece.array, shift, codes)
         return shift, *_centred_classes(sums, squares, counts)
-    # With many classes, longer blocks: the sums are rewritten for each.
-    rows = max(piece.block_rows, _ROWS_PER_CLASS * c)
-    sums, squares = np.zeros((c, d)), zeros(d, d)
-    for where, Z in _class_shifted_blocks(piece, codes, pilots, rows):
-        sums += class_sums(counted_rows(Z, piece.weights, where), codes[where], c)
-        squares = add_square(squares, weighted(Z, piece.weights, where))
+    Z = piece.less(None if pilots is None else pilots[codes])
+    sums = class_sums(counted_rows(Z, piece.weights), codes, c)
+    squares = square(weighted(Z, piece.weights))
     return np.zeros((c, d)) if pilots is None else pilots, *_centred_classes(sums, squares, counts)
 
 
@@ -195,23 +187,6 @@ def _centred_classes(sums: Array, squares: Array, counts: Codes | Array) -> tupl
     """Means of classes from their sums, and the scatter about them from that about zero."""
     means = np.asarray(sums / counts[:, None], order="C")
     return means, add_outers(squares, np.sqrt(counts)[:, None] * means, -1.0)
-
-
-def _class_shifted_blocks(
-    samples: Samples, codes: Codes, pilots: Array | None, rows: int
-) -> Iterator[tuple[slice, Array]]:
-    """Walk over dense blocks less each row's class pilot, in one buffer (see shifted_blocks)."""
-    if pilots is None and samples.array.dtype == np.float64:
-        yield from samples.blocks(rows)
-        return
-    buffer = np.empty((min(rows, samples.n), samples.d))
-    for where in samples.slices(rows):
-        check()
-        Z = buffer[: where.stop - where.start]
-        if pilots is not None:
-            # mode="clip" (the codes are checked) lets take write into its output directly.
-            np.take(pilots, codes[where], axis=0, out=Z, mode="clip")
-        yield where, samples.less(where, None if pilots is None else Z, out=Z)
 
 
 def _check_codes(codes: Codes, n: int, n_classes: int) -> None:
@@ -289,10 +264,7 @@ def _mean(piece: Samples) -> TwoPartMean:
         centred, origin = shifted_rows(piece)
         return TwoPartMean(piece.weight, origin, column_means(centred, piece.weights))
     shift = pilot(piece)
-    total = np.zeros(piece.d)
-    for where, Z in shifted_blocks(piece, shift):
-        total = add_sum(total, Z, piece.weights, where)
-    return TwoPartMean.about(shift, total, piece.weight)
+    return TwoPartMean.about(shift, column_sums(piece.less(shift), piece.weights), piece.weight)
 
 
 def moments(samples: Samples) -> Moments:
@@ -361,18 +333,13 @@ def spread(piece: Samples) -> Spread:
     shift = pilot(piece)
     if piece.accelerator is not None and piece.weights is None:
         return spread_on(piece.accelerator, piece.array, shift)
-    return spread_of(shifted_blocks(piece, shift), piece, piece.d, shift)
+    return spread_of(piece.less(shift), piece, shift)
 
 
-def spread_of(
-    blocks: Iterator[tuple[slice, Array]], piece: Samples, d: int, shift: Array | None
-) -> Spread:
-    """Mean and scatter of a piece's rows from their shifted blocks, of d columns."""
-    total, squares = np.zeros(d), zeros(d, d)
-    for where, Z in blocks:
-        total = add_sum(total, Z, piece.weights, where)
-        squares = add_square(squares, weighted(Z, piece.weights, where))
-    mean = TwoPartMean.about(shift, total, piece.weight)
+def spread_of(Z: Array, piece: Samples, shift: Array | None) -> Spread:
+    """Mean and scatter of a piece's rows from Z, these less a shift."""
+    mean = TwoPartMean.about(shift, column_sums(Z, piece.weights), piece.weight)
+    squares = square(weighted(Z, piece.weights))
     return Spread(mean, add_outer(squares, mean.offset, -float(piece.weight)))
 
 
@@ -436,26 +403,14 @@ def joint_spread(*views: Samples) -> Spread:
     """Mean and scatter of a piece of all views side by side."""
     if any(view.is_sparse for view in views):
         return _joint_spread_apart(views)
-    first, width = views[0], sum(view.d for view in views)
+    first = views[0]
     pilots = ((view, pilot(view)) for view in views)
     shift = np.concatenate([np.zeros(view.d) if p is None else p for view, p in pilots])
     if first.accelerator is not None and first.weights is None:
         return spread_on(first.accelerator, np.hstack([view.array for view in views]), shift)
-    blocks = _joint_blocks(views, shift, min(view.block_rows for view in views))
-    return spread_of(blocks, first, width, shift)
-
-
-def _joint_blocks(
-    views: Sequence[Samples], shift: Array, rows: int
-) -> Iterator[tuple[slice, Array]]:
-    """Shifted blocks of all views side by side, so that one product gives all scatters."""
-    ends = np.cumsum([0, *(view.d for view in views)])
-    buffer = np.empty((min(rows, views[0].n), ends[-1]))
-    for where in views[0].slices(rows):
-        block = buffer[: where.stop - where.start]
-        for view, a, b in zip(views, ends, ends[1:], strict=False):
-            view.less(where, shift[a:b], out=block[:, a:b])
-        yield where, block
+    shifts = np.split(shift, np.cumsum([view.d for view in views])[:-1])
+    Z = np.hstack([view.less(own) for view, own in zip(views, shifts, strict=True)])
+    return spread_of(Z, first, shift)
 
 
 def _joint_spread_apart(views: Sequence[Samples]) -> Spread:

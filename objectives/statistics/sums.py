@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.data.memory import check_memory
+from ldr.objectives.data import memory
 from ldr.objectives.data.samples import BLOCK_NUMBERS, Array, Samples
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import DataError
@@ -128,22 +128,9 @@ def sampled(samples: Samples, rows: Codes) -> Array:
     return np.asarray(picked, dtype=np.float64, order="C")
 
 
-def shifted_blocks(
-    samples: Samples, shift: Array | None, rows: int | None = None
-) -> Iterator[tuple[slice, Array]]:
-    """Walk over dense blocks less the shift. One buffer serves all: use a block, then forget it."""
-    if shift is None and samples.array.dtype == np.float64:
-        yield from samples.blocks(rows)
-        return
-    buffer = np.empty((min(rows or samples.block_rows, samples.n), samples.d))
-    for where in samples.slices(rows):
-        check()
-        yield where, samples.less(where, shift, out=buffer[: where.stop - where.start])
-
-
-def weighted(Z: Array, weights: Array | None, where: slice = slice(None)) -> Array:
-    """W^{1/2}Z of a block of rows; Z itself where every row counts once."""
-    return Z if weights is None else Z * np.sqrt(weights[where, None])
+def weighted(Z: Array, weights: Array | None) -> Array:
+    """W^{1/2}Z; Z itself where every row counts once."""
+    return Z if weights is None else Z * np.sqrt(weights[:, None])
 
 
 def counted(z: Array, weights: Array | None) -> Array:
@@ -156,9 +143,10 @@ def counted_rows(Z: Array, weights: Array | None, where: slice | Codes = slice(N
     return Z if weights is None else Z * weights[where][:, None]
 
 
-def add_square(total: Array, Z: Array) -> Array:
-    """Upper triangle of total + Z'Z, in place (total in Fortran order, Z in C order)."""
-    return add_outers(total, Z, 1.0)
+def square(Z: Array) -> Array:
+    """Z'Z, in Fortran order; memory for it is asked for first."""
+    check_sums(Z.shape[1], Z.shape[1])
+    return np.matmul(Z.T, Z).T
 
 
 def add_outer(total: Array, v: Array, weight: float) -> Array:
@@ -185,23 +173,23 @@ def added(earlier: Array, later: Array) -> Array:
     return earlier
 
 
-def add_sum(
-    total: Array, Z: Array, weights: Array | None = None, where: slice = slice(None)
-) -> Array:
-    """Return total + 1'Z, or w'Z. The block is summed on its own first, which rounds less."""
-    return total + np.matmul(np.ones(len(Z)) if weights is None else weights[where], Z)
+def column_sums(Z: Array, weights: Array | None) -> Array:
+    """1'Z, or w'Z."""
+    return np.matmul(np.ones(len(Z)) if weights is None else weights, Z)
 
 
 def zeros(rows: int, columns: int) -> Array:
     """Zeros in the order BLAS can add into without a copy."""
-    _check_sums(rows, columns)
+    check_sums(rows, columns)
     return np.zeros((rows, columns), order="F")
 
 
-def _check_sums(rows: int, columns: int) -> None:
+def check_sums(rows: int, columns: int) -> None:
     """Refuse sums that do not fit, before they are made: twice, as they are made symmetric."""
-    check_memory(
-        2 * 8.0 * rows * columns,
+    if 16.0 * rows * columns <= memory.SMALL:
+        return
+    memory.check_memory(
+        16.0 * rows * columns,
         f"sums of shape ({rows}, {columns}), made symmetric,",
         "leave out columns, or take a method of few directions of sparse rows (pca, lda, maf, pls)",
     )
@@ -219,7 +207,7 @@ def symmetric(A: Array) -> Array:
 def dense(product: csr_array | Array) -> Array:
     """Product of two sparse matrices (d x d or smaller) as an array."""
     rows, columns = np.shape(product)
-    _check_sums(rows, columns)
+    check_sums(rows, columns)
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
 
 

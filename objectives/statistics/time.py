@@ -22,13 +22,12 @@ from ldr.objectives.statistics.scatters import (
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
     add_outer,
-    add_square,
-    add_sum,
+    column_sums,
     dense,
     full,
     pilot,
-    shifted_blocks,
     sparse_rows,
+    square,
     symmetric,
     weighted,
     zeros,
@@ -203,19 +202,15 @@ def _paired_spread(piece: Samples, lag: int) -> PairedSpread:
     if counts is None and not piece.is_sparse:
         own, sums = _alike_pair_sums(piece, lag)
         return PairedSpread(own, own.mean, *sums)
-    own, d = spread(piece), piece.d
+    own = spread(piece)
     counts = np.ones(max(0, n - lag)) if counts is None else counts
     if piece.is_sparse:
         return PairedSpread(own, own.mean, *_sparse_pair_sums(piece, lag, counts, own.mean))
-    products, heads, tails = np.zeros((d, d)), np.zeros(d), np.zeros(d)
-    for where in piece.slices():
-        after = _less(piece.rows(slice(where.start + lag, where.stop + lag)), own.mean)
-        here = slice(where.start, where.start + len(after))
-        counted = counts[here, None] * _less(piece.rows(here), own.mean)
-        products += counted.T @ after
-        heads += counted.sum(axis=0)
-        tails += counts[here] @ after
-    return PairedSpread(own, own.mean, products, heads, tails, float(counts.sum()))
+    X, pairs = piece.dense(), max(0, n - lag)
+    after = _less(X[n - pairs :], own.mean)
+    counted = counts[:, None] * _less(X[:pairs], own.mean)
+    sums = counted.T @ after, counted.sum(axis=0), counts @ after, float(counts.sum())
+    return PairedSpread(own, own.mean, *sums)
 
 
 def _less(rows: Array, mean: TwoPartMean) -> Array:
@@ -240,8 +235,8 @@ def _alike_pair_sums(piece: Samples, lag: int) -> tuple[Spread, PairSums]:
     sum_t z_t z_{t+lag}' - a e' - e b' + (n - lag) e e'.
     """
     (n, d), shift = piece.shape, pilot(piece)
+    origin = np.zeros(d) if shift is None else shift
     if piece.accelerator is not None:
-        origin = np.zeros(d) if shift is None else shift
         total, squares, products = piece.accelerator.lagged(piece.array, origin, lag)
     else:
         total, squares, products = _lagged_sums(piece, lag, shift)
@@ -249,8 +244,8 @@ def _alike_pair_sums(piece: Samples, lag: int) -> tuple[Spread, PairSums]:
     e, heads, tails = mean.offset, np.zeros(d), np.zeros(d)
     if pairs > 0:
         first, last = piece.rows(slice(0, lag)), piece.rows(slice(n - lag, n))
-        heads = total - _less_shift(last, shift).sum(axis=0) - pairs * e
-        tails = total - _less_shift(first, shift).sum(axis=0) - pairs * e
+        heads = total - (last - origin).sum(axis=0) - pairs * e
+        tails = total - (first - origin).sum(axis=0) - pairs * e
         products -= np.outer(heads + pairs * e, e) + np.outer(e, tails)
     own = Spread(mean, add_outer(squares, e, -float(n)))
     return own, (products, heads, tails, pairs)
@@ -341,12 +336,8 @@ def _changes(pieces: list[Samples]) -> Spread:
         steps = X[1:] - X[:-1]
         found.scatter += symmetric(dense(steps.T @ scaled_rows(steps, counts)))
         return found
-    for where in piece.slices():
-        block = piece.rows(slice(where.start, where.stop + 1))  # and the next block's first row
-        if len(block) > 1:
-            found.scatter = add_square(
-                found.scatter, weighted(block[1:] - block[:-1], counts, where)
-            )
+    X = piece.dense()
+    found.scatter += square(weighted(X[1:] - X[:-1], counts))
     return found
 
 
@@ -387,19 +378,11 @@ def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, 
     The last is half of sum (z_t + z_{t+lag})(z_t + z_{t+lag})' less the squares of both: a product
     of a matrix with its own transpose takes half as long as one of two matrices.
     """
-    n, d = piece.shape
-    total, squares, pairs = np.zeros(d), zeros(d, d), zeros(d, d)
-    for where, Z in shifted_blocks(piece, shift, max(1, piece.block_rows // 2)):
-        total, squares = add_sum(total, Z), add_square(squares, Z)
-        # Lagged rows are read again rather than carried: any lag, any block, little memory.
-        partners = _less_shift(piece.rows(slice(where.start + lag, where.stop + lag)), shift)
-        pairs = add_square(pairs, Z[: len(partners)] + partners)
+    (n, d), Z = piece.shape, piece.less(shift)
+    total, squares = column_sums(Z, None), square(Z)
     if n <= lag:
         return total, squares, zeros(d, d)
-    for edge in (slice(0, lag), slice(n - lag, n)):  # these rows are in one pair, the others in two
-        pairs = add_square(pairs, _less_shift(piece.rows(edge), shift))
+    pairs = square(Z[:-lag] + Z[lag:])
+    for edge in (Z[:lag], Z[n - lag :]):  # these rows are in one pair, the others in two
+        pairs += square(edge)
     return total, squares, full(0.5 * pairs - squares)
-
-
-def _less_shift(rows: Array, shift: Array | None) -> Array:
-    return rows if shift is None else rows - shift

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dgejsv, dpotrf, dpstrf, dsyevr
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym, thin_svd
+from ldr.solvers.manifolds.manifold import sym, thin_svd
 
 
 def length(A: Array) -> float:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 
 # A block is wider than what is wanted: its last columns only help the others.
 _OVERSAMPLING = 6

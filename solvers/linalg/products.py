@@ -27,7 +27,7 @@ from ldr.solvers.deadline import check
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator, complement
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 
 # Residuals below this share of what cancels in them are converged; the steps that may take.
 _RESIDUAL, _STEPS = 1e-10, 300

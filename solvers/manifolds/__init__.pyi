@@ -1,5 +1,14 @@
-from .manifold import Array, Euclidean, Manifold, Multiplier, Product
-from .orthonormal import Grassmann, Orthonormal, Stiefel, polar_factor
+from .manifold import (
+    Array,
+    Euclidean,
+    Grassmann,
+    Manifold,
+    Multiplier,
+    Orthonormal,
+    Product,
+    Stiefel,
+    polar_factor,
+)
 from .support import (
     SparseEuclidean,
     SparseStiefel,

@@ -10,8 +10,15 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds.manifold import Array, Euclidean, Manifold, Product
-from ldr.solvers.manifolds.orthonormal import Orthonormal, polar_factor, sym
+from ldr.solvers.manifolds.manifold import (
+    Array,
+    Euclidean,
+    Manifold,
+    Orthonormal,
+    Product,
+    polar_factor,
+    sym,
+)
 
 _NEWTON_STEPS = 20
 # M'M = I to this, entry by entry, is as good as rounding allows.

@@ -14,7 +14,7 @@ from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Multiplier, Orthonormal
-from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.manifolds.support import (
     RANK,
     SymmetricEquations,
@@ -24,8 +24,7 @@ from ldr.solvers.manifolds.support import (
 )
 from ldr.solvers.nonsmooth.penalty import L1, Penalty
 from ldr.solvers.problem import Point, Problem, RiemannianPoint, RiemannianProblem
-from ldr.solvers.run import Stopping
-from ldr.solvers.solver import Solver, State
+from ldr.solvers.solver import Solver, State, Stopping
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 

@@ -29,7 +29,7 @@ def test_each_method_beyond_a_limit_is_answered_or_refused_in_bytes_of_each_sour
 )
 def test_each_method_says_what_it_would_take_before_it_takes_it(key, monkeypatch):
     X, y, parameters = RANDOM[key]
-    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (100.0, "a test"))
     monkeypatch.setattr(REGISTRY[key], "bind", lambda *given: pytest.fail("it began"))
     with pytest.raises(

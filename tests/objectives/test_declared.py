@@ -22,10 +22,10 @@ from ldr.objectives import (
     OrthogonalLDA,
     RobustPCA,
 )
-from ldr.objectives.certificate import Certificate
 from ldr.objectives.docstrings import described
 from ldr.objectives.objective import Objective, without_penalty
 from ldr.objectives.parameters import Need, number
+from ldr.objectives.problem import Certificate
 from ldr.objectives.registry import REGISTRY, named
 from ldr.objectives.statistics import covariance
 from tests.objectives.methods import LABELS, RANDOM, RESPONSE, X, name_of

@@ -173,7 +173,7 @@ def test_value_is_the_formula():
     log_p = -np.log(np.pi * np.cosh(Y))
     formula = -(0.5 * np.linalg.slogdet(M.T @ M)[1] + log_p.sum() / len(X))
     assert problem.at(point).value == pytest.approx(formula, rel=1e-10)
-    W = problem.point([problem.coordinates[0].lower(M)])
+    W = problem.point([problem.views[0].coordinates.lower(M)])
     np.testing.assert_allclose(W, point, atol=1e-10)
 
 

@@ -119,7 +119,7 @@ def test_rows_that_come_in_blocks_are_those_in_memory():
 
 def test_a_kernel_matrix_that_does_not_fit_is_refused_once_rows_are_counted(monkeypatch):
     X = np.random.default_rng(0).standard_normal((400, 3))
-    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (1e5, "a test"))
     for given in (X, lambda: iter([X]), csr_array(X)):
         with pytest.raises(

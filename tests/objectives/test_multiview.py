@@ -56,7 +56,7 @@ def test_orthogonal_mcca_of_two_views_is_cca():
     views = [Compact.of(as_samples(x)) for x in X]
     problem = multi_ratio(ldr.objectives.OrthogonalMCCA(), views, 2, ridge=0.0, shrunk=None)
     cca = ldr.solve("orthogonal-cca", X, 2)
-    M = problem.point([c.lower(Mi) for c, Mi in zip(problem.coordinates, cca.M, strict=True)])
+    M = problem.point([v.coordinates.lower(Mi) for v, Mi in zip(problem.views, cca.M, strict=True)])
     assert -problem.value(M) == pytest.approx(cca.value, rel=1e-12)
     assert problem.certificate(M).kind == cca.certificate.kind
 

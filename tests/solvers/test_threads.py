@@ -11,8 +11,8 @@ import threadpoolctl
 
 import ldr
 from ldr.objectives.statistics import sums
-from ldr.solvers import threads
-from ldr.solvers.threads import idle_cores, one_thread
+from ldr.solvers import deadline
+from ldr.solvers.deadline import idle_cores, one_thread
 
 
 def counts():
@@ -26,7 +26,7 @@ def counts():
 @pytest.fixture(autouse=True)
 def two_threads(monkeypatch):
     """Two threads, and two cores that are idle."""
-    monkeypatch.setattr(threads, "_idle", lambda: 2)
+    monkeypatch.setattr(deadline, "_idle", lambda: 2)
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         yield
 
@@ -50,7 +50,7 @@ def test_only_long_calls_have_threads():
 
 
 def test_long_calls_have_one_thread_where_another_program_runs(monkeypatch):
-    monkeypatch.setattr(threads, "_idle", lambda: 1)
+    monkeypatch.setattr(deadline, "_idle", lambda: 1)
     with one_thread(), idle_cores(5000):
         assert max(counts()) == 1
 
@@ -93,10 +93,8 @@ def test_threads_of_python_that_overlap_restore_the_threads():
 
 def test_a_solve_reads_and_solves_with_one_thread(monkeypatch):
     seen = []
-    real, scatters = sums.add_square, sys.modules["ldr.objectives.statistics.scatters"]
-    monkeypatch.setattr(
-        scatters, "add_square", lambda *given: seen.append(counts()) or real(*given)
-    )
+    real, scatters = sums.square, sys.modules["ldr.objectives.statistics.scatters"]
+    monkeypatch.setattr(scatters, "square", lambda *given: seen.append(counts()) or real(*given))
     X = np.random.default_rng(0).standard_normal((40, 5))
     ldr.solve("ppca", X, 2, solver="lbfgs", observers=[lambda iteration: seen.append(counts())])
     assert len(seen) > 1
@@ -106,14 +104,14 @@ def test_a_solve_reads_and_solves_with_one_thread(monkeypatch):
 @pytest.mark.parametrize(("load", "idle"), [(0.0, 5), (1.2, 4), (3.6, 1), (9.0, 1)])
 def test_cores_on_which_something_runs_are_not_idle(monkeypatch, load, idle):
     monkeypatch.undo()
-    monkeypatch.setattr(threads.os, "cpu_count", lambda: 4)
-    monkeypatch.setattr(threads.os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
-    assert threads._idle() == idle
+    monkeypatch.setattr(deadline.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(deadline.os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    assert deadline._idle() == idle
 
 
 def test_a_door_within_a_door_holds_blas_once(monkeypatch):
     with one_thread():
-        monkeypatch.setattr(threads, "_share", None)
+        monkeypatch.setattr(deadline, "_share", None)
         with one_thread():
             assert set(counts()) == {1}
         assert set(counts()) == {1}

@@ -7,7 +7,7 @@ import pytest
 
 from ldr.cli import demo
 from ldr.errors import ArgumentError
-from ldr.solvers.run import Status
+from ldr.solvers.solver import Status
 from tests.programs import run_programs
 
 

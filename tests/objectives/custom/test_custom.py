@@ -206,7 +206,7 @@ def test_auto_chooses_the_manifold_and_says_so():
     assert any("f(MQ) = f(M)" in note for note in result.notes)
     problem = bound(ldr.objective(sense="max")(by_jax.function))
     assert type(problem.manifold).__name__ == "Stiefel"
-    assert any("f(MQ) != f(M)" in note for note in problem.notes)
+    assert any("f(MQ) != f(M)" in note for note in problem.views[0].notes)
 
 
 @pytest.mark.parametrize(

@@ -286,7 +286,7 @@ def test_all_rows_come_at_once_only_where_they_fit(monkeypatch):
     X = da.from_array(DATA["centred"], chunks=(25, 5))
     assert "read into memory" in ldr.solve("npe", X, r=2).notes[-1]
     assert ldr.solve("pca", X, r=2).notes == ()
-    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (2000.0, "a small machine"))
     with pytest.raises(DataError, match="needs all of its rows at once"):
         ldr.solve("npe", X, r=2)

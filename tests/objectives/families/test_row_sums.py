@@ -392,7 +392,7 @@ def test_automatic_manifold_and_wrong_claims(saved):
         automatic = ldr.objective(sum_over_rows=True)(function)
         problem = bound(automatic, saved(X))
         assert type(problem.manifold).__name__.lower() == manifold
-        assert any(manifold in note for note in problem.notes)
+        assert any(manifold in note for note in problem.views[0].notes)
     with pytest.warns(ObjectiveWarning, match="declared on 'grassmann'"):
         problem = bound(ldr.objective(manifold="grassmann", sum_over_rows=True)(rotated), saved(X))
     assert type(problem.manifold).__name__ == "Stiefel"
@@ -432,7 +432,7 @@ def test_check_of_own_sums(backend, saved):
 
 
 def test_all_rows_at_once_are_refused_where_they_do_not_fit(saved, monkeypatch):
-    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (2000.0, "a small machine"))
     with pytest.raises(DataError, match="sum_over_rows=True"):
         solve(ldr.objective(manifold="grassmann")(spread), saved(X), R)

@@ -72,7 +72,7 @@ METHODS = {
 
 @pytest.fixture
 def by_products(monkeypatch):
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
 
 
 def solved(name, r=3):
@@ -90,7 +90,7 @@ def each(matrices):
 def test_products_find_what_arrays_find(name, filled, monkeypatch):
     """Products with the rows; and with X'LX, which is sparse where rows have few entries."""
     arrays = solved(name)
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
     monkeypatch.setattr(products_of_rows, "_FILLED", filled)
     products = solved(name)
     rel = 1e-6 if "offset" in name else 1e-8
@@ -127,7 +127,7 @@ SINGULAR = {
 def test_proportional_columns_are_one(name, monkeypatch):
     data = (REPEATED, PAIR[1]) if name == "cca" else REPEATED
     arrays = ldr.solve(name, data, 2, **SINGULAR[name])
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
     products = ldr.solve(name, data, 2, **SINGULAR[name])
     assert products.value == pytest.approx(arrays.value, rel=1e-8)
     claim = products.certificate
@@ -139,7 +139,7 @@ def test_proportional_columns_are_one(name, monkeypatch):
 @pytest.mark.parametrize("r", [2, 3])
 def test_pairs_are_of_the_range_where_columns_are_dependent(r, monkeypatch):
     arrays = ldr.solve("lpp", DEPENDENT, r, **SINGULAR["lpp"])
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
     products = ldr.solve("lpp", DEPENDENT, r, **SINGULAR["lpp"])
     assert products.value == pytest.approx(arrays.value, rel=1e-8)
 
@@ -160,7 +160,7 @@ def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatc
     """Its starts are others: those of arrays take the inverse of the covariance."""
     rows = X[:, np.delete(np.arange(D), 3)]
     arrays = ldr.solve("fa", rows, 3, sample_weight=weights)
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
     monkeypatch.setattr(products_of_rows, "_FILLED", filled)
     made = "an array was made"
     monkeypatch.setattr(factor_analysis, "moments", lambda *given: pytest.fail(made))
@@ -271,11 +271,11 @@ def test_sums_penalties_and_typical_values_are_of_arrays(name, monkeypatch):
     """What products find is known near an optimum alone; what would not fit is refused before."""
     objective, data, given = KNOWN_EVERYWHERE[name]
     arrays = ldr.solve(objective, data, 2, **given)
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
     found = ldr.solve(objective, data, 2, **given)
     assert found.value == pytest.approx(arrays.value, rel=1e-9, abs=1e-10)
     assert found.baseline == pytest.approx(arrays.baseline, rel=1e-9, abs=1e-10)
-    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
     with pytest.raises(
         DataError, match=r"with 8 arrays of (\d+) x \1 numbers, .* MiB.* in no sum, without a pen"
@@ -295,7 +295,7 @@ def test_orthogonal_cca_ends_where_arrays_do(seed, monkeypatch):
     """Of columns with few entries, in the dimensions of its end and its start are other optima."""
     pair = tuple(sparse_wide.topics(2000, 60, 0.0015, 2 * seed + k)[0] for k in range(2))
     arrays = ldr.solve("orthogonal-cca", pair, 10, ridge=0.1, starts=1, certify=False)
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
     products = ldr.solve("orthogonal-cca", pair, 10, ridge=0.1, starts=1, certify=False)
     assert products.value == pytest.approx(arrays.value, rel=1e-12)
 
@@ -306,7 +306,7 @@ def test_two_thousand_columns_have_the_value_of_arrays(name, monkeypatch):
     views = [sparse_wide.topics(20_000, 2_000, 0.01, seed)[0] for seed in range(2)]
     data, given = (views[0], {}) if name == "fa" else (tuple(views), {"ridge": 0.1})
     arrays = ldr.solve(name, data, 10, starts=1, certify=False, **given)
-    monkeypatch.setattr(samples, "_WIDE", 1_000)
+    monkeypatch.setattr(samples, "WIDE", 1_000)
     products = ldr.solve(name, data, 10, starts=1, certify=False, **given)
     assert products.value == pytest.approx(arrays.value, rel=1e-10)
     for found, known in zip(each(products.P), each(arrays.P), strict=True):

@@ -11,7 +11,6 @@ from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.statistics import scatters
 from tests.objectives.statistics.references import DATA, OFFSETS, STATISTICS, check
 
 PROCESSOR = Accelerator("cpu")  # jax's own, which is always there
@@ -30,13 +29,12 @@ class Pieces(Samples):
 
 @dataclass(frozen=True)
 class Way:
-    """How rows come, at most so many: in blocks of `rows`, in pieces of `piece`.
+    """How rows come, at most so many: in pieces of `piece`.
 
     `slack` is for the roundings of many additions.
     """
 
     given: object = as_samples
-    rows: int | None = None
     piece: int | None = None
     most: int = 400
     slack: float = 5.0
@@ -45,9 +43,6 @@ class Way:
 
 WAYS = {
     "at once": Way(most=3000, slack=1.0, data=tuple(DATA)),
-    "blocks of 1": Way(rows=1, most=200),
-    "blocks of 26": Way(rows=26),  # of lagged rows half as many
-    "blocks of 10000": Way(rows=10_000, slack=1.0),
     "pieces of 1": Way(piece=1, most=40),
     "pieces of 17": Way(piece=17),
     "pieces of 150": Way(piece=150),
@@ -58,8 +53,8 @@ WAYS = {
     "sparse columns": Way(lambda X: as_samples(sp.csc_array(X)), data=SPARSE),
 }
 
-# Blocks, pieces and sparse rows of other sizes and orders.
-AGAIN = ("blocks of 10000", "pieces of 150", "sparse columns")
+# Pieces and sparse rows of other sizes and orders.
+AGAIN = ("pieces of 150", "sparse columns")
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
@@ -78,7 +73,4 @@ def test_statistics_are_those_of_80_bits(way, name, statistic, monkeypatch):
     monkeypatch.setattr(dask_samples, "piece_rows", lambda columns: 8)
     if come.piece:
         monkeypatch.setattr(samples_module, "PIECE_NUMBERS", come.piece * X.shape[1])
-    if come.rows:
-        monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", come.rows * X.shape[1])
-        monkeypatch.setattr(scatters, "_ROWS_PER_CLASS", 1)
     check(statistic, come.given, X, come.slack)

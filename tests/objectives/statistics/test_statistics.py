@@ -66,7 +66,7 @@ def test_moments_of_any_shape_and_scale(n, d, scale, offset, rows, seed):
     X = (np.random.default_rng(seed).standard_normal((n, d)) + offset) * 10.0**scale
     Z = centred(extended(X))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samples_module, "BLOCK_NUMBERS", rows * d)
+        patch.setattr(samples_module, "PIECE_NUMBERS", rows * d)
         assert error(statistics.moments(as_samples(X)).scatter, Z.T @ Z) < 1e-13
 
 

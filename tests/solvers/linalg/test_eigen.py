@@ -15,7 +15,7 @@ from ldr.solvers.linalg.eigen import (
     top_eigenvectors,
     top_singular,
 )
-from ldr.solvers.manifolds.orthonormal import thin_svd
+from ldr.solvers.manifolds.manifold import thin_svd
 from tests.adversarial.extended import AVAILABLE, eigh, extended, svd
 
 
