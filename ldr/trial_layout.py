@@ -124,7 +124,7 @@ def _trials(X: Rows, given: str | None, name: str) -> Trials:
 
 def is_of_mne(X: Rows) -> bool:
     """Return True for Epochs and Raw of mne, which need not be installed."""
-    return hasattr(X, "get_data") and hasattr(X, "ch_names")
+    return hasattr(X, "get_data") and isinstance(getattr(X, "ch_names", None), (list, tuple))
 
 
 def as_trials(X: Rows) -> Rows:
