@@ -77,7 +77,7 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
         )
     turned = seen.turned(whole.axes(M, [seen]).turns[0])
     explained = np.cumsum(turned.variances) / turned.total
-    reached = np.flatnonzero(explained >= share * (1.0 - 1e-12))  # up to rounding
+    reached = np.flatnonzero(explained > share)
     if len(reached) == 0:
         raise ArgumentError(
             f"r = {share!r} is out of reach: the {most} dimensions that {objective.name!r} has "

@@ -281,8 +281,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ndarray (m, n_components), or what `set_output` asks for
         """
         check_is_fitted(self)
-        samples = X if is_dask(X) else self._samples(self._traits(), X, reset=False)
-        return self.result_.transform(samples)
+        if is_dask(X):
+            return self.result_.transform(X)
+        samples = self._samples(self._traits(), X, reset=False)
+        return in_precision_of(samples, self.result_.transform(samples))
 
     @available_if(of_points)
     def inverse_transform(self, X: Rows) -> Array:
@@ -305,7 +307,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             There is a feature map before the projection, such as a kernel's.
         """
         check_is_fitted(self)
-        return self._lift(X, self.components_, self.mean_, self.result_.scale)
+        return self._lift(X, self.result_.P, self.result_.mean, self.result_.scale)
 
     @available_if(predicts)
     def predict(self, X: Rows) -> Rows:
@@ -450,7 +452,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         except (ArgumentError, DataError, SingularError) as error:  # in a pipeline, say of what
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
-        self.components_, self.mean_ = self.result_.P, self.result_.mean
+        first = as_tuple(samples)[0]
+        self.components_ = in_precision_of(first, self.result_.P)
+        self.mean_ = in_precision_of(first, self.result_.mean)
         self.__dict__.update(_by_other_names(self.result_))
         return self
 
@@ -509,6 +513,13 @@ def other_rows(given: Rows, name: str) -> Samples:
         input_name=name,
     )
     return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
+
+
+def in_precision_of(samples: Samples, found: PerView) -> PerView:
+    """What was computed in float64, as float32 where the rows are."""
+    if getattr(samples.array, "dtype", None) != np.float32:
+        return found
+    return single(tuple(np.asarray(one, np.float32) for one in as_tuple(found)))
 
 
 def _numbers(y: PerRow) -> PerRow:

@@ -34,7 +34,7 @@ class Gaussian(Projection):
 
     Attributes
     ----------
-    n_components_ : int
+    n_components_, n_samples_ : int
     noise_variance_ : float or ndarray (n_features,)
         The variance of what the components leave, over n - 1 for PCA, over n for the likelihoods.
     """
@@ -43,6 +43,12 @@ class Gaussian(Projection):
     def n_components_(self) -> int:
         check_is_fitted(self)
         return len(self.components_)
+
+    @property
+    def n_samples_(self) -> int:
+        check_is_fitted(self)
+        (seen,) = self.result_.directions.variations
+        return 0 if seen is None else round(seen.n)
 
     @available_if(_has_model)
     def get_covariance(self) -> Array:
@@ -153,8 +159,8 @@ class Principal(Gaussian):
         result, noise = self.result_, self.noise_variance_
         scale = np.ones(self.n_features_in_) if result.scale is None else result.scale
         beyond = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
-        loadings = (self.components_ * scale).T * beyond * scale[:, None]
-        return FactorModel(self.mean_, loadings, noise * scale**2, self._variation.n, np.nan, 0)
+        loadings = (result.P * scale).T * beyond * scale[:, None]
+        return FactorModel(result.mean, loadings, noise * scale**2, self._variation.n, np.nan, 0)
 
     @property
     def _variation(self) -> Variation:
@@ -177,7 +183,7 @@ class Mixing(Projection):
     @property
     def mixing_(self) -> PerView:
         check_is_fitted(self)
-        return np.linalg.pinv(self.components_)
+        return np.linalg.pinv(self.result_.P)
 
     @property
     def n_iter_(self) -> int:

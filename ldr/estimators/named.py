@@ -76,7 +76,7 @@ class Classifies(ClassifierMixin, Projection):
         found = self._predictor
         offsets = found.decision(np.zeros((1, len(found.P))))[0]
         offsets = offsets[1:] - offsets[:1] if len(offsets) == 2 else offsets
-        return np.asarray(offsets - self.coef_ @ self.mean_)
+        return np.asarray(offsets - self.coef_ @ self.result_.mean)
 
     @property
     def _predictor(self) -> ClassPredictor:
@@ -163,7 +163,7 @@ class Regresses(RegressorMixin, Projection):
     @property
     def intercept_(self) -> Array | float:
         found = self._linear
-        offsets = found.mean - found.B.T @ (found.P @ self.mean_)
+        offsets = found.mean - found.B.T @ (found.P @ self.result_.mean)
         return float(offsets[0]) if found.flat else np.asarray(offsets)
 
     @property

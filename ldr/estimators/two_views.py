@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ldr.estimators.base import Projection, are_views, other_views
+from ldr.estimators.base import Projection, are_views, in_precision_of, other_views
 from ldr.objectives.data.array_types import is_dask
 from ldr.objectives.data.data import single
 from ldr.objectives.data.opening import as_samples
@@ -55,15 +55,19 @@ class TwoViews(Projection):
         """
         check_is_fitted(self)
         if self.views is not None:
-            return np.hstack(self.result_.transform(self._grouped(self._traits(), X, reset=False)))
+            views = self._grouped(self._traits(), X, reset=False)
+            first = next(iter(views.values() if isinstance(views, dict) else views))
+            return in_precision_of(first, np.hstack(self.result_.transform(views)))
         if not isinstance(self.components_, tuple):  # of a `Reducer`
             return super().transform(X)
         if y is None and _all_views(X):
             return self.result_.transform(X)
         first = X if is_dask(X) else self._samples(self._traits(), X, reset=False)
         if y is not None:
-            return self.result_.transform((first, *other_views(y)))
-        return _first_view(self.result_).transform(first)
+            found = self.result_.transform((first, *other_views(y)))
+        else:
+            found = _first_view(self.result_).transform(first)
+        return found if is_dask(X) else in_precision_of(first, found)
 
     def _grouped(self, objective: Objective, X: Rows, **rows: Any) -> PerView:
         """The views in the columns of X, by name where they have names."""
@@ -200,7 +204,7 @@ class TwoViews(Projection):
     def _lifted(self, given: Sequence[Rows]) -> tuple[Array, ...]:
         """The columns of each view, of its coordinates; of the views that are given."""
         scales = self.result_.scale or (None,) * len(self.components_)
-        views = zip(given, self.components_, self.mean_, scales, strict=False)
+        views = zip(given, self.result_.P, self.result_.mean, scales, strict=False)
         return tuple(self._lift(Y, *view) for Y, *view in views if Y is not None)
 
 

@@ -94,7 +94,6 @@ def test_classifiers_are_linear(rows, labels):
         ldr.RidgeRegression,
         ldr.Lasso,
         ldr.PLSRegression,
-        ldr.ReducedRankRegression,
     ],
 )
 def test_regressors_are_linear(estimator, standardise):
@@ -111,3 +110,24 @@ def test_sources_are_mixed_again(estimator):
     again = found.transform(X[:, :3]) @ found.mixing_.T + found.mean_
     np.testing.assert_allclose(again, X[:, :3], atol=1e-10)
     assert found.n_iter_ > 0
+
+
+def test_rows_in_float32_are_transformed_to_float32():
+    single = X.astype(np.float32)
+    for estimator in (ldr.PCA(2), ldr.LDA(2), ldr.CCA(1, views=[[0, 1, 2], [3, 4, 5]])):
+        found = estimator.fit(single, None if isinstance(estimator, ldr.CCA) else y)
+        for array in np.atleast_1d(found.transform(single)), np.hstack(found.components_):
+            assert array.dtype == np.float32
+        assert found.transform(X).dtype == np.float64
+        np.testing.assert_allclose(
+            found.transform(single), found.transform(X), rtol=1e-4, atol=1e-4
+        )
+    pair = ldr.CCA(1).fit(single[:, :4], single[:, 4:]).transform(single[:, :4], single[:, 4:])
+    assert all(part.dtype == np.float32 for part in pair)
+
+
+def test_a_share_of_the_variance_is_exceeded():
+    shares = np.cumsum(PCA().fit(X).explained_variance_ratio_)
+    for r in (2, 5, 12):
+        assert ldr.PCA(float(shares[r - 1]) - 1e-9).fit(X).n_components_ == r
+        assert ldr.PCA(float(shares[r - 1]) + 1e-9).fit(X).n_components_ == r + 1
