@@ -27,6 +27,7 @@ class Resampling:
     """Draws with replacement, permutations and shifts of samples that stand in groups."""
 
     groups: Indices  # (n,), the group of each sample, 0, 1, ..., none of them empty
+    classes: Indices | None = None  # (n,), within which groups are drawn
 
     @cached_property
     def sizes(self) -> Indices:
@@ -46,25 +47,26 @@ class Resampling:
         firsts = y[self._places[self._starts]]
         return firsts if (y == firsts[self.groups]).all() else None
 
-    def _strata(self, classes: Indices) -> list[Indices]:
-        """Return the groups of each class, or all groups where classes vary within groups."""
-        of_groups = self.of_groups(classes)
+    @cached_property
+    def _strata(self) -> list[Indices]:
+        """Groups of each class, or all groups where classes vary within groups."""
+        of_groups = None if self.classes is None else self.of_groups(self.classes)
         if of_groups is None:
             return [np.arange(len(self.sizes))]
         return [np.flatnonzero(of_groups == k) for k in np.unique(of_groups)]
 
-    def drawn(self, classes: Indices, rng: np.random.Generator) -> tuple[Indices, Indices]:
+    def drawn(self, rng: np.random.Generator) -> tuple[Indices, Indices]:
         """Draw groups with replacement within classes: their samples, and the draw of each."""
-        parts = [k[rng.integers(len(k), size=len(k))] for k in self._strata(classes)]
+        parts = [k[rng.integers(len(k), size=len(k))] for k in self._strata]
         groups = np.concatenate(parts)
         sizes = self.sizes[groups]
         at = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         samples = self._places[np.repeat(self._starts[groups], sizes) + at]
         return samples, np.repeat(np.arange(len(groups)), sizes)
 
-    def left_out(self, classes: Indices) -> Iterator[Indices]:
+    def left_out(self) -> Iterator[Indices]:
         """Yield the samples without one part of the groups, for each of at most 100 parts."""
-        order = np.concatenate(self._strata(classes))
+        order = np.concatenate(self._strata)
         count = min(len(order), 100)  # each costs a solution; 100 estimate the skewness well
         for k in range(count):
             yield np.flatnonzero(~np.isin(self.groups, order[k::count]))
@@ -196,14 +198,12 @@ class Sampled:
             X = single((replace(samples, marks=marks), *background))
         return X, y
 
-    def _units(self, block: int | None = None) -> tuple[Resampling, Indices]:
-        """Return the samples, groups or blocks that stay together, and the samples' classes."""
+    @cached_property
+    def _units(self) -> Resampling:
+        """Samples, or groups, that are drawn or left out as wholes."""
         groups = np.arange(self.n) if self.groups is None else self.groups
-        if block is not None:
-            groups = np.arange(self.n) * max(2, self.n // block) // self.n
         labelled = Need.LABELS in self.objective.needs
-        classes = self.data.labels[0] if labelled else np.zeros(self.n, dtype=np.intp)
-        return Resampling(groups), classes
+        return Resampling(groups, self.data.labels[0] if labelled else None)
 
     def drawn(self, rng: np.random.Generator, block: int | None) -> XandY:
         """Return (X, y) of samples, or moving blocks of them, drawn with replacement.
@@ -217,15 +217,15 @@ class Sampled:
             starts = rng.integers(self.n - block + 1, size=-(-self.n // block))
             rows = (starts[:, None] + np.arange(block)).ravel()[: self.n]
             return self.take(rows, background)
-        units, classes = self._units()
-        rows, draw = units.drawn(classes, rng)
+        rows, draw = self._units.drawn(rng)
         X, y = self.take(rows, background)
         return (X if self.trials is None else replace(X, marks=replace(X.marks, trials=draw))), y
 
     def left_out(self, block: int | None) -> Iterator[Indices]:
         """Yield the samples without one part of them, for each part of a jackknife."""
-        units, classes = self._units(block)
-        return units.left_out(classes)
+        if block is None:
+            return self._units.left_out()
+        return Resampling(np.arange(self.n) * max(2, self.n // block) // self.n).left_out()
 
 
 def runs_of(rows: Indices, trials: Indices | None = None) -> Indices:

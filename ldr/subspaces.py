@@ -59,8 +59,8 @@ def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
         A, B = B, A
     Qa, Qb = _basis(A), _basis(B)
     cross = Qa.T @ Qb
-    cosines = scipy.linalg.svdvals(cross)
-    sines = scipy.linalg.svdvals(Qb - Qa @ cross)[::-1]
+    cosines = np.linalg.svd(cross, compute_uv=False)
+    sines = np.linalg.svd(Qb - Qa @ cross, compute_uv=False)[::-1]
     return np.asarray(np.arctan2(sines, cosines))
 
 

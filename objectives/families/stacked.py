@@ -55,7 +55,10 @@ class StackedData(DataSums):
     def scatters_of_groups(self, of: Callable[[Cells], Cells]) -> tuple[Array, Array]:
         """Return the scatters between and within groups that are made from each y."""
         assert self.y is not None
-        return self.rows.scatters_of_classes(np.stack([of(y) for y in self.y]))
+        codes = np.stack([of(y) for y in self.y])
+        if np.ptp(codes.max(axis=1)) > 0:  # ties of y leave fewer groups in some problems
+            raise UnknownError
+        return self.rows.scatters_of_classes(codes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,6 +86,8 @@ def test_many_equal_one_at_a_time(name, parameters):
 
 
 FEW = windows(series(60, 3), 40)[::10]
+TIED = np.random.default_rng(0).standard_normal((3, 40))
+TIED[1] = np.round(TIED[1])
 MISSING = np.array([np.arange(40) % 3, np.arange(40) % 2, np.arange(40) % 3])
 
 
@@ -98,6 +100,7 @@ MISSING = np.array([np.arange(40) % 3, np.arange(40) % 2, np.arange(40) % 3])
         ("cca", (FEW, FEW**2, FEW**3), {}),
         ("pls", (FEW, FEW**2, FEW**3), {}),
         ("lda", FEW, {"y": MISSING}),  # a class of one problem is not in all
+        ("sir", FEW, {"y": TIED}),  # ties leave fewer slices in one problem
     ],
 )
 def test_what_has_no_stack_goes_one_by_one(name, X, parameters):
