@@ -2,102 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ldr.objectives import REGISTRY
 from ldr.objectives.parameters import Need
 
 # Programs that define the data of the examples. All of them come with scikit-learn.
 DATA = {
-    "wine": """
-from sklearn.datasets import load_wine
-
-wine = load_wine()  # 178 wines, 13 measurements, 3 cultivars
-X, y = wine.data / wine.data.std(axis=0), wine.target_names[wine.target]
-""",
-    "some labels": """
-import numpy as np
-from sklearn.datasets import load_wine
-
-wine = load_wine()  # 178 wines, 13 measurements, 3 cultivars
-X, cultivar = wine.data / wine.data.std(axis=0), wine.target
-y = np.where(np.arange(len(X)) % 5 == 0, cultivar, -1)  # one label in five is known
-""",
-    "distances": """
-from sklearn.datasets import load_wine
-from sklearn.metrics import pairwise_distances
-
-wine = load_wine()  # 178 wines, 13 measurements, 3 cultivars
-X = pairwise_distances(wine.data / wine.data.std(axis=0), metric="cityblock")
-y = wine.target_names[wine.target]
-""",
-    "tumours": """
-from sklearn.datasets import load_breast_cancer
-
-tumours = load_breast_cancer()  # 569 of them, 30 measurements, 2 diagnoses
-X, y = tumours.data / tumours.data.std(axis=0), tumours.target_names[tumours.target]
-""",
-    "two views": """
-from sklearn.datasets import load_breast_cancer
-
-tumours = load_breast_cancer()  # 569 of them, 2 diagnoses
-Z, y = tumours.data / tumours.data.std(axis=0), tumours.target_names[tumours.target]
-X = Z[:, :10], Z[:, 20:]  # ten measurements, summarised in two ways
-""",
-    "three views": """
-from sklearn.datasets import load_breast_cancer
-
-tumours = load_breast_cancer()  # 569 of them, 2 diagnoses
-Z, y = tumours.data / tumours.data.std(axis=0), tumours.target_names[tumours.target]
-X = {"means": Z[:, :10], "errors": Z[:, 10:20], "extremes": Z[:, 20:]}  # of ten measurements
-""",
-    "background": """
-from sklearn.datasets import load_breast_cancer
-
-tumours = load_breast_cancer()  # 569 of them, 30 measurements
-Z, diagnosis = tumours.data / tumours.data.std(axis=0), tumours.target_names[tumours.target]
-X = Z[diagnosis == "malignant"], Z[diagnosis == "benign"]  # against a background
-""",
-    "patients": """
-from sklearn.datasets import load_diabetes
-
-X, y = load_diabetes(return_X_y=True)  # 442 patients, 10 measurements, a score of the disease
-""",
-    "trials": """
-import numpy as np
-from sklearn.datasets import load_sample_images
-
-photographs = [image[:420, ::40, 1] for image in load_sample_images().images]
-lines = np.concatenate([image - image.mean(axis=0) for image in photographs])
-X = ldr.trials(lines.reshape(60, 14, 16), "times, channels")
-y = np.repeat(["temple", "flower"], 30)  # of sixty strips, fourteen lines of sixteen pixels each
-""",
-    "strips": """
-import numpy as np
-from sklearn.datasets import load_sample_image
-
-lines = load_sample_image("china.jpg")[:420, ::40, 1]
-X = ldr.trials((lines - lines.mean(axis=0)).reshape(30, 14, 16), "times, channels")
-y = np.arange(30)  # how far down each strip of the photograph lies
-""",
-    "pixels": """
-import numpy as np
-from sklearn.datasets import load_digits
-
-images, digit = load_digits(return_X_y=True)  # 1797 digits of 8 x 8 pixels
-X = images.reshape(-1, 8)  # a row a line of an image
-y = np.column_stack([np.repeat(digit, 8), np.tile(np.arange(8), len(digit))])
-means = np.vstack([images[digit == k].mean(axis=0).reshape(8, 8) for k in range(10)])
-""",
-    "bright pixels": """
-from sklearn.datasets import load_digits
-
-X, y = load_digits(n_class=3, return_X_y=True)  # 537 images of 0, 1 and 2
-X = 1.0 * (X > 8)  # which of 64 pixels are bright
-""",
-    "lines": """
-from sklearn.datasets import load_sample_image
-
-X = load_sample_image("china.jpg")[:, ::20, 1]  # 427 lines of a photograph, from top to bottom
-""",
+    path.stem.replace("-", " "): path.read_text(encoding="utf-8")
+    for path in Path(__file__).parent.glob("examples/data/*.py")
 }
 
 # What the picture shows, where it is not the rows solved for, coloured by y.
