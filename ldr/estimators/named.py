@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ldr.estimators.base import (
     Projection,
+    TwoViews,
+    Views,
     from_sums,
     keeping,
     of_points,
@@ -23,7 +25,6 @@ from ldr.estimators.base import (
 )
 from ldr.estimators.gaussian import WHITEN, Gaussian, Mixing, Principal
 from ldr.estimators.of_trials import FEATURES, PARAMETER, OfTrials
-from ldr.estimators.two_views import TwoViews, Views
 from ldr.inputs import aligned, as_objective
 from ldr.objectives.docstrings import described
 from ldr.objectives.objective import Objective

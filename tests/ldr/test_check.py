@@ -9,7 +9,7 @@ import pytest
 import ldr
 from ldr.checking import Check, symmetry_error, taylor_slopes
 from ldr.errors import ArgumentError, ObjectiveError
-from ldr.testing.objectives import PROBLEMS
+from ldr.testing import PROBLEMS
 from tests.objectives.methods import LABELS, RANDOM, VIEWS, D, X, name_of
 
 R = 2

@@ -11,7 +11,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
 from ldr.solvers.loop import Tracker
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
-from ldr.testing.objectives import brockett, symmetric
+from ldr.testing import brockett, symmetric
 
 
 @pytest.fixture

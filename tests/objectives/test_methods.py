@@ -8,7 +8,7 @@ import pytest
 import ldr.testing
 from ldr.inputs import as_data, as_objective
 from ldr.objectives.registry import REGISTRY, named
-from ldr.testing.objectives import Case, derivatives_and_manifold_are_right
+from ldr.testing import Case, derivatives_and_manifold_are_right
 from tests.objectives.methods import ITERATIVE, OF_VIEWS, RANDOM, REAL, name_of
 
 DECLARED = {

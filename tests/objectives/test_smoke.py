@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist, pdist
 import ldr
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.registry import REGISTRY, named
-from ldr.testing.objectives import Case, stacks_have_the_optima_of_solve
+from ldr.testing import Case, stacks_have_the_optima_of_solve
 from tests.ldr.test_sensitivity import WITHOUT, check_method
 from tests.objectives.methods import ITERATIVE, OF_VIEWS, RANDOM, bound, cases, drawn, name_of
 from tests.objectives.test_algebra import SUMS, labels_of

@@ -29,7 +29,7 @@ from ldr.solvers.manifolds import SparseStiefel
 from ldr.solvers.problem import Point, RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 from ldr.solvers.trust_region import GradientsFirst
-from ldr.testing.objectives import PROBLEMS, FunctionProblem, rayleigh, symmetric
+from ldr.testing import PROBLEMS, FunctionProblem, rayleigh, symmetric
 
 SOLVERS = [SteepestDescent(), ConjugateGradient(), LBFGS(), TrustRegion()]
 

@@ -31,9 +31,8 @@ import ldr
 from ldr.cross_validation import VARIANCE
 from ldr.errors import ArgumentError, DataError, TimeLimitError
 from ldr.estimators import ESTIMATORS, Reducer, base
-from ldr.estimators.base import OPTIONS
+from ldr.estimators.base import OPTIONS, TwoViews
 from ldr.estimators.of_trials import FEATURES
-from ldr.estimators.two_views import TwoViews
 from ldr.objectives import REGISTRY, OrthogonalLDA
 from tests import real_data
 from tests.objectives import methods

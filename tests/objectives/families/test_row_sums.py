@@ -32,7 +32,7 @@ from ldr.objectives.families.row_sum import InPieces
 from ldr.objectives.registry import named
 from ldr.solvers import LBFGS, SVRG, Stopping, Sum, minimise
 from ldr.solvers.problem import RiemannianProblem
-from ldr.testing.objectives import rayleigh
+from ldr.testing import rayleigh
 from tests.objectives.methods import bound
 
 N, D, R = 700, 6, 2

@@ -14,7 +14,7 @@ from ldr.solvers.manifolds import SparseEuclidean, SparseStiefel, polar_factor
 from ldr.solvers.manifolds import support as support_module
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.manifolds.support import SymmetricEquations, on_support, with_zeros
-from ldr.testing.objectives import (
+from ldr.testing import (
     retraction_stays_on_the_manifold_after_many_large_steps as retraction_stays,
 )
 

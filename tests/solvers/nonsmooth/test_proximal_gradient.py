@@ -27,7 +27,7 @@ from ldr.solvers.nonsmooth.proximal_gradient import (
 from ldr.solvers.nonsmooth.proximal_gradient import _on_support as on_support
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
-from ldr.testing.objectives import PROBLEMS, FunctionProblem, rayleigh
+from ldr.testing import PROBLEMS, FunctionProblem, rayleigh
 
 SOLVERS = [ProximalGradient(), Smoothing()]
 

@@ -1,6 +1,13 @@
-"""Properties that every objective, every manifold and every solver must have.
+"""Tests of what users add: a manifold, a solver, an objective; our own are held to the same.
 
-Solvers are tested on problems with known minima, one a kind of manifold.
+Each function takes one and runs every test of its kind, or gives the tests one by one, for pytest::
+
+    @pytest.mark.parametrize("test", ldr.testing.MANIFOLD, ids=lambda test: test.__name__)
+    def test_sphere(test):
+        test(Sphere(5))
+
+A test that fails raises an AssertionError that says what did not hold. Solvers are tested on
+problems with known minima, one a kind of manifold.
 """
 
 from __future__ import annotations
@@ -34,6 +41,8 @@ from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import solve
 from ldr.types import Argument, PerRow, Rows
+
+__all__ = ["MANIFOLD", "OBJECTIVE", "SOLVER", "check_manifold", "check_objective", "check_solver"]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 import ldr.testing
 from ldr.objectives import PCA, OrthogonalLDA, RobustPCA
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.testing.objectives import Case, preconditioner_is_symmetric_and_positive
+from ldr.testing import Case, preconditioner_is_symmetric_and_positive
 from tests.objectives.methods import LABELS, X
 
 
