@@ -57,7 +57,7 @@ class PLS(Objective):
     def bind(self, data: Data, r: int) -> Bilinear | MultiTrace:
         if len(data.views) > 2:
             return multi_trace(self, data, r, room=r, summed=True)
-        a, b = (Compact.of(view, quiet=True) for view in data.views)
+        a, b = (Compact.of(view, quiet=True, by_products=True) for view in data.views)
         return bilinear(self, a, b, r)
 
     def matrices(self, data: DataSums) -> PairMatrices:

@@ -193,16 +193,18 @@ class Compact:
         room: int = 0,
         quiet: bool = False,
         features: Features | None = None,
+        by_products: bool = False,
     ) -> Compact:
         """Exact where the optimum lies in the rows' span; never forms d x d for n < d.
 
         With room for r directions outside, it is also exact where nothing may be better than what
         varies: all directions outside are equal. Rows that come as a stream are taken to
-        outnumber the columns.
+        outnumber the columns. Wide rows stay as they are where their products will do.
         """
         if not samples.in_range:
             check_squares(samples)
-        if not samples.n_known or samples.n >= samples.d or samples.wide:
+        wide = by_products and samples.wide
+        if not samples.n_known or samples.n >= samples.d or wide:
             return cls(samples, Columns(), features=features)
         if samples.stored:  # few rows: they fit, and are needed more than once
             samples = samples.take(np.arange(samples.n))

@@ -247,7 +247,8 @@ class ShrinkingViews(Shrinking):
     def opened(self, data: Data) -> tuple[list[Compact], JointShrinkage | None]:
         """The views, in all their columns where they shrink, and what shrinks them."""
         if self.shrinkage is None:
-            return [Compact.of(view, quiet=True) for view in data.views], None
+            two = len(data.views) == 2
+            return [Compact.of(view, quiet=True, by_products=two) for view in data.views], None
         opened = [Compact.of_columns(view) for view in data.views]
         return opened, statistics.ledoit_wolf_of_views([view.rows for view in opened])
 

@@ -331,7 +331,8 @@ class StatedMethod(Objective):
 
     def opened(self, data: Data, room: int) -> Opened:
         """The data that the matrices are of, with room for directions in which nothing varies."""
-        data = data if self.products else data.everywhere()
+        if not self.products or self._empty_is_best(data.samples):
+            data = data.everywhere()
         parts = data.samples, *filter(None, [data.background])
         for part in parts[1:]:  # the samples are checked where their rows are opened
             check_squares(part)
@@ -339,8 +340,12 @@ class StatedMethod(Objective):
             return Opened(self.name, data, self.compact(data.samples), parts)
         if len(parts) > 1 or self.about_zero:
             return Opened(self.name, data, *Compact.about_zero(*parts, room=room))
-        compact = Compact.of(data.samples, room=room)
+        compact = Compact.of(data.samples, room=room, by_products=True)
         return Opened(self.name, data, compact, [compact.rows])
+
+    def _empty_is_best(self, samples: Samples) -> bool:
+        """Whether outside the span of few rows, where nothing varies, a minimum would be 0."""
+        return self.sense == "min" and samples.n_known and samples.n < samples.d
 
     def bind(self, data: Data, r: int) -> Trace | TraceRatio:
         opened = self.opened(data, r if self.sense == "max" and not self.divisor else 0)

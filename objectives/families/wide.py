@@ -96,8 +96,8 @@ def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
     if np.linalg.eigvalsh(sym(units @ (M.T @ (B @ M)) @ units.T))[0] <= _EMPTY:
         raise SingularError(
             "columns of the sparse rows depend on one another, and M would take directions in "
-            "which nothing varies and which cost nothing: give ridge= a positive value, or leave "
-            "columns out"
+            "which nothing varies and which cost nothing: leave columns out, or, of what is "
+            "maximised, give ridge= a positive value"
         )
 
 
@@ -116,6 +116,7 @@ class WidePencil:
     spread: Array
     U: Array | None = None
     ridge: float = 0.0
+    minimised: bool = False
 
     @cached_property
     def B(self) -> LinearOperator:
@@ -129,9 +130,9 @@ class WidePencil:
 
     def against(self, ridge: float, sign: float) -> WidePencil:
         """With a ridge in units of B's mean diagonal; A times a sign."""
-        amount = ridge * float(self.spread.mean())
+        amount = ridge * self.rows.mean_of(self.spread)
         A, U = (self.A, self.U) if sign > 0 else (-self.A, None)
-        return replace(self, A=A, U=U, ridge=amount)
+        return replace(self, A=A, U=U, ridge=amount, minimised=sign < 0)
 
     def solved(self, r: int, weights: Array | None = None) -> Narrow:
         """A subspace with the top r generalised eigenvectors; of weights, with the ratio's optimum.
@@ -139,13 +140,17 @@ class WidePencil:
         - weights (r,): of the columns of a trace ratio
         """
         Z, products, residual = self._pairs(r)
+        empty_is_best = self.minimised and self.ridge > 0
+        spread = replace(self, ridge=0.0).diagonal
         if weights is None:
+            if empty_is_best:
+                check_varies_along(Z[:, :r], self.within, spread)
             return Narrow(self, Z, products, residual, r)
         width = max(r + GUARDS, min(Z.shape[1], 2 * r + GUARDS))
         start = columns_of(min(width, len(self.spread)), Z)
         found = Found.last(ratio_steps(self.A, self.B, start, weights, self._preconditioned))
-        if self.ridge == 0:
-            check_varies_along(found.V[:, :r], self.B, self.diagonal)
+        if self.ridge == 0 or empty_is_best:
+            check_varies_along(found.V[:, :r], self.within, spread)
         basis = np.hstack([found.V, Z[:, :r]])
         products += found.products
         return Narrow(self, basis, products, max(residual, found.residual), r, weights)

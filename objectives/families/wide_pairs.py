@@ -118,7 +118,7 @@ class Covariances:
     def of(cls, a: Samples, b: Samples, ridge: float) -> Covariances:
         rows = [CentredRows.of(_sparse(view)).distinct for view in (a, b)]
         spreads = [view.squares(view.counts) / view.weight for view in rows]
-        ridges = [ridge * float(spread.mean()) for spread in spreads]
+        ridges = [ridge * view.mean_of(each) for view, each in zip(rows, spreads, strict=True)]
         return cls((a, b), rows, Form.covariance(*rows), spreads, ridges)
 
     @cached_property

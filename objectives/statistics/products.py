@@ -202,6 +202,10 @@ class CentredRows:
         about = 2.0 * sums - float(counts.sum()) * self.centre
         return np.maximum(np.asarray(squares - self.centre * about), 0.0)
 
+    def mean_of(self, spread: Array) -> float:
+        """The mean diagonal of a matrix in the span of the rows, from its diagonal here."""
+        return float(spread.sum()) / max(1, min(len(spread), self.n - 1))
+
     def about(self, middle: Array) -> CentredRows:
         """The rows less another middle (d,) than their mean."""
         centre = self.centre + self.basis.T @ (middle - self.mean)

@@ -144,13 +144,19 @@ def test_pairs_are_of_the_range_where_columns_are_dependent(r, monkeypatch):
     assert products.value == pytest.approx(arrays.value, rel=1e-8)
 
 
-@pytest.mark.parametrize("name", ["orthogonal-lda", "orthogonal-cca"])
-def test_ratios_of_dependent_columns_are_refused_without_a_ridge(name, by_products):
-    data, given = {
-        "orthogonal-lda": (DEPENDENT, {"y": Y}),
-        "orthogonal-cca": ((DEPENDENT, PAIR[1]), {}),
-    }[name]
-    with pytest.raises(SingularError, match=r"depend on one another.*give ridge= a positive"):
+EMPTY_IS_BEST = {
+    "orthogonal-lda": (DEPENDENT, {"y": Y}),
+    "orthogonal-cca": ((DEPENDENT, PAIR[1]), {}),
+    "orthogonal-sfa": (DEPENDENT, {"ridge": 0.1}),
+    "npe": (DEPENDENT, {"graph": W * (1.0 / 12), "ridge": 0.1}),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_IS_BEST)
+def test_directions_in_which_nothing_varies_are_refused_where_they_cost_nothing(name, by_products):
+    """Without a ridge a ratio is 0/0 there; with one a minimum is 0."""
+    data, given = EMPTY_IS_BEST[name]
+    with pytest.raises(SingularError, match=r"depend on one another.*leave columns out"):
         ldr.solve(name, data, 3, **given)
 
 
@@ -232,6 +238,31 @@ def test_methods_that_products_do_not_solve_make_arrays(name, monkeypatch):
     monkeypatch.setattr(samples, "_WIDE", 20)
     found = ldr.solve(name, data, 2, **given)
     assert found.value == arrays.value and found.certificate.kind == arrays.certificate.kind
+
+
+SHORT = [csr_array(topics(seed)[0][:40]) for seed in range(3)]
+OF_FEW_ROWS = {
+    "lda": (SHORT[0], {"y": Y[:40], "ridge": 0.1}),
+    "orthogonal-sfa": (SHORT[0], {"ridge": 0.1}),
+    "cca": (tuple(SHORT[:2]), {"ridge": 0.1}),
+    "orthogonal-cca": (tuple(SHORT[:2]), {"ridge": 0.1}),
+    "mcca": (tuple(SHORT), {"ridge": 0.1}),
+    "maxdiff": (tuple(SHORT), {}),
+    "pls-regression": (SHORT[0], {"y": RESPONSE[:40]}),
+    "reduced-rank-regression": (tuple(SHORT[:2]), {}),
+    "ridge-regression": (SHORT[0], {"y": RESPONSE[:40]}),
+    "vamp": (SHORT[0], {"ridge": 0.1}),
+}
+
+
+@pytest.mark.parametrize("name", OF_FEW_ROWS)
+def test_of_few_rows_the_value_is_that_of_their_span(name, monkeypatch):
+    """The unit of a ridge too; and methods without products work in as many dimensions as rows."""
+    data, given = OF_FEW_ROWS[name]
+    arrays = ldr.solve(name, data, 2, **given)
+    monkeypatch.setattr(samples, "_WIDE", 20)
+    found = ldr.solve(name, data, 2, **given)
+    assert found.value == pytest.approx(arrays.value, rel=1e-9)
 
 
 def test_a_refusal_of_many_columns_names_the_slow_methods_of_products(by_products, monkeypatch):
