@@ -95,7 +95,7 @@ class Bootstrap(Pickled):
         The same, of all rows but a group, for BCa intervals; None without ``bca=True``.
     """
 
-    question: ClassVar[str] = "How firm are the numbers?"
+    question: ClassVar[str] = "How stable are the numbers?"
 
     result: Result
     angles: PerView

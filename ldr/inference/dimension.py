@@ -118,8 +118,8 @@ def dimension(
       largest class, is a candidate where it is defined.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
 
-    By default the first of these that the method has: bic, parallel, permutation (orthogonal-cca
-    and orthogonal-lda), ladle, folds.
+    By default the first of these that the method has: bic, parallel, permutation (cca and lda,
+    orthogonal or not), ladle, folds.
 
     Source: Luo and Li 2016 (ladle).
 

@@ -314,8 +314,8 @@ def solve_many(
 ) -> Solutions:
     """Solve an objective for many data sets: windows of a series, groups, folds, resampled rows.
 
-    Methods with an eigen-solution (pca, orthogonal-lda, orthogonal-maf, sfa, tica, sir, phd, pls,
-    csp of two classes, spoc, lda, cca, maf, gcpca and cca) are solved as stacks of matrices: no
+    Methods with an eigen-solution (pca, lda, orthogonal-lda, cca, pls, maf, orthogonal-maf, sfa,
+    orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices: no
     more than the sums over the rows, stacked eigenproblems, and Newton's method on all ratios at
     once. The values are those of `ldr.solve`. What has no stacked form, or fewer rows than columns,
     is solved one by one.

@@ -308,6 +308,8 @@ def test_best_at_the_edge_is_said():
     found = ldr.path("pls-regression", X, [1, 2], y=y, folds=5, random_state=0, rule="best")
     assert found.chosen == found.best == 2
     assert "the largest tried: larger may be better" in repr(found)
+    whole = ldr.path("pls-regression", X, [5, 10], y=y, folds=5, random_state=0, rule="best")
+    assert whole.best == 10 and "may be better" not in repr(whole)  # there are no more columns
     also = ldr.dimension(
         "pls-regression", X, y, method="folds", most=2, rule="best", random_state=0
     )
