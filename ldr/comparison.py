@@ -43,10 +43,7 @@ Record: TypeAlias = dict[str, str | float | None]
 # Columns that are left out first where a printed line is longer than 100 characters.
 _LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")
 # Units of the root mean squared error, by the first score.
-_UNITS = {
-    "Q2": "in units of y",
-    "Q2 of the second view": "in units of the second view",
-}
+_UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the second view"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,17 +152,16 @@ class Sampled:
             raise DataError(f"y has {len(as_array(data.y))} entries for {n} rows of X")
         if marks is not None and marks.trials is not None:
             return cls(objective, data, marks.codes)
-        if groups is None:  # of an array of trials
-            codes = trials_of(X, y)
-            if codes is not None and (len(codes) != n or not codes.any()):
-                codes = None
-            return cls(objective, data, codes)
-        given = as_array(brought(groups), "groups")
-        if len(given) != n and sample_weight is not None:  # samples of weight 0 are left out
-            given = given[as_array(brought(sample_weight)) > 0]
+        given = trials_of(X, y) if groups is None else as_array(brought(groups), "groups")
+        if given is not None and sample_weight is not None and len(given) != n:
+            counted = as_array(brought(sample_weight)) > 0  # samples of weight 0 are left out
+            given = given[counted] if len(counted) == len(given) else given
+        if given is None or (groups is None and len(given) != n):  # a list of rows
+            return cls(objective, data)
         if given.shape != (n,):
             raise DataError(f"groups has shape {given.shape}, expected ({n},), one group a row")
-        return cls(objective, data, _codes(given))
+        codes = _codes(given)
+        return cls(objective, data, codes if groups is not None or codes.any() else None)
 
     @property
     def n(self) -> int:

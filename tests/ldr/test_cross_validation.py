@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 )
 
 import ldr
-from ldr.errors import ArgumentError
+from ldr.errors import ArgumentError, DataError
 from ldr.estimators import ESTIMATORS
 from ldr.objectives import REGISTRY
 from tests import real_data
@@ -180,6 +180,12 @@ def test_trials_of_an_array_are_held_out_together():
     whole = ldr.path("pca", trials, [1, 2], **options)
     expected = ldr.path("pca", rows, [1, 2], groups=ids, **options)
     np.testing.assert_array_equal(whole.scores, expected.scores)
+    weights = np.tile([0.0, 1.0, 1.0], 24)
+    found = ldr.path("pca", trials, [1, 2], sample_weight=weights, **options)
+    expected = ldr.path("pca", rows, [1, 2], groups=ids, sample_weight=weights, **options)
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    with pytest.raises(DataError, match="one group a row"):
+        ldr.path("pca", rows, [1], groups=ids[:9], sample_weight=weights, **options)
     y = np.arange(12) % 2
     for splitter in (4, GroupKFold(4)):
         found = ldr.path("lda", trials, [1], y=y, folds=splitter)
