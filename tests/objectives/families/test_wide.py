@@ -235,7 +235,7 @@ BY_ARRAYS = {
 def test_methods_that_products_do_not_solve_make_arrays(name, monkeypatch):
     data, given = BY_ARRAYS[name]
     arrays = ldr.solve(name, data, 2, **given)
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
     found = ldr.solve(name, data, 2, **given)
     assert found.value == arrays.value and found.certificate.kind == arrays.certificate.kind
 
@@ -260,13 +260,13 @@ def test_of_few_rows_the_value_is_that_of_their_span(name, monkeypatch):
     """The unit of a ridge too; and methods without products work in as many dimensions as rows."""
     data, given = OF_FEW_ROWS[name]
     arrays = ldr.solve(name, data, 2, **given)
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
     found = ldr.solve(name, data, 2, **given)
     assert found.value == pytest.approx(arrays.value, rel=1e-9)
 
 
 def test_a_refusal_of_many_columns_names_the_slow_methods_of_products(by_products, monkeypatch):
-    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
     with pytest.raises(DataError, match="or give whiten=True, or take orthogonal-sfa"):
         ldr.solve("sfa", X, 2)
@@ -275,7 +275,7 @@ def test_a_refusal_of_many_columns_names_the_slow_methods_of_products(by_product
 def test_least_squares_of_products_says_what_it_does_not_know(monkeypatch):
     """Also where columns are dependent: the coefficients are those of least norm."""
     arrays = ldr.solve("least-squares", DEPENDENT, 1, y=RESPONSE)
-    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(samples, "WIDE", 20)
     found = ldr.solve("least-squares", DEPENDENT, 1, y=RESPONSE)
     assert found.value == pytest.approx(arrays.value, rel=1e-12)
     np.testing.assert_allclose(found.M, arrays.M, atol=1e-8)
