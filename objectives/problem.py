@@ -422,11 +422,17 @@ def _turned(
         return Placed(M, axes, seen, matrices, maps)
     flips, transposed = signs(axes.turns[0].T @ maps[0]), problem.objective.transposed
     turns, varied, turned, mapped = [], [], [], []
-    for turn, N, P, one in zip(axes.turns, matrices, maps, seen, strict=True):
+    factors = problem.manifold.factors
+    inexact = (axes.free or axes.levels) and len(factors) >= len(matrices)
+    for i, (turn, N, P, one) in enumerate(zip(axes.turns, matrices, maps, seen, strict=True)):
         turns.append(Q := turn * flips)
         varied.append(one and one.turned(Q))
-        turned.append(N @ Q)
-        mapped.append(np.array(turned[-1].T) if transposed else Q.T @ P)
+        Y = N @ Q
+        if inexact and isinstance(factors[i], Orthonormal):
+            # a Newton-Schulz step: orthonormal to the last digit
+            Y = 1.5 * Y - 0.5 * (Y @ (Y.T @ Y))
+        turned.append(Y)
+        mapped.append(np.array(Y.T) if transposed else Q.T @ P)
     return Placed(turned_point(problem, M, turns), axes, varied, tuple(turned), tuple(mapped))
 
 

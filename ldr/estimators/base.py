@@ -386,7 +386,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, objective: Objective, X: Rows, *, reset: bool, minimum_rows: int = 1
     ) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
-        if is_dask(X):  # which scikit-learn would bring into memory
+        if type(X) is not np.ndarray and is_dask(X):  # which scikit-learn would bring into memory
             samples = as_samples(X, "X", minimum_rows, allow_nan=objective.missing)
             if reset:
                 self.n_features_in_ = samples.d

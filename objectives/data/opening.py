@@ -45,7 +45,7 @@ def as_samples(
       a masked array; NaN or infinite values (read block by block).
     """
     if isinstance(X, Samples):
-        if X.n_known:
+        if X.n_known and X.n < minimum_rows:
             check_shape(X, X.name, minimum_rows)
         return X.taken(allow_nan)
     stored = None if type(X) is np.ndarray else open_stored(X, name, minimum_rows)
