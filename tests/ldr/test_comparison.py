@@ -17,7 +17,7 @@ from ldr.errors import ArgumentError, DataError
 from ldr.method_selection import suited
 from ldr.objectives import named
 from tests import real_data
-from tests.ldr.test_choosing import folds_of
+from tests.ldr.test_paths import folds_of
 
 X, labels = real_data.wine()
 FRAME = pandas.DataFrame(X).rename(columns="c{}".format)
