@@ -1,4 +1,4 @@
-"""How often tests find what is there, and what is not: ``python -m benchmarks.power``.
+"""Power and size of permutation tests: ``python -m benchmarks.power``.
 
 For planted effects of growing strength, the share of data sets in which `ldr.permutation_test`
 rejects at 5 %; with no effect it is the size of the test, which should be 5 %. ``--plot FILE``
@@ -90,7 +90,7 @@ class Curve:
         return f"{self.method}, step {self.r}" if self.last else self.method
 
     def share(self, effect: float, sets: int) -> float:
-        """Of so many data sets those in which the test rejects."""
+        """Return the share of data sets in which the test rejects."""
         rejected = 0
         for seed in range(sets):
             X, y = self.draw(np.random.default_rng(seed), effect)

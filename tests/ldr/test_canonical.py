@@ -63,7 +63,7 @@ def adapted(key, X, y):
 
 
 def difference(a, b):
-    """Of two matrices or pairs, entry by entry, relative to the largest."""
+    """Largest difference of two matrices or pairs, relative to the largest entry."""
     pairs = zip(as_tuple(a), as_tuple(b), strict=True)
     return max(np.abs(x - y).max() / np.abs(x).max() for x, y in pairs)
 
@@ -94,7 +94,7 @@ def check_equal(key, X, y, starts, parameters):
 
 
 def identified(key, name):
-    """Whether the axes are told apart on these data: enough classes, degrees of freedom, a scale.
+    """Return True where the axes are unique: enough classes, degrees of freedom, a scale.
 
     Two classes have one direction, and so has one target; four columns do not tell two factors; nca
     has an optimum at infinity once the classes are apart. Of two views of two columns each, sparse

@@ -159,7 +159,7 @@ def test_whole_groups_are_held_out():
     ],
 )
 def test_whole_weights_are_repeated_rows(methods, data, y):
-    """Of training rows and of held-out ones; for nearest rows of distinct rows it is a vote."""
+    """Weights count training and held-out rows; among nearest rows they are votes."""
     weights = np.random.default_rng(0).integers(0, 4, len(X))
     times, places = np.repeat(np.arange(len(X)), weights), np.arange(len(X)) % 3
     found, repeated = (

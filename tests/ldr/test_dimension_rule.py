@@ -1,12 +1,14 @@
-"""r as a share of the variance, or left to a rule."""
+"""The number of dimensions: a share of the variance, a rule, parallel analysis."""
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 from sklearn.decomposition import PCA
 
 import ldr
-from ldr.errors import ArgumentError
+from ldr.errors import ArgumentError, DataError
 from tests import real_data
+from tests.ldr.plots.test_plots import draws
 
 X, Y = real_data.wine()
 
@@ -74,3 +76,97 @@ def test_where_there_is_no_rule_that_is_said():
             ldr.solve("pca", X, r)
         with pytest.raises(ArgumentError, match="n_components must be a whole number, a share"):
             ldr.PCA(r).fit(X)
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("null", ["permutation", "gaussian"])
+@pytest.mark.parametrize("correlation", [True, False])
+def test_parallel_analysis_finds_the_factors(null, correlation):
+    rng = np.random.default_rng(1)
+    Z = 2 * rng.standard_normal((300, 3)) @ rng.standard_normal((3, 12))
+    Z += rng.standard_normal(Z.shape)
+    found = ldr.parallel_analysis(
+        Z + 100, null=null, correlation=correlation, draws=50, random_state=0
+    )
+    assert found.r == 3
+    C = np.corrcoef(Z.T) if correlation else np.cov(Z.T, bias=True)
+    np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(C)[::-1], rtol=1e-9)
+    np.testing.assert_allclose(
+        found.null.sum(axis=1) if null == "permutation" else found.eigenvalues.sum(),
+        found.eigenvalues.sum(),  # permuting columns keeps their variances
+    )
+
+
+def test_parallel_analysis_finds_nothing_in_noise():
+    rng = np.random.default_rng(2)
+    found = [
+        ldr.parallel_analysis(rng.standard_normal((100, 10)), draws=40, random_state=k).r
+        for k in range(20)
+    ]
+    assert np.mean(np.array(found) == 0) >= 0.8  # by chance 5 % stand out
+
+
+def test_parallel_analysis_of_fewer_rows_than_columns_and_constant_columns():
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((20, 1)) @ rng.standard_normal((1, 50)) * 3
+    Z += rng.standard_normal(Z.shape)
+    Z[:, 7] = 4.0
+    found = ldr.parallel_analysis(Z, draws=30, random_state=0)
+    assert found.r == 1 and len(found.eigenvalues) == 20
+    assert found.eigenvalues.sum() == pytest.approx(49)
+
+
+def test_null_columns_are_permuted_one_by_one():
+    ordered = np.sort(np.random.default_rng(0).standard_normal((200, 4)), axis=0)
+    found = ldr.parallel_analysis(ordered, draws=20, random_state=0)
+    assert spearmanr(ordered).statistic.min() == pytest.approx(1)
+    assert found.eigenvalues[0] > 3.5 and found.null[:, 0].max() < 2
+
+
+@pytest.mark.parametrize("correlation", [True, False])
+def test_parallel_analysis_of_gaps_is_of_pairwise_complete_rows(correlation):
+    rng = np.random.default_rng(5)
+    Z = 2 * rng.standard_normal((300, 2)) @ rng.standard_normal((2, 8))
+    Z += rng.standard_normal(Z.shape) + 50
+    Z[rng.random(Z.shape) < 0.2] = np.nan
+    found = ldr.parallel_analysis(Z, correlation=correlation, draws=40, random_state=0)
+    C = np.empty((8, 8))
+    for i, j in np.ndindex(C.shape):
+        pair = Z[:, [i, j]][~np.isnan(Z[:, [i, j]]).any(axis=1)]
+        of_pair = np.corrcoef(pair.T) if correlation else np.cov(pair.T, bias=True)
+        C[i, j] = of_pair[0, 1]
+    np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(C)[::-1], rtol=1e-9)
+    assert found.r == 2
+    normal = ldr.parallel_analysis(
+        Z, null="gaussian", correlation=correlation, draws=40, random_state=0
+    )
+    assert normal.r == 2
+
+
+def test_parallel_analysis_of_columns_never_observed_together():
+    Z = np.random.default_rng(0).standard_normal((20, 3))
+    Z[:10, 0] = Z[10:, 2] = np.nan
+    with pytest.raises(DataError, match="columns 0 and 2 have 0 row"):
+        ldr.parallel_analysis(Z)
+
+
+@pytest.mark.parametrize(
+    "argument", [{"null": "uniform"}, {"quantile": 1.0}, {"quantile": "0.5"}, {"draws": 0}]
+)
+def test_bad_arguments_of_parallel_analysis(argument):
+    with pytest.raises(ArgumentError, match=next(iter(argument))):
+        ldr.parallel_analysis(X, **argument)
+
+
+def test_plot_of_a_parallel_analysis():
+    found = ldr.parallel_analysis(X, draws=20, random_state=0)
+    (ax,) = found.plot().axes
+    lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+    np.testing.assert_array_equal(lines["data"], found.eigenvalues)
+    np.testing.assert_array_equal(lines["without correlations"], found.threshold)
+    assert draws(ax.figure)
+    noise = np.random.default_rng(1).standard_normal((300, 6))
+    nothing = ldr.parallel_analysis(noise, draws=20, correlation=False, random_state=0)
+    assert nothing.r == 0 and not any(
+        "stand out" in t.get_text() for t in nothing.plot().axes[0].texts
+    )

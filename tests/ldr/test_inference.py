@@ -315,10 +315,6 @@ def test_groups_change_labels_as_wholes():
     options = {"y": y, "permutations": 199, "random_state": 0}
     assert ldr.permutation_test("orthogonal-lda", X, 2, **options).p_value == 1 / 200
     assert ldr.permutation_test("orthogonal-lda", X, 2, groups=subjects, **options).p_value > 0.1
-    with pytest.raises(ldr.errors.ArgumentError, match="all rows have the same y"):
-        ldr.permutation_test(
-            "orthogonal-lda", X, 2, null="groups", groups=np.arange(96) % 2, **options
-        )
 
 
 def test_groups_are_paired_by_index():
@@ -498,7 +494,7 @@ def test_dimension_of_planted_factors(name, rule):
 
 @pytest.mark.parametrize("name", ["fa", "ppca"])
 def test_factors_leave_some_noise(name):
-    """Of few columns the last dimension that is looked at is the last that has a likelihood."""
+    """The last dimension that is tried is the last that has a likelihood."""
     found = ldr.dimension(name, load_iris().data, random_state=0)
     np.testing.assert_array_equal(found.candidates, [1, 2, 3])
 

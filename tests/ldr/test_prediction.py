@@ -1,4 +1,4 @@
-"""What results say of new rows: their class, their response, the other view."""
+"""Predictions for new rows: their class, their response, the other view."""
 
 import numpy as np
 import pytest

@@ -74,7 +74,7 @@ def test_groups_are_drawn_as_wholes(labelled):
 
 
 def _lengths(groups, rows):
-    """Of the groups that stand one after the other."""
+    """Yield the lengths of the groups that stand one after the other."""
     at = 0
     while at < len(rows):
         yield (size := int(np.sum(groups == groups[rows[at]])))
@@ -353,7 +353,7 @@ NULL_SETS = [independent, blocks, subjects, areas, few]
 @pytest.mark.parametrize("draw", [*NULL_SETS, series])
 @sets_of(40, 1000)
 def test_size_with_groups_trials_and_few_samples(draw, sets):
-    """Of 40 sets: 5 % and three standard errors at most. Shifts are approximate."""
+    """Few sets: 5 % and three standard errors at most. Shifts are approximate."""
     found = rejected(draw, sets)[0]
     print(f"{draw.__name__}: {found:.3f}")
     if sets == 40:

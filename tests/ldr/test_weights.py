@@ -130,7 +130,7 @@ GRAPHS = [key for key in NEIGHBOURS if "graph" in objective_of(key).needs]
 @pytest.mark.parametrize("key", [key for key in GRAPHS if name_of(key) != "semi-supervised-da"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_weights_of_graphs(key, sparse):
-    """Of an edge w_i w_j, of what neighbours leave of a row w_i; the graph is that of the rows."""
+    """An edge has w_i w_j, the residual of a row from its neighbours w_i."""
     data, y, parameters = RANDOM[key]
     objective = objective_of(key)
     given = scipy.sparse.csr_array(data) if sparse else data
