@@ -37,8 +37,6 @@ HIGHLIGHT = "#D55E00"
 DOTTED: Style = {"color": SINGLE, "marker": "o", "markersize": 4}
 DASHED: Style = {"color": HIGHLIGHT, "linestyle": "--"}
 
-_LETTERS = 28  # of a feature's name
-
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure in inches, outside pyplot's global state."""
@@ -122,8 +120,8 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def shortened(name: str) -> str:
-    return name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"
+def shortened(name: str, letters: int = 28) -> str:
+    return name if len(name) <= letters else name[: letters - 1] + "…"
 
 
 def column_names(columns: Sequence[str] | None, kept: np.ndarray) -> list[str]:

@@ -394,9 +394,6 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
     return figure
 
 
-_LINES = 100  # features beyond which each coordinate is a line
-
-
 def loadings(result: Result) -> Figure:
     """The map P, or of a factor model its loadings M, as a heat map: a row a feature.
 
@@ -420,7 +417,7 @@ def loadings(result: Result) -> Figure:
     if result.scale is not None:
         which += ", per standard deviation"
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
-    if max(map(len, maps)) > _LINES:
+    if max(map(len, maps)) > 100:  # rows of names would not be read
         return _lines(maps, names, which)
     rows = [longest(loading) for loading in maps]
     tallest = max(len(kept) for kept in rows)
@@ -487,7 +484,6 @@ def longest(loading: Array) -> np.ndarray:
 
 # Columns with a name in a picture, those that correlate most.
 _NAMED = 14
-_LINE = 9.5  # points from one name to the next
 
 
 def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
@@ -617,12 +613,12 @@ def _name_arrows(
             texts[k].set_position((texts[k].xyann[0], height - heights[k]))
 
 
-def _apart(heights: Array) -> Array:
-    """The same, moved as little as keeps lines from one another."""
+def _apart(heights: Array, line: float = 9.5) -> Array:
+    """The same, moved as little as keeps lines of so many points from one another."""
     from scipy.optimize import isotonic_regression
 
     order = np.argsort(heights, kind="stable")
-    steps = _LINE * np.arange(len(heights))
+    steps = line * np.arange(len(heights))
     moved = np.empty(len(heights))
     moved[order] = isotonic_regression(heights[order] - steps).x + steps
     return moved

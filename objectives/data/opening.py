@@ -115,17 +115,18 @@ def open_source(X: Given, name: str, minimum_rows: int = 2) -> Source | None:
     return MappedFile.of(X, name) if isinstance(X, np.memmap) else None
 
 
-# Characters of a path; no system takes more bytes.
-_LONGEST = 4095
-
-
 def open_path(X: str | Path, name: str, separator: str = "", header: bool = True) -> Source:
     """The source of a file, or of a folder of Parquet files; see `TextFile` for the options."""
     path = as_path(X, name)
     ending = path.suffix.lower()
-    if ending and len(str(path)) > _LONGEST:
-        raise ArgumentError(f"{name} {str(path)[:40]}... is no path: it is too long")
-    if ending == ".parquet" or os.path.isdir(path):  # of a string that is too long it is none
+    try:
+        folder = path.is_dir()
+    except OSError as error:  # too long for this system
+        folder = False
+        if ending:
+            reason = f"is no path: {error.strerror}"
+            raise ArgumentError(f"{name} {str(path)[:40]}... {reason}") from None
+    if ending == ".parquet" or folder:
         return ParquetFiles(path, name)
     if ending in SEPARATORS:
         return TextFile(path, name, separator, header)
