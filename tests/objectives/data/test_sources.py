@@ -640,7 +640,7 @@ def test_paths_that_are_none(tmp_path, monkeypatch):
     for name in ("a\0b.csv", "a\0b.npy", "a\0b"):
         with pytest.raises(ArgumentError, match=r"NUL character"):
             ldr.solve("pca", name, 2)
-    with pytest.raises(ArgumentError, match="is no path: .*too long"):
+    with pytest.raises(ArgumentError, match=r"is no path: .*too long"):
         ldr.solve("pca", "no/such" * 900 + ".csv", 2)
     with pytest.raises(ArgumentError, match=r"path is \('', ''\), expected the path of a file"):
         ldr.load(("", ""))
