@@ -111,7 +111,7 @@ def within_classes(
     """A graph made of the graphs of each class by itself, k at most the class's size less one."""
     from scipy.sparse import block_diag, csr_array
 
-    codes, classes = as_labels(y, samples.n)
+    codes, classes = as_labels(y, samples.n, smallest_class=2)
     members = [np.flatnonzero(codes == k) for k in range(len(classes))]
     parts = [weights(samples.take(rows), min(neighbours, len(rows) - 1)) for rows in members]
     place = np.argsort(np.concatenate(members))

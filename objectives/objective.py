@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
@@ -122,7 +123,9 @@ class Objective(Brief, Pickled, ABC):
 
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
         """What to make of the value that r of d columns reached; the number of rows is known."""
-        return chance_notes(self, data, d) if _EXPLAINED & set(self.needs) else []
+        notes = chance_notes(self, data, d) if _EXPLAINED & set(self.needs) else []
+        labelled = Need.LABELS in self.needs and not hasattr(self, "unlabelled")
+        return notes + single_samples(data) if labelled else notes
 
     def order(self, data: Data) -> int:
         """Of the largest square arrays that it makes of these data: columns, rows, or neither."""
@@ -218,6 +221,19 @@ def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
         f"{n} rows of {d} columns: noise does as well, or nearly, and even a perfect value is "
         "no finding. ldr.permutation_test compares it with chance, ldr.path(..., folds=5) "
         f"looks at other rows{ridge}"
+    ]
+
+
+def single_samples(data: Data) -> list[str]:
+    """A note of classes of one sample, which say nothing of how their class varies."""
+    codes, classes = data.labels
+    alone = [k for k, count in Counter(codes.tolist()).items() if count == 1]
+    if not alone:
+        return []
+    more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
+    return [
+        f"class {classes[alone[0]].item()!r}{more} has one sample: it has no neighbour in its "
+        "class, and adds nothing to the scatter within classes"
     ]
 
 

@@ -564,6 +564,9 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
         assert isinstance(predictor, LinearPredictor)
         found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings[0]
         # Loadings of the response below 1e-13 of the largest are rounding.
+        # Rotations are orthonormal weights times an upper triangle.
+        Q, R = np.linalg.qr(result.P.T * np.reshape(scales[0], (-1, 1)))
+        found["x_weights_"], found["y_weights_"] = Q * np.sign(np.diag(R)), predictor.B.T
         found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=1e-13))
         found["y_loadings_"] = predictor.B.T
     if isinstance(result.P, tuple) and len(result.P) == 2:  # of more there are no such names

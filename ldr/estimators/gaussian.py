@@ -50,6 +50,14 @@ class Gaussian(Projection):
         (seen,) = self.result_.directions.variations
         return 0 if seen is None else round(seen.n)
 
+    @property
+    def loglike_(self) -> list[float]:
+        """The log-likelihood after each iteration; of `PCA` there is none."""
+        check_is_fitted(self)
+        if self.result_.model is None:
+            raise AttributeError(f"{type(self).__name__} has no loglike_")
+        return [-float(value) for value in self.result_.run.history["value"]]
+
     @available_if(_has_model)
     def get_covariance(self) -> Array:
         """Return the covariance of the model, shape (n_features, n_features)."""

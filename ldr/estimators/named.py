@@ -197,6 +197,8 @@ class Latent(Regresses):
         Scores are (X - mean) rotations; y's is the pseudoinverse of its loadings, transposed.
     x_loadings_, y_loadings_ : ndarray (n_features, n_components), (q, n_components)
         Of the scores of X in the columns, by least squares.
+    x_weights_, y_weights_ : ndarray (n_features, n_components), (q, n_components)
+        Of NIPALS: orthonormal, of divided columns with ``standardise=True``; y's are its loadings.
     """
 
     def transform(self, X: Rows, y: PerRow = None) -> PerView:

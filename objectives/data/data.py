@@ -57,11 +57,8 @@ class Data:
 
     @cached_property
     def labels(self) -> tuple[npt.NDArray[np.intp], Cells]:
-        """y as codes of classes, and the classes; see `as_labels`. One row with a weight is enough
-        for a class.
-        """
-        smallest = 2 if self.samples.weights is None else 1
-        return as_labels(self.y, self.samples.n, smallest_class=smallest)
+        """y as codes of classes, and the classes; see `as_labels`."""
+        return as_labels(self.y, self.samples.n)
 
     @property
     def X(self) -> Given:

@@ -38,13 +38,13 @@ class CodedLabels:
         return cls(codes, classes)
 
 
-def as_labels(y: object, n: int, *, smallest_class: int = 2) -> tuple[npt.NDArray[np.intp], Cells]:
+def as_labels(y: object, n: int, *, smallest_class: int = 1) -> tuple[npt.NDArray[np.intp], Cells]:
     """Class labels as codes 0..c-1.
 
     - y (n,): strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
       `CodedLabels`, which are taken as they are
     - n: number of samples the labels belong to
-    - smallest_class: the fewest samples a class may have
+    - smallest_class: the fewest samples a class may have; one has them, whatever it is
     - returns codes (n,): the class of each sample.
     - returns classes (c,): the sorted labels: ``classes[codes]`` is y.
     - raises DataError: Not 1-D, another length, missing labels, numbers that look continuous,
@@ -151,6 +151,8 @@ def _check_discrete(classes: Cells, n: int) -> None:
 
 
 def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: int) -> None:
+    if counts.max() == 1:
+        smallest = 2
     small = np.flatnonzero(counts < smallest)
     if len(small) == 0:
         return

@@ -174,7 +174,7 @@ def row_slices(n: int) -> list[slice]:
 
 
 def labelled_rows(
-    data: Data, objective: Stated, smallest_class: int = 2
+    data: Data, objective: Stated, smallest_class: int = 1
 ) -> tuple[DenseRows, Array, Codes]:
     """Centred rows, each column in a unit in which it is about 1, their lengths, and classes.
 

@@ -191,12 +191,31 @@ def test_a_ridge_is_stated(key, shape):
     assert any("ridge" in note for note in result.notes), result.notes
 
 
-@pytest.mark.parametrize("key", ["orthogonal-lda", "lda", "olpp classes", "npe classes"])
-def test_a_class_of_one_sample_is_an_error(key):
+@pytest.mark.parametrize("name", ["orthogonal-lda", "lda", "nca", "wda", "sparse-lda", "xdawn"])
+def test_a_class_of_one_sample_is_noted(name):
+    X, y = clean(), np.arange(N) % 3
+    y[0] = 7
+    found = ldr.solve(name, X, 2, y=y)
+    assert any(note.startswith("class 7 has one sample") for note in found.notes)
+    if name == "orthogonal-lda":
+        means = np.array([X[y == k].mean(axis=0) for k in y])
+        between, within = ((Z - Z.mean(axis=0)) @ found.M for Z in (means, X - means))
+        assert found.value == pytest.approx((between**2).sum() / (within**2).sum(), rel=1e-12)
+    if name == "nca":
+        Y = X @ found.M
+        p = np.exp(-((Y[:, None] - Y) ** 2).sum(axis=2)) * (1.0 - np.eye(N))
+        p /= p.sum(axis=1, keepdims=True)
+        assert found.value == pytest.approx((p * (y[:, None] == y)).sum(), rel=1e-6)
+
+
+def test_classes_too_small_for_what_is_asked_of_them():
     y = np.arange(N) % 3
     y[0] = 7
-    with pytest.raises(ldr.errors.DataError, match=r"class 7 has 1 sample"):
-        ldr.solve(name_of(key), clean(), 2, y=y, **RANDOM[key][2])
+    for name, options in (("lmnn", {}), ("lpp", {"graph": "class-neighbours"})):
+        with pytest.raises(ldr.errors.DataError, match=r"class 7 has 1 sample"):
+            ldr.solve(name, clean(), 2, y=y, **options)
+    with pytest.raises(ldr.errors.DataError, match=r"class 0 has 1 sample\(s\); at least 2"):
+        ldr.solve("lda", clean(), 2, y=np.arange(N))
 
 
 def test_the_badly_conditioned_need_no_scaling():
@@ -437,7 +456,7 @@ def test_of_trials_the_pairs_inside_them_are_counted():
     rng = np.random.default_rng(0)
     wave = np.sin(np.linspace(0.0, 2.0 * np.pi, 40))[:, None]
     trials = [wave + 0.001 * rng.standard_normal((40, 2)) for _ in range(3)]
-    result = ldr.solve("orthogonal-maf", trials, 1)
+    result = ldr.solve("orthogonal-maf", real_data.by_time(trials), 1)
     Y = np.vstack(trials) @ result.P.T - result.mean @ result.P.T
     inside = np.arange(1, 120) % 40 != 0
     bounded = np.sum((Y[1:] * Y[:-1])[inside]) / np.sum(Y**2)

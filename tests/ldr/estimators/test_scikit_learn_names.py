@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import RFE
@@ -131,3 +132,15 @@ def test_a_share_of_the_variance_is_exceeded():
     for r in (2, 5, 12):
         assert ldr.PCA(float(shares[r - 1]) - 1e-9).fit(X).n_components_ == r
         assert ldr.PCA(float(shares[r - 1]) + 1e-9).fit(X).n_components_ == r + 1
+
+
+def test_weights_of_pls_are_those_of_nipals():
+    theirs = PLSRegression(3, tol=1e-14, max_iter=5000).fit(PATIENTS, SCORE)
+    ours = ldr.PLSRegression(3, standardise=True).fit(PATIENTS, SCORE)
+    np.testing.assert_allclose(np.abs(ours.x_weights_), np.abs(theirs.x_weights_), atol=1e-10)
+
+
+def test_the_likelihood_after_each_iteration():
+    found = ldr.FactorAnalysis(3).fit(X)
+    assert found.loglike_[-1] == pytest.approx(found.score_samples(X).sum(), rel=1e-10)
+    assert np.all(np.diff(found.loglike_) > -1e-9) and not hasattr(ldr.PCA(2).fit(X), "loglike_")
