@@ -47,18 +47,19 @@ Function = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class Contrast:
-    """G with its first and second derivative, each elementwise; the second from y and G'(y)."""
+    """G with its first and second derivative, each elementwise; the second from y and G'(y).
+
+    - gaussian: E G(nu), nu standard normal; None of experts
+    """
 
     value: Function
     first: Function
     second: Callable[[Array, Array], Array]
+    gaussian: float | None = None
 
-    def of_gaussian(self) -> float:
-        """E G(nu), nu standard normal: the trapezoidal rule, exact to rounding for smooth G."""
-        step = 0.05
-        nu = np.arange(-14.0, 14.0 + step, step)
-        density = np.exp(-0.5 * nu**2) / math.sqrt(2.0 * math.pi)
-        return step * float(density @ self.value(nu))
+    def costs(self, means: Array) -> Array:
+        """Return each direction's cost: -(E G(m'x) - E G(nu))^2, or E G(m'x) of experts."""
+        return means if self.gaussian is None else -((means - self.gaussian) ** 2)
 
 
 def _log_cosh(y: Array) -> Array:
@@ -74,12 +75,13 @@ def _log_cosh(y: Array) -> Array:
     return size
 
 
-LOG_COSH = Contrast(_log_cosh, np.tanh, lambda y, slope: 1.0 - slope * slope)
-KURTOSIS = Contrast(lambda y: 0.25 * y**4, lambda y: y**3, lambda y, slope: 3.0 * y**2)
+LOG_COSH = Contrast(_log_cosh, np.tanh, lambda y, slope: 1.0 - slope * slope, 0.374567207491438)
+KURTOSIS = Contrast(lambda y: 0.25 * y**4, lambda y: y**3, lambda y, slope: 3.0 * y**2, 0.75)
 EXP = Contrast(
     lambda y: -np.exp(-0.5 * y**2),
     lambda y: y * np.exp(-0.5 * y**2),
     lambda y, slope: (1.0 - y**2) * np.exp(-0.5 * y**2),
+    -math.sqrt(0.5),
 )
 
 CONTRASTS = {"log cosh": LOG_COSH, "kurtosis": KURTOSIS, "exp": EXP}
@@ -88,7 +90,7 @@ CONTRASTS = {"log cosh": LOG_COSH, "kurtosis": KURTOSIS, "exp": EXP}
 def hyperbolic_secant() -> Contrast:
     """-log p(y) of p(y) = 1/(pi cosh y)."""
     constant = math.log(math.pi)
-    return replace(LOG_COSH, value=lambda y: constant + _log_cosh(y))
+    return replace(LOG_COSH, value=lambda y: constant + _log_cosh(y), gaussian=None)
 
 
 def student(degrees: float) -> Contrast:
@@ -102,15 +104,13 @@ def student(degrees: float) -> Contrast:
     )
 
 
-Cost = Callable[[Array], Array]
-
 # Steps of the fixed point at most, and 1 less the cosine of the angle of a step that ends it.
 _STEPS, _SETTLED = 30, 1e-6
 _DIRECTIONS, _ENTRIES = 30, 2**20  # random directions at most, and at most so many of all rows
 
 
 def deflated_directions(
-    X: Array, contrast: Contrast, cost: Cost, first: Array, r: int, w: Array | None = None
+    X: Array, contrast: Contrast, first: Array, r: int, w: Array | None = None
 ) -> Array:
     """r stationary directions of E G(m'x), one after another, each orthogonal to those before.
 
@@ -133,7 +133,7 @@ def deflated_directions(
             moving = moving[~settled]
             if len(moving) == 0:
                 break
-        best = np.argmin(cost(ContrastPoint(X, M, contrast, w=w).value))
+        best = np.argmin(contrast.costs(ContrastPoint(X, M, contrast, w=w).value))
         found = np.column_stack([found, M[:, best]])
     return found
 
@@ -158,7 +158,6 @@ def heuristics(
     rows: Callable[[], tuple[Array, Array | None]],
     r: int,
     contrast: Contrast,
-    cost: Cost,
 ) -> dict[str, Callable[[], Array]]:
     """FOBI and FastICA's deflation from it: of each the r directions m with the least cost.
 
@@ -170,7 +169,7 @@ def heuristics(
     - rows: white rows and their weights, some of many
     """
     directions = cache(fourth_order)
-    known = cache(lambda: cost(means(directions())))
+    known = cache(lambda: contrast.costs(means(directions())))
 
     def fobi(count: int = r) -> Array:
         return _least(directions(), known(), count)
@@ -181,7 +180,7 @@ def heuristics(
         count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
         first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])
-        return deflated_directions(some, contrast, cost, first, r, w)
+        return deflated_directions(some, contrast, first, r, w)
 
     return {"fobi": fobi, "deflation": deflation}
 
@@ -239,11 +238,6 @@ def _fourth_order(frame: Frame, piece: Samples) -> Array:
     return (counted_rows(X, piece.weights) * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
 
 
-def _costs(means: Array, gaussian: float | None) -> Array:
-    """Return each direction's cost: -(E G(m'x) - E G(nu))^2, or E G(m'x) of experts."""
-    return means if gaussian is None else -((means - gaussian) ** 2)
-
-
 class SourcesPoint(Point):
     """f = sum_k F(c_k) of the means c_k = E G(m_k'x), from their point; of experts -|S|-volume too.
 
@@ -254,9 +248,9 @@ class SourcesPoint(Point):
     - share: of the weight of all rows, and so of the volume
     """
 
-    def __init__(self, means: Point, gaussian: float | None, share: float = 1.0) -> None:
+    def __init__(self, means: Point, contrast: Contrast, share: float = 1.0) -> None:
         self.M, self._means = means.M, means
-        self._gaussian, self._share = gaussian, share
+        self._contrast, self._gaussian, self._share = contrast, contrast.gaussian, share
 
     @cached_property
     def _inverse(self) -> Array:
@@ -270,7 +264,7 @@ class SourcesPoint(Point):
 
     @cached_property
     def value(self) -> float:
-        found = float(np.sum(_costs(np.asarray(self._means.value), self._gaussian)))
+        found = float(np.sum(self._contrast.costs(np.asarray(self._means.value))))
         if self._gaussian is not None:
             return found
         return found - 0.5 * self._share * float(np.linalg.slogdet(self.M.T @ self.M)[1])
@@ -307,19 +301,19 @@ class SourcesPoint(Point):
 class Sources(BoundObjective):
     """Directions in the order of what each alone, without regard to the angles, adds to -f.
 
-    - gaussian: E G(nu); None of experts, whose M is any matrix
+    - contrast: of experts, M is any matrix
     """
 
     exchangeable = True
 
-    gaussian: float | None
+    contrast: Contrast
 
     @abstractmethod
     def means(self, M: Array) -> Point:
         """The point of E G(m_k'x)."""
 
     def at(self, M: Array) -> SourcesPoint:
-        return SourcesPoint(self.means(M), self.gaussian)
+        return SourcesPoint(self.means(M), self.contrast)
 
     def random_point(self, rng: np.random.Generator) -> Array:
         """Sources of variance one."""
@@ -327,7 +321,7 @@ class Sources(BoundObjective):
         return Stiefel(k, r).random_point(rng)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        costs = _costs(np.asarray(self.means(M).value), self.gaussian)
+        costs = self.contrast.costs(np.asarray(self.means(M).value))
         return Axes.ordered(np.log(np.linalg.norm(M, axis=0)) - costs)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
@@ -335,8 +329,8 @@ class Sources(BoundObjective):
         return {"contribution": axes.numbers}
 
 
-def _manifold(k: int, r: int, gaussian: float | None) -> Manifold:
-    return Euclidean(k, r) if gaussian is None else Stiefel(k, r)
+def _manifold(k: int, r: int, contrast: Contrast) -> Manifold:
+    return Euclidean(k, r) if contrast.gaussian is None else Stiefel(k, r)
 
 
 @dataclass(frozen=True)
@@ -346,11 +340,10 @@ class SourcesInMemory(Sources, WhiteProjected):
     preconditioner_cost = 4
 
     contrast: Contrast = field(kw_only=True)
-    gaussian: float | None = field(kw_only=True)
 
     @cached_property
     def manifold(self) -> Manifold:  # type: ignore[override]
-        return _manifold(self.X.shape[1], self.r, self.gaussian)
+        return _manifold(self.X.shape[1], self.r, self.contrast)
 
     def means(self, M: Array) -> ContrastPoint:
         return ContrastPoint(self.X, M, self.contrast, w=self.w)
@@ -360,7 +353,7 @@ class SourcesInMemory(Sources, WhiteProjected):
 class SourcesInPieces(Sources, InPieces):
     """Sources of rows that are read at every step."""
 
-    gaussian: float | None = field(kw_only=True)
+    contrast: Contrast = field(kw_only=True)
 
     def means(self, M: Array) -> Point:
         return InPieces.at(self, M)
@@ -379,12 +372,11 @@ class SourceMethod(Objective):
     kinds: ClassVar[tuple[type[SourcesInMemory], type[SourcesInPieces]]]
 
     @abstractmethod
-    def contrast_and_gaussian(self) -> tuple[Contrast, float | None]:
-        """Return G and E G(nu); None of experts."""
+    def _contrast(self) -> Contrast:
+        """The contrast, or the expert."""
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        contrast, gaussian = self.contrast_and_gaussian()
-        samples, cost = data.samples, partial(_costs, gaussian=gaussian)
+        samples, contrast = data.samples, self._contrast()
         if not samples.in_pieces:
             rows = DenseRows.whitened(data, self)
             X, w = rows.X, rows.weights
@@ -394,10 +386,10 @@ class SourceMethod(Objective):
                 lambda: (X, w),
                 r,
                 contrast,
-                cost,
             )
-            given = partial(self.kinds[0], contrast=contrast, gaussian=gaussian)
-            return given(self, (rows.view,), X, r, w=w, heuristics=starts)
+            return self.kinds[0](
+                self, (rows.view,), X, r, w=w, contrast=contrast, heuristics=starts
+            )
         frame, view = Frame.whitening(samples, r)
         assert frame.W is not None
         term = ProjectedTerm(frame, partial(ContrastPoint, contrast=contrast, n=samples.weight))
@@ -416,17 +408,16 @@ class SourceMethod(Objective):
         return self.kinds[1](
             self,
             (view.noting(note),),
-            _manifold(frame.W.shape[1], r, gaussian),
+            _manifold(frame.W.shape[1], r, contrast),
             samples,
             term,
-            gaussian=gaussian,
+            contrast=contrast,
             heuristics=heuristics(
                 lambda: symmetric_eigen(outer())[1],
                 lambda M: np.asarray(samples.reduce(partial(term.first, M), added)[0]),
                 sample,
                 r,
                 contrast,
-                cost,
             ),
         )
 
@@ -448,7 +439,7 @@ class Pursuit(SourcesInMemory):
         """
         means = self.means(M)
         moments = np.sum(M * means.gradient, axis=0) - means.second.sum(axis=0)
-        a = 2.0 * (means.value - self.gaussian) * moments
+        a = 2.0 * (means.value - self.contrast.gaussian) * moments
         least = _LEAST_CURVATURE * float(np.abs(a).max()) or 1.0
         across, within = (np.maximum(b, least) for b in (a, 0.5 * (a + a[:, None])))
 
@@ -495,9 +486,8 @@ class ICA(SourceMethod):
 
     contrast: str = word("log cosh", CONTRASTS)
 
-    def contrast_and_gaussian(self) -> tuple[Contrast, float]:
-        contrast = CONTRASTS[self.contrast]
-        return contrast, contrast.of_gaussian()
+    def _contrast(self) -> Contrast:
+        return CONTRASTS[self.contrast]
 
 
 class ProductOfExperts(SourcesInMemory):
@@ -534,10 +524,11 @@ class ProductOfExperts(SourcesInMemory):
 class PartOfExperts(Part):
     """The experts' sum over some rows, and their share of the volume."""
 
+    contrast: Contrast = field(kw_only=True)
     share: float = field(kw_only=True)
 
     def at(self, M: Array) -> SourcesPoint:  # type: ignore[override]
-        return SourcesPoint(super().at(M), None, self.share)
+        return SourcesPoint(super().at(M), self.contrast, self.share)
 
 
 class ExpertsInPieces(SourcesInPieces, InParts):
@@ -546,7 +537,8 @@ class ExpertsInPieces(SourcesInPieces, InParts):
     def each_part(self, order: np.random.Generator) -> Iterator[PartOfExperts]:
         for part in super().each_part(order):
             share = part.samples.weight / self.samples.weight
-            yield PartOfExperts(self.manifold, part.samples, self.term, share=share)
+            of_rows = self.manifold, part.samples, self.term
+            yield PartOfExperts(*of_rows, contrast=self.contrast, share=share)
 
 
 EXPERTS = ("log cosh", "student-t")
@@ -590,6 +582,5 @@ class UndercompleteICA(SourceMethod):
     expert: str = word("log cosh", EXPERTS)
     degrees: float = number(3.0, positive=True)
 
-    def contrast_and_gaussian(self) -> tuple[Contrast, None]:
-        expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
-        return expert, None
+    def _contrast(self) -> Contrast:
+        return hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
