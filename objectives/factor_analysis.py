@@ -231,9 +231,6 @@ class DiagonalFactors(Factors):
         """Roughly: a step of imputation need not end where the complete problem does."""
         return run_through(self, M, VariableProjection(), Stopping(max_iterations=10)).M
 
-    def _at_noise(self, psi: Array) -> Array:
-        return self.complete(ProfilePoint(self, self.noise.coordinate(psi[:, None]))).M
-
     def baseline(self) -> Array:
         return next(iter(self.starts().values()))
 
@@ -242,22 +239,21 @@ class DiagonalFactors(Factors):
 
     @cached_property
     def _starts(self) -> dict[str, Array]:
-        """Once: the eigenvectors of products come back with other last digits."""
-        return {name: self._at_noise(psi) for name, psi in self._noise_guesses().items()}
-
-    def _noise_guesses(self) -> dict[str, Array]:
-        """Squared multiple correlations and columns as factors, where C has an inverse.
+        """Of squared multiple correlations and of columns as factors, where C has an inverse.
 
         1/(C^{-1})_jj is what the other columns leave over of each; scaled as Joreskog does, by
-        1 - r/2d.
+        1 - r/2d. They are made once: eigenvectors of products come back with other last digits.
         """
-        if not isinstance(self.C, DenseCovariance) or self._rank < self.d:
-            return {"half the variances": np.full(self.d, 0.5)}
-        guesses = {
-            "squared multiple correlations": (1.0 - 0.5 * self.r / self.d) * self.C.unexplained(),
-            "columns as factors": _left_by_columns(self.C.C, self.r),
-        }
-        return {name: np.maximum(psi, _LEAST_GUESS) for name, psi in guesses.items()}
+        guesses = {"half the variances": np.full(self.d, 0.5)}
+        if isinstance(self.C, DenseCovariance) and self._rank == self.d:
+            share = 1.0 - 0.5 * self.r / self.d
+            guesses = {
+                "squared multiple correlations": share * self.C.unexplained(),
+                "columns as factors": _left_by_columns(self.C.C, self.r),
+            }
+        noise = {k: np.maximum(psi, _LEAST_GUESS)[:, None] for k, psi in guesses.items()}
+        points = {k: ProfilePoint(self, self.noise.coordinate(psi)) for k, psi in noise.items()}
+        return {k: self.complete(point).M for k, point in points.items()}
 
     def certificate(self, M: Array) -> Certificate | None:
         """Where S = C the likelihood is that of the unconstrained Gaussian: none is greater."""
