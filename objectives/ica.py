@@ -172,7 +172,8 @@ def heuristics(
     known = cache(lambda: contrast.costs(means(directions())))
 
     def fobi(count: int = r) -> Array:
-        return _least(directions(), known(), count)
+        first = np.argsort(known(), kind="stable")[:count]
+        return np.ascontiguousarray(directions()[:, first])
 
     def deflation() -> Array:
         some, w = white_sample(*rows())
@@ -183,11 +184,6 @@ def heuristics(
         return deflated_directions(some, contrast, first, r, w)
 
     return {"fobi": fobi, "deflation": deflation}
-
-
-def _least(M: Array, costs: Array, count: int) -> Array:
-    """The columns of least cost."""
-    return np.ascontiguousarray(M[:, np.argsort(costs, kind="stable")[:count]])
 
 
 class ContrastPoint(ProjectedPoint):
@@ -239,11 +235,11 @@ def _fourth_order(frame: Frame, piece: Samples) -> Array:
 
 
 class SourcesPoint(Point):
-    """f = sum_k F(c_k) of the means c_k = E G(m_k'x), from their point; of experts -|S|-volume too.
+    """f = sum_k F(c_k) of the means c_k = E G(m_k'x), from their point.
 
-    F(c) is -(c - E G(nu))^2, or c of experts, which -1/2 log|S|, S = M'M, keeps from becoming the
-    same. With h_k the gradient of the mean k, F'(c_k) h_k changes along V by F'(c_k) dh_k +
-    F''(c_k) (h_k'v_k) h_k, and M S^{-1} by (V - M S^{-1} dS) S^{-1}.
+    F(c) is -(c - E G(nu))^2, or c of experts, to which -1/2 log|S|, S = M'M, is added: it keeps
+    them from becoming the same. With h_k the gradient of the mean k, F'(c_k) h_k changes along V
+    by F'(c_k) dh_k + F''(c_k) (h_k'v_k) h_k, and M S^{-1} by (V - M S^{-1} dS) S^{-1}.
 
     - share: of the weight of all rows, and so of the volume
     """

@@ -43,10 +43,6 @@ from ldr.solvers.problem import Preconditioner
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
-# Classes of like sizes: their codes, their rows, (c, m), and the share that each has.
-Classes = tuple[Codes, Codes, Array]
-
-
 @dataclass(frozen=True)
 class Pairs:
     """Pairs of classes, those of `a` with those of `b`.
@@ -75,8 +71,11 @@ class Pairs:
         return found
 
 
-def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[Classes]:
-    """Classes by their sizes, the large ones first, filled up with their first rows."""
+def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Codes, Array]]:
+    """Classes of like sizes, the large ones first: codes, rows (c, m) and the share of each row.
+
+    They are filled up with their first rows.
+    """
     w = np.ones(len(codes)) if weights is None else weights
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])

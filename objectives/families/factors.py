@@ -277,6 +277,11 @@ class FactorLikelihood(BoundObjective):
         """Of M and t."""
         return Product(Euclidean(self.noise.k, self.r), Euclidean(self.noise.size, 1))
 
+    @cached_property
+    def _points(self) -> Remembered[Any]:
+        """The last points, each asked for again by what is said of a result."""
+        return Remembered(2)
+
     @property
     def d(self) -> int:
         """Columns of the user's data."""
@@ -292,7 +297,15 @@ class FactorLikelihood(BoundObjective):
         return {"theta": axes.numbers, "sum_of_squares": np.sum(self.lift(M)[0] ** 2, axis=0)}
 
     def model(self, M: Array) -> FactorModel:
-        """In the user's units. Of the free parameters, M's are known up to a rotation."""
+        """In the user's units, kept with the point."""
+        point: Any = self.at(M)
+        if not hasattr(point, "model"):
+            point.model = self._model(M, point.value)
+        model: FactorModel = point.model
+        return model
+
+    def _model(self, M: Array, value: float) -> FactorModel:
+        """Of the free parameters, M's are known up to a rotation."""
         psi = self.noise.variances(self.manifold.split(M)[1])
         with np.errstate(over="ignore"):  # of a likelihood without a bound
             variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
@@ -302,7 +315,7 @@ class FactorLikelihood(BoundObjective):
             loadings=self.lift(M)[0],
             noise=variances,
             n=self.n,
-            log_likelihood=-self.at(M).value,
+            log_likelihood=-value,
             free_parameters=self.d + self.d * self.r - self.r * (self.r - 1) // 2 + noises,
         )
 
@@ -339,7 +352,7 @@ class Factors(FactorLikelihood):
         return scaled_factor(self.C) if isinstance(self.C, np.ndarray) else None
 
     def at(self, M: Array) -> FactorPoint:
-        return FactorPoint(self, M)
+        return self._points.at(M, partial(FactorPoint, self))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Also n/2 (theta_k - log(1 + theta_k)), by which the factor raises the log-likelihood."""

@@ -123,7 +123,9 @@ class PairwisePoint(ProjectedPoint):
     def add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
         """Add L(W)Y of a W that is zero elsewhere, from [Y, 1]."""
         Y, columns = Y1[:, :-1], self.columns(rows)
-        forth, back = W @ Y1[columns], W.T @ Y1[rows]
+        forth = W @ Y1[columns]
+        same = self.symmetric and len(W) == W.shape[1]  # then W is symmetric
+        back = forth if same else W.T @ Y1[rows]
         total[rows] += forth[:, -1:] * Y[rows] - forth[:, :-1]
         total[columns] += back[:, -1:] * Y[columns] - back[:, :-1]
 
