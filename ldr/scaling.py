@@ -16,11 +16,15 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
+from ldr.objectives.statistics.sums import spread_rows
 from ldr.objectives.view import Features, then
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerView
+
+# Rows of which standard deviations are taken for a note.
+_LOOKED_AT = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +151,12 @@ def deviations(samples: Samples) -> tuple[Array, Array]:
         low, high, entries = extent.low, extent.high, extent.n
         sd = np.sqrt(extent.squares / np.where(extent.n > 0, extent.n, 1))
     return np.where(low == high, 0.0, sd), entries
+
+
+def deviations_of_some(samples: Samples) -> Array:
+    """Standard deviations of the columns, of some rows where there are many."""
+    few = samples.n <= _LOOKED_AT
+    return deviations(samples if few else samples.take(spread_rows(samples.n, _LOOKED_AT)))[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -524,9 +524,9 @@ def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[
         if isinstance(bound.scatter, KnownScatter) and bound.features is None:
             sd = bound.scatter.deviations
         else:
-            from ldr.scaling import deviations
+            from ldr.scaling import deviations_of_some
 
-            sd = deviations(view)[0]
+            sd = deviations_of_some(view)
         least, most = float(sd.min(where=sd > 0, initial=np.inf)), float(sd.max())
         if most > _FAR_APART * least:
             notes.append(

@@ -153,8 +153,8 @@ class View:
 
     def within(self, restriction: Restriction) -> View:
         """In the coordinates of a restriction of this one's."""
-        found = replace(self, coordinates=restriction.coordinates)
-        return found.noting(*restriction.notes)
+        notes = (*self.notes, *restriction.notes)
+        return replace(self, coordinates=restriction.coordinates, notes=notes)
 
     def after(self, features: Features, note: str) -> View:
         """Of features of the data, in place of these."""

@@ -127,7 +127,8 @@ class RiemannianPoint:
         squares = np.vdot(self.M, self.M)  # the quick way, where they do not overflow
         if not (math.isfinite(squares) or np.isfinite(self.M).all()):
             return math.inf
-        self._problem.count("value")
+        check()
+        self._problem.evaluations["value"] += 1
         return self.point.value
 
     @cached_property
