@@ -183,11 +183,12 @@ class Tracker:
             wishes = [observer(shown) for observer in self._observers]
             # other truthy values are no wish to stop
             asked = any(isinstance(wish, (bool, np.bool_)) and wish for wish in wishes)
-        halt = Status.STALLED if self._is_idle(value, norm) else state.halt
-        flattest = self._keep_flattest(point)
+        halt = Status.STALLED if self._is_idle(point, value, norm) else state.halt
         if norm <= self.problem.threshold:
             self._status = Status.CONVERGED
-        elif halt is Status.STALLED and at_rounding(flattest, max(self._scale, abs(value))):
+        elif halt is Status.STALLED and at_rounding(
+            self._flattest or point, max(self._scale, abs(value))
+        ):
             self._status = Status.ROUNDING
         elif halt is not None or asked:
             self._status = halt or Status.OBSERVER
@@ -195,8 +196,10 @@ class Tracker:
             self._status = Status.MAX_ITERATIONS
         return self._status is not None
 
-    def _is_idle(self, value: float, norm: float) -> bool:
-        """Whether neither the value nor the gradient has improved for a while."""
+    def _is_idle(self, point: RiemannianPoint, value: float, norm: float) -> bool:
+        """Whether neither the value nor the gradient has improved for a while; the flattest point
+        is kept.
+        """
         least = self._least_value
         lower = math.isinf(least) or value < least - VALUE_ROUNDING * abs(value)
         flatter = norm < _FLATTER * self._least_gradient
@@ -204,14 +207,12 @@ class Tracker:
         if lower:
             self._least_value = value
         self._least_gradient = min(self._least_gradient, norm)
-        return self._idle >= self._patience
-
-    def _keep_flattest(self, point: RiemannianPoint) -> RiemannianPoint:
         kept, best = self._flattest or point, self._best or point
         highest = best.value + 1e-12 * abs(best.value)
-        flatter = kept.value > highest or point.gradient_norm < kept.gradient_norm
-        self._flattest = point if point.value <= highest and flatter else kept
-        return self._flattest
+        if value <= highest and (kept.value > highest or norm < kept.gradient_norm):
+            kept = point
+        self._flattest = kept
+        return self._idle >= self._patience
 
     def run(self, told: Status | None) -> Run:
         """All of it.
