@@ -98,11 +98,12 @@ def minimise(
     token = _budget.set(None)  # the runs of a step are part of its iterations
     try:
         unlimited = stopping.time_limit == math.inf
-        with nullcontext() if unlimited else within(stopping.time_limit), until_told() as told:
-            for state in solver.states(tracker.problem, start, stopping):
-                if tracker.ends_at(state):
-                    break
-        run = tracker.run(told.status)
+        with nullcontext() if unlimited else within(stopping.time_limit):
+            with until_told() as told:
+                for state in solver.states(tracker.problem, start, stopping):
+                    if tracker.ends_at(state):
+                        break
+            run = tracker.run(told.status)
     finally:
         _budget.reset(token)
     if budget is not None and budget.left is not None:
