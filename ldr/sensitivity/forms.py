@@ -215,7 +215,7 @@ class Form(ABC):
         return Product(self, other)
 
     def __add__(self, other: Form) -> Form:
-        return Combination([(1.0, self), (1.0, other)])
+        return Combination([*self.parts, *other.parts])
 
     def __sub__(self, other: Form) -> Form:
         return self + -1.0 * other
@@ -224,20 +224,72 @@ class Form(ABC):
         return (1.0 / divisor) * self
 
     def __rmul__(self, factor: float) -> Form:
-        return Combination([(factor, self)])
+        return Combination([(factor * c, A) for c, A in self.parts])
+
+    @property
+    def parts(self) -> list[tuple[float, Form]]:
+        """(c_k, A_k) of A = sum_k c_k A_k."""
+        return [(1.0, self)]
 
 
 @tree
 class Combination(Form):
-    """sum_k c_k A_k."""
-
     terms: list[tuple[float, Form]]
+
+    @property
+    def parts(self) -> list[tuple[float, Form]]:
+        return self.terms
 
     def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
         return added([c * AT for AT in A.times(X, T)] for c, A in self.terms)
 
     def trace(self, X: Sequence[Traced]) -> Traced:
         return sum(c * A.trace(X) for c, A in self.terms)
+
+
+@tree
+class Stack(Form):
+    """The sum of forms of one structure, which a program has once, whatever their number.
+
+    - moving: stacks of the arrays that differ between them
+    - still: the others
+    - moves: which are which, in the order of the structure
+    """
+
+    moving: list[Traced]
+    still: list[Traced]
+    moves: tuple[bool, ...] = field(metadata=STATIC)
+    structure: Any = field(metadata=STATIC)
+
+    @classmethod
+    def of(cls, terms: Sequence[tuple[float, Form]]) -> Stack:
+        columns = [*zip(*map(jax.tree.leaves, terms), strict=True)]
+        moves = tuple(not all(each is first for each in rest) for first, *rest in columns)
+        pairs = [*zip(moves, columns, strict=True)]
+        moving = [np.stack(column) for moved, column in pairs if moved]
+        still = [column[0] for moved, column in pairs if not moved]
+        return cls(moving, still, moves, jax.tree.structure(terms[0]))
+
+    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
+        def one(moving: list[Traced]) -> list[Traced]:
+            both = {True: iter(moving), False: iter(self.still)}
+            leaves = [next(both[moved]) for moved in self.moves]
+            c, A = jax.tree.unflatten(self.structure, leaves)
+            return [c * AT for AT in A.times(X, T)]
+
+        return [each.sum(axis=0) for each in jax.vmap(one)(self.moving)]
+
+
+def stacked(A: Any) -> Form:
+    """The same sum, its terms of one structure stacked where they are several."""
+    groups: dict[Any, list[tuple[float, Form]]] = {}
+    for term in A.parts:
+        leaves, structure = jax.tree.flatten(term)
+        groups.setdefault((structure, tuple(map(np.shape, leaves))), []).append(term)
+    terms: list[tuple[float, Form]] = []
+    for group in groups.values():
+        terms += group if len(group) < 3 else [(1.0, Stack.of(group))]
+    return Combination(terms)
 
 
 @tree
@@ -277,13 +329,16 @@ class Inverse(Form):
 
 @tree
 class TimesTrace(Form):
-    """A tr(B)."""
+    """A tr(BX'F'FX), X of the first view: see `centred`."""
 
     A: Form
     B: Form
+    F: Mixing
+    shares: Traced
 
     def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        size = self.B.trace(X)
+        R = self.F(centred(X[0], self.shares), X[0]).T
+        size = (R * self.B.times(X, [R])[0]).sum()
         return [size * AT for AT in self.A.times(X, T)]
 
 
@@ -515,7 +570,7 @@ class DataForms(DataSums):
         return A(self.inverse(B, ridge))
 
     def times_trace(self, A: Square, inverse: Square, F: csr_array) -> Square:
-        return TimesTrace(A, inverse @ self.rows.form(Squares(F)))
+        return TimesTrace(A, inverse, Sparse.of(F), self.rows.shares)
 
     def scatter_of(self, beside: Given) -> Square:
         X = derivatives_of(beside, self._known.samples.shape)

@@ -31,7 +31,7 @@ from ldr.objectives.families.matrices import (
 )
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.forms import STATIC, DataForms, Square, Traced, added, ridged, tree
+from ldr.sensitivity.forms import STATIC, DataForms, Square, Traced, added, ridged, stacked, tree
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
@@ -90,7 +90,7 @@ class Statement:
                 A = found.scale * found.A
                 return cls([A], residual=found.residual, decoder=found.decoder)
             case PencilMatrices():
-                return cls([found.scale * found.A], white=over, **options)
+                return cls([stacked(found.scale * found.A)], white=over, **options)
             case SpectralMatrices():
                 return cls([found.A], white=over, of=found.of, **options)
             case RatioMatrices():
