@@ -219,7 +219,12 @@ class DiagonalFactors(Factors):
 
     def complete(self, point: Point) -> Point:
         assert isinstance(point, ProfilePoint)
-        return Completed(self, self.manifold.join([point.loadings, point.M]), point)
+        loadings = point.loadings
+        whole = FactorPoint(self, self.manifold.join([loadings, point.M]))
+        # the profile's do not cancel, and need no further product with C
+        whole.value = point.value
+        whole.gradient = self.manifold.join([np.zeros_like(loadings), point.gradient])
+        return whole
 
     def specialist(self) -> VariableProjection:
         return VariableProjection()
@@ -371,18 +376,6 @@ class ProfilePoint(Point):
         problem, V = self._problem, self._top[1]
         excess = 1.0 - inner(V, V) - self._left
         return 0.5 * problem.n * problem.noise.gather(self._slope / self._psi * excess)
-
-
-class Completed(FactorPoint):
-    """A point whose loadings are at their best to the residual of the eigenvectors.
-
-    The profile's value and gradient do not cancel, and need no further product with C.
-    """
-
-    def __init__(self, problem: DiagonalFactors, M: Array, profile: ProfilePoint) -> None:
-        super().__init__(problem, M)
-        self.value = profile.value
-        self.gradient = problem.manifold.join([np.zeros_like(self._loadings), profile.gradient])
 
 
 @dataclass(frozen=True)

@@ -290,7 +290,7 @@ class HSIC(KernelMethod):
         return [] if data.y is None else chance_notes(self, data, d)
 
     def heuristic(self, X: Array, z: Response, r: int) -> Heuristic:
-        return lambda Z: top_eigenvectors(_squared(X.T @ Z), r)[1]
+        return lambda Z: principal_directions(Z.T @ X, r)
 
     def form(
         self, X: Array, r: int, z: Response, near: Approximation | None, first: Heuristic, n: float
@@ -303,17 +303,14 @@ class HSIC(KernelMethod):
             outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n)
         else:
             made, Z, _ = near
-            outer, kind = _squared(X.T @ Z), partial(made, scale=1.0 / (len(X) - 1) ** 2)
+            outer = (X.T @ Z) @ (X.T @ Z).T
+            kind = partial(made, scale=1.0 / (len(X) - 1) ** 2)
         own = z.width(self.response_width) if z.values is X else None
         heuristics = {
             "supervised pca": lambda: top_eigenvectors(outer, r)[1],
             "pca": lambda: principal_directions(weighted(X, w), r),
         }
         return partial(kind, own=own, heuristics=heuristics)
-
-
-def _squared(A: Array) -> Array:
-    return A @ A.T
 
 
 class DependencePoint(PairwisePoint):
