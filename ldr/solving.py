@@ -446,7 +446,6 @@ def as_result(
     - usual: the heuristic's value, and its point
     """
     objective = problem.objective
-    assert isinstance(objective, Objective)
     M, maps, unit = placed.M, placed.maps, problem.reported(1.0)
     baseline = baseline_M = baseline_P = improvement = None
     if usual is not None:
@@ -511,7 +510,6 @@ def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[
     Rows that are read from files are not read for it.
     """
     objective = problem.objective
-    assert isinstance(objective, Objective)
     what = objective.name
     if objective.scale_free and not getattr(objective, "ridge", 0.0) > 0:
         if converged:

@@ -19,7 +19,6 @@ from typing import (
 import numpy as np
 
 from ldr.objectives.coordinates import Axes, signs
-from ldr.objectives.data.data import Data
 from ldr.objectives.prediction import Answers, Predictor
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import View
@@ -31,6 +30,7 @@ from ldr.solvers.solver import AnySolver, Run
 
 if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
+    from ldr.objectives.objective import Objective
 
 
 # A proved gap, with every rounding error in it, is called "global" up to this relative size: that
@@ -122,20 +122,8 @@ class Certificate(Pickled):
         return f"{self.kind}{within}: {self.message}"
 
 
-class Stated(Protocol):
-    """An `Objective`, as far as its problems look at it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def sense(self) -> str: ...
-    @property
-    def sign(self) -> float: ...
-    @property
-    def transposed(self) -> bool: ...
-    @property
-    def relative_improvement(self) -> bool: ...
-    def bind(self, data: Data, r: int) -> BoundObjective: ...
+# The objective of a problem; its module imports this one.
+Stated: TypeAlias = "Objective"
 
 
 # What a model fits along with M, by name.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -19,11 +18,11 @@ from ldr.objectives.problem import (
     Stated,
     check_dimension,
 )
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.covariance import CovarianceOperator, Variation
 from ldr.objectives.view import IN_RANGE, Range, View
 from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
-from ldr.solvers.linalg.krylov import Ritz, SizedOperator, block_krylov
+from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.linalg.products import top_values
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
@@ -36,22 +35,6 @@ _CANCELLED = 1e-4
 _ORTHONORMAL = 1e-12
 # Of eigenvectors from products, relative to the largest eigenvalue.
 RESIDUAL = 1e-12
-
-
-class CovarianceLike(SizedOperator, Protocol):
-    """A positive semidefinite matrix known by its products, with the way to make it an array."""
-
-    @property
-    def is_sparse(self) -> bool: ...
-
-    @property
-    def most_products(self) -> int: ...
-
-    def array(self) -> Array | None: ...
-
-    def worth_squaring(self, products: int) -> bool: ...
-
-    def squared(self) -> tuple[Array, Callable[[Array], Array]] | None: ...
 
 
 class TracePoint(Point):
@@ -99,7 +82,7 @@ class Trace(BoundObjective):
         objective's units.
     """
 
-    A: Array | CovarianceLike
+    A: Array | CovarianceOperator
     r: int
     scale: float = 1.0
     offset: float = 0.0
@@ -197,7 +180,7 @@ class Trace(BoundObjective):
         values, vectors = top_eigenvectors(sign * array, self.r)
         return sign * values, self.manifold.nearest(vectors)
 
-    def _by_products(self, A: Array | CovarianceLike, most: int) -> tuple[Array, Array]:
+    def _by_products(self, A: Array | CovarianceOperator, most: int) -> tuple[Array, Array]:
         """By block Krylov; where that converges too slowly, from the array if there can be one."""
         ritz = block_krylov(A, self.r, tolerance=RESIDUAL, most_products=most)
         if not ritz.converged:
@@ -273,7 +256,7 @@ class Trace(BoundObjective):
         )
         return found.restricted_to(str(self.span)) if restricted else found
 
-    def _by_chance(self, A: CovarianceLike, M: Array) -> Certificate:
+    def _by_chance(self, A: CovarianceOperator, M: Array) -> Certificate:
         ritz = self._eigen and self._by_krylov[-1]
         most = self.scale * float(np.sum(top_values(A, ritz.block, self.r, ritz.products)))
         gap = max(0.0, self.at(M).value - self.offset + most)

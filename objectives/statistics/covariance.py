@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import scipy
 
+from ldr.objectives.coordinates import Basis
 from ldr.objectives.data.samples import BLOCK_NUMBERS, WIDE, Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
@@ -339,19 +340,11 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     return sums
 
 
-class Spanned(Protocol):
-    """A subspace with an orthonormal basis Q: QZ and Q'M."""
-
-    def lift(self, Z: Array) -> Array: ...
-
-    def lower(self, M: Array) -> Array: ...
-
-
 @dataclass(frozen=True)
 class SpannedScatter:
     """The scatter of rows in an orthonormal basis of a space that they do not leave."""
 
-    space: Spanned
+    space: Basis
     inner: Scatter
 
     def variation(self, P: Array) -> Variation:
