@@ -25,9 +25,10 @@ from ldr.objectives.registry import named
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scaling import Units
+from ldr.solvers import errors
 from ldr.solvers.checks import Pickled, flag, whole
 from ldr.solvers.deadline import complete
-from ldr.solvers.errors import ArgumentError, ConvergenceWarning
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.tables import beside, text
@@ -487,7 +488,7 @@ def _compared(
         return solve(sampled.objective, X, r, y=y, certify=certify, **options)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", errors.ConvergenceWarning)
         result = fit(sampled.data.X, sampled.data.y, r, certify=True)
     rival = at_heuristic(result) is not None
 

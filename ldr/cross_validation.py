@@ -28,8 +28,9 @@ from ldr.projecting import predicted, views_of
 from ldr.resampling import Indices, Sampled, runs_of
 from ldr.result import Result
 from ldr.scaling import divided
+from ldr.solvers import errors
 from ldr.solvers.checks import whole
-from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
+from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 from ldr.trial_layout import mean_power
@@ -618,7 +619,7 @@ class Folds:
             for r in order:
                 try:
                     with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", ConvergenceWarning)
+                        warnings.simplefilter("ignore", errors.ConvergenceWarning)
                         result = fit(X, y, r)
                     unconverged += not result.converged
                     found[r] = score(Part(result, Z, z, after), Part(result, X, y, before))

@@ -1,9 +1,9 @@
 """Exceptions and warnings of ldr."""
 
+from ldr.solvers import errors
 from ldr.solvers.errors import (
     ArgumentError,
     ClusterError,
-    ConvergenceWarning,
     DataError,
     DataWarning,
     DeviceWarning,
@@ -17,7 +17,7 @@ from ldr.solvers.errors import (
 __all__ = [
     "ArgumentError",
     "ClusterError",
-    "ConvergenceWarning",
+    "ConvergenceWarning",  # noqa: F822
     "DataError",
     "DataWarning",
     "DeviceWarning",
@@ -27,3 +27,7 @@ __all__ = [
     "TimeLimitError",
     "TooLargeError",
 ]
+
+
+def __getattr__(name: str) -> type[Warning]:
+    return getattr(errors, name)

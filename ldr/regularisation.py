@@ -17,9 +17,10 @@ from ldr.objectives.problem import Certificate, Placed, near
 from ldr.objectives.sparse import SparseMethod
 from ldr.result import Result
 from ldr.scaling import divided, undone
+from ldr.solvers import errors
 from ldr.solvers.checks import Pickled
 from ldr.solvers.deadline import complete, hearing, until_told, within
-from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, warn
+from ldr.solvers.errors import ArgumentError, DataError, warn
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.support import on_support
@@ -256,7 +257,7 @@ def refit(
     if interrupt.is_set():
         run = replace(run, status=Status.INTERRUPTED)
     if not run.status.converged:
-        warn(f"refit: {run.status.advice}", ConvergenceWarning)
+        warn(f"refit: {run.status.advice}", errors.ConvergenceWarning)
     seconds = time.perf_counter() - began
     maps, given = problem.maps(run.M), Axes.given(result.r, len(data.views))
     seen = problem.variations(run.M, maps)

@@ -43,10 +43,11 @@ from ldr.objectives.problem import (
 )
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.result import Result
+from ldr.solvers import errors
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.deadline import check, hearing, unlimited, until_told, within
-from ldr.solvers.errors import ConvergenceWarning, TimeLimitError, warn
+from ldr.solvers.errors import TimeLimitError, warn
 from ldr.solvers.solver import Observer, Run, Solver, Stopping
 from ldr.solvers.status import Status
 from ldr.types import Dimension, PerRow, Rows, Start
@@ -408,7 +409,7 @@ def solve(
     notes += () if units else units_matter(problem, data, run.status.converged)
     if not run.status.converged:
         said = " ".join((run.status.advice, *notes))
-        warn(f"{objective.name}: {said}", ConvergenceWarning)
+        warn(f"{objective.name}: {said}", errors.ConvergenceWarning)
     if all(view.n_known for view in data.views):
         d = max(map(len, placed[0].matrices))
         notes += tuple(of_features(objective).cautions(result.run.value, data, d, r))

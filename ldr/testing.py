@@ -32,7 +32,8 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result
-from ldr.solvers.errors import ConvergenceWarning, TimeLimitError
+from ldr.solvers import errors
+from ldr.solvers.errors import TimeLimitError
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
@@ -63,7 +64,7 @@ class Case:
 
     def solved(self, **options: Argument) -> Result:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", errors.ConvergenceWarning)
             return solve(self.objective, self.X, self.r, y=self.y, **options)
 
 
@@ -163,7 +164,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
             raise
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", errors.ConvergenceWarning)
         many = solve_many(objective, X, case.r, y=y)
     for k, one in enumerate((case, case.reversed())):
         result = one.solved(certify=False)

@@ -22,8 +22,9 @@ from ldr.result import Result
 from ldr.scaling import in_units, undone
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.moving import parameter, with_parameters
+from ldr.solvers import errors
 from ldr.solvers.checks import Pickled, choice, whole
-from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, ObjectiveError
+from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.types import PerRow, Rows, Splitter, XandY
@@ -271,7 +272,7 @@ def tune(
         return value / unit, gradient / unit
 
     with warnings.catch_warnings(), suppress(StopIteration):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", errors.ConvergenceWarning)
         scipy.optimize.minimize(
             share_of_first,
             start,

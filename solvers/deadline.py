@@ -27,7 +27,8 @@ from signal import SIGINT, default_int_handler, getsignal, signal
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from ldr.solvers.errors import ConvergenceWarning, TimeLimitError, warn
+from ldr.solvers import errors
+from ldr.solvers.errors import TimeLimitError, warn
 from ldr.solvers.status import Status
 
 if TYPE_CHECKING:
@@ -173,7 +174,9 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
         if not kept and told.status is not None:
             check()
     if told.status is not None:
-        warn(f"{_ENDED[told.status]} after {len(kept)} of {total} {what}", ConvergenceWarning)
+        warn(
+            f"{_ENDED[told.status]} after {len(kept)} of {total} {what}", errors.ConvergenceWarning
+        )
     return kept
 
 

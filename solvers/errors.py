@@ -52,8 +52,15 @@ class DeviceWarning(UserWarning):
     """A device is not there; what is used instead."""
 
 
-class ConvergenceWarning(RuntimeWarning):
-    """The solver stopped before the gradient was small; the best point is returned."""
+def __getattr__(name: str) -> type[Warning]:
+    """Make `ConvergenceWarning` when it is first asked for, as its base is scikit-learn's."""
+    if name != "ConvergenceWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.exceptions import ConvergenceWarning as Base
+
+    text = "The solver stopped before the gradient was small; the best point is returned."
+    made = type(name, (Base, RuntimeWarning), {"__doc__": text, "__module__": __name__})
+    return globals().setdefault(name, made)
 
 
 # What brings each package that the core does without: pip install "ldr-manifold[plot]".

@@ -128,13 +128,13 @@ def names_in(text: str) -> list[str]:
 @contextmanager
 def one_line_each() -> Iterator[None]:
     """Warnings as lines on standard error; what a result tells itself is not told twice."""
-    from ldr.errors import ConvergenceWarning
+    from ldr.solvers import errors
 
     def show(message: object, *_: object, **__: object) -> None:
         print(f"ldr: {' '.join(str(message).split())}", file=sys.stderr)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", errors.ConvergenceWarning)
         warnings.showwarning = show
         yield
 

@@ -16,9 +16,10 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
 from ldr.result import Result
+from ldr.solvers import errors
 from ldr.solvers.checks import Pickled, number, whole
 from ldr.solvers.deadline import complete
-from ldr.solvers.errors import ArgumentError, ConvergenceWarning
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.solver import Solver
@@ -273,7 +274,7 @@ def bootstrap(
     def again(data: XandY) -> Result:
         X, y = data
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # counted in `converged`
+            warnings.simplefilter("ignore", errors.ConvergenceWarning)  # counted in `converged`
             return solve(objective, X, r, y=y, tolerance=tolerance, certify=False, **own)
 
     drawn = (again(sampled.drawn(rng, block)) for _ in range(draws))

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning as Theirs
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -60,3 +61,11 @@ def test_the_line_is_the_users(call):
     for warning in found:
         assert warning.filename == __file__
         assert "lambda" in linecache.getline(warning.filename, warning.lineno)
+
+
+def test_scikit_learn_knows_the_warning_of_runs_that_did_not_converge():
+    assert issubclass(ConvergenceWarning, Theirs) and issubclass(ConvergenceWarning, RuntimeWarning)
+    with pytest.warns(Theirs, match="iteration"):
+        ldr.solve("fa", real_data.wine()[0], 2, max_iterations=1)
+    with pytest.raises(AttributeError, match="NoWarning"):
+        ldr.errors.NoWarning  # noqa: B018
