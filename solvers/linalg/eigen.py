@@ -217,29 +217,20 @@ def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Arr
     accuracy.
     """
     scale = 1.0 / np.sqrt(np.diag(B))
-    scaled = A * scale * scale[:, None], B * scale * scale[:, None]
-    partial = r < _PARTIAL_SHARE * len(A)
-    values, vectors = _generalised(*scaled, r if partial else None)
-    if len(values) < r:  # bisection may find none of eigenvalues that are equal to the last digit
-        values, vectors = _generalised(*scaled, None)
-    order = slice(None, -r - 1, -1)
-    return values[order], np.ascontiguousarray(scale[:, None] * vectors[:, order])
-
-
-def _generalised(A: Array, B: Array, r: int | None) -> tuple[Array, Array]:
-    """The r largest eigenvalues, or all, ascending, and their eigenvectors."""
-    d = len(A)
-    try:
-        with decomposing(d):
-            if r is None:
-                return scipy.linalg.eigh(A, B, check_finite=False)
-            return scipy.linalg.eigh(
-                A, B, subset_by_index=(d - r, d - 1), driver="gvx", check_finite=False
-            )
-    except np.linalg.LinAlgError:
+    L = cholesky(np.asfortranarray(B * scale * scale[:, None]))
+    if L is None:
         raise SingularError(
             "the matrix on the right of a generalised eigenproblem is not positive definite"
-        ) from None
+        )
+    half = _divided(L, A * scale * scale[:, None])
+    values, vectors = top_eigenvectors(sym(_divided(L, half.T)), r)
+    return values, scale[:, None] * _divided(L, vectors, trans=1)
+
+
+def _divided(L: Array, B: Array, trans: int = 0) -> Array:
+    """L^{-1}B, or L'^{-1}B."""
+    found = scipy.linalg.solve_triangular(L, B, trans=trans, lower=True, check_finite=False)
+    return np.asarray(found)
 
 
 def rank_tolerance(d: int) -> float:
