@@ -106,7 +106,7 @@ def student(degrees: float) -> Contrast:
 
 # Steps of the fixed point at most, and 1 less the cosine of the angle of a step that ends it.
 _STEPS, _SETTLED = 30, 1e-6
-_DIRECTIONS, _ENTRIES = 30, 2**20  # random directions at most, and at most so many of all rows
+_DIRECTIONS, _ENTRIES = 30, 2**22  # random directions at most, and at most so many of all rows
 
 
 def deflated_directions(
