@@ -404,12 +404,13 @@ def joint_spread(*views: Samples) -> Spread:
     if any(view.is_sparse for view in views):
         return _joint_spread_apart(views)
     first = views[0]
-    pilots = ((view, pilot(view)) for view in views)
-    shift = np.concatenate([np.zeros(view.d) if p is None else p for view, p in pilots])
+    pilots, shift = [pilot(view) for view in views], None
+    if any(p is not None for p in pilots):
+        pairs = zip(views, pilots, strict=True)
+        shift = np.concatenate([np.zeros(view.d) if p is None else p for view, p in pairs])
     if first.accelerator is not None and first.weights is None:
         return spread_on(first.accelerator, np.hstack([view.array for view in views]), shift)
-    shifts = np.split(shift, np.cumsum([view.d for view in views])[:-1])
-    Z = np.hstack([view.less(own) for view, own in zip(views, shifts, strict=True)])
+    Z = np.hstack([view.less(own) for view, own in zip(views, pilots, strict=True)])
     return spread_of(Z, first, shift)
 
 
