@@ -64,10 +64,10 @@ def native(name: str) -> Competitor:
     """A solver of this library; "auto" is what `ldr.solve` takes, the closed form where r = 1."""
 
     def run(task: Task) -> Trace:
-        if name == "auto" and task.bound.closed_form() is not None:
-            bound = fresh(task.bound)
-            began = time.perf_counter()
-            M = bound.closed_form()
+        bound = fresh(task.bound)
+        began = time.perf_counter()
+        M = bound.closed_form() if name == "auto" else None
+        if M is not None:
             return Trace([time.perf_counter() - began], [bound.at(M).value], 0)
         solver = named_solver(name) if name != "auto" else solver_for("auto", task.bound)
         return _minimised(task.bound, task, solver)
