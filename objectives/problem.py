@@ -175,8 +175,8 @@ class BoundObjective(Problem):
     @property
     def span(self) -> str | None:
         """The subspace that M cannot leave, in words; None where it can go everywhere."""
-        spans = dict.fromkeys(view.coordinates.span for view in self.views)
-        return " and ".join(span for span in spans if span is not None) or None
+        spans = dict.fromkeys([view.coordinates.span for view in self.views])
+        return " and ".join(filter(None, spans)) or None
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
         """Whether weight * f(Q'M) may fall as M leaves the span of Q."""
@@ -281,7 +281,7 @@ class BoundObjective(Problem):
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
         """Mean of each view, subtracted before the map; of some models it is fitted with M."""
-        return tuple(view.mean for view in self.views)
+        return tuple([view.mean for view in self.views])
 
     def parameters(self, M: Array) -> Fitted:
         """Numbers and small matrices of a model that are fitted along with M."""

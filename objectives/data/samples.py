@@ -210,7 +210,7 @@ class Samples:
         """
         if not self.stored and (self.is_sparse or self.n <= piece_rows(self.d)):
             check()
-            return term(self, *(cut(other, slice(0, self.n)) for other in beside))
+            return term(self, *[cut(other, slice(0, self.n)) for other in beside])
         workers = os.cpu_count() or 1 if self.d <= WIDE else 1
         return fold(term, merge, self.walk(*beside), workers)
 
