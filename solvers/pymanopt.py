@@ -107,12 +107,12 @@ class _Memory:
 
 
 def _import_pymanopt() -> ModuleType:
-    for package in ("pymanopt", "jax"):
-        needed(package, "a solver of pymanopt")
+    needed("jax", "a solver of pymanopt")
     import jax
 
-    flag = jax.config.jax_enable_x64
+    flag = jax.config.jax_enable_x64  # which the import of pymanopt changes
     try:
+        needed("pymanopt", "a solver of pymanopt")
         import pymanopt.manifolds
         import pymanopt.optimizers
     finally:

@@ -150,6 +150,11 @@ def _tumours():
     return real_data.standardised(X), y
 
 
+def _strips():
+    X, y = real_data.strips()
+    return real_data.by_time(X), y
+
+
 def _halves(which):
     X, y = _tumours()
     return X[y == which], X[y != which]
@@ -200,9 +205,9 @@ REAL = {
     "maf": (lambda: (real_data.stocks(), None, {}), 3),
     "tica": (lambda: (real_data.stocks(), None, {}), 3),
     "vamp": (lambda: (real_data.elevation(), None, {}), 3),
-    "csp": (lambda: (*real_data.strips(), {}), 3),
-    "spoc": (lambda: (real_data.strips()[0], np.arange(60) % 30, {}), 3),
-    "xdawn": (lambda: (*real_data.strips(), {}), 3),
+    "csp": (lambda: (*_strips(), {}), 3),
+    "spoc": (lambda: (_strips()[0], np.arange(60) % 30, {}), 3),
+    "xdawn": (lambda: (*_strips(), {}), 3),
     "ssd": (lambda: (real_data.elevation(), None, {"signal": (0.06, 0.1)}), 3),
     "orthogonal-gcpca": (lambda: (_halves(0), None, {}), 3),
     "gcpca": (lambda: (_halves(0), None, {}), 3),
