@@ -78,12 +78,12 @@ _EXTRAS = {
 }
 
 
-def needed(module: str, what: str) -> ModuleType:
+def needed(module: str, what: str, extra: str = "") -> ModuleType:
     """Import a module for what needs it; where it is not installed the error names the extra."""
     try:
         return import_module(module)
     except ImportError as error:
-        extra = _EXTRAS[module.partition(".")[0]]
+        extra = extra or _EXTRAS[module.partition(".")[0]]
         missing = (error.name or module).partition(".")[0]
         raise ArgumentError(
             f"{what} needs {missing}, which is not installed: pip install 'ldr-manifold[{extra}]'"

@@ -107,7 +107,7 @@ class _Memory:
 
 
 def _import_pymanopt() -> ModuleType:
-    needed("jax", "a solver of pymanopt")
+    needed("jax", "a solver of pymanopt", "pymanopt")
     import jax
 
     flag = jax.config.jax_enable_x64  # which the import of pymanopt changes
