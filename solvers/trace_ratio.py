@@ -19,7 +19,7 @@ from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 
-_EPS = float(np.finfo(float).eps)
+_EPS, _TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 
 
 def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Array, Array]:
@@ -149,13 +149,18 @@ class SelfConsistentField(Solver[State]):
         """
         ratio = cast(TraceRatioLike, problem.problem)
         old = state.point
+        # What the ratio of sums of A's and B's size rounds to, where the optimum is zero.
+        rounding = 8 * _EPS * abs(np.trace(ratio.A)) / max(np.trace(ratio.B), _TINY)
         while True:
             # A few roundings above the ratio: where a column outweighs all others in B, rounding
             # would decide on the sign of its eigenvalue at the ratio itself.
             new = problem.at(_next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M))
             gain, size = old.value - new.value, abs(new.value)
             # convergence is quadratic: a step that leaves half of the gradient is rounding
-            if gain <= VALUE_ROUNDING * size and new.gradient_norm > 0.5 * old.gradient_norm:
+            if (
+                gain <= VALUE_ROUNDING * size + rounding
+                and new.gradient_norm > 0.5 * old.gradient_norm
+            ):
                 return State(new, halt=Status.ROUNDING)
             if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):
                 return State(new)
