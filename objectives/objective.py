@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ldr.objectives import docstrings
 from ldr.objectives.data import memory
 from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.sample_metadata import shown
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.parameters import CHECK, Need, need_named
 from ldr.objectives.problem import BoundObjective
@@ -232,7 +233,7 @@ def single_samples(data: Data) -> list[str]:
         return []
     more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
     return [
-        f"class {classes[alone[0]].item()!r}{more} has one sample: it has no neighbour in its "
+        f"class {shown(classes[alone[0]])}{more} has one sample: it has no neighbour in its "
         "class, and adds nothing to the scatter within classes"
     ]
 

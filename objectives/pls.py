@@ -17,7 +17,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
 from ldr.objectives.prediction import LinearPredictor, Outputs
 from ldr.objectives.problem import Fitted, check_dimension
-from ldr.objectives.regression import Fit, Regression, outputs_of
+from ldr.objectives.regression import Fit, Regression, RegressionPoint, outputs_of
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Compact
 from ldr.solvers.linalg.eigen import power_of_two
@@ -189,6 +189,12 @@ class ScoreRegression(Regression):
 
     def maps(self, M: Array) -> tuple[Array, ...]:
         return (self.P,)
+
+    def _above_optimum(self, point: RegressionPoint) -> float:
+        """Also what the rounding of the scores, which mix columns of all sizes, may hide."""
+        s = self._singular[1][self._there]
+        moved = len(s) * float(np.finfo(float).eps) * s[0] / s[-1]
+        return super()._above_optimum(point) + moved**2 * float(np.vdot(self.T, self.T))
 
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]

@@ -32,7 +32,7 @@ class CodedLabels:
         unknown = np.flatnonzero(classes[codes] != labels)
         if len(unknown):
             raise DataError(
-                f"y has the label {_show(labels[unknown[0]])}, which is none of the classes: "
+                f"y has the label {shown(labels[unknown[0]])}, which is none of the classes: "
                 "all of them are to be named in the first call, classes="
             )
         return cls(codes, classes)
@@ -56,7 +56,7 @@ def as_labels(y: object, n: int, *, smallest_class: int = 1) -> tuple[npt.NDArra
     classes, codes, counts = distinct(labels, "y")
     _check_discrete(classes, n)
     if len(classes) < 2:
-        found = f"a single class ({_show(classes[0])})" if len(classes) else "no labels"
+        found = f"a single class ({shown(classes[0])})" if len(classes) else "no labels"
         raise DataError(f"y has {found}; at least two classes were expected")
     _check_class_sizes(classes, counts, smallest_class)
     return codes.reshape(-1).astype(np.intp, copy=False), classes
@@ -158,12 +158,12 @@ def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: i
         return
     others = f" (and {len(small) - 1} more classes are too small)" if len(small) > 1 else ""
     raise DataError(
-        f"y: class {_show(classes[small[0]])} has {counts[small[0]]} sample(s); "
+        f"y: class {shown(classes[small[0]])} has {counts[small[0]]} sample(s); "
         f"at least {smallest} in each class are needed{others}"
     )
 
 
-def _show(label: object) -> str:
+def shown(label: object) -> str:
     """Show a label as the caller wrote it, without NumPy's type around it."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 

@@ -420,10 +420,19 @@ class TraceRatio(BoundObjective):
         """Whether a direction that the coordinates leave out beats one of M's, beyond rounding."""
         if math.isinf(self.outside):
             return True
-        value = self.at(M).value
-        least = float(np.linalg.eigvalsh(M.T @ (self.A + value * self.B) @ M)[0])
+        value, eps = self.at(M).value, float(np.finfo(float).eps)
+        if self.outside == 0.0:  # in lengths by B, as a direction may carry next to nothing of it
+            lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
+            if not lengths.all():
+                return True
+            M = M / lengths
+            shares, Q = np.linalg.eigh(sym(M.T @ self.B @ M))
+            if not shares[0] > 4 * len(self.B) * eps:
+                return True
+            M = M @ (Q / np.sqrt(shares))
+        least = float(np.linalg.eigvalsh(sym(M.T @ (self.A + value * self.B) @ M))[0])
         terms = np.abs(M).T @ (np.abs(self.A) + abs(value) * np.abs(self.B)) @ np.abs(M)
-        rounding = 4 * len(self.A) * float(np.finfo(float).eps * np.linalg.norm(terms))
+        rounding = 4 * len(self.A) * eps * float(np.linalg.norm(terms))
         return value * self.outside - least > rounding
 
 
