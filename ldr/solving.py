@@ -398,14 +398,15 @@ def solve(
                     ends.append(baseline)
                 placed = Placed.both(problem, ends)
                 notes += placed[0].axes.ties()
-                if interrupt.is_set():
-                    run = replace(run, status=Status.INTERRUPTED)
                 run = replace(run, evaluations={**run.evaluations, **compiled})
                 usual = None if heuristic is None else (heuristic, placed[-1])
                 result = as_result(
                     problem, data, run, placed[0], usual, chosen, certificate, r, seconds
                 )
                 result = units.undone(result) if units else result
+    if interrupt.is_set():  # also while the result was made
+        run = replace(run, status=Status.INTERRUPTED)
+        result = replace(result, run=replace(result.run, status=Status.INTERRUPTED))
     notes += () if units else units_matter(problem, data, run.status.converged)
     if not run.status.converged:
         said = " ".join((run.status.advice, *notes))

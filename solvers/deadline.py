@@ -142,8 +142,8 @@ def until_told() -> Iterator[Told]:
             told.status = Status.TIME_LIMIT
         except Interrupted:
             pass
-        if heard.is_set():
-            told.status = Status.INTERRUPTED
+    if heard.is_set():
+        told.status = Status.INTERRUPTED
 
 
 @contextmanager
@@ -173,6 +173,8 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
                 follower(len(kept), total, what)
         if not kept and told.status is not None:
             check()
+    if heard.is_set():  # also since the loop ended
+        told.status = Status.INTERRUPTED
     if told.status is not None:
         warn(
             f"{_ENDED[told.status]} after {len(kept)} of {total} {what}", errors.ConvergenceWarning

@@ -337,9 +337,10 @@ class Ratio(Reference):
         rho, best = -np.inf, None
         M = eigh(A / norm(A) - B / norm(B) if norm(A) else -B)[1][:, :r]
         for _ in range(_NEWTON):
-            if not self.B.of(Q @ M) > 0:
+            N = basis(Q @ M)
+            if not self.B.of(N) > 0:
                 return None
-            new = sign * self.value(Q @ M)
+            new = sign * self.A.of(N) / self.B.of(N)
             if best is not None and not new > rho:
                 break
             rho = best = new
