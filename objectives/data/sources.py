@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 from abc import ABC, abstractmethod
@@ -187,6 +188,10 @@ def load_npy(path: Path, name: str) -> Cells:
         return np.lib.format.open_memmap(path, mode="r")
     except (FileNotFoundError, PermissionError):
         raise
+    except OSError as error:
+        if error.errno == errno.ENOMEM:
+            raise MemoryError(str(error)) from None
+        raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from None
     except Exception as error:  # whatever Python's parser says of a damaged header
         raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from None
 

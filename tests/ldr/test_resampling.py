@@ -440,7 +440,7 @@ def unrelated(null, drift=0.0):
     def draw(rng):
         areas = autoregressive(rng, (2, 20, 60, 3), 0.9)
         areas += drift * np.cumsum(rng.standard_normal((2, 20, 1, 3)), axis=1)
-        return "cca", tuple(areas), {"null": null}
+        return "cca", by_time(tuple(areas)), {"null": null}
 
     return draw
 

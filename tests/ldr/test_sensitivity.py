@@ -30,6 +30,7 @@ from ldr.objectives.slices import sliced
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.forms import Heated, RowForms
 from ldr.sensitivity.moving import Line, as_line
+from ldr.trial_layout import Trials
 from tests import real_data
 from tests.objectives import methods
 
@@ -124,7 +125,7 @@ def check_method(key, X, y, parameters, r):
     dX = single(tuple(move * np.nanstd(x, axis=0) for move, x in pairs))
     name = methods.name_of(key)
     result = ldr.solve(name, X, r, y=y, tolerance=1e-13, random_state=0, **parameters)
-    found = result.sensitivity(X, y).along(dX)
+    found = result.sensitivity(X, y, groups=parameters.get("groups")).along(dX)
     worst = np.inf, np.inf, np.inf
     tried = differences(
         result, X, dX, y, parameters, lambda each: (each.value, projectors(each), each.P)
@@ -345,7 +346,10 @@ def test_derivatives_of_every_smooth_method(key, noise):
 @pytest.mark.parametrize("key", ON_REAL)
 def test_derivatives_on_real_data(key):
     data, r = ON_REAL[key]
-    check_method(key, *data(), r)
+    X, y, parameters = data()
+    if isinstance(X, Trials):
+        X, y, parameters = X.rows, y[X.ids], {**parameters, "groups": X.ids}
+    check_method(key, X, y, parameters, r)
 
 
 def test_derivatives_of_every_smooth_method_are_held_to_three_data_sets():
