@@ -20,8 +20,8 @@ from ldr.objectives.data.sources import OTHER_SEPARATOR, Source, after, check_kn
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Bytes of text that are read at a time, and more than which no row has.
-_BLOCK_BYTES = 2**24
+# Bytes of text that are read at a time, of which pyarrow keeps some 32 ahead.
+_BLOCK_BYTES = 2**20
 # Bytes of a Parquet column that are fetched at a time.
 _BUFFER = 2**18
 # Numbers that are names: 007 is not 7. And whole numbers of more digits than a float has.
@@ -166,12 +166,14 @@ class TextFile(Table):
     ) -> AbstractContextManager[Given]:
         """Pyarrow's, of all columns, or of those that have a type."""
         csv = arrow("csv", "text")
+        with self.path.open("rb") as file:
+            first = len(file.readline(16 * _BLOCK_BYTES))
         missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # those that pandas has
         return csv.open_csv(
             self.path,
             csv.ReadOptions(
                 use_threads=threads,
-                block_size=_BLOCK_BYTES,
+                block_size=max(_BLOCK_BYTES, 8 * first),  # more than which no row has
                 autogenerate_column_names=not self._header,
             ),
             csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
