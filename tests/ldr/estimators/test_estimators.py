@@ -97,12 +97,18 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
+# By the name CCA scikit-learn takes it that fit_transform gives the coordinates of both views; here
+# it gives those of the first, as a step of a Pipeline needs them.
+_OF_PAIRS = dict.fromkeys(
+    ("check_transformer_general", "check_transformer_data_not_an_array"), "pairs are expected"
+)
 _CHECKED = {*_PLAIN, "exponential-family-pca"}  # their data are no 0 and 1
 
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _CHECKED]
+    [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _CHECKED],
+    expected_failed_checks=lambda estimator: _OF_PAIRS if type(estimator) is ldr.CCA else {},
 )
 def test_scikit_learns_checks_of_all(estimator, check):
     test_scikit_learns_checks(estimator, check)
