@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from ldr.objectives import docstrings
 from ldr.objectives.data import memory
@@ -228,8 +229,8 @@ def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
 def single_samples(data: Data) -> list[str]:
     """A note of classes of one sample, which say nothing of how their class varies."""
     codes, classes = data.labels
-    alone = [k for k, count in Counter(codes.tolist()).items() if count == 1]
-    if not alone:
+    alone = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 1)
+    if len(alone) == 0:
         return []
     more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
     return [
