@@ -148,8 +148,7 @@ class Sampled:
         )
         data = data_in_order(objective, X, y, sample_weight, groups)
         n, marks = data.samples.n, data.samples.marks
-        if data.y is not None and len(as_array(data.y)) != n:
-            raise DataError(f"y has {len(as_array(data.y))} entries for {n} rows of X")
+        data.check_y()
         if marks is not None and marks.trials is not None:
             return cls(objective, data, marks.codes)
         given = trials_of(X, y) if groups is None else as_array(brought(groups), "groups")

@@ -78,17 +78,19 @@ class Data:
         views = (replace(view, by_products=False) if view.wide else view for view in self.views)
         return replace(self, views=tuple(views))
 
+    def check_y(self) -> None:
+        """Refuse a y that has not an entry for each row."""
+        if self.y is not None and (entries := len(as_array(self.y))) != self.samples.n:
+            raise DataError(f"y has {entries} entries for {self.samples.n} rows of X")
+
     def of_rows_that_count(self) -> Data:
         """Without the rows of weight zero."""
         weights = self.samples.weights
         if weights is None or weights.all():
             return self
-        rows, y = np.flatnonzero(weights), self.y
-        if y is not None:
-            y = as_array(y)
-            if len(y) != len(weights):
-                raise DataError(f"y has {len(y)} entries for {len(weights)} rows of X")
-            y = y[rows]
+        self.check_y()
+        rows = np.flatnonzero(weights)
+        y = self.y if self.y is None else as_array(self.y)[rows]
         return replace(self, views=tuple(view.take(rows) for view in self.views), y=y)
 
     def on(self, device: str) -> Data:
