@@ -16,7 +16,7 @@ import scipy
 
 from ldr.inputs import as_data
 from ldr.objectives.data.data import as_tuple, single
-from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
+from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, begins
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernel import as_response, is_categorical
 from ldr.objectives.objective import Objective, of_features
@@ -33,7 +33,7 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
-from ldr.trial_layout import mean_power
+from ldr.trial_layout import FEATURES, mean_power
 from ldr.types import Argument, PerRow, Rows
 from ldr.validation import in_words
 
@@ -281,7 +281,7 @@ def of_trials(new: Part, old: Part) -> HeldOut:
             f"{len(F)} trials are too few to learn {len(np.unique(y))} classes of trials from: "
             "expected more trials than classes in each training part; use fewer folds"
         )
-    many = new.result.objective.name == "xdawn"
+    many = FEATURES.get(new.result.objective.name) == "flat"
     options = {"solver": "lsqr", "shrinkage": "auto"} if many else {}
     model = LinearDiscriminantAnalysis(**options).fit(F, y)
     predictor = ClassPredictor(G, model.classes_, model.priors_, G, G)
@@ -293,11 +293,12 @@ def _features_of_trials(part: Part) -> tuple[Array, np.ndarray, Array]:
     """Return the features, the class or quantity, and the weight of each trial."""
     Y, marks = part.Y[0], part.views[0].marks
     codes = None if marks is None else marks.codes
-    starts = np.arange(len(Y)) if codes is None else np.flatnonzero(np.diff(codes, prepend=-1))
-    if part.result.objective.name == "xdawn":
+    trials = np.arange(len(Y)) if codes is None else codes
+    starts = np.flatnonzero(begins(trials))
+    if FEATURES.get(part.result.objective.name) == "flat":
         F = Y.reshape(len(starts), -1)
     else:
-        F = np.log(np.maximum(mean_power(Y, starts), np.finfo(float).tiny))
+        F = np.log(np.maximum(mean_power(Y, trials), np.finfo(float).tiny))
     return F, as_array(part.y)[starts], part.weights[starts]
 
 

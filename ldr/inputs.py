@@ -22,7 +22,7 @@ from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.solver import Solver, Stopping
-from ldr.trial_layout import Trials, are_arrays, is_of_mne, of_array, refuse_layout, trials
+from ldr.trial_layout import Trials, are_arrays, is_of_mne, known_trials, of_array, refuse_layout
 from ldr.types import PerRow, Rows, XandY
 from ldr.validation import in_words
 
@@ -127,13 +127,12 @@ def _opened(
     """The rows, with the names of channels, and the trial of each row of trials."""
     if isinstance(X, Samples) or (type(X) is np.ndarray and X.ndim == 2):
         return as_samples(X, name, minimum_rows, allow_nan=allow_nan), None
-    if is_of_mne(X):
-        X = trials(X)
-    rows, ids = of_array(X, name)
+    found = known_trials(X, name)
+    rows = X if found is None else found.rows
     samples = as_samples(rows, name, minimum_rows, allow_nan=allow_nan)
-    if isinstance(X, Trials) and X.names:
-        samples = replace(samples, feature_names=X.names)
-    return samples, ids
+    if found is None:
+        return samples, None
+    return replace(samples, feature_names=found.names or None), found.ids
 
 
 def in_order(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.sample_metadata import as_array
+from ldr.objectives.data.sample_metadata import as_array, begins
 from ldr.objectives.data.sample_metadata import as_trials as as_ids
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, warn
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 LAYOUTS = ("channels, times", "times, channels")
+# Features of a trial that a method is made for: powers, or time courses in a row.
+FEATURES = {"csp": "power", "spoc": "power", "ssd": "power", "xdawn": "flat"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,19 +159,33 @@ def of_array(X: Rows, name: str = "X") -> XandY:
 
     Any other X as it is, and None.
     """
-    if is_of_mne(X):
-        X = trials(X)
-    if isinstance(X, Trials):
-        return X.rows, X.ids
+    found = known_trials(X, name)
+    return (X, None) if found is None else (found.rows, found.ids)
+
+
+def known_trials(X: Rows, name: str) -> Trials | None:
+    """The trials that X holds in a known order of axes; None of what is no trials."""
     if isinstance(X, np.ndarray) and X.ndim == 3:
         refuse_layout(X, name)
-    return X, None
+    return _trials(X, None, name) if isinstance(X, Trials) or is_of_mne(X) else None
 
 
-def mean_power(Y: Array, starts: npt.NDArray[np.intp]) -> Array:
-    """Return the mean square of each coordinate in each trial, which begin at some samples."""
+def mean_power(Y: Array, trials: np.ndarray) -> Array:
+    """Return the mean square of each coordinate in each trial, of samples next to one another."""
+    starts = np.flatnonzero(begins(trials))
     lengths = np.diff(starts, append=len(Y))
     return np.asarray(np.add.reduceat(Y**2, starts) / lengths[:, None])
+
+
+def log_mean_power(Y: Array, trials: np.ndarray) -> Array:
+    """Return the logarithm of `mean_power`.
+
+    - raises DataError: A component is zero throughout a trial.
+    """
+    power = mean_power(Y, trials)
+    if not power.all():
+        raise DataError("X has a trial in which a component is zero throughout: no logarithm")
+    return np.asarray(np.log(power))
 
 
 @in_words
@@ -194,7 +210,7 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     ldr.errors.ArgumentError
         A result of several views.
     ldr.errors.DataError
-        No trials, or a trial in which a coordinate is zero throughout.
+        No trials, or a trial in which a component is zero throughout.
 
     Examples
     --------
@@ -214,8 +230,4 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
             "trial of each row, groups="
         )
     Y = np.asarray(result.transform(rows))
-    ids = as_ids(as_array(numbers), len(Y))
-    power = mean_power(Y, np.flatnonzero(np.append(True, ids[1:] != ids[:-1])))
-    if not power.all():
-        raise DataError("X has a trial in which a coordinate is zero throughout: no logarithm")
-    return np.log(power)
+    return log_mean_power(Y, as_ids(as_array(numbers), len(Y)))

@@ -38,7 +38,7 @@ from ldr.solvers.checks import choice, flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
-from ldr.trial_layout import Trials, as_trials, of_array
+from ldr.trial_layout import Trials, as_trials
 from ldr.types import Dimension, Labels, PerRow, PerView, Rows, XandY
 from ldr.validation import in_words
 
@@ -399,8 +399,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         distances = Need.DISTANCES in objective.needs
         if Need.TIME_ORDER in objective.needs:
             X = as_trials(X)
-            names = X.names or None if isinstance(X, Trials) else None  # of channels
-            X, ids = of_array(X)
+            if isinstance(X, Trials):
+                X, ids, names = X.rows, X.ids, X.names or None
         array = validate_data(
             self,
             X,
@@ -554,25 +554,31 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
     for name in ("noise_variance", "noise_variances"):
         if name in result.parameters:
             found["noise_variance_"] = result.parameters[name]
-    scales = (1.0,) * len(seen) if result.scale is None else as_tuple(result.scale)
-    loadings = [
-        None if one is None else (one.loadings.T * scale).T
-        for one, scale in zip(seen, scales, strict=True)
-    ]
+    loadings = loadings_of(result)
     if isinstance(result.objective, PLSRegression):
         (predictor,) = result.predictors
         assert isinstance(predictor, LinearPredictor)
         found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings[0]
-        # Loadings of the response below 1e-13 of the largest are rounding.
         # Rotations are orthonormal weights times an upper triangle.
-        Q, R = np.linalg.qr(result.P.T * np.reshape(scales[0], (-1, 1)))
+        Q, R = np.linalg.qr((result.P * (1.0 if result.scale is None else result.scale)).T)
         found["x_weights_"], found["y_weights_"] = Q * np.sign(np.diag(R)), predictor.B.T
+        # Loadings of the response below 1e-13 of the largest are rounding.
         found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=1e-13))
         found["y_loadings_"] = predictor.B.T
     if isinstance(result.P, tuple) and len(result.P) == 2:  # of more there are no such names
         for view, P, loading in zip("xy", result.P, loadings, strict=True):
             found[f"{view}_weights_"], found[f"{view}_loadings_"] = P.T, loading
     return {name: value for name, value in found.items() if value is not None}
+
+
+def loadings_of(result: Result) -> list[Array | None]:
+    """The coefficients of the columns on the coordinates, (d, r), of each view."""
+    seen = result.directions.variations
+    scales = (1.0,) * len(seen) if result.scale is None else as_tuple(result.scale)
+    return [
+        None if one is None else (one.loadings.T * scale).T
+        for one, scale in zip(seen, scales, strict=True)
+    ]
 
 
 def _with_attributes(text: str) -> str:

@@ -6,7 +6,6 @@ PCA is one with equal noise in the directions that it leaves out (Tipping & Bish
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import Projection
@@ -21,12 +20,6 @@ from ldr.types import PerView, Rows
 WHITEN = """whiten : bool
     Divide the coordinates by their standard deviations (over n - 1); `inverse_transform` undoes it.
 """
-
-
-def _has_model(estimator: Projection) -> bool:
-    """Return True before `fit`, and where the rows could be asked for their variances."""
-    found = getattr(estimator, "result_", None)
-    return found is None or found.directions.variations[0] is not None
 
 
 class Gaussian(Projection):
@@ -46,9 +39,7 @@ class Gaussian(Projection):
 
     @property
     def n_samples_(self) -> int:
-        check_is_fitted(self)
-        (seen,) = self.result_.directions.variations
-        return 0 if seen is None else round(seen.n)
+        return round(self._variation.n)
 
     @property
     def loglike_(self) -> list[float]:
@@ -58,14 +49,12 @@ class Gaussian(Projection):
             raise AttributeError(f"{type(self).__name__} has no loglike_")
         return [-float(value) for value in self.result_.run.history["value"]]
 
-    @available_if(_has_model)
     def get_covariance(self) -> Array:
         """Return the covariance of the model, shape (n_features, n_features)."""
         model = self._model()
         M = model.loadings if model.turn is None else model.loadings @ model.turn.T
         return np.asarray(M @ M.T + np.diag(model.noise))
 
-    @available_if(_has_model)
     def get_precision(self) -> Array:
         """Return the inverse of `get_covariance()`.
 
@@ -80,9 +69,8 @@ class Gaussian(Projection):
                 "the covariance of the model is singular, as no variance is left outside the "
                 "components: use fewer components, or leave out columns that do not vary"
             )
-        return np.linalg.inv(C)
+        return np.asarray(np.linalg.inv(C))
 
-    @available_if(_has_model)
     def score_samples(self, X: Rows) -> Array:
         """Compute the log-likelihood of each row under the model.
 
@@ -107,6 +95,13 @@ class Gaussian(Projection):
         model = self.result_.model
         assert model is not None
         return model
+
+    @property
+    def _variation(self) -> Variation:
+        check_is_fitted(self)
+        (seen,) = self.result_.directions.variations
+        assert seen is not None  # also of sums
+        return seen
 
 
 class Principal(Gaussian):
@@ -163,19 +158,11 @@ class Principal(Gaussian):
         return float(total / left) if left > 0 and total > rounding else 0.0
 
     def _model(self) -> FactorModel:
-        check_is_fitted(self)
         result, noise = self.result_, self.noise_variance_
         scale = np.ones(self.n_features_in_) if result.scale is None else result.scale
         beyond = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
         loadings = (result.P * scale).T * beyond * scale[:, None]
         return FactorModel(result.mean, loadings, noise * scale**2, self._variation.n, np.nan, 0)
-
-    @property
-    def _variation(self) -> Variation:
-        check_is_fitted(self)
-        (seen,) = self.result_.directions.variations
-        assert seen is not None
-        return seen
 
 
 class Mixing(Projection):

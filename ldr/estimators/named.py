@@ -24,7 +24,7 @@ from ldr.estimators.base import (
     taking,
 )
 from ldr.estimators.gaussian import WHITEN, Gaussian, Mixing, Principal
-from ldr.estimators.of_trials import FEATURES, PARAMETER, OfTrials
+from ldr.estimators.of_trials import PARAMETER, OfTrials
 from ldr.inputs import aligned, as_objective
 from ldr.objectives.docstrings import described
 from ldr.objectives.objective import Objective
@@ -36,6 +36,7 @@ from ldr.projecting import project_rows
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
+from ldr.trial_layout import FEATURES
 from ldr.types import Argument, Dimension, PerRow, PerView, Rows, Start, XandY
 
 if TYPE_CHECKING:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ldr.estimators.base import Projection
+from ldr.estimators.base import Projection, loadings_of
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
-from ldr.trial_layout import Trials, as_trials, mean_power
+from ldr.trial_layout import Trials, as_trials, log_mean_power
 from ldr.types import Rows
-
-# What `transform` makes of a trial, by method.
-FEATURES = {"csp": "power", "spoc": "power", "ssd": "power", "xdawn": "flat"}
 
 PARAMETER = """features : {"power", "flat", "time"}
     What `transform` makes of a trial: the logarithm of the mean power of each component (trials,
@@ -48,11 +45,9 @@ class OfTrials(Projection):
     @property
     def patterns_(self) -> Array:
         check_is_fitted(self)
-        (seen,) = self.result_.directions.variations
-        if seen is None:
-            raise DataError("patterns_ are of training rows, which partial_fit does not keep")
-        scale = 1.0 if self.result_.scale is None else np.asarray(self.result_.scale)
-        return np.asarray(seen.loadings.T * scale)
+        (loadings,) = loadings_of(self.result_)
+        assert loadings is not None  # of rows in memory
+        return loadings.T
 
     def transform(self, X: Rows) -> Rows:
         """Compute the features of each trial; of samples in rows, project them.
@@ -70,20 +65,16 @@ class OfTrials(Projection):
         if not isinstance(found, Trials):
             return super().transform(X)
         Y = np.asarray(super().transform(found.rows))
-        starts = np.flatnonzero(np.diff(found.ids, prepend=-1))
         if self.features == "power":
-            power = mean_power(Y, starts)
-            if not power.all():
-                raise DataError("X has a trial in which a component is zero throughout")
-            return np.asarray(np.log(power))
-        lengths = np.diff(starts, append=len(Y))
+            return log_mean_power(Y, found.ids)
+        lengths = np.bincount(found.ids)
         if len(set(lengths)) > 1:
             raise DataError(
                 f"X has trials of {lengths.min()} to {lengths.max()} samples: time courses need "
                 "trials of one length; features='power' does not"
             )
-        courses = Y.reshape(len(starts), lengths[0], -1).swapaxes(1, 2)
-        return courses if self.features == "time" else courses.reshape(len(starts), -1)
+        courses = Y.reshape(len(found), lengths[0], -1).swapaxes(1, 2)
+        return courses if self.features == "time" else courses.reshape(len(found), -1)
 
     def _objective(self) -> Objective:
         choice("features", self.features, ("power", "flat", "time"))

@@ -196,7 +196,7 @@ class Marks:
         """The trial of each row as 0, 1, ...; None where there is one only."""
         if self.trials is None:
             return None
-        return np.cumsum(np.append(False, self.trials[1:] != self.trials[:-1]))
+        return np.cumsum(begins(self.trials)) - 1
 
     def before(self, later: Marks) -> Array:
         """How much pairs of a row and its later partner count: sqrt(w w'), 0 across trials."""
@@ -246,12 +246,17 @@ def as_weights(given: Given, n: int) -> Array:
     return weights
 
 
+def begins(trials: Cells) -> npt.NDArray[np.bool_]:
+    """True at the first row of each trial, whose rows stand next to one another."""
+    return np.append(True, trials[1:] != trials[:-1])
+
+
 def as_trials(given: Given, n: int) -> Cells:
     """The trials of n rows."""
     ids = as_array(given, "groups")
     if ids.shape != (n,):
         raise DataError(f"groups has shape {ids.shape}, expected ({n},): a trial for each row")
-    first = ids[np.append(True, ids[1:] != ids[:-1])]
+    first = ids[begins(ids)]
     distinct, times = np.unique(first, return_counts=True)
     if len(distinct) < len(first):
         raise DataError(

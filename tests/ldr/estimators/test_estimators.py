@@ -32,8 +32,8 @@ from ldr.cross_validation import VARIANCE
 from ldr.errors import ArgumentError, DataError, TimeLimitError
 from ldr.estimators import ESTIMATORS, Reducer, base
 from ldr.estimators.base import OPTIONS, TwoViews
-from ldr.estimators.of_trials import FEATURES
 from ldr.objectives import REGISTRY, OrthogonalLDA
+from ldr.trial_layout import FEATURES
 from tests import real_data
 from tests.objectives import methods
 
