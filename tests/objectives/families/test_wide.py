@@ -231,12 +231,16 @@ BY_ARRAYS = {
 }
 
 
-@pytest.mark.parametrize("name", BY_ARRAYS)
-def test_methods_that_products_do_not_solve_make_arrays(name, monkeypatch):
-    data, given = BY_ARRAYS[name]
+def both_ways(monkeypatch, name, data, given):
+    """Results by arrays, and of the same rows as those of many columns are solved."""
     arrays = ldr.solve(name, data, 2, **given)
     monkeypatch.setattr(samples, "WIDE", 20)
-    found = ldr.solve(name, data, 2, **given)
+    return arrays, ldr.solve(name, data, 2, **given)
+
+
+@pytest.mark.parametrize("name", BY_ARRAYS)
+def test_methods_that_products_do_not_solve_make_arrays(name, monkeypatch):
+    arrays, found = both_ways(monkeypatch, name, *BY_ARRAYS[name])
     assert found.value == arrays.value and found.certificate.kind == arrays.certificate.kind
 
 
@@ -258,10 +262,7 @@ OF_FEW_ROWS = {
 @pytest.mark.parametrize("name", OF_FEW_ROWS)
 def test_of_few_rows_the_value_is_that_of_their_span(name, monkeypatch):
     """The unit of a ridge too; and methods without products work in as many dimensions as rows."""
-    data, given = OF_FEW_ROWS[name]
-    arrays = ldr.solve(name, data, 2, **given)
-    monkeypatch.setattr(samples, "WIDE", 20)
-    found = ldr.solve(name, data, 2, **given)
+    arrays, found = both_ways(monkeypatch, name, *OF_FEW_ROWS[name])
     assert found.value == pytest.approx(arrays.value, rel=1e-9)
 
 
