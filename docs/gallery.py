@@ -46,7 +46,7 @@ class Example(NamedTuple):
         return cls(path.stem, *found.groups())
 
     def run(self) -> tuple[str, Any]:
-        """What the program prints, and its figure."""
+        """Return the printed text and the figure of the program."""
         printed, names = run_strictly(self.program, f"gallery, {self.slug}", DeprecationWarning)
         return printed, names["figure"]
 

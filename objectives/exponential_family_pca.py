@@ -328,7 +328,7 @@ class NaturalParameters(BoundObjective):
 
     @property
     def _of_features(self) -> bool:
-        """Whether rows are mapped by their logarithms, and not by T = m(2x - 1)."""
+        """True if rows are mapped by their logarithms, not by T = m(2x - 1)."""
         return self.views[0].features is not None
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:

@@ -244,7 +244,7 @@ class DiagonalFactors(Factors):
 
     @cached_property
     def _starts(self) -> dict[str, Array]:
-        """Of squared multiple correlations and of columns as factors, where C has an inverse.
+        """Make starts from squared multiple correlations and from columns, where C has an inverse.
 
         1/(C^{-1})_jj is what the other columns leave over of each; scaled as Joreskog does, by
         1 - r/2d. They are made once: eigenvectors of products come back with other last digits.
@@ -313,7 +313,7 @@ def _left_by_columns(C: Array, r: int) -> Array:
 
 
 def _left_by(C: Array, columns: list[int]) -> Array:
-    """What the columns leave of C, with a diagonal above zero."""
+    """Return the residual of C after regression on some columns, its diagonal above zero."""
     across = C[:, columns]
     left = np.asarray(C - across @ np.linalg.solve(across[columns], across.T))
     np.fill_diagonal(left, np.maximum(np.diag(left), np.finfo(float).eps))

@@ -377,7 +377,7 @@ def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Ar
 
 
 class Margins:
-    """Of some rows their targets and violators, which are nearer than the farthest target's margin.
+    """Targets and violators of some rows; violators are within the farthest target's margin.
 
     With D = |BY|^2 of targets and violators and t = 1 + GD, W is w_i at targets + G'(penalty w_i
     w_l h'(t)). A pair has a row of B, e_i - e_j, and a positive t one of G.

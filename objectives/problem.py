@@ -1,4 +1,4 @@
-"""What an objective becomes when it is bound to data, and what is known of a solution there."""
+"""Objectives bound to data, and certificates of their solutions."""
 
 from __future__ import annotations
 
@@ -103,11 +103,11 @@ class Certificate(Pickled):
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no M is better of those that a solver was free to choose."""
+        """True if no M that the solver was free to choose is better."""
         return self.kind in ("global", "restricted")
 
     def restricted_to(self, span: str) -> Certificate:
-        """The same of the M in a subspace, outside of which there may be a better one."""
+        """Restrict the claim to the M in a subspace, outside of which a better one may exist."""
         match self.kind:
             case "global":
                 message = f"global within {span}, outside of which an M may be better: "
@@ -434,7 +434,7 @@ def restated(
     views: tuple[View, ...] | None = None,
     answers: Answers | None = None,
 ) -> Bound:
-    """The same function, as another objective's, with another way back or with answers."""
+    """Return the problem as another objective's, with other views or answers."""
     other = copy(problem)
     vars(other).update(
         objective=objective or problem.objective,
@@ -467,7 +467,7 @@ class Carried(Protocol):
 
 
 def has_orthonormal_maps(problem: BoundObjective) -> bool:
-    """Whether P has orthonormal rows, so that variances are shares of that of x."""
+    """True if P has orthonormal rows, so that variances are shares of that of x."""
     return problem.objective.transposed and all(
         isinstance(factor, Orthonormal) for factor in problem.manifold.factors
     )

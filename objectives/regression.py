@@ -229,7 +229,7 @@ class Regression(BoundObjective):
 
 @dataclass(frozen=True)
 class WideRegression(Regression):
-    """Of sparse rows of very many columns, by products: Z is SciPy's linear operator."""
+    """Regression on sparse rows of very many columns by products: Z is SciPy's linear operator."""
 
     def __post_init__(self) -> None:
         """The numbers keep their unit: no solver looks at them."""
@@ -263,7 +263,7 @@ class WideRegression(Regression):
 
 
 def _of_products(objective: Stated, data: Data, r: int, ridge: float) -> WideRegression:
-    """Of the rows less their mean, which are never made."""
+    """Make the problem of the centred rows, which are never formed."""
     from scipy.sparse.linalg import LinearOperator
 
     samples, w = data.samples, data.samples.weights

@@ -114,7 +114,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
 
     @property
     def products(self) -> str:  # type: ignore[override]
-        """Of pencils alone, and of changes that are the rows' own."""
+        """Products serve where the method is a pencil, and changes are the rows' own."""
         return "optimum" if self.whiten and self.from_sums else ""
 
     def check_memory(self, data: Data) -> None:

@@ -1,4 +1,4 @@
-"""What surrounds a computation: a time limit, Ctrl-C, and the number of BLAS threads.
+"""Limits of a computation: the time limit, Ctrl-C, and the number of BLAS threads.
 
 Long computations call `check()` before each step: a piece of the rows, an evaluation, a large
 decomposition. It raises once the time is over or the first Ctrl-C came; `until_told` catches that

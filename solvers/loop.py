@@ -198,8 +198,9 @@ class Tracker:
         return self._status is not None
 
     def _is_idle(self, point: RiemannianPoint, value: float, norm: float) -> bool:
-        """Whether neither the value nor the gradient has improved for a while; the flattest point
-        is kept.
+        """Return True if neither value nor gradient has improved for a while.
+
+        The flattest point is kept.
         """
         least = self._least_value
         lower = math.isinf(least) or value < least - VALUE_ROUNDING * abs(value)

@@ -59,7 +59,7 @@ class Stopping:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What an observer sees after each step.
+    """State of a run after a step, as observers see it.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ Observer = Callable[[Iteration], object]
 
 @dataclass(frozen=True)
 class Run:
-    """What a solver did.
+    """Record of a run of a solver.
 
     Attributes
     ----------

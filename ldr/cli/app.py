@@ -138,7 +138,7 @@ def _print_json(summary: Mapping[str, object]) -> None:
 
 
 def _plain(value: Argument) -> Argument:
-    """What JSON can hold: lists for arrays, None for numbers that are not finite."""
+    """Return a value as JSON holds it: lists for arrays, None for numbers that are not finite."""
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     value = value.tolist() if hasattr(value, "tolist") else value

@@ -95,7 +95,7 @@ show_progress : --show-progress
 
 @dataclass(frozen=True)
 class Selection:
-    """What of the files an objective is given, and its parameters."""
+    """Columns of the files that an objective is given, and its parameters."""
 
     label: str = ""
     as_text: bool = False

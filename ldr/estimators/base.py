@@ -520,7 +520,7 @@ def other_rows(given: Rows, name: str) -> Samples:
 
 
 def in_precision_of(samples: Samples, found: PerView) -> PerView:
-    """What was computed in float64, as float32 where the rows are."""
+    """Convert what was computed in float64 to float32 where the rows are float32."""
     if getattr(samples.array, "dtype", None) != np.float32:
         return found
     return single(tuple(np.asarray(one, np.float32) for one in as_tuple(found)))
@@ -773,7 +773,7 @@ class TwoViews(Projection):
 
 
 def _all_views(X: PerView) -> bool:
-    """Whether X is a list or a dict of two views or more."""
+    """Return True for a list or a dict of two views or more."""
     return (isinstance(X, dict) or are_views(X)) and len(X) > 1
 
 

@@ -614,7 +614,7 @@ def _name_arrows(
 
 
 def _apart(heights: Array, line: float = 9.5) -> Array:
-    """The same, moved as little as keeps lines of so many points from one another."""
+    """Move heights by the least amount that keeps lines of so many points apart."""
     from scipy.optimize import isotonic_regression
 
     order = np.argsort(heights, kind="stable")

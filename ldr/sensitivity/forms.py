@@ -281,7 +281,7 @@ class Stack(Form):
 
 
 def stacked(A: Any) -> Form:
-    """The same sum, its terms of one structure stacked where they are several."""
+    """Return the sum with terms of one structure stacked."""
     groups: dict[Any, list[tuple[float, Form]]] = {}
     for term in A.parts:
         leaves, structure = jax.tree.flatten(term)

@@ -122,7 +122,7 @@ class ProjectedRows(Known):
 
     @property
     def _by_variance(self) -> bool:
-        """Whether axes are told apart by the variances of Y, not by the lengths of M's columns."""
+        """True if variances of Y tell the axes apart, not the lengths of M's columns."""
         return self.problem is not None and not isinstance(self.problem, LabelledPairs)
 
     @cached_property

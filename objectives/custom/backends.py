@@ -176,7 +176,7 @@ class Backend(ABC):
 
     @abstractmethod
     def evaluate(self, M: Array, data: Arguments) -> tuple[Callable[[], Traced], ...]:
-        """What f returns at M and the gradient (d x r), as functions that are called once."""
+        """Return f(M) and the gradient (d x r), as functions that are called once."""
 
     @abstractmethod
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:

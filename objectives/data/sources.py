@@ -55,7 +55,7 @@ class Source(ABC):
         return self.all_columns or self.feature_names or tuple(map(str, range(self.d)))
 
     def select(self, columns: Sequence[str]) -> Source:
-        """The same rows, of which these columns are read."""
+        """Return a source of the same rows that reads these columns only."""
         check_known(columns, self.columns, self.name)
         where = [self.columns.index(column) for column in columns]
         names = None if self.feature_names is None else tuple(columns)

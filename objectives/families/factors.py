@@ -305,7 +305,7 @@ class FactorLikelihood(BoundObjective):
         return model
 
     def _model(self, M: Array, value: float) -> FactorModel:
-        """Of the free parameters, M's are known up to a rotation."""
+        """Make the model; its free parameters count M up to a rotation."""
         psi = self.noise.variances(self.manifold.split(M)[1])
         with np.errstate(over="ignore"):  # of a likelihood without a bound
             variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
@@ -617,7 +617,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
 
 
 def has_missing(samples: Samples) -> bool:
-    """Whether entries are known to be missing before the sums over the rows are.
+    """Return True if missing entries are known of before the sums over the rows are formed.
 
     Of rows that are read piece by piece the sums will tell: missing entries make them NaN.
     """
@@ -666,7 +666,7 @@ def incomplete(
 
 
 class Entries(NamedTuple):
-    """What was observed of some rows.
+    """Counts and sums of the observed entries of some rows.
 
     - rows, weight: their number, and what they weigh
     - entries, counts, sums (d,): number of entries, weights and weighted sums of each column's

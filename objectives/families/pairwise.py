@@ -79,7 +79,7 @@ class PairwisePoint(ProjectedPoint):
         raise NotImplementedError
 
     def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
-        """What these rows of D add to phi, W there, and what they add to Hessian products."""
+        """Return phi of these rows of D, their W, and their part of Hessian products."""
         value, W, dW = self.pairs(rows, self.squares(rows))
 
         def add(product: Array, change: Change) -> None:
@@ -91,7 +91,7 @@ class PairwisePoint(ProjectedPoint):
 
     @cached_property
     def _alone(self) -> tuple[float, Array, RowProduct]:
-        """Of the only block, which value and products share."""
+        """The parts of the only block, which value and products share."""
         return self.told(self._blocks[0])
 
     def _each(self) -> Iterable[tuple[float, Array, RowProduct]]:

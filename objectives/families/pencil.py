@@ -62,7 +62,7 @@ class SumOfSquares:
 
 @dataclass(frozen=True)
 class Pencil(SumOfSquares):
-    """What a method makes of rows: A, which is optimised against B.
+    """The two matrices that a method forms from rows: A is optimised against B.
 
     - A (k, k), or that as a function of the inverse of B
     - size: of the terms that cancel in A, in units of B

@@ -344,7 +344,7 @@ class StatedMethod(Objective):
         return Opened(self.name, data, compact, [compact.rows])
 
     def _empty_is_best(self, samples: Samples) -> bool:
-        """Whether outside the span of few rows, where nothing varies, a minimum would be 0."""
+        """Return True if a minimum is 0 outside the span of few rows, where nothing varies."""
         return self.sense == "min" and samples.n_known and samples.n < samples.d
 
     def bind(self, data: Data, r: int) -> Trace | TraceRatio:

@@ -287,7 +287,7 @@ class Spread:
 
     @classmethod
     def empty(cls, d: int) -> Spread:
-        """Of no rows."""
+        """Return the moments of no rows."""
         return cls(TwoPartMean(0, np.zeros(d), np.zeros(d)), zeros(d, d))
 
     def merge(self, other: Spread) -> Spread:

@@ -291,7 +291,7 @@ def _polar(Y: Array) -> tuple[Array, Array]:
 
 
 def polar_by_svd(Y: Array) -> tuple[Array, Array]:
-    """The same of columns of several scales, whose squares lose their digits."""
+    """Polar factor by SVD, for columns of several scales, whose squares lose their digits."""
     U, s, Vt = thin_svd(Y)
     with np.errstate(divide="ignore", invalid="ignore"):
         return U @ Vt, (Vt.T / s) @ Vt

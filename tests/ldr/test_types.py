@@ -1,4 +1,4 @@
-"""What a type checker knows of the calls."""
+"""Types of public calls, as a type checker sees them."""
 
 import dataclasses
 import re

@@ -29,7 +29,7 @@ class Pieces(Samples):
 
 @dataclass(frozen=True)
 class Way:
-    """How rows come, at most so many: in pieces of `piece`.
+    """A container of rows, read in pieces of `piece`.
 
     `slack` is for the roundings of many additions.
     """
