@@ -519,9 +519,9 @@ def other_rows(given: Rows, name: str) -> Samples:
     return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
 
 
-def in_precision_of(samples: Samples, found: PerView) -> PerView:
+def in_precision_of(rows: Rows, found: PerView) -> PerView:
     """Convert what was computed in float64 to float32 where the rows are float32."""
-    if getattr(samples.array, "dtype", None) != np.float32:
+    if getattr(getattr(rows, "array", rows), "dtype", None) != np.float32:
         return found
     return single(tuple(np.asarray(one, np.float32) for one in as_tuple(found)))
 
@@ -620,12 +620,12 @@ class TwoViews(Projection):
         check_is_fitted(self)
         if self.views is not None:
             views = self._grouped(self._traits(), X, reset=False)
-            first = next(iter(views.values() if isinstance(views, dict) else views))
+            first = as_tuple(views)[0]
             return in_precision_of(first, np.hstack(self.result_.transform(views)))
         if not isinstance(self.components_, tuple):  # of a `Reducer`
             return super().transform(X)
         if y is None and _all_views(X):
-            return self.result_.transform(X)
+            return in_precision_of(_apart(X)[0], self.result_.transform(X))
         first = X if is_dask(X) else self._samples(self._traits(), X, reset=False)
         if y is not None:
             found = self.result_.transform((first, *other_views(y)))

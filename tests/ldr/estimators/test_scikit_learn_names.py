@@ -125,6 +125,8 @@ def test_rows_in_float32_are_transformed_to_float32():
         )
     pair = ldr.CCA(1).fit(single[:, :4], single[:, 4:]).transform(single[:, :4], single[:, 4:])
     assert all(part.dtype == np.float32 for part in pair)
+    views = [single[:, :4], single[:, 4:]]
+    assert all(part.dtype == np.float32 for part in ldr.CCA(1).fit(views).transform(views))
 
 
 def test_a_share_of_the_variance_is_exceeded():
