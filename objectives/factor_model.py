@@ -318,6 +318,12 @@ class FactorModel(Pickled):
         """The map to the posterior mean of a complete row, M'(MM' + diag noise)^{-1}, (r, d)."""
         return self._T.T @ self._spread @ (self._uncorrelated / self.noise[:, None]).T
 
+    @property
+    def covariance(self) -> Array:
+        """MM' + diag(noise), (d, d)."""
+        M = self._uncorrelated
+        return M @ M.T + np.diag(self.noise)
+
     def variation(self, P: Array) -> Variation:
         """Of x under a linear map (r, d), by its covariance MM' + diag(noise)."""
         M = self._uncorrelated

@@ -51,9 +51,7 @@ class Gaussian(Projection):
 
     def get_covariance(self) -> Array:
         """Return the covariance of the model, shape (n_features, n_features)."""
-        model = self._model()
-        M = model.loadings if model.turn is None else model.loadings @ model.turn.T
-        return np.asarray(M @ M.T + np.diag(model.noise))
+        return self._model().covariance
 
     def get_precision(self) -> Array:
         """Return the inverse of `get_covariance()`.
