@@ -44,7 +44,7 @@ from ldr.cli.options import (
     with_options,
 )
 from ldr.types import Argument
-from ldr.validation import finite
+from ldr.validation import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -134,17 +134,7 @@ def compare(
 
 
 def _print_json(summary: Mapping[str, object]) -> None:
-    print(json.dumps(_plain(summary), allow_nan=False, indent=2))
-
-
-def _plain(value: Argument) -> Argument:
-    """Return a value as JSON holds it: lists for arrays, None for numbers that are not finite."""
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return finite(value) if isinstance(value, float) else value
+    print(json.dumps(plain(summary), allow_nan=False, indent=2))
 
 
 def _ask(
@@ -176,11 +166,11 @@ def _answer(
     from ldr.io.files import write_figure
     from ldr.report import write_finding
 
+    figure = (draw or found.plot)() if inquiry.plot or inquiry.report else None
     if inquiry.report is not None:
-        figure = (draw or found.plot)()
         write_finding(inquiry.report, found, figure=figure, data_name=data.name)
-    if inquiry.plot is not None:
-        write_figure(inquiry.plot, (draw or found.plot)())
+    if inquiry.plot is not None and figure is not None:
+        write_figure(inquiry.plot, figure)
     if inquiry.as_json:
         _print_json(summary)
     else:
@@ -278,7 +268,7 @@ def methods(name: str | None = None, as_json: bool = False) -> None:
         objective = named(name)
         found = {**asdict(Entry.of(objective)), "estimator": estimator_name(type(objective))}
     if as_json:
-        print(json.dumps(found, indent=2))
+        _print_json(found)
     elif name is None:
         needs = ("" if each["needs"] == "-" else f" ({each['needs']})" for each in found)
         pairs = zip(found, needs, strict=True)

@@ -15,6 +15,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.status import Status
 from ldr.solving import solve
+from ldr.tables import beside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,14 +78,10 @@ def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result
 
 def table(solved: Sequence[tuple[DataSet, Result]]) -> str:
     """What was solved and found, a column a data set."""
-    columns = [_column(data, result) for data, result in solved]
-    rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    lines = [
-        "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])])
-        for name, *cells in rows
-    ]
-    return "\n".join(["Orthogonal LDA: max tr(M'S_B M) / tr(M'S_W M)\n", *lines])
+    columns = {data.name: _column(data, result) for data, result in solved}
+    names = {"data set": list(columns[solved[0][0].name])}
+    cells = {name: list(column.values()) for name, column in columns.items()}
+    return "\n".join(["Orthogonal LDA: max tr(M'S_B M) / tr(M'S_W M)\n", *beside(names | cells)])
 
 
 def picture(solved: Sequence[tuple[DataSet, Result]]) -> Figure:
@@ -118,7 +115,6 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
     n, d = data.X.shape
     before, after = _accuracies(data, result.r)
     return {
-        "data set": data.name,
         "rows n": str(n),
         "columns d": str(d),
         "classes": str(data.classes),

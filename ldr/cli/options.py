@@ -22,11 +22,12 @@ from typing import Annotated, Any
 
 import typer
 
+from ldr.objectives.docstrings import described
 from ldr.types import Argument
 
 # The entries of the options that are stated here: their flags where these are not the name alone,
 # what stands for the value, and the help.
-_ENTRIES = """
+_ENTRIES = described("""
 Parameters
 ----------
 objective : OBJECTIVE
@@ -90,7 +91,7 @@ folder : --out FOLDER
     Where the picture ldr-demo.png goes.
 show_progress : --show-progress
     Follow each run on the terminal.
-"""
+""")
 
 
 @dataclass(frozen=True)
@@ -225,16 +226,13 @@ def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Ca
     Where it takes `more` options, those of the function of its name in `ldr` and, with --param,
     the parameters of the method that the arguments name are options too.
     """
-    from ldr.objectives.docstrings import described
-
     parameters = inspect.signature(verb).parameters
     groups = {n: _GROUPS[p.annotation] for n, p in parameters.items() if p.annotation in _GROUPS}
     fields = {name: inspect.signature(group).parameters for name, group in groups.items()}
     stated: dict[str, inspect.Parameter] = {}
     for name, each in parameters.items():
         stated |= fields.get(name, {} if name == "more" else {name: each})
-    entries = described(_ENTRIES)
-    options = [_stated(each, *entries[name].split("\n", 1)) for name, each in stated.items()]
+    options = [_stated(each, *_ENTRIES[name].split("\n", 1)) for name, each in stated.items()]
     taken, further, own = _NO_OPTIONS | set(stated), [], []
     for each in options:
         flags = each.annotation.__metadata__[0].param_decls or ()
@@ -294,8 +292,6 @@ def _of_signature(
     function: Callable[..., Any], text: str, taken: set[str]
 ) -> list[inspect.Parameter]:
     """The parameters of a function as options, by its docstring or by another text."""
-    from ldr.objectives.docstrings import described
-
     entries, found = {**described(text), **described(function.__doc__)}, []
     for each in inspect.signature(function).parameters.values():
         if each.name in taken or each.default is each.empty or each.kind is each.VAR_KEYWORD:
