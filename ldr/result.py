@@ -24,7 +24,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Run
 from ldr.solvers.status import Status
 from ldr.types import Argument, Frame, PerRow, PerView, Rows
-from ldr.validation import finite, in_words, plain, shown
+from ldr.validation import in_words, plain, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -398,7 +398,8 @@ class Result(Pickled):
         >>> ldr.solve("pca", X, r=2).summary()["certificate"]["kind"]
         'global'
         """
-        return {
+        known = self.certificate
+        found = {
             "objective": self.objective.name,
             "parameters": repr(self.objective),
             "formula": self.objective.formula,
@@ -406,37 +407,28 @@ class Result(Pickled):
             "sense": self.objective.sense,
             "columns": [len(M) for M in as_tuple(self.M)],
             "r": self.r,
-            "value": finite(self.value),
-            "baseline": finite(self.baseline),
+            "value": self.value,
+            "baseline": self.baseline,
             "heuristic": self.objective.baseline,
-            "improvement": finite(self.improvement),
-            "certificate": None
-            if self.certificate is None
-            else {
-                "kind": self.certificate.kind,
-                "gap": finite(self.certificate.gap),
-                "message": self.certificate.message,
-                "curvature": finite(self.certificate.curvature),
-            },
+            "improvement": self.improvement,
+            "certificate": None if known is None else vars(known),
             "converged": self.converged,
             "status": self.status.name.lower(),
             "message": self.message,
             "solver": self.solver,
             "iterations": self.iterations,
-            "evaluations": dict(self.evaluations),
-            "gradient_norm": finite(self.gradient_norm),
+            "evaluations": self.evaluations,
+            "gradient_norm": self.gradient_norm,
             "seconds": self.seconds,
-            "fitted": {name: plain(value) for name, value in self.parameters.items()},
-            "components": {
-                name: [finite(x) for x in column]
-                for name, column in self.directions.columns().items()
-            },
+            "fitted": self.parameters,
+            "components": self.directions.columns(),
             "starts": None
             if self.starts is None
             else dict(zip(self.starts.names, self.starts.values, strict=True)),
-            "merged_starts": list(self.starts.merged) if self.starts else [],
-            "notes": list(self.notes),
+            "merged_starts": self.starts.merged if self.starts else [],
+            "notes": self.notes,
         }
+        return dict(plain(found))
 
     def __repr__(self) -> str:
         shapes = " x ".join(str(len(M)) for M in as_tuple(self.M))

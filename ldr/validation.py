@@ -7,7 +7,7 @@ Numbers as JSON holds them and as a reader sees them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -19,6 +19,7 @@ from ldr.objectives.registry import REGISTRY
 from ldr.solvers.deadline import one_thread
 from ldr.solvers.errors import DataError, MissingValuesError, SingularError, TooLargeError
 from ldr.solvers.manifolds import Array
+from ldr.types import Argument
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -75,9 +76,14 @@ def finite(number: float | None) -> float | None:
     return float(number) if number is not None and math.isfinite(number) else None
 
 
-def plain(value: float | Array) -> object:
-    """A number, or an array as lists of numbers."""
-    return finite(float(value)) if np.ndim(value) == 0 else np.asarray(value).tolist()
+def plain(value: Argument) -> Argument:
+    """Return a value as JSON holds it: lists for arrays, None for numbers that are not finite."""
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return finite(value) if isinstance(value, float) else value
 
 
 def shown(value: float | Array) -> str:
