@@ -396,7 +396,7 @@ def compare(
     first = _of_one_kind(objectives)
     gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
     ordered = time_order or any(Need.TIME_ORDER in o.needs for o in objectives)
-    by = criteria(X, y, views=first.views, ordered=ordered, gaps=gaps)
+    by = criteria(y, views=first.views, ordered=ordered, gaps=gaps)
     X, y, weights, groups = by_index(first, X, y, sample_weight=sample_weight, groups=groups)
     like = _like(objectives, y, ordered, weights is not None)
     rows = Sampled.of(like, X, y, "folds", weights, groups)

@@ -406,7 +406,7 @@ def score(
 # Scores of `ldr.compare`, the same for all methods: predictions from the coordinates.
 
 
-def criteria(X: Rows, y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, Criterion]:
+def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, Criterion]:
     """Return the scores that `ldr.compare` has for all methods; its conclusions use the first."""
     labels = y is not None and is_categorical(y)
     if y is not None:

@@ -55,7 +55,7 @@ def by_rule(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[
             f"{' of weighted rows' if objective.rule else ''}: expected a whole number; ldr.path "
             "with folds= tells what held-out rows say of each"
         )
-    return _by_bic(objective, data) if objective.rule == "bic" else _by_chance(objective, data)
+    return _by_bic(objective, data) if objective.rule == "bic" else _by_chance(data)
 
 
 def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
@@ -87,7 +87,7 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
     return r, (f"r = {r}: the fewest that explain {share:g} of the variance",)
 
 
-def _by_chance(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
+def _by_chance(data: Data) -> tuple[int, tuple[str, ...]]:
     """Return the number of components by parallel analysis."""
     found = parallel_analysis(data.samples, correlation=False, random_state=0).r
     if found == 0:

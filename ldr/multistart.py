@@ -244,7 +244,7 @@ def solve_near(
     It is one smooth function in each part of the run. The last part is that after which the value
     is the same in the next.
     """
-    now = near(problem, M) if isinstance(problem, LocalOptima) else problem
+    now = near(problem, M)
     if now is problem:
         return Ended(problem, minimise(problem, M, solver, stopping, observers))
     left = stopping.max_iterations

@@ -90,10 +90,7 @@ class Progress:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        needed("rich", "a line of progress")
-        from rich.console import Console
-
-        self._console = console or Console(stderr=True)
+        self._console = console or needed("rich.console", "a line of progress").Console(stderr=True)
         self._live: Live | None = None
         self._last_refresh = -math.inf
         self._one_at_a_time = threading.RLock()  # of runs in several threads
@@ -158,10 +155,7 @@ class Bar:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        needed("rich", "a line of progress")
-        from rich.console import Console
-
-        self._console = console or Console(stderr=True)
+        self._console = console or needed("rich.console", "a line of progress").Console(stderr=True)
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()

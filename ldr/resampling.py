@@ -17,6 +17,7 @@ from ldr.objectives.data.sample_metadata import Marks, as_array
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.trial_layout import known_trials
 from ldr.types import PerRow, Rows, XandY
 
 Indices = npt.NDArray[np.intp]
@@ -143,6 +144,7 @@ class Sampled:
         """Open the data; refuse distances, whose rows are columns too."""
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
+        X = known_trials(X, "X") or X  # what mne reads is read once
         X, y, sample_weight, groups = in_order(
             objective, X, y, sample_weight=sample_weight, groups=groups
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import tee
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -257,8 +258,9 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     labelled = Need.LABELS in objective.needs and null.y is not None
     classes = as_labels(null.y, null.n)[0] if labelled else None
     units = Resampling(np.arange(null.n) if null.groups is None else null.groups, classes)
-    rows = [units.drawn(rng)[0] for _ in range(200)]  # as Luo and Li
-    y = None if null.y is None else (null.y[k] for k in rows)
+    rows, again = tee(units.drawn(rng)[0] for _ in range(200))  # as Luo and Li
+    y = None if null.y is None else map(null.y.__getitem__, again)
+    del again  # it would keep all of them where there is no y
     own = optima(objective, [null.own()], last + 1, certify=False)
     samples = chunks(objective, (X[k] for k in rows), y)
     drawn = optima(objective, samples, last + 1, certify=False)

@@ -15,7 +15,6 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from io import BytesIO
 from itertools import chain
 from numbers import Real
@@ -32,6 +31,7 @@ from ldr.objectives.data.opening import as_path, as_samples, open_path
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import MappedFile, Source, load_npy
 from ldr.objectives.data.stored import StoredSamples, lazy_rows, side_by_side
+from ldr.objectives.data.tables import arrow
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed, warn
 from ldr.solvers.manifolds import Array
 from ldr.types import Argument, Frame, Rows
@@ -372,8 +372,7 @@ def write_frames(
     pandas = needed("pandas", f"a {ending} file")
     frames = (pandas.DataFrame(part, columns=list(names)) for part in parts)
     if ending == ".parquet":
-        pyarrow = needed("pyarrow", f"a {ending} file")
-        parquet = import_module("pyarrow.parquet")
+        pyarrow, parquet = arrow(files=ending), arrow("parquet", ending)
         tables = (pyarrow.Table.from_pandas(frame, preserve_index=False) for frame in frames)
         first = next(tables)
         with parquet.ParquetWriter(path, first.schema) as writer:

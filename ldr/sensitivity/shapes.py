@@ -206,9 +206,13 @@ class SumOfRows(Known):
         if isinstance(problem, TraceSum):
             within = self._of_gradient * sym(M.T @ gradient)
         elif len(within):
-            within = 2.0 * sym((centred(dX[0]) @ M).T @ scores_of(self.X @ M))
+            within = 2.0 * sym((centred(dX[0]) @ M).T @ self._scores)
         still, value = np.zeros_like(M), problem.objective.sign * value
         return Rate(gradient, Observed((still.T,), (still,), rates[0].observed.mean, value, within))
+
+    @cached_property
+    def _scores(self) -> Array:
+        return scores_of(self.X @ self.optimum.M)
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         problem, M, W = self.optimum.problem, self.optimum.M, self.optimum.turned(V)
@@ -216,7 +220,7 @@ class SumOfRows(Known):
             W = self._of_gradient * W
             u = self.optimum.solve(V[0] + 2.0 * problem.at(M).gradient @ W)
             return self.crossed(M @ W - u)
-        both = scores_of(self.X @ M) @ (W + W.T)
+        both = self._scores @ (W + W.T)
         first, *others = self.crossed(-self.optimum.solve(V[0] + self.X.T @ both))
         return [first + both @ M.T, *others]
 
