@@ -6,7 +6,7 @@ from ldr.solvers.errors import ArgumentError, needed
 
 
 def main() -> None:
-    """Run the command line, or say what is not installed."""
+    """Run the command line, or name the missing package."""
     try:
         for package in ("typer", "rich"):
             needed(package, "the command line")

@@ -28,7 +28,7 @@ _STEPS = np.logspace(-7, -0.5, 40)  # relative to |M|, six a decade
 
 @dataclass(frozen=True, repr=False)
 class Check(Pickled):
-    """What `ldr.check` found.
+    """Report of `ldr.check`.
 
     Attributes
     ----------
@@ -66,11 +66,11 @@ class Check(Pickled):
 
     @property
     def passed(self) -> bool:
-        """Whether every line passed."""
+        """True if every line passed."""
         return all(passed for _, passed, _ in self._lines())
 
     def _lines(self) -> list[tuple[str, bool, str]]:
-        """What was tested, whether it passed, and the number."""
+        """Yield each test's name, whether the test passed, and the number."""
         lines = [("gradient", *_slope_line(self.gradient_slope, 2))]
         if self.hessian_slope is None or self.symmetry_error is None:
             lines.append(("Hessian", True, "not given: solvers use differences of gradients"))
@@ -188,7 +188,7 @@ def check(
 
 
 def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple[float, float]:
-    """Orders of the first- and second-order Taylor errors along one random retraction curve.
+    """Return the orders of the first two Taylor errors along a random retraction curve.
 
     The second is 3 for a right Hessian where the retraction is second-order (polar everywhere; qr
     on the Grassmann manifold, but not on the Stiefel manifold). inf where the error is at rounding
@@ -260,7 +260,7 @@ def _order(errors: Array, noise: float) -> float:
 
 
 def symmetry_error(problem: Problem, M: Array, rng: np.random.Generator) -> float:
-    """|<U, HV> - <V, HU>| / sqrt(|U| |HV| |V| |HU|) of the Riemannian Hessian H, U and V random."""
+    """Compute |<U, HV> - <V, HU>| / sqrt(|U| |HV| |V| |HU|), H the Hessian, U and V random."""
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
     U, V = (_direction(manifold, M, rng) for _ in range(2))

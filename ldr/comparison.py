@@ -49,7 +49,7 @@ _UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the secon
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One method of a comparison.
+    """A method of a comparison.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class Comparison(Pickled):
         return side_by_side(self, *given)
 
     def write_html(self, path: str | Path) -> None:
-        """Write the table, the conclusions and the projections to one HTML file.
+        """Write the table, the conclusions and the projections to an HTML file.
 
         Raises
         ------
@@ -460,7 +460,7 @@ def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: b
 def _dimension(
     r: Dimension, first: Objective, rows: Sampled, gaps: bool, standardise: bool
 ) -> tuple[Dimension, tuple[str, ...]]:
-    """Return r for all methods; pca of all samples chooses it where r is a share or "auto"."""
+    """Return r for all methods; PCA of all samples chooses r for a share or "auto"."""
     if not is_open(r):
         return r, ()
     if first.views > 1 or Need.BACKGROUND in first.needs:
@@ -481,7 +481,7 @@ def _compared(
     by: Mapping[str, Criterion],
     options: dict[str, Argument],
 ) -> Compared:
-    """Solve a method on all samples, and score it fold by fold."""
+    """Solve a method on all samples, and score each fold."""
     sampled = folds.sampled
 
     def fit(X: Rows, y: PerRow, r: Dimension, certify: bool = False) -> Result:

@@ -41,7 +41,7 @@ class Directions:
     views: Sequence[str] = field(default=(), kw_only=True)
 
     def columns(self) -> dict[str, Array]:
-        """Return all numbers by name; of several views those of each with "_a", "_b", ...."""
+        """Return all component scores by name; those of several views end in "_a", "_b", ...."""
         found = dict(self.own)
         count = len(self.variations)
         ends = [f"_{v}" for v in self.views or view_letters(count)] if count > 1 else [""]

@@ -83,7 +83,7 @@ class HeldOut:
 
     @property
     def trivial(self) -> HeldOut | None:
-        """Scores by the training mean or the largest class (r = 0), where these are defined."""
+        """Scores by the training mean or the largest class (r = 0), where they are defined."""
         if self.reference is None:
             return None
         return replace(self, values=self.reference, log_loss=None)
@@ -149,7 +149,7 @@ class Part:
 
     @property
     def rows(self) -> Array:
-        """Samples of the last view, which the first one predicts, or of the only one."""
+        """Samples of the last view, which the first view predicts, or of the only view."""
         return np.asarray(self.views[-1].dense())
 
     @property
@@ -157,7 +157,7 @@ class Part:
         return as_response(self.y, self.views[0].n)
 
     def featured(self) -> Samples:
-        """Return the features of the samples of one view, by the maps that were fitted."""
+        """Return the features of a view's samples, by the fitted feature maps."""
         features, samples = self.result.features, self.views[0]
         return samples if features is None else features(samples)
 
@@ -168,7 +168,7 @@ Scored = TypeVar("Scored")
 
 
 def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> HeldOut:
-    """Score held-out samples as fits their method: by prediction, likelihood, reconstruction, ...
+    """Score held-out samples by the method's criterion: prediction, likelihood, ...
 
     Only r = 0 of likelihoods and the features of trials need the training samples, old, again.
     """
@@ -498,12 +498,12 @@ def _least_squares(
 
 
 def _next_step(new: Part, old: Part) -> HeldOut:
-    """Score the least squares prediction of the next sample's coordinates from this one's."""
+    """Score the least squares prediction of each sample's successor in time."""
     return _least_squares(_steps(old), _steps(new), standardise=True)
 
 
 def _steps(part: Part) -> tuple[Array, Array, Array]:
-    """Return samples, their successors in time, and the weights of these pairs."""
+    """Return samples, their successors in time, and the weights of the pairs."""
     Y, counts = part.Y[0], Marks(part.weights, part.runs)
     there = counts[:-1].before(counts[1:])
     kept = there > 0

@@ -96,7 +96,7 @@ def _by_chance(data: Data) -> tuple[int, tuple[str, ...]]:
 
 
 def _by_bic(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
-    """Return the r of the least BIC, up to where it rises."""
+    """Return the r with the smallest BIC, searching until BIC rises."""
     least, best = np.inf, 0
     for r in range(1, objective.largest_r(data) + 1):
         try:

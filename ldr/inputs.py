@@ -1,4 +1,4 @@
-"""What is handed to `ldr.solve`, checked at the door, with the weights and trials of its rows."""
+"""Validation of the data of `ldr.solve`, with the weights and trials of the samples."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def opened(
     groups: PerRow = None,
     minimum_rows: int = 2,
 ) -> Data:
-    """The data, checked against what the objective needs, with weights and trials of the rows.
+    """Validate X and y for an objective, with sample weights and trials.
 
     `Data` that were checked before are returned as they are.
     """
@@ -80,7 +80,7 @@ def data_in_order(
     groups: PerRow = None,
     minimum_rows: int = 2,
 ) -> Data:
-    """The same of what `in_order` has seen."""
+    """Validate data that `in_order` has aligned; see `opened`."""
     listed = isinstance(X, list)
     if Need.TIME_ORDER in objective.needs and are_arrays(X):
         refuse_layout(X, "X")
@@ -136,7 +136,7 @@ def _opened(
 
 
 def in_order(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:
-    """X, y and what else stands beside the rows: columns read by name, rows paired by index."""
+    """Return X, y and sample metadata: columns read by name, rows paired by index."""
     if isinstance(X, dict) and objective.views > 1:
         X = tuple(X.values())
     X, *found = with_columns(X, y=y, **beside)
@@ -175,7 +175,7 @@ def is_open(r: object) -> bool:
 
 
 def check_asked(name: str, r: object) -> None:
-    """Refuse what is neither a number of dimensions nor leaves it to the data."""
+    """Refuse any r but a whole number, a share of the variance or "auto"."""
     if not is_open(r) and (isinstance(r, (bool, np.bool_)) or not isinstance(r, Integral)):
         raise ArgumentError(
             f"{name} must be a whole number, a share of the variance above 0 and below 1, or "
@@ -221,7 +221,7 @@ def as_seconds(time_limit: object) -> float:
 
 
 def check_observers(observers: object) -> None:
-    """Refuse what is no sequence of callables."""
+    """Refuse observers that are not a sequence of callables."""
     if not isinstance(observers, (list, tuple)):
         raise ArgumentError(f"observers must be a list of callables, got {observers!r}")
     for observer in observers:
@@ -289,14 +289,14 @@ def marked(
 
 
 def _trials(ids: PerRow, samples: Samples) -> np.ndarray | None:
-    """None where there is one trial only, which later blocks of rows may not go on with."""
+    """Return the trials; None for a single trial, which later blocks of rows cannot continue."""
     trials = as_trials(ids, samples.n)
     one = not isinstance(samples, AccumulatedSamples) and bool((trials == trials[0]).all())
     return None if one else trials
 
 
 def _of_rows(y: PerRow, groups: PerRow, samples: Samples) -> PerRow:
-    """Labels or a response with an entry for each row, where y has one for each trial."""
+    """Return labels or a response for each row, if y has an entry for each trial."""
     if y is None or groups is None or isinstance(y, CodedLabels) or not samples.n_known:
         return y
     entries = as_array(y)
@@ -321,7 +321,7 @@ def check_weighted(objective: Objective) -> None:
 
 
 def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:
-    """X, y and what else stands beside the rows, all in the order of the index of the first view.
+    """Return X, y and sample metadata in the order of the first view's index.
 
     A background has rows of its own.
     """
@@ -340,7 +340,7 @@ def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
 
 
 def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
-    """The other's rows in the order of the first's index, where both are pandas'; else as they are.
+    """Return the second in the order of the first's index if both are pandas', else unchanged.
 
     Two Dask frames whose divisions are known must begin and end alike.
     """

@@ -132,7 +132,7 @@ def layer(
         return found.sensitivity(single(_in_float64(X)), as_given(y), **marks)
 
     def check_shapes(X: Traced, y: Traced) -> None:
-        """What can be refused before anything is computed, in words and outside a callback."""
+        """Refuse wrong shapes before any computation, outside of jax's callback."""
         like = single(tuple(np.zeros(each.shape) for each in X))
         data = as_data(objective, like, None if y is None else np.zeros(y.shape))
         check_r(r, objective, data)
@@ -147,7 +147,7 @@ def layer(
         return tuple(jax.ShapeDtypeStruct((r, each.shape[1]), each.dtype) for each in views)
 
     def optima(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Traced:
-        """P of one problem, or of those that `jax.vmap` asks for together."""
+        """Return P of a problem, or of all problems that `jax.vmap` passes together."""
         batch = X[0].shape[:-2]
         if not batch:
             return solved(X, y, parameters).P
@@ -291,7 +291,7 @@ def _called_back(
 
 
 def _moved(derivative: Derivative, projector: bool) -> Sequence[Array]:
-    """How the maps move; of a projector whatever their axes do."""
+    """Return the derivatives of the maps; a projector does not depend on their axes."""
     return derivative.maps(None) if projector else as_tuple(derivative.P)
 
 
@@ -312,7 +312,7 @@ def _along(
 def _pulled(
     at: At, projector: bool, X: Traced, y: Traced, parameters: dict[str, Traced], cotangents: Traced
 ) -> Traced:
-    """What a cotangent of P is in X and in the parameters."""
+    """Return the derivatives in X and the parameters for a cotangent of P."""
     V, sensitivity = _in_float64(cotangents), at(X, y, parameters)
     if projector:
         sensitivity = replace(sensitivity, optimum=sensitivity.optimum.of_subspace)
@@ -353,7 +353,7 @@ def _check(
     y: Traced,
     parameters: dict[str, Traced],
 ) -> Traced:
-    """One; an error where the optimum is not alone or its axes tie, with the numbers that do."""
+    """Return 1, or raise an error if the optimum is not isolated or components tie."""
     from ldr.sensitivity.equations import regular
 
     if not regular(J, left, T):
@@ -364,5 +364,5 @@ def _check(
 
 
 def as_given(y: Traced) -> Traced:
-    """y as `ldr.solve` takes it."""
+    """Return y as `ldr.solve` takes it."""
     return None if y is None else np.asarray(y)

@@ -187,7 +187,7 @@ class Choice(tuple[Advice, ...]):
 
 @in_words
 def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Choice:
-    """Return the questions that data like these have, and the methods that answer them.
+    """Return the questions that suit the data, and the methods that answer them.
 
     Nothing is solved; `ldr.compare` judges methods on held-out rows.
 

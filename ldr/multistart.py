@@ -1,4 +1,4 @@
-"""Several starts of one solver: the points, the runs from them, and the best of those."""
+"""Multistart: the initial points, the runs from them, and the best run."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ _FIRST_STEPS, _TIMES, _SAME = 3, 4, 1e-8
 
 @dataclass(frozen=True)
 class Starts:
-    """What the solver reached from several starts.
+    """Summary of the runs from several initial points.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class Starts:
 
     @classmethod
     def of(cls, problem: BoundObjective, runs: Mapping[str, Ended]) -> Starts | None:
-        """The summary of the ends, by the starts' names; None of one start."""
+        """Return the summary of the runs, by the names of their starts; None for a single start."""
         if len(runs) < 2:
             return None
         whole: dict[str, Run] = {}
@@ -220,13 +220,13 @@ class Starts:
 
 
 def _coincide(run: Run, other: Run) -> bool:
-    """Whether two runs are one, or began at one value and ended at one."""
+    """Return True if two runs are the same, or begin and end at equal values."""
     one, two = ((each.history["value"][0], each.value) for each in (run, other))
     return run is other or np.allclose(one, two, rtol=_BETTER, atol=0.0)
 
 
 class Ended(NamedTuple):
-    """A run, and the problem whose function it minimised: as it is approximated near the end."""
+    """A run, and the problem whose function the run minimised."""
 
     problem: BoundObjective
     run: Run
@@ -268,7 +268,7 @@ def solve_near(
 
 
 class Multistart:
-    """Runs of a solver from several starts; none begins after one that was told to stop.
+    """Runs of a solver from several starts; none begins after a limit or an interrupt.
 
     Starts that come to the `same` point have one run, which is then the end of each of them, and so
     is the first run of those that are `a_step_from` its end. `max_iterations` limits what each
@@ -429,9 +429,9 @@ def search(
 
 
 def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, ...]]:
-    """The best of the runs; it is told to stop as they were, and a note says how many were not.
+    """Return the best run, and a note on the number of runs cut short.
 
-    Of those whose values agree to rounding it is the first, so that no last bit decides.
+    Among runs whose values agree to rounding the first is chosen.
     """
     ends = list(runs.values())
     values = np.array([end.run.value for end in ends])

@@ -1,4 +1,4 @@
-"""Observers: callables that see every iteration; one that returns True ends the run.
+"""Observers: callables that see every iteration, and end the run by returning True.
 
 >>> import numpy as np, ldr
 >>> from ldr.observers import Trace
@@ -49,7 +49,7 @@ class Trace:
 
 
 class TimeLimit:
-    """End the run once it has taken this long; the iteration under way is finished first.
+    """End the run after a number of seconds, once the current iteration is finished.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class TimeLimit:
 
 
 class Progress:
-    """One line on the terminal that follows the run; silent where there is no terminal.
+    """Show the progress of a run on the terminal; silent where there is no terminal.
 
     It shows the iteration, the minimised value, the norm of the gradient beside the norm at which
     the run stops, and the time. Use it as a context manager, or pass it as it is: then the line is

@@ -158,7 +158,7 @@ class Path(Pickled):
 
     @property
     def chosen(self) -> int | None:
-        """The r chosen by `rule`: the best, or the smallest within one standard error of it."""
+        """The r chosen by `rule`: the best, or the smallest within a standard error of the best."""
         if self.pooled is None or self.errors is None or self.best is None or self.rule == "best":
             return self.best
         k = int(np.nanargmax(self.pooled))
@@ -331,7 +331,7 @@ def _scored(
     notes: Sequence[str],
     largest: int,
 ) -> Path:
-    """Make a path with the scores of its folds; those in which nothing ran are left out."""
+    """Make a path with the scores of its folds; folds in which no solve ran are left out."""
     ran, notes = [fold for fold in found if fold], list(notes)
     if len(ran) < 2:
         raise ArgumentError(f"fewer than two folds could run: {'; '.join(notes)}")
@@ -385,7 +385,7 @@ def _along(
     starts: int | None,
     **options: Argument,
 ) -> Iterator[Result]:
-    """Yield the results of ascending dimensions, each started from the one before."""
+    """Yield the results of ascending dimensions, each started from its predecessor."""
     previous = None
     for r in order:
         start = "baseline" if previous is None else _nested_start(objective, X, y, r, previous)

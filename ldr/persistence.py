@@ -31,7 +31,7 @@ _KINDS = (
 
 
 def load(path: str | Path) -> Result:
-    """A result that was saved: it transforms, predicts, imputes and tells as it did.
+    """Load a saved result, which transforms, predicts and imputes as before.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ Project = Callable[[Rows, str], Array]
 
 
 def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
-    """The arrays of several views, those of a dict in the order of the names solved for."""
+    """Return the arrays of several views, a dict's in the order of the names solved for."""
     if isinstance(X, dict):
         named = {str(name): view for name, view in X.items()}
         if names and set(named) != set(names):
@@ -44,7 +44,7 @@ def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
 
 
 def in_kind(X: Rows, project: Project, name: str, names: tuple[str, ...]) -> Rows:
-    """The projection in X's own kind of container; of Dask's it is computed later."""
+    """Return the projection in X's own kind of container; Dask's is computed later."""
     lazy = lazy_rows(X)
     if lazy is None:
         return like(X, project(X, name), names)

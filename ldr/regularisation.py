@@ -1,4 +1,4 @@
-"""`ldr.regularisation_path` and `ldr.refit`: sparse solutions, and these without shrinkage."""
+"""`ldr.regularisation_path` and `ldr.refit`: sparse solutions, and refits without shrinkage."""
 
 from __future__ import annotations
 

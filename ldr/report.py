@@ -1,4 +1,4 @@
-"""Results and comparisons as one HTML file: figures and pictures, with nothing outside it."""
+"""Results and comparisons as a self-contained HTML file of figures and pictures."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def html(
 
 
 def write_comparison(path: str | Path, comparison: Comparison, *, data_name: str = "") -> None:
-    """Write the page of a comparison: its table, what it says, the projections side by side.
+    """Write the HTML report of a comparison: table, conclusions and projections side by side.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ _CLAIMS = {
 
 
 def _words(result: Result, findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
-    """What was asked, what was found, what that means and what it does not."""
+    """Yield the question, the findings, their meaning and their limits."""
     objective, numbers = result.objective, result.directions.brief()
     sense = {"max": "largest", "min": "smallest"}[objective.sense]
     dimensions = "1 dimension" if result.r == 1 else f"{result.r} dimensions"
@@ -247,7 +247,7 @@ def _words(result: Result, findings: Sequence[Finding]) -> Iterator[tuple[str, s
 
 
 def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Figure]]:
-    """Those that this result has."""
+    """Yield the pictures of a result."""
     yield "Projection", "The projected rows.", plots.projection(result, X, y)
     if result.r >= 3 and not isinstance(result.P, tuple):
         caption = "The first three coordinates, in perspective."

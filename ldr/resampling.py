@@ -66,7 +66,7 @@ class Resampling:
         return samples, np.repeat(np.arange(len(groups)), sizes)
 
     def left_out(self) -> Iterator[Indices]:
-        """Yield the samples without one part of the groups, for each of at most 100 parts."""
+        """Yield the samples without a part of the groups, for each of at most 100 parts."""
         order = np.concatenate(self._strata)
         count = min(len(order), 100)  # each costs a solution; 100 estimate the skewness well
         for k in range(count):
@@ -222,7 +222,7 @@ class Sampled:
         return (X if self.trials is None else replace(X, marks=replace(X.marks, trials=draw))), y
 
     def left_out(self, block: int | None) -> Iterator[Indices]:
-        """Yield the samples without one part of them, for each part of a jackknife."""
+        """Yield the samples without a part of them, for each part of a jackknife."""
         if block is None:
             return self._units.left_out()
         return Resampling(np.arange(self.n) * max(2, self.n // block) // self.n).left_out()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result(Pickled):
-    """The optimal projection, and what is known about it.
+    """Optimal projection, its value, certificate and history.
 
     For objectives of two views, M, P, mean, baseline_M and feature_names are pairs.
 
@@ -146,7 +146,7 @@ class Result(Pickled):
 
     @property
     def status(self) -> Status:
-        """Why the solver stopped; `converged` and `message` follow from it."""
+        """Reason why the solver stopped; `converged` and `message` follow from the status."""
         return self.run.status
 
     @property
@@ -248,7 +248,7 @@ class Result(Pickled):
         )
 
     def predict(self, X: Rows, *, view: int = 0) -> Rows:
-        """The response, the class or the other view of new rows.
+        """Predict the response, the class or the second view of new rows.
 
         - Regressions predict the response on its own scale, mean_y + (x - mean) B: least-squares,
           ridge-regression and lasso with all their coefficients, whatever r,
@@ -381,13 +381,13 @@ class Result(Pickled):
     def write_report(
         self, path: str | Path, X: Rows, y: PerRow = None, **options: Argument
     ) -> None:
-        """One HTML file with all figures and pictures; see `ldr.report.write_report`."""
+        """Write an HTML report with all figures and pictures; see `ldr.report.write_report`."""
         from ldr.report import write_report
 
         write_report(path, self, X, y, **options)
 
     def summary(self) -> dict[str, Any]:
-        """The figures, as what JSON can hold: all but the matrices and the history.
+        """Return the figures as JSON holds them: all but the matrices and the history.
 
         A gap that has no bound is None.
 

@@ -39,7 +39,7 @@ def quartimax(L: Array) -> Array:
 
 
 def _orthomax(L: Array, weight: float) -> Array:
-    """Take the polar factor of the criterion's gradient, again and again: each step raises it."""
+    """Repeat the polar factor of the criterion's gradient: each step raises the criterion."""
     scaled = L / (float(np.abs(L).max()) or 1.0)
     T = np.eye(L.shape[1])
     for _ in range(_STEPS):
@@ -53,7 +53,7 @@ def _orthomax(L: Array, weight: float) -> Array:
 
 
 def promax(L: Array) -> Array:
-    """Return the oblique T whose loadings are nearest to the fourth powers of those of varimax.
+    """Return the oblique T of promax: loadings nearest to varimax's to the fourth power.
 
     Source: Hendrickson and White 1964.
     """

@@ -63,11 +63,11 @@ class Units:
         )
 
     def divided(self, data: Data) -> Data:
-        """The data in these units; a background in those of the samples."""
+        """Divide the data by the scales; a background by the scales of the samples."""
         return divided(data, self.scales)
 
     def undone(self, result: Result) -> Result:
-        """The result for columns as they came, of one for divided columns; M stays as it is."""
+        """Return the result for the original columns, given the divided columns'; M is kept."""
         if result.model is not None and result.features is None:
             logarithm = float(self.entries[0] @ np.log(self.scales[0]))
             result = replace(result, model=result.model.in_units(self.scales[0], logarithm))
@@ -75,7 +75,7 @@ class Units:
 
 
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
-    """The result for columns as they came, of one for divided columns and without a model."""
+    """Return the result for the original columns, given a result without a model."""
     features = as_tuple(result.features)
     # Features are made of divided columns: what comes after them stays as it is.
     units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]

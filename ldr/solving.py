@@ -82,10 +82,10 @@ def certify_run(
     proof: Certificate | None = None,
     thorough: bool = False,
 ) -> tuple[Run, Certificate, tuple[str, ...]]:
-    """The run, continued where it ended on a saddle; what is known of its end; and notes.
+    """Return the run, continued beyond saddles, the certificate, and notes.
 
-    What theory says comes first; where that is no optimum, the smallest curvature tells a saddle.
-    Where the time limit or Ctrl-C ends the search, nothing is claimed but what was proved before.
+    The theory of the method comes first; without a proof the smallest curvature detects a saddle.
+    After a time limit or Ctrl-C only earlier proofs are claimed.
     """
     certificate = None
     notes: tuple[str, ...] = ()
@@ -426,7 +426,7 @@ def solve(
 
 
 def _compilations() -> AbstractContextManager[Counter[str]]:
-    """Count what jax compiles within, if a function of the user's has been loaded at all."""
+    """Count the functions that jax compiles, if any user's function has been loaded."""
     backends = sys.modules.get("ldr.objectives.custom.backends")
     return nullcontext(Counter()) if backends is None else backends.compilations()
 

@@ -1,4 +1,4 @@
-"""Distances between subspaces, and the rotation that aligns one basis with another."""
+"""Distances between subspaces, and the rotation that aligns two bases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DISTANCES: dict[str, Callable[[Array], float]] = {
 
 
 def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
-    """Compute the principal angles between the spans of the columns of two matrices, ascending.
+    """Compute the principal angles between the column spans of two matrices, ascending.
 
     cos of angle k is the k-th largest singular value of Qa'Qb, Qa and Qb orthonormal bases, and its
     sine the k-th smallest of (I - Qa Qa')Qb; the angle is computed from both, since rounding hides

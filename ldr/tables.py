@@ -12,7 +12,7 @@ def text(value: float | None, form: str = ".6g") -> str:
 
 
 def beside(columns: Mapping[str, Sequence[str]]) -> list[str]:
-    """Join columns into lines: the first to the left, the others to the right, below their titles.
+    """Join columns into lines, with titles: the first left-aligned, the rest right-aligned.
 
     The part of a title before a comma stands in a line above.
     """

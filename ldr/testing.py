@@ -1,4 +1,4 @@
-"""Tests of what users add: a manifold, a solver, an objective; our own are held to the same.
+"""Tests of users' manifolds, solvers and objectives; the library's own pass the same tests.
 
 Each function takes one and runs every test of its kind, or gives the tests one by one, for pytest::
 
@@ -48,7 +48,7 @@ __all__ = ["MANIFOLD", "OBJECTIVE", "SOLVER", "check_manifold", "check_objective
 
 @dataclass(frozen=True)
 class Case:
-    """An objective, the data it is tested on, and how many dimensions are asked for."""
+    """An objective, the data for its test, and the number of dimensions."""
 
     objective: Objective
     X: Rows
@@ -144,7 +144,7 @@ def map_is_what_transform_applies(case: Case) -> None:
 
 
 def stacks_have_the_optima_of_solve(case: Case) -> None:
-    """What `matrices` says, by `solve_many` and by itself, of the rows and of them in reverse."""
+    """Check that `solve_many` agrees with `matrices`, also for reversed rows."""
     objective = case.objective
     assert not objective.stacks or type(objective).matrices is not Objective.matrices, (
         "stacks = True, expected a method `matrices`, which says what the stacks are made of"
@@ -206,7 +206,7 @@ OBJECTIVE = (
 
 
 def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = None) -> None:
-    """Test an objective of one's own, function or class, on data of a few rows and columns.
+    """Test a user's objective, function or class, on a small data set.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ _DIFFERENCED = 1e-8
 
 
 def _tangent(manifold: Manifold) -> tuple[np.random.Generator, Array, Array]:
-    """A generator, and a point and a unit tangent vector that it gave."""
+    """Return a generator, and a random point and unit tangent vector."""
     rng = np.random.default_rng(1)
     M = manifold.random_point(rng)
     return rng, M, manifold.random_tangent(M, rng)
@@ -303,7 +303,7 @@ def transport_gives_tangent_vectors(manifold: Manifold) -> None:
 
 
 def hessian_is_the_derivative_of_the_gradient(manifold: Manifold) -> None:
-    """Of tr(M'AM)/2: P_M(d/dt grad f(R_M(tV))) at t = 0, and symmetric on the tangent space."""
+    """Check the Hessian of tr(M'AM)/2 against differences of the gradient, and its symmetry."""
     rng, M, V = _tangent(manifold)
     A = [rng.standard_normal((len(part), len(part))) for part in manifold.split(M)]
 
@@ -337,7 +337,7 @@ MANIFOLD = (
 
 
 def check_manifold(manifold: Manifold) -> None:
-    """Test a manifold of one's own against what solvers ask of it.
+    """Test a user's manifold against the requirements of solvers.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ class FunctionPoint(Point):
 
 @dataclass(eq=False)
 class FunctionProblem(Problem):
-    """A function f with its gradient g and, where there is one, its Hessian product h."""
+    """Function f with gradient g and, optionally, Hessian product h."""
 
     manifold: Manifold
     f: Callable[[Array], float]
@@ -401,7 +401,7 @@ class FunctionProblem(Problem):
 
 
 def symmetric(d: int, seed: int = 0, decades: float = 1.0) -> tuple[Array, Array]:
-    """A random symmetric matrix with eigenvalues from 1 to 10^decades, and these."""
+    """Return a random symmetric matrix and its eigenvalues, from 1 to 10^decades."""
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
     eigenvalues = np.logspace(0, decades, d)
@@ -591,7 +591,7 @@ SOLVER = (
 
 
 def check_solver(solver: Solver) -> None:
-    """Test a solver of one's own for smooth functions on any manifold.
+    """Test a user's solver for smooth functions on any manifold.
 
     Parameters
     ----------

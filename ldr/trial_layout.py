@@ -1,4 +1,4 @@
-"""Trials of channels: the order of their axes, what mne hands over, and the power of each."""
+"""Trials of several channels: order of axes, mne's objects, and power."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEATURES = {"csp": "power", "spoc": "power", "ssd": "power", "xdawn": "flat"}
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Samples of all trials below one another; `ldr.trials` makes them.
+    """Samples of all trials, stacked; made by `ldr.trials`.
 
     - rows (n, channels)
     - ids (n,): the number of the trial of each row
@@ -130,7 +130,7 @@ def is_of_mne(X: Rows) -> bool:
 
 
 def as_trials(X: Rows) -> Rows:
-    """An array of three axes, a list of arrays or Epochs as `Trials`; any other X as it is."""
+    """Return an array of three axes, a list of arrays or Epochs as `Trials`, else X."""
     if are_arrays(X) or is_of_mne(X) or (isinstance(X, np.ndarray) and X.ndim == 3):
         return trials(X)
     return X
@@ -142,7 +142,7 @@ def are_arrays(X: Rows) -> bool:
 
 
 def refuse_layout(X: Rows, name: str) -> NoReturn:
-    """Refuse an array of trials, or a list of them, of which the order of the axes is not known."""
+    """Refuse an array or a list of trials whose order of axes is unknown."""
     if isinstance(X, list):
         got, shape = f"is a list of {len(X)} arrays", ""
     else:
@@ -155,23 +155,23 @@ def refuse_layout(X: Rows, name: str) -> NoReturn:
 
 
 def of_array(X: Rows, name: str = "X") -> XandY:
-    """The rows of trials below one another, and the trial of each.
+    """Return the stacked rows of trials, and the trial of each row.
 
-    Any other X as it is, and None.
+    Any other X is returned unchanged, with None.
     """
     found = known_trials(X, name)
     return (X, None) if found is None else (found.rows, found.ids)
 
 
 def known_trials(X: Rows, name: str) -> Trials | None:
-    """The trials that X holds in a known order of axes; None of what is no trials."""
+    """Return the trials in X if the order of axes is known; None if X has no trials."""
     if isinstance(X, np.ndarray) and X.ndim == 3:
         refuse_layout(X, name)
     return _trials(X, None, name) if isinstance(X, Trials) or is_of_mne(X) else None
 
 
 def mean_power(Y: Array, trials: np.ndarray) -> Array:
-    """Return the mean square of each coordinate in each trial, of samples next to one another."""
+    """Return the mean square of each component in each trial; a trial's samples are contiguous."""
     starts = np.flatnonzero(begins(trials))
     lengths = np.diff(starts, append=len(Y))
     return np.asarray(np.add.reduceat(Y**2, starts) / lengths[:, None])

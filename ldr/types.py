@@ -48,7 +48,7 @@ Argument: TypeAlias = Any
 
 
 class Splitter(Protocol):
-    """A splitter of scikit-learn, as far as it is asked."""
+    """Protocol of scikit-learn's splitters."""
 
     def split(
         self, X: Rows, y: PerRow = None, groups: PerRow = None

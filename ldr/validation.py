@@ -1,7 +1,6 @@
-"""What every door does: BLAS has one thread behind it, and what fails deep below it, gaps, memory,
-LAPACK, is said in terms of the data.
+"""Decorator of public functions, which translates errors of BLAS, LAPACK, memory and gaps.
 
-Numbers as JSON holds them and as a reader sees them.
+Also numbers as JSON holds them and as a reader sees them.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ _WAYS_OUT = (
 
 
 def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """A function whose errors of gaps, memory and LAPACK say what went wrong, and the way out.
+    """Translate errors of gaps, memory and LAPACK: the cause, and the way out.
 
-    BLAS has one thread in it, but for long calls while cores are idle.
+    BLAS has a single thread within, except for long calls while cores are idle.
     """
 
     @wraps(door)
@@ -64,7 +63,7 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
 
 
 def _array(error: object) -> str:
-    """The array that NumPy could not allocate, where it was NumPy."""
+    """Describe the array that NumPy could not allocate."""
     if not (hasattr(error, "shape") and hasattr(error, "dtype")):
         return "an array that the method needs"
     size = math.prod(error.shape) * np.dtype(error.dtype).itemsize
@@ -77,7 +76,7 @@ def finite(number: float | None) -> float | None:
 
 
 def plain(value: Argument) -> Argument:
-    """Return a value as JSON holds it: lists for arrays, None for numbers that are not finite."""
+    """Return a value as JSON holds it: lists for arrays, None for infinities and NaN."""
     if isinstance(value, Mapping):
         return {name: plain(each) for name, each in value.items()}
     value = value.tolist() if hasattr(value, "tolist") else value
@@ -87,7 +86,7 @@ def plain(value: Argument) -> Argument:
 
 
 def shown(value: float | Array) -> str:
-    """A number, or a matrix with its rows below one another."""
+    """Format a number, or a matrix with a line a row."""
     if np.ndim(value) == 0:
         return f"{value:.6g}"
     return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)

@@ -162,7 +162,7 @@ def _answer(
     data: Path,
     draw: Callable[[], Figure] | None = None,
 ) -> None:
-    """Write the picture and the page, and print what was found."""
+    """Write the picture and the HTML report, and print the findings."""
     from ldr.io.files import write_figure
     from ldr.report import write_finding
 
@@ -185,7 +185,7 @@ def path(
     dimensions: Any = "1-5",
     **more: Any,
 ) -> None:
-    """Solve for several dimensions, to choose one."""
+    """Solve for several dimensions, to choose r."""
     import ldr
     from ldr.errors import ArgumentError
 
@@ -256,7 +256,7 @@ def bootstrap(
 
 
 def methods(name: str | None = None, as_json: bool = False) -> None:
-    """List every method, or print all about one."""
+    """List every method, or describe a named method."""
     from ldr.estimators.named import estimator_name
     from ldr.objectives import named
     from ldr.objectives.docstrings import as_text
@@ -424,7 +424,7 @@ def _take_options(arguments: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Run the command; a mistake of the user's is one line on standard error and exit code 2."""
+    """Run the command; a user's mistake is a line on standard error and exit code 2."""
     from ldr.errors import ObjectiveError
 
     told: list[int] = []
@@ -452,7 +452,7 @@ def main() -> None:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind it: libraries that it hits while they begin say something else."""
+    """Return True if Ctrl-C caused the error, also behind the errors of libraries."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None

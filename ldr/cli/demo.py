@@ -59,7 +59,7 @@ def data_sets() -> list[DataSet]:
 
 
 def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result]]:
-    """Orthogonal LDA of every data set, to r dimensions or the number of classes minus one."""
+    """Solve orthogonal LDA of every data set, r being at most the number of classes minus 1."""
     if r < 1:
         raise ArgumentError(f"r must be at least 1, got {r}")
     from ldr.observers import Progress
@@ -77,7 +77,7 @@ def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result
 
 
 def table(solved: Sequence[tuple[DataSet, Result]]) -> str:
-    """What was solved and found, a column a data set."""
+    """Return the table of problems and results, a column a data set."""
     columns = {data.name: _column(data, result) for data, result in solved}
     names = {"data set": list(columns[solved[0][0].name])}
     cells = {name: list(column.values()) for name, column in columns.items()}
@@ -85,7 +85,7 @@ def table(solved: Sequence[tuple[DataSet, Result]]) -> str:
 
 
 def picture(solved: Sequence[tuple[DataSet, Result]]) -> Figure:
-    """The heuristic's projection beside the optimised one, a row a data set."""
+    """Draw the baseline's projection beside the optimised projection, a row a data set."""
     from ldr.plots import draw_comparison, new_figure
 
     heights = [7.0 if result.r > 2 else 3.6 for _, result in solved]
@@ -132,7 +132,7 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
 
 
 def _accuracies(data: DataSet, r: int) -> tuple[float, float]:
-    """Of the heuristic and of the optimum, on rows that neither was found on."""
+    """Return the accuracies of the baseline and of the optimum on held-out rows."""
     (method,) = compare(["orthogonal-lda"], data.X, data.y, r, random_state=0).methods
     scores = (method.heuristic_scores or method.scores, method.scores)  # none where it is optimal
     before, after = (float(next(iter(each.values())).mean()) for each in scores)

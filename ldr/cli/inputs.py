@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Input:
-    """What to solve: an objective and its data.
+    """An objective and its data, as read from files.
 
     - shown: what the result projects: X without a background
     - options: of the doors: what is done with the columns and rows of X
@@ -42,7 +42,7 @@ class Input:
 
 @contextmanager
 def opened(objective: str, data: Path, selection: Selection, cluster: str = "") -> Iterator[Input]:
-    """The input, with the cluster that reads it; what is wrong is told by the command's rules."""
+    """Yield the input; a cluster reads the data if its address is given."""
     from ldr.io.cluster import connected
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
@@ -59,7 +59,7 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
 def rows_of(
     data: Path, selection: Selection, allow_nan: bool, in_chunks: bool = False
 ) -> tuple[Rows, PerRow, Rows, dict[str, Argument]]:
-    """X, y, what is shown and the options of an `Input`."""
+    """Read X, y, the projected rows and the options of an `Input`."""
     if in_chunks:
         from ldr.io.cluster import read_in_chunks as reader
     else:
@@ -105,7 +105,7 @@ def _of_each(option: str, given: list[str] | None, files: int) -> list[list[str]
 
 
 def load(objective: str, parameters: list[str] | None) -> Objective:
-    """The objective of a name with its parameters, or the one in a file."""
+    """Return the objective with a name and parameters, or the objective in a file."""
     from ldr.objectives import named
 
     values = {}
@@ -127,7 +127,7 @@ def names_in(text: str) -> list[str]:
 
 @contextmanager
 def one_line_each() -> Iterator[None]:
-    """Warnings as lines on standard error; what a result tells itself is not told twice."""
+    """Print warnings as lines on standard error; a result's own notes are not repeated."""
     from ldr.solvers import errors
 
     def show(message: object, *_: object, **__: object) -> None:
@@ -142,7 +142,7 @@ def one_line_each() -> Iterator[None]:
 def files_read(
     objective: str, data: Path, selection: Selection, start: str = ""
 ) -> dict[str, list[Path]]:
-    """The files that a command reads, by what its help calls them."""
+    """Return the files that a command reads, by their names in its help."""
     from ldr.io.files import split_array
 
     code = split_file(objective)
@@ -158,7 +158,7 @@ def files_read(
 
 
 def start_of(start: str) -> Start:
-    """What `ldr.solve` takes as a start: a word, or the matrix in a file."""
+    """Return a start as `ldr.solve` takes it: a word, or the matrix in a file."""
     if not start.endswith(".npy"):
         return start
     from ldr.io.files import read
@@ -167,7 +167,7 @@ def start_of(start: str) -> Start:
 
 
 def load_objective(objective: str) -> Objective:
-    """The objective in ``file.py``, or the one of several in ``file.py:name``.
+    """Return the objective in ``file.py``, or the objective called name in ``file.py:name``.
 
     An objective is what `ldr.objective` decorates, or an instance of an `Objective`. The file is
     executed, as Python would.

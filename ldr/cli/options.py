@@ -1,4 +1,4 @@
-"""The options of the command, what it prints, its exit codes, and the files that it may write.
+"""The options of the command, its printed output, its exit codes and its output files.
 
 An option is a parameter of a function: of a verb here, of the function of `ldr` that the verb
 calls, or of the method that is named. Its help is the parameter's entry in a docstring.
@@ -131,7 +131,7 @@ class Inquiry:
 
 @dataclass(frozen=True)
 class Solving(Inquiry):
-    """Those of a single solve."""
+    """Options of a single solve."""
 
     start: str = "baseline"
     out: Path | None = None
@@ -149,14 +149,14 @@ def names_of_methods(incomplete: str) -> list[str]:
 
 
 def file(text: str | Path) -> Path:
-    """The path of a file: an empty one would be the working folder."""
+    """Return the path of a file; an empty path is refused."""
     if not str(text).strip():
         raise typer.BadParameter(f"{text!r} is empty, expected the path of a file")
     return Path(text)
 
 
 def separator(text: str) -> str:
-    r"""One character; ``tab`` or ``\t`` is the tabulator."""
+    r"""Return the separator, a single character; ``tab`` or ``\\t`` is the tabulator."""
     found = "\t" if text in ("tab", "\\t") else text
     if len(found) > 1 or found in ('"', "\n", "\r"):
         raise typer.BadParameter(f"{text!r}, expected one character, or tab")
@@ -184,7 +184,7 @@ def dimensions(text: str) -> list[int]:
 
 
 def folds(text: str) -> object:
-    """A number of folds, or ``loo`` for leave-one-out."""
+    """Return a number of folds, or leave-one-out for ``loo``."""
     if text == "loo":
         from sklearn.model_selection import LeaveOneOut
 
@@ -196,7 +196,7 @@ def folds(text: str) -> object:
 
 
 def literal(text: str) -> object:
-    """A Python value; what is no number, list or boolean is a string."""
+    """Return the Python value of a text; other texts stay strings."""
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
@@ -221,7 +221,7 @@ _NO_OPTIONS = {"X", "y", "sample_weight", "random_state", "observers", "progress
 
 
 def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Callable[..., None]:
-    """The verb as typer reads it: a parameter that is a group of options stands for its fields.
+    """Return the verb as typer reads it: the fields of a group of options are options.
 
     Where it takes `more` options, those of the function of its name in `ldr` and, with --param,
     the parameters of the method that the arguments name are options too.
@@ -319,7 +319,7 @@ _ENDINGS = {"plot": (".png", ".pdf", ".svg"), "report": (".html",), "save": (".n
 
 
 def check_outputs(outputs: dict[str, Path], inputs: dict[str, list[Path]]) -> None:
-    """Refuse, before any work, files that could not be written after it or that are read."""
+    """Refuse output files that cannot be written or are inputs, before any computation."""
     from ldr.errors import ArgumentError
     from ldr.io import files
 
@@ -334,7 +334,7 @@ def check_outputs(outputs: dict[str, Path], inputs: dict[str, list[Path]]) -> No
 
 
 def fitting(line: str, indent: int | None = None) -> str:
-    """In lines as wide as the terminal; a pipe or a file gets one."""
+    """Wrap a line to the width of the terminal; pipes and files get an unwrapped line."""
     if not sys.stdout.isatty():
         return line
     indent = len(line) - len(line.lstrip()) if indent is None else indent
@@ -343,14 +343,14 @@ def fitting(line: str, indent: int | None = None) -> str:
 
 
 def print_rows(rows: Sequence[tuple[str, str]]) -> None:
-    """Print names, and beside them what they stand for."""
+    """Print names, each beside its description."""
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
         print(fitting(f"{name:<{width}}  {text}", indent=width + 2))
 
 
 def is_printed() -> bool:
-    """Whether standard output took what was printed; if not, that is said."""
+    """Return True if standard output took the printed text; otherwise print an error."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -362,6 +362,6 @@ def is_printed() -> bool:
 
 
 def complain(message: str) -> int:
-    """A mistake of the user's, in one line on standard error."""
+    """Print a user's mistake as a line on standard error."""
     print(f"ldr: {' '.join(message.split())}", file=sys.stderr)
     return Exit.MISTAKE

@@ -1,4 +1,4 @@
-"""scikit-learn estimators: `Reducer` for any objective, and one for every registry method.
+"""scikit-learn estimators: `Reducer` for any objective, and an estimator for every method.
 
 The named ones are made from the objectives' own fields, so that a new method has its estimator
 without a line here; `inspect.signature` has its parameters.

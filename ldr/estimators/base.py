@@ -59,9 +59,9 @@ OPTIONS |= {"verbose": False, "rotation": None}
 
 
 def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., None]:
-    """The `__init__` of these parameters and OPTIONS, which keeps its arguments.
+    """Return an `__init__` with the given parameters and OPTIONS, which stores its arguments.
 
-    - hint: what the refusal of another argument says at its end
+    - hint: ends the message that refuses any other argument
     """
     options = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
@@ -89,7 +89,7 @@ def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., 
 
 
 def from_sums(estimator: Projection) -> bool:
-    """Return True if blocks of rows can be added one at a time."""
+    """Return True if blocks of rows can be added in turn."""
     try:
         return estimator._objective().from_sums
     except ArgumentError:  # a parameter that `fit` will refuse
@@ -97,7 +97,7 @@ def from_sums(estimator: Projection) -> bool:
 
 
 def of_points(estimator: Projection) -> bool:
-    """Return True if X holds points: distances have no inverse map, and no score on other data."""
+    """Return True if X holds samples; a matrix of distances has no inverse map."""
     return Need.DISTANCES not in estimator._traits().needs
 
 
@@ -208,7 +208,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         sample_weight: PerRow = None,
         groups: PerRow = None,
     ) -> Self:
-        """Add a block of rows to those seen so far, and find the projection for all of them.
+        """Add a block of rows to the earlier blocks, and find the projection for all of them.
 
         For methods that know the data by sums over rows. The rows are not kept; the sums are, with
         d x d numbers or a few times that. Each call solves once more, on top of one pass over the
@@ -337,7 +337,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         sample_weight: PerRow = None,
         groups: PerRow = None,
     ) -> float:
-        """The quality of the projection on other data: larger is better; see `ldr.score`.
+        """Return the score of the projection on new data, larger is better; see `ldr.score`.
 
         Parameters
         ----------
@@ -428,7 +428,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return tags
 
     def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> Self:
-        """Find the projection and set what is fitted."""
+        """Find the projection and set the fitted attributes."""
         r, rotation, verbose = self.n_components, self.rotation, self.verbose
         if r is not None:
             check_asked("n_components", r)
@@ -497,7 +497,7 @@ def are_views(y: PerRow) -> bool:
 
 
 def other_views(y: PerRow) -> tuple[Samples, ...]:
-    """The views beside the first: y, or where it is a list of matrices each of them."""
+    """Return all views but the first: y, or each matrix of a list."""
     if are_views(y):
         return tuple(other_rows(view, f"y[{i}]") for i, view in enumerate(y))
     return (other_rows(y, "y"),)
@@ -520,7 +520,7 @@ def other_rows(given: Rows, name: str) -> Samples:
 
 
 def in_precision_of(rows: Rows, found: PerView) -> PerView:
-    """Convert what was computed in float64 to float32 where the rows are float32."""
+    """Convert results computed in float64 to float32 if the rows are float32."""
     if getattr(getattr(rows, "array", rows), "dtype", None) != np.float32:
         return found
     return single(tuple(np.asarray(one, np.float32) for one in as_tuple(found)))
@@ -538,11 +538,11 @@ def _numbers(y: PerRow) -> PerRow:
 
 
 def _by_other_names(result: Result) -> dict[str, float | Array]:
-    """Attributes by scikit-learn's names, those that have a meaning here.
+    """Return the attributes with scikit-learn's names that have a meaning here.
 
-    Variances are over n - 1, as scikit-learn's PCA has them, those of orthonormal maps alone.
-    Weights are those of the columns in a coordinate, (X - mean) weights; loadings those of the
-    coordinates in a column, by least squares.
+    Variances are over n - 1, as in scikit-learn's PCA, and for orthonormal maps alone. Weights are
+    the coefficients of the features in a component, (X - mean) weights; loadings the coefficients
+    of the components in a feature, by least squares.
     """
     seen = result.directions.variations
     found: dict[str, float | Array | None] = {}
@@ -684,7 +684,7 @@ class TwoViews(Projection):
         return self.result_.r * (1 if self.views is None else len(self.components_))
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
-        """Names of the coordinates, with those of the views where they have names.
+        """Return the names of the components, with the names of the views, if any.
 
         Parameters
         ----------
@@ -784,7 +784,7 @@ def _apart(X: PerView) -> tuple[Rows, PerRow]:
 
 
 def _first_view(result: Result) -> Result:
-    """A result of two views as one of the first."""
+    """Return the part of a two-view result that belongs to the first view."""
     return replace(
         result,
         P=result.P[0],
@@ -811,7 +811,7 @@ def taken_by(method: type[Objective]) -> tuple[str, ...]:
 
 
 def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..., Any]:
-    """A method of `Projection`, which takes what the estimator of an objective takes alone."""
+    """Return a method of `Projection` without the arguments that its objective does not take."""
     name, signature = function.__name__, inspect.signature(function)
     refused = set(_BESIDE) - set(taken_by(method))
     kept = [each for each in signature.parameters.values() if each.name not in refused]

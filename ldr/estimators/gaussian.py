@@ -1,6 +1,6 @@
-"""Estimators that are Gaussian models of the samples, with scikit-learn's names for what they know.
+"""Estimators of Gaussian models, with scikit-learn's names of attributes.
 
-PCA is one with equal noise in the directions that it leaves out (Tipping & Bishop 1999).
+PCA is a model with equal noise in all discarded directions (Tipping & Bishop 1999).
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Principal(Gaussian):
 
     @property
     def _scale(self) -> Array:
-        """Standard deviations of the coordinates; 1 where one does not vary."""
+        """Standard deviations of the components; 1 for a constant component."""
         check_is_fitted(self)
         deviations = np.sqrt(self.explained_variance_)
         return np.where(deviations > 0, deviations, 1.0)

@@ -46,7 +46,7 @@ Initialises = TypeVar("Initialises", bound=Callable[..., None])
 
 
 class Classifies(ClassifierMixin, Projection):
-    """A classifier of scikit-learn: it predicts the class of the nearest mean in the projection.
+    """scikit-learn classifier: predicts the class of the nearest mean in the projection.
 
     See `ldr.Result.predict`. The `score` is the accuracy, as `ldr.score` has it.
 
@@ -114,7 +114,7 @@ class Classifies(ClassifierMixin, Projection):
         return self._predicted(X, "probabilities")
 
     def decision_function(self, X: Rows) -> Array:
-        """log p(k | x) up to what no class changes; of two classes the second's less the first's.
+        """Return log p(k | x) up to a constant; for two classes, the second minus the first.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Classifies(ClassifierMixin, Projection):
 
 
 class Regresses(RegressorMixin, Projection):
-    """A regressor of scikit-learn: it predicts a response on its own scale.
+    """scikit-learn regressor: predicts a response on its own scale.
 
     See `ldr.Result.predict`. The `score` is R2, as of every regressor. `ldr.score` is minus the
     mean squared error, scikit-learn's "neg_mean_squared_error".
@@ -220,7 +220,7 @@ class Latent(Regresses):
         return scores if y is None else (scores, self._scores_of(aligned(X, y, "y", "X")))
 
     def fit_transform(self, X: Rows, y: PerRow = None, **fit_params: Argument) -> PerView:
-        """`fit`, and the scores of X; of a y of several columns those of both.
+        """Fit, and return the scores of X, and of y if y has several columns.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class Named(Projection):
 
 
 def estimator_name(method: type[Objective]) -> str:
-    """Of the estimator class of an objective class."""
+    """Return the name of the estimator of an objective class."""
     return NAMES.get(method.name, method.__name__)
 
 
@@ -455,7 +455,7 @@ class Reducer(TwoViews):
         return as_objective(self.objective, {})
 
     def _traits(self) -> Objective:
-        """Of an objective that does not exist, those of the plainest: `fit` refuses it."""
+        """The objective; for an unknown name, PCA, until `fit` refuses the name."""
         if isinstance(self.objective, Objective):
             return self.objective
         return REGISTRY.get(str(self.objective).lower(), REGISTRY["pca"])()

@@ -1,1 +1,1 @@
-"""Is it more than chance? Many problems at once, permutation tests, and what follows from them."""
+"""Many problems at once, permutation tests, bootstrap and other inference."""

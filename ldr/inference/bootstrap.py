@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
-    """Rotate a map (r, d) towards a reference: Q P with the orthogonal Q that brings it nearest.
+    """Rotate a map (r, d) to the nearest to a reference: Q P, Q orthogonal.
 
-    With scores (n, d), centred rows, it is their projections that are brought together.
+    With scores (n, d), centred rows, the projections are aligned instead of the maps.
     """
     ours, theirs = P.T, reference.T
     if scores is not None:
@@ -54,7 +54,7 @@ def percentile(draws: Array, level: float) -> tuple[Array, Array]:
 def bias_corrected(
     draws: Array, estimate: Array, without: Array, level: float
 ) -> tuple[Array, Array]:
-    """Return BCa intervals: quantiles corrected for bias and the jackknife's skewness (Efron 1987).
+    """Return BCa intervals: quantiles corrected for bias and jackknife skewness (Efron 1987).
 
     draws (b, ...) are of the bootstrap, without (g, ...) of the jackknife.
     """

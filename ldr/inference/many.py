@@ -1,4 +1,4 @@
-"""`ldr.solve_many`: problems of one shape, in stacks where the method can, else one by one."""
+"""`ldr.solve_many`: problems of equal shape, in stacks if the method allows, else in turn."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CHUNK_NUMBERS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some problems of one shape, or one problem of data that are not arrays in memory."""
+    """Some problems of equal shape, or a single problem of data that are not arrays in memory."""
 
     views: tuple[Rows, ...]  # (n, d) or (count, n, d); the last may be a background
     y: PerRow  # (n, ...), or (count, n) where every problem has its own
@@ -52,7 +52,7 @@ class Chunk:
     alone: bool = False  # views and y are those of one problem, as `ldr.solve` takes them
 
     def problem(self, k: int) -> XandY:
-        """Return X and y of one problem, as `ldr.solve` takes them."""
+        """Return X and y of problem k, as `ldr.solve` takes them."""
         if self.alone:
             return single(self.views), self.y
         views = tuple(view[k] if view.ndim == 3 else view for view in self.views)
@@ -100,7 +100,7 @@ def chunk_size(views: Iterable[Array]) -> int:
 
 
 def _gathered(X: Iterable[Rows], y: PerRow, pair: bool) -> Iterator[Chunk]:
-    """Yield chunks of neighbours of one shape in an iterable."""
+    """Yield chunks of consecutive problems of equal shape."""
     shared = y is None or (isinstance(y, np.ndarray) and y.ndim == 1)
     labels = None if shared else iter(y)
 
@@ -227,7 +227,7 @@ def optima(
 def _of_chunk(
     objective: Objective, chunk: Chunk, r: int, with_maps: bool, options: dict[str, Argument]
 ) -> Solutions:
-    """Solve the problems of a chunk as a stack, or one by one by `ldr.solve`."""
+    """Solve the problems of a chunk as a stack, or each by `ldr.solve`."""
 
     def alone(k: int) -> Solutions:
         X, y = chunk.problem(k)
@@ -312,7 +312,7 @@ def solve_many(
     certify: bool = True,
     **parameters: object,
 ) -> Solutions:
-    """Solve an objective for many data sets: windows of a series, groups, folds, resampled rows.
+    """Solve an objective for many data sets: windows of a series, groups, folds, resamples.
 
     Methods with an eigen-solution (pca, lda, orthogonal-lda, cca, pls, maf, orthogonal-maf, sfa,
     orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices: no

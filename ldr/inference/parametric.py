@@ -24,11 +24,11 @@ from ldr.validation import in_words
 
 @dataclass(frozen=True)
 class Statistic:
-    """One test.
+    """A single test.
 
-    - step: how many directions are taken as given; the null hypothesis is that there are no more
-    - law: "F" or "chi2"
-    - df: degrees of freedom of the law
+    - step: number of directions accepted before it; under the null hypothesis there are no more
+    - law: the null distribution, "F" or "chi2"
+    - df: its degrees of freedom
     """
 
     name: str
@@ -49,7 +49,7 @@ def _F(name: str, step: int, value: float, F: float, *df: float) -> Statistic:
 
 @dataclass(frozen=True)
 class ParametricTest(Pickled):
-    """Tests of all directions of a method and of those after the first, the second, ...
+    """Tests of all directions of a method, of all but the first, and so on.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class ParametricTest(Pickled):
     statistics: tuple[Statistic, ...]
 
     def __getitem__(self, name: str) -> tuple[Statistic, ...]:
-        """Return the tests of one name, step after step."""
+        """Return the tests with a name, in order of the step."""
         return tuple(each for each in self.statistics if each.name == name)
 
     def __repr__(self) -> str:
@@ -81,7 +81,7 @@ class ParametricTest(Pickled):
 def parametric_test(
     objective: str | Objective, X: Rows, *, y: PerRow = None, **parameters: object
 ) -> ParametricTest:
-    """Compute the classical tests of cca, lda, sir and save; exact or asymptotic for normal data.
+    """Compute the classical tests of cca, lda, sir and save, exact or asymptotic.
 
     For cca and lda, orthogonal or not, those of the canonical correlations d_j of two views, or of
     the columns with the classes: Wilks' lambda prod_{j>k}(1 - d_j^2) by Rao's F and by Bartlett's

@@ -56,7 +56,7 @@ _MOVED = {
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """Null hypothesis of a method on its data, and data sets in which it holds."""
+    """Null hypothesis of a method on its data, and resampled data under the hypothesis."""
 
     kind: str  # a key of `NULLS`
     moved: str  # a key of `_MOVED`, the part of the data that changes places
@@ -243,7 +243,7 @@ def statistics(d: Array) -> Array:
 def exceedances(
     U: Array, V: Array, d: Array, orders: Orders, again: bool = False
 ) -> tuple[Orders, Orders]:
-    """Count, for each step, the permutations that reach the statistic of the data or equal it.
+    """Count, for each step, the permutations whose statistic is at least that of the data.
 
     The first k pairs are taken out of both views (Winkler, Renaud, Smith and Nichols 2020): G =
     U[pi]'V without its first k rows and columns. If orders repeat samples, U[pi] is made
@@ -267,7 +267,7 @@ def exceedances(
 
 
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
-    """Return the two matrices whose canonical correlations a method's directions are, and ridges.
+    """Return the two matrices whose canonical correlations the method maximises, and their ridges.
 
     None for other methods, and with shrinkage. Classes and slices are indicators. The ridge of
     orthogonal-lda is in units of the covariance of all samples, which permutations do not change.
@@ -501,7 +501,7 @@ def _parts(first: int, last: int, size: int) -> Iterator[range]:
 
 
 def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | None:
-    """Return the correlations and bases of the stepwise test, for methods that have one."""
+    """Return correlations and bases of the stepwise test, None for methods without the test."""
     pair = pairs_of(objective, null)
     if pair is None:
         return None
@@ -524,7 +524,7 @@ def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
 
 
 def _as_good(values: Array, value: float, sense: str) -> int:
-    """Count the values that are at least as good as one value, up to rounding."""
+    """Count the values at least as good as the given value, up to rounding."""
     slack = _SAME * abs(value)
     good = values >= value - slack if sense == "max" else values <= value + slack
     return int(np.sum(good))
@@ -533,7 +533,7 @@ def _as_good(values: Array, value: float, sense: str) -> int:
 def _of_steps(
     null: Null, steps: tuple[Array, Array, Array], count: int, rng: np.random.Generator
 ) -> Array:
-    """Compute p-values of canonical correlations, each after those before it."""
+    """Compute p-values of canonical correlations, each given all larger correlations."""
     d, U, V = steps
     again = null.kind == "groups" and null.y is not None
     parts = _parts(0, count, chunk_size((U, V)))
@@ -557,6 +557,6 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
 
 
 def _increasing(reached: npt.ArrayLike, missing: npt.ArrayLike, count: int) -> Array:
-    """Return p-values, none smaller than the one before; NaN where they are missing."""
+    """Return p-values, none smaller than its predecessor; NaN where they are missing."""
     found = np.where(missing, np.nan, (1.0 + np.asarray(reached)) / (1.0 + count))
     return np.where(missing, np.nan, np.fmax.accumulate(found))

@@ -20,7 +20,7 @@ from ldr.types import Argument, Rows
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
-    """The cluster of a scheduler does what is computed within."""
+    """Compute within the context on the cluster of a scheduler."""
     distributed = needed("distributed", "--cluster")
     import dask
     from dask.utils import parse_timedelta

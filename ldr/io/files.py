@@ -45,11 +45,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replaced(path: str | Path) -> Iterator[Path]:
-    """A new file in the same folder, which takes the place of `path` once it is whole.
+    """Yield a new file in the same folder, which replaces `path` once it is complete.
 
-    Of whatever is raised while it is written, interrupts and the end of the process included,
-    `path` is left as it was and the new file is removed. A symbolic link goes on to lead where it
-    did; permissions stay. A device or a pipe is written to as it is.
+    If writing fails or is interrupted, `path` is unchanged and the new file is removed. Symbolic
+    links and permissions are kept. Devices and pipes are written to directly.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -105,7 +104,7 @@ def write_figure(path: str | Path, figure: Figure, **style: Argument) -> None:
 def check_outputs(
     outputs: Mapping[str, str | Path], inputs: Mapping[str, Iterable[str | Path]]
 ) -> None:
-    """Refuse, before any work, files that could not be written after it or that must not be.
+    """Refuse output files that cannot be written or are inputs, before any computation.
 
     - outputs: files to write, by what the caller calls them
     - inputs: files, and folders of .parquet files, that are read
@@ -156,7 +155,7 @@ def _check_writable(path: Path) -> None:
 
 
 def _is_part(output: Path, source: Path) -> bool:
-    """Whether an output is an input, or would be a part of one that is a folder."""
+    """Return True if an output is an input, or would become part of an input folder."""
     if not source.is_dir():
         return _is_same(output, source)
     within = Path(os.path.realpath(output)).is_relative_to(os.path.realpath(source))
@@ -166,7 +165,7 @@ def _is_part(output: Path, source: Path) -> bool:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, by links or by names that differ in case only."""
+    """Return True if two paths lead to the same file, by links or by letter case."""
     try:
         return one.samefile(other)
     except OSError:  # one of them is not there yet
@@ -182,7 +181,7 @@ ARRAYS = (".npy", ".npz", ".mat")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What a file holds: a matrix, whose columns may have names, and other arrays beside it.
+    """Content of a file: a matrix, its column names if any, and the other arrays.
 
     - name: of the file, for messages
     - X (n, d): an array, a sparse matrix, a Dask array or DataFrame, or a `Source`, whose rows are
@@ -205,7 +204,7 @@ class Table:
         return list(map(str, range(self.X.shape[1]) if names is None else names))
 
     def column(self, name: str, as_text: bool = False) -> Cells:
-        """One column, or an array beside the matrix: labels, a response; or its cells as texts."""
+        """Return a column, or an array beside the matrix; `as_text` returns its cells as text."""
         if isinstance(self.X, Source):
             return self.X.column(name, as_text)
         if name in self.beside:
@@ -217,12 +216,12 @@ class Table:
         return found.astype(str) if as_text else found
 
     def response(self, names: Sequence[str], as_text: bool = False) -> Cells:
-        """y: one column, or several side by side."""
+        """Return y: a column, or several side by side."""
         columns = [self.column(name, as_text) for name in names]
         return columns[0] if len(columns) == 1 else np.column_stack(list(map(np.asarray, columns)))
 
     def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
-        """The table of some columns, in the order given; by default of all but those left out."""
+        """Return the table of some columns, in the given order; by default all not left out."""
         columns, X = self.columns, self.X
         keys = set(X.columns) - set(columns) if isinstance(X, Source) else ()
         left_out = {self._position(name) for name in without if name not in keys}
@@ -302,7 +301,7 @@ def write_projection(path: str | Path, result: Result, X: Rows) -> None:
 
 
 def write(path: str | Path, result: Result, Y: Rows) -> None:
-    """Projected rows in a file, which is whole or, if anything goes wrong, as it was before.
+    """Write projected rows to a file, atomically.
 
     - path: .csv, .tsv, .parquet: a column a coordinate (those of both views for two views). .npy:
       the array Y. .npz, .mat: Y with the M, P and mean of the result (with "_a" and "_b" for two
@@ -334,7 +333,7 @@ def write(path: str | Path, result: Result, Y: Rows) -> None:
 def _write_parts(
     path: str | Path, result: Result, parts: Iterable[Rows], count: Callable[[], int]
 ) -> None:
-    """Projected rows below one another in a table or an .npy file, a part at a time."""
+    """Write projected rows to a table or an .npy file, in parts."""
     ending = ending_of(Path(path))
     if ending == ".npy" and isinstance(result.P, tuple):
         raise ArgumentError("two views do not fit into one .npy file: write .npz, or a table")
@@ -352,7 +351,7 @@ def _write_parts(
 
 
 def split_array(path: str) -> tuple[Path, str | None]:
-    """``data.mat:name`` as the file and the array in it."""
+    """Split ``data.mat:name`` into the file and the name of an array."""
     match = re.fullmatch(r"(.+\.(?:npz|mat)):(\w+)", path, flags=re.IGNORECASE)
     return (Path(match[1]), match[2]) if match else (Path(path), None)
 
@@ -368,7 +367,7 @@ def ending_of(path: Path) -> str:
 def write_frames(
     path: Path, ending: str, parts: Iterable[Array | dict[str, Array]], names: Sequence[str]
 ) -> None:
-    """Rows below one another in a table, a part at a time."""
+    """Write rows to a table in parts, appended in order."""
     pandas = needed("pandas", f"a {ending} file")
     frames = (pandas.DataFrame(part, columns=list(names)) for part in parts)
     if ending == ".parquet":
@@ -431,7 +430,7 @@ def _plain(array: np.ndarray) -> np.ndarray:
 
 
 def _one_of(arrays: dict[str, np.ndarray], wanted: str | None, name: str) -> Table:
-    """The matrix among the arrays of a file, and those beside it."""
+    """Return the matrix among the arrays of a file, and the remaining arrays."""
     matrices = [key for key, array in arrays.items() if array.ndim == 2 and min(array.shape) > 1]
     key = wanted or ("X" if "X" in arrays else matrices[0] if len(matrices) == 1 else None)
     if key is None or key not in arrays:
@@ -442,7 +441,7 @@ def _one_of(arrays: dict[str, np.ndarray], wanted: str | None, name: str) -> Tab
 
 
 def _matrix(array: np.ndarray, name: str) -> Matrix:
-    """One column where there is only one dimension."""
+    """Return a matrix; a vector is a single column."""
     if array.ndim == 1:
         return array[:, None]
     if array.ndim != 2:
@@ -451,7 +450,7 @@ def _matrix(array: np.ndarray, name: str) -> Matrix:
 
 
 def write_filled(path: str | Path, result: Result, table: Table) -> int:
-    """A table with its missing entries replaced by a model, and other columns as they are.
+    """Write a table whose missing entries a model has filled in; the columns left out are kept.
 
     - path: .csv, .tsv, .parquet or .npy
     - result: of ppca or fa

@@ -1,7 +1,6 @@
-"""What a result is made of as plain arrays and words in an .npz file, and back: never code.
+"""Results as plain arrays and words in an .npz file: no code is stored or executed.
 
-The header is a tree in JSON of what the arrays beside it belong to. Objectives of the registry
-stand in it by their names there and their parameters, all else by the names of its classes.
+The header is a tree in JSON that names the class or the method of each part of the result.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _HEADER = "ldr_model"
 
 
 def write_model(path: str | Path, result: Any) -> None:
-    """A result in an .npz file, which is whole or, if anything goes wrong, as it was before."""
+    """Write a result to an .npz file, atomically."""
     path = _npz(path)
     check_outputs({"path": path}, {})
     writer = Writer(result.objective)
@@ -42,7 +41,7 @@ def write_model(path: str | Path, result: Any) -> None:
 
 
 def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
-    """The result in a file, of the classes of these names."""
+    """Read the result in a file; `kinds` names the classes."""
     path = _npz(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
@@ -177,7 +176,7 @@ class Reader:
         return self.kinds[value["kind"]](**self._all(value["fields"]))
 
     def _array(self, entry: Mapping[str, Any]) -> Any:
-        """An array of the archive, which is what the header says."""
+        """Return an array of the archive, checked against the header."""
         name = entry["array"]
         if "shape" not in entry:  # a file of version 0.9
             return self.archive[name]

@@ -50,7 +50,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def inches(figure: Figure | SubFigure) -> float:
-    """Width of a figure or of a part of one."""
+    """Return the width of a figure or of a part of a figure."""
     return float(figure.bbox.width / figure.get_figure(root=True).dpi)
 
 
@@ -61,7 +61,7 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def given_panels(ax: Panels, count: int) -> list[Axes]:
-    """The caller's axes, or those of a new figure, tidied."""
+    """Return the caller's axes, or the axes of a new figure, tidied."""
     given = new_figure(4.4 * count, 3.6).subplots(1, count) if ax is None else ax
     axes: list[Axes] = list(np.ravel(np.asarray(given, dtype=object)))
     if len(axes) != count:
@@ -116,7 +116,7 @@ def mark_dimension(ax: Axes, r: int, text: str) -> None:
 
 
 def literal(text: str) -> str:
-    """Text that is drawn as it stands: what lies between two dollars would be a formula."""
+    """Escape a text, so that no part between two dollars is drawn as a formula."""
     return text.replace("$", r"\$")
 
 
@@ -130,7 +130,7 @@ def column_names(columns: Sequence[str] | None, kept: np.ndarray) -> list[str]:
 
 
 def parts(Y: PerView) -> tuple[Array, ...]:
-    """The arrays of one view or of several, whatever container they are in."""
+    """Return the arrays of a view or of several views, whatever their container."""
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))
 
 
@@ -167,7 +167,7 @@ class Colouring:
     dates: bool = False
 
     def groups(self, n: int) -> list[tuple[np.ndarray, str, str, str | None]]:
-        """(rows, colour, marker, name) of each class; one group without classes."""
+        """Return (rows, colour, marker, name) of each class; a single group without classes."""
         if self.codes is None:
             return [(np.arange(n), SINGLE, "o", None)]
         palette = _OKABE_ITO if len(self.names) <= len(_OKABE_ITO) else _MUTED
@@ -183,7 +183,7 @@ class Colouring:
 
 
 def colouring_of(result: Result, y: PerRow, n: int, X: Rows = None) -> Colouring:
-    """By y; without it objectives of time are coloured by row, or by the dates of X's index."""
+    """Return the colours by y, or by row or date for objectives of time without y."""
     needs = result.objective.needs
     if y is None:
         if Need.TIME_ORDER not in needs:
@@ -213,7 +213,7 @@ def _days(dates: np.ndarray) -> Array:
 
 
 def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Codes and names; unlike in the objectives, one class or a class of one row will do."""
+    """Return codes and names; unlike in objectives, a single class or sample is allowed."""
     try:
         return as_labels(array, n)
     except DataError:

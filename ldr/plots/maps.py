@@ -49,7 +49,7 @@ _PANELS = 4  # in a row: coordinates of a scatter matrix, pairs of two views, me
 
 
 def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
-    """The projected rows: a histogram (r = 1), a scatter plot (2) or a scatter matrix (3 and more).
+    """Plot the projection: a histogram (r = 1), a scatter plot (2) or a scatter matrix.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
 
 
 def compare(result: Result, X: Rows, y: PerRow = None) -> Figure:
-    """The heuristic's projection beside the optimised one, on the same scales.
+    """Plot the baseline's projection beside the optimised projection, on the same scales.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def compare(result: Result, X: Rows, y: PerRow = None) -> Figure:
 
 
 def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerRow = None) -> None:
-    """Draw `compare` into a figure, or into a part of one (a SubFigure)."""
+    """Draw `compare` into a figure or a SubFigure."""
     X, y = by_index(result.objective, X, y)
     before = _baseline_projection(result, X)
     after = parts(result.transform(X))
@@ -172,7 +172,7 @@ def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerR
 
 
 def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
-    """The rows under the heuristic's map, which is M' like the optimised one."""
+    """Return the rows projected by the baseline, whose map is M'."""
     if result.baseline is None:
         raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")
     if not result.objective.transposed:
@@ -192,7 +192,7 @@ def _grid(Y: tuple[Array, ...]) -> tuple[int, int]:
 
 
 def _width(rows: int, columns: int) -> float:
-    """Of the panels, in inches."""
+    """Return the width of the panels, in inches."""
     return 4.4 if columns == 1 else (2.2 if rows > 1 else 3.0) * columns
 
 
@@ -200,7 +200,7 @@ Names = tuple[list[str], ...]
 
 
 def axis_names(result: Result) -> Names:
-    """What the coordinates of each view are called: their share of the variance, or own number."""
+    """Return the names of the components of each view: share of the variance, or own number."""
     columns = result.directions.columns()
     own = next(iter(result.directions.own.items()), None)
     views = len(result.directions.variations) if isinstance(result.P, tuple) else 1
@@ -255,7 +255,7 @@ def _draw(
 
 
 def draw_first(ax: Axes, result: Result, Y: tuple[Array, ...], colouring: Colouring) -> None:
-    """One panel, whatever r is: the first pair of two views, or the first two coordinates."""
+    """Draw a single panel: the first pair of two views, or the first two components."""
     _draw_one(ax, tuple(y[:, :2] for y in Y), colouring, Y, _plain(axis_names(result)))
 
 
@@ -267,7 +267,7 @@ def _draw_one(
     names: Names,
     k: int = 0,
 ) -> None:
-    """A panel: pair k of two views, or one or two coordinates."""
+    """Draw a panel: pair k of two views, or up to two components."""
     if len(Y) > 1:
         _draw_pair(ax, Y[0][:, k], Y[1][:, k], colouring)
         ax.set_xlabel(names[0][k])
@@ -285,7 +285,7 @@ def _draw_one(
 
 
 def _draw_line(ax: Axes, a: Array, colouring: Colouring, name: str) -> None:
-    """One coordinate: its histogram, its course in time, or the quantity against it."""
+    """Draw a component: its histogram, its time course, or the quantity against the component."""
     if colouring.quantity is None:
         _histogram(ax, a, colouring)
         labels = name, "number of rows"
@@ -311,7 +311,7 @@ def _draw_pair(ax: Axes, a: Array, b: Array, colouring: Colouring) -> None:
 def _draw_matrix(
     axes: np.ndarray, Y: Array, colouring: Colouring, extent: Array, names: list[str]
 ) -> None:
-    """Every coordinate against every other, histograms on the diagonal."""
+    """Draw a scatter matrix of all components, histograms on the diagonal."""
     r = Y.shape[1]
     for i in range(r):
         for j in range(r):
@@ -348,7 +348,7 @@ def _histogram(ax: Axes, a: Array, colouring: Colouring) -> None:
 
 
 def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
-    """Let the axes reach over these values too."""
+    """Extend the limits of the axes to include the given values."""
     ends = np.array([a.min(), a.max()])
     others = ends if b is None else np.array([b.min(), b.max()])
     ax.update_datalim(np.column_stack([ends, others]), updatey=b is not None)
@@ -468,7 +468,7 @@ def _lines(maps: list[Array], names: Sequence[Sequence[str] | None], which: str)
 
 
 def _places(columns: Sequence[str] | None, count: int) -> tuple[Array, str]:
-    """Where the columns stand on an axis, and what it is called."""
+    """Return the positions of the columns on an axis, and the axis's label."""
     try:
         return np.array([float(name) for name in columns or ("",)]), "name of the column"
     except (TypeError, ValueError):
@@ -574,7 +574,7 @@ def _draw_arrows(ax: Axes, arrows: Array, colour: str = HIGHLIGHT) -> np.ndarray
 def _name_arrows(
     ax: Axes, arrows: Array, kept: np.ndarray, result: Result, colour: str = HIGHLIGHT
 ) -> None:
-    """Each name beside the end of its arrow, outwards; the axes have room, and no two one line."""
+    """Write the names at the ends of the arrows, within the axes and without overlap."""
     from matplotlib.patheffects import withStroke
 
     figure = figure_of(ax)

@@ -52,7 +52,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
-    """How the run went: the distance to the best value, and the gradient norm, by iteration.
+    """Plot the distance to the best value, and the gradient norm, by iteration.
 
     Distances below the rounding of the value are drawn at that level. Of a closed form there is
     one point.
@@ -85,7 +85,7 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
 
 
 def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -> Figure:
-    """What was gained over the heuristic: a bar a result, with both values written beside it.
+    """Plot the improvement over the baseline: a bar a result, labelled with both values.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _title(result: Result) -> str:
 
 
 def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: Style) -> str:
-    """Draw the distances to the best value, and return what is drawn."""
+    """Draw the distances to the best value, and return the label of the axis."""
     best = float(np.min(values) if result.objective.sense == "min" else np.max(values))
     if not np.any(values != best):
         ax.plot(at, values, **style)
@@ -178,7 +178,7 @@ def path(found: Path, *, ax: Panels = None) -> Figure:
 
 
 def bootstrap(found: Bootstrap, *, ax: Panels = None) -> Figure:
-    """The principal angles over the draws, beside those of random subspaces.
+    """Plot the principal angles over the draws, beside those of random subspaces.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def bootstrap(found: Bootstrap, *, ax: Panels = None) -> Figure:
 
 
 def parallel_analysis(found: ParallelAnalysis, *, ax: Panels = None) -> Figure:
-    """The eigenvalues, and the range of those of data without correlations.
+    """Plot the eigenvalues, and the range of eigenvalues of uncorrelated data.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ _NAMED = 5
 
 
 def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels = None) -> Figure:
-    """The values along the problems, and the number of each direction where there is one.
+    """Plot the values along the problems, and the scores of the components, if any.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels =
 
 
 def influence(found: Influence, *, ax: Panels = None) -> Figure:
-    """The influence of each row on the subspace and on the value, the largest by their numbers.
+    """Plot the influence of each row on the subspace and the value; the largest are labelled.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def permutation_test(found: PermutationTest, *, ax: Panels = None) -> Figure:
 
 
 def dimension(found: Dimension, *, ax: Panels = None) -> Figure:
-    """What a rule looked at along r, what it was judged beside, and the dimension that it says.
+    """Plot the criterion of a rule against r, its threshold, and the chosen r.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def dimension(found: Dimension, *, ax: Panels = None) -> Figure:
 
 
 def intervals(found: Bootstrap, level: float = 0.9) -> Figure:
-    """Every entry of the map with its interval; those that do not reach zero stand out.
+    """Plot every entry of the map with its interval; intervals without zero are highlighted.
 
     Of more than 40 features the 40 with the longest rows are shown; entries are per standard
     deviation of their columns where those were divided by it.

@@ -1,1 +1,1 @@
-"""How an optimum moves with what it was found for: data, weights of rows, parameters."""
+"""Derivatives of an optimum in data, weights of samples and parameters."""

@@ -80,7 +80,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
 
 
 def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: float) -> Rate:
-    """By one central difference."""
+    """Return the rate by a central difference."""
     try:
         ahead, behind = (still(optimum, line, t) for t in (h, -h))
     except DataError as error:  # entries that are whole numbers, or 0 and 1
@@ -105,7 +105,7 @@ def same_point(optimum: Optimum, problem: BoundObjective) -> Array:
 
 
 def carried(one: BoundObjective, other: BoundObjective, Z: Array) -> Array:
-    """What is a matrix in the coordinates of one problem, in those of another."""
+    """Map a matrix from the coordinates of a problem to another problem's coordinates."""
     pairs = zip(one.views, other.views, one.blocks(Z), strict=True)
     blocks = [there.coordinates.lower(here.coordinates.lift(block)) for here, there, block in pairs]
     further = one.manifold.split(Z)[len(blocks) :]
@@ -114,7 +114,7 @@ def carried(one: BoundObjective, other: BoundObjective, Z: Array) -> Array:
 
 @dataclass(frozen=True)
 class Derivative:
-    """How an optimum moves along a direction, per unit of t in X + t dX.
+    """Derivative of an optimum along a direction, per unit of t in X + t dX.
 
     - value: of the objective's value
     - mean (d,): of what the map subtracts
@@ -135,7 +135,7 @@ class Derivative:
 
     @classmethod
     def along(cls, optimum: Optimum, line: Line, known: Rate | None = None) -> Derivative:
-        """Of a rate that is known, or by differences."""
+        """Return the derivative from a known rate, or by differences."""
         found = rate(optimum, line, line.length) if known is None else known
         return cls(optimum, line, found, -optimum.solve(found.gradient))
 
@@ -165,7 +165,7 @@ class Derivative:
         return single(self.maps(self._turn))
 
     def maps(self, turn: Array | None) -> tuple[Array, ...]:
-        """Of the maps, whose axes turn so; None where they need not be canonical any more."""
+        """Return the derivative of the maps for a derivative of the axes; None ignores the axes."""
         moved = self._moved(self._optimum.problem.maps, turn)
         return combined(1.0, self._rate.observed.P, 1.0, moved)
 
@@ -192,7 +192,7 @@ class Derivative:
 
     @cached_property
     def _turn(self) -> Array | None:
-        """Of the canonical axes; None where columns are what they are."""
+        """Derivative of the canonical axes; None if columns have no canonical axes."""
         change = self._rate.observed.within
         if not len(change):
             return None
@@ -203,7 +203,7 @@ class Derivative:
     def _moved(
         self, seen: Callable[[Array], tuple[Array, ...]], turn: Array | None = None
     ) -> tuple[Array, ...]:
-        """How what is seen of the optimum's own problem changes along the move of M."""
+        """Return the derivative of observed quantities as M moves, the problem being fixed."""
         optimum = self._optimum
         size = float(np.linalg.norm(self._move) + (0.0 if turn is None else np.linalg.norm(turn)))
         if size == 0:

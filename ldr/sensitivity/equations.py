@@ -38,7 +38,7 @@ class Given:
 
 @dataclass(frozen=True)
 class StatedFunction:
-    """A function of one's own in jax, whose manifold is said: see `Statement`."""
+    """User's function in jax with a declared manifold; see `Statement`."""
 
     objective: CustomObjective
     y: Traced
@@ -59,7 +59,7 @@ Stated = Statement | StatedFunction
 
 
 def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
-    """The method in jax; None where it states none for what is given."""
+    """Return the method in jax; None if the method has no statement in jax."""
     if isinstance(objective, CustomObjective):
         said = objective.backend == "jax" and objective.manifold != "auto"
         return StatedFunction(objective, given.y) if said else None
@@ -110,9 +110,9 @@ def moved(
     *,
     canonical: bool = True,
 ) -> tuple[list[Traced], Traced, Traced]:
-    """dT along a direction of X and the parameters; of axes that turn only if they are canonical.
+    """Return dT along a direction of X and the parameters, with canonical axes or without.
 
-    And the Jacobian of the equations in T, with what they leave, which is nothing at the optimum.
+    Also the Jacobian of the equations in T, and their residual, zero at the optimum.
     """
     flat, shaped = ravel_pytree(list(T))
     near, r = None if canonical else list(T), T[0].shape[1]

@@ -208,7 +208,7 @@ class Form(ABC):
         """AT of each view."""
 
     def trace(self, X: Sequence[Traced]) -> Traced:
-        """tr A, of one view."""
+        """Return tr A, for a single view."""
         return self.times(X, [np.eye(X[0].shape[1])])[0].trace()
 
     def __matmul__(self, other: Form) -> Form:
@@ -249,11 +249,11 @@ class Combination(Form):
 
 @tree
 class Stack(Form):
-    """The sum of forms of one structure, which a program has once, whatever their number.
+    """Sum of forms of equal structure, compiled once for any number of them.
 
-    - moving: stacks of the arrays that differ between them
-    - still: the others
-    - moves: which are which, in the order of the structure
+    - moving: stacks of the arrays that differ between the forms
+    - still: the common arrays
+    - moves: True for each moving array, in the order of the structure
     """
 
     moving: list[Traced]
@@ -281,7 +281,7 @@ class Stack(Form):
 
 
 def stacked(A: Any) -> Form:
-    """Return the sum with terms of one structure stacked."""
+    """Return the sum with terms of equal structure stacked."""
     groups: dict[Any, list[tuple[float, Form]]] = {}
     for term in A.parts:
         leaves, structure = jax.tree.flatten(term)
@@ -481,7 +481,7 @@ class RowForms:
 
 
 def mixing(K: Any) -> Mixing:
-    """A matrix between rows as one in jax: numbers on the diagonal, sparse, or a product."""
+    """Return a matrix between rows in jax: diagonal, sparse, dense or a product."""
     match K:
         case Squares(F=F):
             return Chain((Sparse.of(F.T.tocsr()), Sparse.of(F)))
@@ -541,11 +541,11 @@ class DataForms(DataSums):
         return replace(self.rows, view=len(self.views) + len(self.made) - 1)
 
     def blocks(self, X: Sequence[Array]) -> list[Array]:
-        """X, with the rows that were made of those of the first view."""
+        """Return X and the rows that the method derives from the first view."""
         return [*X, *(of(X[0]) for of, _ in self.made)]
 
     def gathered(self, found: Sequence[Array]) -> list[Array]:
-        """What derivatives in these blocks are in X."""
+        """Return derivatives in X, given derivatives in the blocks."""
         given = list(found[: len(self.views)])
         for (_, back), each in zip(self.made, found[len(given) :], strict=True):
             given[0] = given[0] + back(each)

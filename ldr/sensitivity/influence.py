@@ -1,4 +1,4 @@
-"""Which rows decide: how an optimum moves where each of them is left out."""
+"""Influence of each row: the change of the optimum if the row is left out."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Influence:
         return self.rows[row] if self.rows else str(row)
 
     def largest(self, numbers: Array, count: int = 5) -> list[tuple[str, float]]:
-        """The names of the rows whose numbers are farthest from zero, and these."""
+        """Return the names and numbers of the rows with the largest absolute numbers."""
         order = np.argsort(-np.abs(numbers), kind="stable")[:count]
         return [(self.named(row), float(numbers[row])) for row in order]
 
@@ -74,7 +74,7 @@ class Influence:
 
 
 def influence(optimum: Optimum, line: Line) -> Influence:
-    """Of every row; one problem is bound for each."""
+    """Compute the influence of every row; a problem is bound for each."""
     n, weights = line.data.samples.n, line.data.samples.weights
     own = optimum.problem
     maps, whole = own.maps(optimum.M), own.reported(own.value(optimum.M))
@@ -91,7 +91,7 @@ def influence(optimum: Optimum, line: Line) -> Influence:
 
 
 def _optimum_of(problem: BoundObjective, near: Optimum) -> Array:
-    """Next to that of another problem, whose Hessian preconditions the steps to this one's."""
+    """Return the optimum near a known optimum, whose Hessian is the preconditioner."""
     own, N = near.problem, same_point(near, problem)
 
     def inverse(N: Array, Z: Array) -> Array:

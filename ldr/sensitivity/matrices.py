@@ -113,7 +113,7 @@ class Statement:
         return cls([found.C], of="determinant")
 
     def squares(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        """BT of each view; T where nothing else binds it."""
+        """Return BT of each view; T if the constraint is orthonormality."""
         if not self.white:
             return list(T)
         return [ridged(B, self.ridge, X, T, v) for v, B in enumerate(self.white)]
@@ -180,7 +180,7 @@ class Spectrum:
         return cls(V, s, h, G)
 
     def times(self, S: Traced, M: Traced) -> Traced:
-        """h(S)M of an S next to it."""
+        """Return h(S)M for S near the decomposed matrix."""
         R = self.V.T @ M
         change = self.G * (self.V.T @ S @ self.V - np.eye(len(self.G)) * self.s)
         return self.V @ (self.h[:, None] * R + change @ R)
@@ -235,7 +235,7 @@ def observed(
 
 @dataclass(frozen=True)
 class MatrixRows(TracedRows):
-    """An optimum of matrices; X has also the rows that the method makes of those of the first."""
+    """Optimum of matrices; X includes the rows that the method derives from the first view."""
 
     rows: DataForms = field(kw_only=True)
 
@@ -249,7 +249,7 @@ class MatrixRows(TracedRows):
         return self.rows.gathered(super().crossed(U))
 
     def _check(self, gradient: Array, found: Observed) -> None:
-        """Few methods say what weights and trials of rows do to their matrices."""
+        """Refuse a statement whose gradient differs, as for weights or trials of some methods."""
         super()._check(gradient, found)
         if not alike(gradient, self.optimum.problem.at(self.optimum.M).gradient):
             raise UnknownError

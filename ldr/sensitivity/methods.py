@@ -50,7 +50,7 @@ def frame(optimum: Optimum) -> Array:
 
 @tree
 class LeadingVectors:
-    """Leading left singular vectors of S, by the decomposition U diag(s) V' of one next to it.
+    """Leading left singular vectors of S, from the decomposition U diag(s) V' of a nearby matrix.
 
     With v = S'u, (s^2 I - SS') du = d(SS') u across u.
 
@@ -96,7 +96,7 @@ def _centred(X: Traced, w: Traced) -> Traced:
 
 
 class RegressionRows(TracedRows):
-    """An optimum of least squares, with a ridge or without, which says what ties."""
+    """Optimum of least squares, with or without a ridge; names ties."""
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         (B,), r = self.optimum.problem.lift(self.optimum.M), V[0].shape[1]

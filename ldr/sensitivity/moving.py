@@ -1,4 +1,4 @@
-"""Objective and data on a line through what was solved: X + t dX, w + t dw, parameters + t d."""
+"""Objective and data on a line: X + t dX, w + t dw, parameters + t d."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ WEIGHTS = "weights"
 
 @dataclass(frozen=True)
 class Line:
-    """What an objective is bound to at t; at 0 what it was solved for.
+    """Objective and data at t; t = 0 is the solved problem.
 
     - data: with rows in memory
-    - rows: how the rows of each view, and of the background, move
-    - y: how the response moves
-    - weights: how the weights of the rows move
-    - parameters: how those of the objective move
+    - rows: direction of the rows of each view, and of the background
+    - y: direction of the response
+    - weights: direction of the sample weights
+    - parameters: direction of the objective's parameters
     """
 
     objective: Objective
@@ -69,7 +69,7 @@ class Line:
 
     @property
     def of_rows(self) -> list[Array] | None:
-        """How each view and the background move; None where something else than rows does."""
+        """Directions of each view and the background; None if not only rows move."""
         if self.y is not None or self.weights is not None or self.parameters:
             return None
         pairs = zip(self.rows, all_of(self.data), strict=True)
@@ -99,7 +99,7 @@ def all_of(data: Data) -> Sequence[Samples]:
 
 
 def _length(sizes: npt.ArrayLike, moves: npt.ArrayLike) -> float:
-    """The least share; what has no size of its own has the largest one's."""
+    """Return the least ratio of size to move; zero sizes count as the largest size."""
     size, move = (np.abs(np.atleast_1d(np.asarray(each, float))) for each in (sizes, moves))
     if not move.any():
         return math.inf
@@ -140,7 +140,7 @@ def numbers_of(objective: Objective) -> dict[str, float]:
 
 
 def with_parameters(objective: Objective, values: Mapping[str, float | Array]) -> Objective:
-    """The objective with other numbers."""
+    """Return the objective with new values of parameters."""
     for name, value in values.items():
         if isinstance(objective, Sum) and name == WEIGHTS:
             pairs = zip(np.atleast_1d(value), objective.terms, strict=True)
@@ -161,7 +161,7 @@ def as_line(
     sample_weight: PerRow = None,
     parameters: Mapping[str, npt.ArrayLike] | None = None,
 ) -> Line:
-    """The line of a direction as a user gives it.
+    """Return the line along a direction given by the user.
 
     - raises ArgumentError, DataError: Nothing moves; of another shape; what cannot move.
     """

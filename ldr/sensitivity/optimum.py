@@ -1,4 +1,4 @@
-"""An optimum as a function of what it was found for: where it is, and its Hessian's inverse."""
+"""An optimum as a function of its data: its position and the inverse of its Hessian."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ _ALIKE = 1e-6
 
 
 class Observed(NamedTuple):
-    """What a result says of a point, as numbers that can be subtracted.
+    """Quantities of a result at a point, as numbers that can be subtracted.
 
     - P, M, mean: one a view
-    - within (r, r): the matrix that is diagonal in the canonical axes; empty where columns are what
-      they are
+    - within (r, r): the matrix that is diagonal in the canonical axes; empty if there are none
     """
 
     P: tuple[Array, ...]
@@ -50,7 +49,7 @@ class Observed(NamedTuple):
 
 
 def combined(c: float, one: Any, d: float, other: Any) -> Any:
-    """c times one and d times the other: arrays, numbers, or tuples of such."""
+    """Return c one + d other for arrays, numbers, or nested tuples of them."""
     if not isinstance(one, tuple):
         return c * one + d * other
     parts = [combined(c, x, d, y) for x, y in zip(one, other, strict=True)]
@@ -59,10 +58,10 @@ def combined(c: float, one: Any, d: float, other: Any) -> Any:
 
 @dataclass(frozen=True)
 class Rate:
-    """How a problem changes with t where M stays: its gradient, and what is observed.
+    """Derivative of a problem in t for fixed M: its gradient and the observed quantities.
 
-    `shares` are the factors of the problems at times t that it is a difference of; none where it is
-    none, and then `observed` may lack M.
+    `shares` are the factors of a finite difference's problems, by t; empty for exact rates, whose
+    `observed` may lack M.
     """
 
     gradient: Array
@@ -77,7 +76,7 @@ class Rate:
         return Rate(gradient, observed, shares)
 
     def apart(self, other: Rate, least: Sequence[float]) -> float:
-        """How far this is from another one, relative to it and to the least that counts."""
+        """Return the relative distance of two rates; `least` are the smallest scales."""
 
         def size(x: Array) -> float:
             return float(norm(x, check_finite=False))  # SciPy's norm does not overflow
@@ -93,7 +92,7 @@ def within(problem: BoundObjective, M: Array) -> Array:
 
 
 def numbers(problem: BoundObjective, M: Array) -> Mapping[str, Array]:
-    """Those of the coordinates, M's axes taken for the canonical ones."""
+    """Return the component scores, with the axes of M as canonical axes."""
     seen = problem.variations(M)
     axes = problem.axes(M, seen)
     S = matrix_of(axes)
@@ -128,7 +127,7 @@ class Optimum:
 
     @classmethod
     def of(cls, problem: BoundObjective, M: Array) -> Optimum:
-        """By Newton steps from an M next to it: derivatives are as good as the optimum is."""
+        """Refine a nearby M by Newton steps: derivatives are as accurate as the optimum."""
         inverse = hessian_inverse(problem, M)
         for _ in range(_STEPS):
             N = problem.manifold.retract(M, _solved(problem, M, inverse, -inverse.gradient))
@@ -176,7 +175,7 @@ class Optimum:
         return np.where(together, change / np.where(together, gaps, 1.0), 0.0)
 
     def turned(self, V: Sequence[Array]) -> Array:
-        """What of <V', the maps> is in S, a symmetric matrix; zero where there is no S."""
+        """Return the derivative of <V', maps> in S, a symmetric matrix; zero without S."""
         pairs = zip(self.problem.maps(self.M), V, strict=True)
         inside = np.sum([P @ each for P, each in pairs], axis=0)
         if not len(matrix_of(self.axes)):
@@ -185,12 +184,12 @@ class Optimum:
 
     @property
     def of_subspace(self) -> Optimum:
-        """The same for functions of the subspace, in whatever axes: these turn with nothing."""
+        """The optimum for functions of the subspace, which do not depend on the axes."""
         return replace(self, axes=replace(self.axes, free=False, levels=()))
 
 
 def _levels(axes: Axes) -> np.ndarray:
-    """Which pairs of different axes belong to one level."""
+    """Return the pairs of distinct axes that belong to the same level."""
     r = len(axes.numbers)
     ends = axes.levels or (r,)
     level = np.searchsorted(ends, np.arange(r), side="right")
@@ -198,7 +197,7 @@ def _levels(axes: Axes) -> np.ndarray:
 
 
 def _near(M: Array, N: Array) -> bool:
-    """Whether the Hessian at one serves the other."""
+    """Return True if the Hessian at M serves at N."""
     return bool(np.linalg.norm(M - N) <= _SHORT * np.linalg.norm(M))
 
 
@@ -230,7 +229,7 @@ def _turns(problem: BoundObjective, M: Array, axes: Axes) -> list[Array]:
 
 
 def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array) -> Array:
-    """Hess^{-1}[Z]; where it is singular, what ties is said in numbers."""
+    """Return Hess^{-1}[Z]; the error for a singular Hessian names the tie."""
     try:
         return inverse(Z)
     except FlatError as error:
@@ -243,7 +242,7 @@ def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array
 
 
 def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
-    """Which coordinate can turn out of the subspace, and the numbers inside and outside."""
+    """Return a message: the coordinate that can leave the subspace, and the tied numbers."""
     blocks = problem.blocks(direction)
     U, _, Vt = np.linalg.svd(np.vstack(blocks), full_matrices=False)
     k = int(np.argmax(np.abs(Vt[0])))

@@ -50,7 +50,7 @@ class Known(ABC):
 
     @property
     def additive(self) -> bool:
-        """True if it may be a term of a sum: its M is orthonormal, in the columns."""
+        """True if the objective may be a term of a sum: M is orthonormal, in the columns."""
         return True
 
     def crossed(self, U: Array) -> list[Array]:
@@ -95,7 +95,7 @@ def _observe(function: Function, X: Traced, M: Traced, numbers: Traced) -> Obser
 
 
 def _gradient(function: Function, X: Traced, M: Traced, unit: Traced, numbers: Traced) -> Traced:
-    """The gradient in M, and what is observed."""
+    """Return the gradient in M, and the observed quantities."""
 
     def value(M: Traced) -> tuple[Traced, Observed]:
         found = _observe(function, X, M, numbers)
@@ -105,7 +105,7 @@ def _gradient(function: Function, X: Traced, M: Traced, unit: Traced, numbers: T
 
 
 def rate_of_gradient(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
-    """The gradient and what is observed, and their rates along dX."""
+    """Return the gradient and the observed quantities, with their rates along dX."""
     *known, dX = given
     return jax.jvp(lambda X: _gradient(function, X, M, *known), (X,), (dX,))
 
@@ -113,12 +113,12 @@ def rate_of_gradient(function: Function, X: Traced, M: Traced, *given: Traced) -
 def slope_in_M(
     function: Function, X: Traced, M: Traced, numbers: Traced, V: Traced, W: Traced
 ) -> Traced:
-    """The derivative in M of what the cotangents V and W make of what is observed."""
+    """Return the derivative in M of the observed quantities paired with cotangents V and W."""
     return jax.grad(lambda M: _pair(_observe(function, X, M, numbers), V, W))(M)
 
 
 def slope_in_X(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
-    """The derivative in X of that less <u, gradient>; the gradient and what is observed."""
+    """Return the derivative in X of the paired observed quantities less <u, gradient>."""
     *known, V, W, u = given
 
     def both(X: Traced) -> Traced:
@@ -132,7 +132,7 @@ def slope_in_X(function: Function, X: Traced, M: Traced, *given: Traced) -> Trac
 def _program(
     step: Callable[..., Any], function: Function, how: tuple[Any, ...], tree: Any, kinds: Any
 ) -> Callable[..., Any]:
-    """A function of its own for each shape of data, so that jax forgets what is not kept here."""
+    """Return a compiled function for each shape of data, so that jax releases old programs."""
 
     def of(given: Traced, *numbers: Traced) -> Traced:
         return step(lambda X, M: function(X, M, *given, **dict(how)), *numbers)
@@ -147,7 +147,7 @@ def computed(
     given: Traced,
     *numbers: Traced,
 ) -> Traced:
-    """One of these in float64, as arrays of NumPy's."""
+    """Compute a step in float64, and return NumPy arrays."""
     leaves, tree = jax.tree.flatten((given, numbers))
     kinds = tuple((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
     with float64():
@@ -156,7 +156,7 @@ def computed(
 
 
 def alike(one: Array | float, other: Array | float) -> bool:
-    """Return True if values of the statement equal those of the problem."""
+    """Return True if the statement's values equal the problem's."""
     return bool(np.linalg.norm(np.subtract(one, other)) <= _SAME * np.linalg.norm(other))
 
 

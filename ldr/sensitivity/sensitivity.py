@@ -101,7 +101,7 @@ class Sensitivity:
 
     @in_words
     def pullback(self, P: PerView) -> PerView:
-        """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
+        """Return the derivative in X of <P, map>, for the gradient P of a loss.
 
         Of methods of sums over rows, graphs, spectra, projected rows and factors; those of matrices
         of covariances, lags, classes and graphs, and regressions, take weights of the rows and
@@ -131,7 +131,7 @@ class Sensitivity:
 
     @in_words
     def influence(self) -> Influence:
-        """Which rows decide: what leaving each of them out does.
+        """Compute the influence of each row: the change if the row is left out.
 
         One problem is bound for every row.
 
@@ -150,7 +150,7 @@ def sensitivity(
     sample_weight: PerRow = None,
     groups: PerRow = None,
 ) -> Sensitivity:
-    """The optimum of a result, of the data that it was solved for."""
+    """Return the optimum of a result as a function of its data."""
     needed("jax", "a derivative of the optimum")
     if result.scale is not None:
         raise ArgumentError(
@@ -198,6 +198,6 @@ def _count(P: object) -> str:
 
 
 def _names(X: Rows) -> tuple[str, ...] | None:
-    """Those of the rows of a data frame."""
+    """Return the names of the rows of a data frame."""
     first = X[0] if isinstance(X, tuple) else X
     return tuple(map(str, first.index)) if hasattr(first, "iloc") else None

@@ -34,7 +34,7 @@ from ldr.solvers.manifolds.manifold import sym
 
 
 def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
-    """Return the derivative of the optimum in the rows; None where differences find it."""
+    """Return the derivative of the optimum in the rows; None if only differences are known."""
     samples = all_of(data)
     if any(one.is_sparse or one.stored for one in samples):
         return None
@@ -161,7 +161,7 @@ class ProjectedRows(Known):
 
 @dataclass(frozen=True)
 class SumOfRows(Known):
-    """An optimum of a sum of what is orthonormal in the columns of one X.
+    """Optimum of a sum of terms with orthonormal M in the columns of a single X.
 
     - parts: the terms, at the optimum of the sum
     - X: centred
@@ -173,7 +173,7 @@ class SumOfRows(Known):
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> SumOfRows | None:
-        """None where one of the terms does not say how it moves."""
+        """Return the sum; None if a term has no known derivative."""
         problem = optimum.problem
         if not isinstance(objective, Sum) or not isinstance(problem, (WeightedSum, TraceSum)):
             return None
@@ -230,7 +230,7 @@ class SumOfRows(Known):
 
     @property
     def _shares(self) -> list[float]:
-        """Those of the terms in the gradient."""
+        """Shares of the terms in the gradient."""
         units = [part.optimum.problem.unit / self.optimum.problem.unit for part in self.parts]
         return [weight * unit for weight, unit in zip(self.weights, units, strict=True)]
 
