@@ -303,7 +303,7 @@ class HSIC(KernelMethod):
             outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n)
         else:
             made, Z, _ = near
-            outer = (X.T @ Z) @ (X.T @ Z).T
+            outer = (A := X.T @ Z) @ A.T
             kind = partial(made, scale=1.0 / (len(X) - 1) ** 2)
         own = z.width(self.response_width) if z.values is X else None
         heuristics = {

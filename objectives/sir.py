@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import scaled_rows
 from ldr.objectives.statistics.sums import class_averages
 from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -169,10 +173,12 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
         slices = shares(codes, rows.weights)
         between, within = data.scatters_of_groups(lambda y: codes)
         K, C = between / rows.n, (between + within) / rows.n
-        means, sizes = class_averages(codes, len(slices), rows.weights)
-        F = scaled_rows(means, np.sqrt(sizes / sizes.sum()))
         moments = rows.forms([own for _, own in slices])
         parts = [(share, V - C) for (share, _), V in zip(slices, moments, strict=True)]
+
+        def F() -> csr_array:
+            means, sizes = class_averages(codes, len(slices), rows.weights)
+            return scaled_rows(means, np.sqrt(sizes / sizes.sum()))
 
         def A(inverse: Array) -> Array:
             found = 2.0 * (K @ inverse @ K) + 2.0 * data.times_trace(K, inverse, F)

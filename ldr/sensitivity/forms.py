@@ -569,8 +569,8 @@ class DataForms(DataSums):
     def with_inverse(self, A: Callable[[Square], Square], B: Square, ridge: float) -> Square:
         return A(self.inverse(B, ridge))
 
-    def times_trace(self, A: Square, inverse: Square, F: csr_array) -> Square:
-        return TimesTrace(A, inverse, Sparse.of(F), self.rows.shares)
+    def times_trace(self, A: Square, inverse: Square, F: Callable[[], csr_array]) -> Square:
+        return TimesTrace(A, inverse, Sparse.of(F()), self.rows.shares)
 
     def scatter_of(self, beside: Given) -> Square:
         X = derivatives_of(beside, self._known.samples.shape)

@@ -75,6 +75,8 @@ class Data:
 
     def everywhere(self) -> Data:
         """The same, of which arrays are made: products tell what is near an optimum alone."""
+        if not any(view.wide for view in self.views):
+            return self
         views = (replace(view, by_products=False) if view.wide else view for view in self.views)
         return replace(self, views=tuple(views))
 

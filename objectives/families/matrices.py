@@ -128,8 +128,8 @@ class DataSums(ABC):
         """A of such an inverse, which may be found later."""
         return self.unknown()
 
-    def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
-        """A tr(B^{-1}A) of such an inverse, A = X'F'FX."""
+    def times_trace(self, A: Array, inverse: Array, F: Callable[[], csr_array]) -> Array:
+        """A tr(B^{-1}A) of such an inverse, A = X'F'FX; `F()` makes F where it is needed."""
         return self.unknown()
 
     def scatter_of(self, beside: Given) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -40,7 +39,7 @@ from ldr.objectives.families.wide import WidePencil, WideSums
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.statistics import ClassMoments, Codes
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.graph import diagonal_form, linked_form
+from ldr.objectives.statistics.graph import diagonal_forms, linked_form
 from ldr.objectives.statistics.scatters import Moments
 from ldr.objectives.statistics.sums import added, weighted
 from ldr.objectives.view import Compact
@@ -129,16 +128,14 @@ class SampleRows:
         return self.about(np.zeros(1))
 
     def form(self, K: Kernel, moving: MovingKernel = None) -> Array:
-        of = diagonal_form if isinstance(K, np.ndarray) else linked_form
-        return of(self.samples, K, self.centre)  # type: ignore[arg-type]
+        if isinstance(K, np.ndarray):
+            return diagonal_forms(self.samples, [K], self.centre)[0]
+        return linked_form(self.samples, K, self.centre)
 
     def forms(self, counts: Sequence[Array], own_means: bool = False) -> list[Array]:
-        found = statistics.moments_of_parts(self.samples, counts)
         if own_means:
-            return [part.scatter for part in found]
-        middle = np.zeros(len(found[0].mean)) if self._at_zero else self.mean
-        apart = [math.sqrt(part.n) * (part.mean - middle) for part in found]
-        return [part.scatter + np.outer(a, a) for part, a in zip(found, apart, strict=True)]
+            return [part.scatter for part in statistics.moments_of_parts(self.samples, counts)]
+        return diagonal_forms(self.samples, counts, self.centre)
 
     def scatter(self) -> Array:
         if self._at_zero:
@@ -266,7 +263,7 @@ class SampleSums:
         """A, as B is inverted where it is whitened."""
         return A
 
-    def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
+    def times_trace(self, A: Array, inverse: Array, F: Callable[[], csr_array]) -> Array:
         return float(np.vdot(inverse, A)) * A
 
     def scatter_of(self, beside: Given) -> Array:

@@ -140,20 +140,15 @@ class WidePencil:
         - weights (r,): of the columns of a trace ratio
         """
         Z, products, residual = self._pairs(r)
-        empty_is_best = self.minimised and self.ridge > 0
-        spread = replace(self, ridge=0.0).diagonal
-        if weights is None:
-            if empty_is_best:
-                check_varies_along(Z[:, :r], self.within, spread)
-            return Narrow(self, Z, products, residual, r)
-        width = max(r + GUARDS, min(Z.shape[1], 2 * r + GUARDS))
-        start = columns_of(min(width, len(self.spread)), Z)
-        found = Found.last(ratio_steps(self.A, self.B, start, weights, self._preconditioned))
-        if self.ridge == 0 or empty_is_best:
-            check_varies_along(found.V[:, :r], self.within, spread)
-        basis = np.hstack([found.V, Z[:, :r]])
-        products += found.products
-        return Narrow(self, basis, products, max(residual, found.residual), r, weights)
+        if weights is not None:
+            width = max(r + GUARDS, min(Z.shape[1], 2 * r + GUARDS))
+            start = columns_of(min(width, len(self.spread)), Z)
+            found = Found.last(ratio_steps(self.A, self.B, start, weights, self._preconditioned))
+            Z, products = np.hstack([found.V, Z[:, :r]]), products + found.products
+            residual = max(residual, found.residual)
+        if self.minimised if self.ridge > 0 else weights is not None:
+            check_varies_along(Z[:, :r], self.within, replace(self, ridge=0.0).diagonal)
+        return Narrow(self, Z, products, residual, r, weights)
 
     def _preconditioned(self, R: Array, rho: Array, theta: Array) -> Array:
         """R over the diagonal of theta + rho B, a little above zero."""

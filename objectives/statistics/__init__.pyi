@@ -1,4 +1,4 @@
-from .graph import diagonal_form, linked_form
+from .graph import diagonal_forms, linked_form
 from .row_spaces import (
     DenseRowSpace,
     RowSpace,
@@ -33,7 +33,7 @@ __all__ = [
     "ViewMoments",
     "WidenedRowSpace",
     "class_moments",
-    "diagonal_form",
+    "diagonal_forms",
     "difference_scatter",
     "lagged_moments",
     "ledoit_wolf",

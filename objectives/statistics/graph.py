@@ -25,14 +25,20 @@ def less(rows: Array, centre: Centre) -> Array:
     return rows
 
 
-def diagonal_form(samples: Samples, counts: Array, centre: Centre = ()) -> Array:
-    """sum_i c_i (x_i - m)(x_i - m)', in one pass; weights of the rows are not looked at.
+def diagonal_forms(samples: Samples, counts: Sequence[Array], centre: Centre = ()) -> list[Array]:
+    """sum_i c_i (x_i - m)(x_i - m)' of each c, in one pass; weights of the rows are not looked at.
 
     - samples (n, d)
     - counts (n,): c, of either sign; a row costs nothing where it counts zero
     - centre: m, as numbers (d,) that are subtracted in turn; none is zero
     """
-    return symmetric(samples.reduce(partial(_diagonal_form, centre=centre), added, counts))
+    term = partial(_diagonal_forms, centre=centre)
+    total: Array = samples.reduce(term, added, np.column_stack(counts))
+    return [symmetric(form) for form in total]
+
+
+def _diagonal_forms(piece: Samples, counts: Array, centre: Centre) -> Array:
+    return np.array([_diagonal_form(piece, c, centre) for c in counts.T])
 
 
 def _diagonal_form(piece: Samples, counts: Array, centre: Centre) -> Array:

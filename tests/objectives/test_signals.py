@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.statistics import diagonal_form, pair_moments
+from ldr.objectives.statistics import diagonal_forms, pair_moments
 from ldr.objectives.trials import JointDiagonal, joint_diagonaliser
 from tests import real_data
 from tests.objectives.methods import as_data
@@ -172,7 +172,7 @@ def test_diagonal_form_about_zero():
     X = SERIES.astype(np.longdouble)
     expected = np.array([(X * c[:, None]).T @ X for c in counts.T]).astype(float)
     for given in (SERIES, scipy.sparse.csr_array(SERIES)):
-        found = [diagonal_form(as_samples(given), c) for c in counts.T]
+        found = diagonal_forms(as_samples(given), counts.T)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 

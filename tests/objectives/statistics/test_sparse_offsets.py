@@ -76,7 +76,7 @@ def test_graph_scatters_keep_the_digits(offset):
     D = np.diag(W.sum(axis=1))
     mean = statistics.mean(sparse)
     laplace = statistics.linked_form(sparse, laplacian(sp.csr_array(W)), [mean])
-    degree = statistics.diagonal_form(sparse, W.sum(axis=1), [mean])
+    degree = statistics.diagonal_forms(sparse, [W.sum(axis=1)], [mean])[0]
     assert error(laplace, Z.T @ (D - W) @ Z, Z.T @ D @ Z) < 1e-12
     # the mean that is subtracted is rounded, and D is not blind to it
     assert error(degree, Z.T @ D @ Z) < 1e-12 + 1e-15 * offset

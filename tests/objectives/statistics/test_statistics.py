@@ -221,7 +221,7 @@ def neighbour_graph(n, seed=0):
 def graph_forms(samples, W, mean):
     """Xc'(D - W)Xc and Xc'DXc."""
     laplace = statistics.linked_form(samples, laplacian(W), [mean])
-    return laplace, statistics.diagonal_form(samples, W.sum(axis=1), [mean])
+    return laplace, statistics.diagonal_forms(samples, [W.sum(axis=1)], [mean])[0]
 
 
 def test_graph_scatter(data):
