@@ -201,7 +201,7 @@ def api() -> dict[str, str]:
         rows[kind].append(f"| [{name}]({name}.md) | {_cell(first)} |")
     pages["writing-methods"] = "# Writing methods\n\n" + "\n\n".join(
         f"```{{eval-rst}}\n.. autoclass:: ldr.objectives.{name}\n   :members:\n```"
-        for name in ("Objective", "BoundObjective", "Data", "Certificate")
+        for name in ("Objective", "Traits", "BoundObjective", "Data", "Certificate")
     )
     rows["Modules"].append(
         "| [writing methods](writing-methods.md) | What a method derives from. |"

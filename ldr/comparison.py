@@ -448,13 +448,13 @@ def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
 def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: bool) -> Objective:
     """Return the objective by whose needs samples are read and split, for all methods alike."""
     first, need = objectives[0], Need.TIME_ORDER if ordered else None
-    if not ordered and first.views == 1 and not first.missing and y is not None:
+    if not ordered and first.views == 1 and not first.traits.missing and y is not None:
         need = Need.LABELS if is_categorical(y) else None
     fitting = [o for o in objectives if (need in o.needs if need else Need.LABELS not in o.needs)]
     if need is not None:
         fitting.append(named("orthogonal-maf" if ordered else "orthogonal-lda"))
     fitting = fitting or list(objectives)
-    return next((o for o in fitting if o.weighted or not weighted), fitting[0])
+    return next((o for o in fitting if o.traits.weighted or not weighted), fitting[0])
 
 
 def _dimension(

@@ -178,9 +178,9 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
         return _likelihood(new, old)
     if old is not None and timed and OF_Y & set(objective.needs):
         return of_trials(new, old)
-    if result.predictors and objective.predicts == "classes":
+    if result.predictors and objective.traits.predicts == "classes":
         return class_scores(new, old)
-    if result.predictors and objective.predicts == "response":
+    if result.predictors and objective.traits.predicts == "response":
         return response_scores(new, old)
     if name == "reduced-rank-regression":
         return response_scores(new, old, "view")
@@ -428,7 +428,7 @@ def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, C
 def class_scores(new: Part, old: Part | None) -> HeldOut:
     """Score classes by `predict`, or else by the nearest class mean in the projection."""
     result = new.result
-    if result.predictors and result.objective.predicts == "classes":
+    if result.predictors and result.objective.traits.predicts == "classes":
         decision, predictor = predicted(result, new.views[0], 0, "decision"), result.predictors[0]
         assert isinstance(predictor, ClassPredictor)
         found = _classified(new, predictor, decision)
@@ -447,7 +447,7 @@ def class_scores(new: Part, old: Part | None) -> HeldOut:
 def response_scores(new: Part, old: Part | None, what: str = "response") -> HeldOut:
     """Score a response (the second view, or X) by `predict`, else by least squares."""
     result, truth = new.result, new.response if what == "response" else new.rows
-    if not (result.predictors and result.objective.predicts == what):
+    if not (result.predictors and result.objective.traits.predicts == what):
         assert old is not None
         known = old.response if what == "response" else old.rows
         training, held = (old.Y[0], known, old.weights), (new.Y[0], truth, new.weights)

@@ -49,13 +49,13 @@ def by_rule(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[
         )
     if r != "auto":
         return _by_share(float(r), objective, data)
-    if data.samples.weights is not None or objective.rule is None:
+    if data.samples.weights is not None or objective.traits.rule is None:
         raise ArgumentError(
             f"r = 'auto' has no rule for objective {objective.name!r}"
-            f"{' of weighted rows' if objective.rule else ''}: expected a whole number; ldr.path "
-            "with folds= tells what held-out rows say of each"
+            f"{' of weighted rows' if objective.traits.rule else ''}: expected a whole number; "
+            "ldr.path with folds= tells what held-out rows say of each"
         )
-    return _by_bic(objective, data) if objective.rule == "bic" else _by_chance(data)
+    return _by_bic(objective, data) if objective.traits.rule == "bic" else _by_chance(data)
 
 
 def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
@@ -66,7 +66,11 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
     first = objective.bind(data, 1)
     most = min(first.manifold.factors[0].shape[0], objective.largest_r(data))
     M = seen = None
-    if objective.transposed and objective.exact == "yes" and isinstance(first.manifold, Grassmann):
+    if (
+        objective.traits.transposed
+        and objective.exact == "yes"
+        and isinstance(first.manifold, Grassmann)
+    ):
         whole = objective.bind(data, most)
         M = whole.closed_form()
         seen = None if M is None else whole.variations(M)[0]

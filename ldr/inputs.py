@@ -90,13 +90,15 @@ def data_in_order(
         sample, background = _with_background(objective, X, minimum_rows)
         views = (sample,)
     elif objective.views == 1:
-        sample, ids = _opened(X, "X", minimum_rows, allow_nan=objective.missing)
+        sample, ids = _opened(X, "X", minimum_rows, allow_nan=objective.traits.missing)
         views = (sample,)
         groups = ids if groups is None else groups
     else:
         count = len(X) if isinstance(X, (tuple, list)) else 0
-        if count != objective.views and not (count > objective.views and objective.any_views):
-            more = " or more of them, (X1, ..., Xk)," if objective.any_views else ""
+        if count != objective.views and not (
+            count > objective.views and objective.traits.any_views
+        ):
+            more = " or more of them, (X1, ..., Xk)," if objective.traits.any_views else ""
             expected = f"a pair of arrays (Xa, Xb){more}"
             if objective.views > 2:
                 expected = f"{objective.views} arrays (X1, ..., X{objective.views})"
@@ -284,7 +286,7 @@ def marked(
         return data
     data = replace(data, views=tuple(replace(view, marks=marks) for view in data.views))
     in_memory = all(view.n_known and not view.stored for view in data.views)
-    stays = timed or objective.by_place or not in_memory
+    stays = timed or objective.traits.by_place or not in_memory
     return data if stays else data.of_rows_that_count()
 
 
@@ -308,7 +310,7 @@ def _of_rows(y: PerRow, groups: PerRow, samples: Samples) -> PerRow:
 
 def check_weighted(objective: Objective) -> None:
     """Refuse weights where the objective takes none."""
-    if not objective.weighted:
+    if not objective.traits.weighted:
         if objective.name in REGISTRY:
             whose = f" as {objective!r}; by default it does"
         else:

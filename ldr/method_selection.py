@@ -40,7 +40,7 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
 def beyond(chosen: Chosen, n: int) -> dict[str, str]:
     """Return the methods that take minutes for n rows, which nobody named, and why."""
     why = f"it looks at all pairs of {n} rows, which takes long: name it to have it"
-    return {name: why for name, (o, _) in chosen.items() if o.by_pairs and n > 1000}
+    return {name: why for name, (o, _) in chosen.items() if o.traits.by_pairs and n > 1000}
 
 
 class Beside(StrEnum):
@@ -81,7 +81,7 @@ def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
     """Return the methods of the registry that fit the data, and why each was taken."""
     found = beside(X, y, time_order)
     if found is Beside.GAPS:
-        fitting = [name for name, method in REGISTRY.items() if method.imputes]
+        fitting = [name for name, method in REGISTRY.items() if method.traits.imputes]
     else:  # what needs that and nothing else
         needs = (_NEEDED[found],) if found in _NEEDED else ()
         fitting = [name for name, method in REGISTRY.items() if method.needs == needs]

@@ -127,7 +127,7 @@ def project_rows(
 def predicted(result: Result, X: Rows, view: int, question: str) -> Array:
     """Predict new samples by the named method of a view's predictor."""
     whole("view", view, 0)
-    predictors = result.predictors if result.objective.predicts else ()
+    predictors = result.predictors if result.objective.traits.predicts else ()
     if view >= len(predictors) or not hasattr(predictors[view], question):
         what = "nothing" if question == "predict" else "no probabilities"
         where = f" from view {view}" if view > 0 else ""

@@ -252,7 +252,7 @@ def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Fi
     if result.r >= 3 and not isinstance(result.P, tuple):
         caption = "The first three coordinates, in perspective."
         yield "In space", caption, plots.space(result, X, y)
-    if result.baseline is not None and result.objective.transposed:
+    if result.baseline is not None and result.objective.traits.transposed:
         caption = "The heuristic's projection beside the optimised one, on the same scales."
         yield "Heuristic and optimum", caption, plots.compare(result, X, y)
     if result.r >= 2 and not isinstance(result.P, tuple):

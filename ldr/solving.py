@@ -457,7 +457,7 @@ def as_result(
         baseline_P = single([P.copy() for P in at.maps])
         # Cunningham and Ghahramani's Eq. 28, -(f(M) - f(M_baseline)) / |f(M_baseline)|
         improvement = value - run.value
-        if improvement != 0 and objective.relative_improvement:
+        if improvement != 0 and objective.traits.relative_improvement:
             size = abs(value)
             improvement = improvement / size if size else math.copysign(math.inf, improvement)
     means = problem.mean_at(M)
@@ -513,7 +513,7 @@ def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[
     """
     objective = problem.objective
     what = objective.name
-    if objective.scale_free and not getattr(objective, "ridge", 0.0) > 0:
+    if objective.traits.scale_free and not getattr(objective, "ridge", 0.0) > 0:
         if converged:
             return ()
         what = "convergence"

@@ -18,7 +18,7 @@ import signal
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -146,8 +146,8 @@ def map_is_what_transform_applies(case: Case) -> None:
 def stacks_have_the_optima_of_solve(case: Case) -> None:
     """Check that `solve_many` agrees with `matrices`, also for reversed rows."""
     objective = case.objective
-    assert not objective.stacks or type(objective).matrices is not Objective.matrices, (
-        "stacks = True, expected a method `matrices`, which says what the stacks are made of"
+    assert not objective.traits.stacks or type(objective).matrices is not Objective.matrices, (
+        "stacks=True, expected a method `matrices`, which says what the stacks are made of"
     )
     views = as_tuple(case.X)
     if Need.DISTANCES in objective.needs or not all(isinstance(X, np.ndarray) for X in views):
@@ -156,11 +156,12 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     y = None if case.y is None else np.stack([case.y, np.asarray(case.y)[::-1]])
     (chunk,) = chunks(objective, X, y)
     stacked = copy.copy(objective)
-    object.__setattr__(stacked, "stacks", True)  # matrices are compared whether or not they serve
+    # matrices are compared whether or not they serve
+    object.__setattr__(stacked, "traits", replace(objective.traits, stacks=True))
     try:
         values = solvable(stacked, chunk, case.r)[1].solve(case.r).values
     except Exception as error:
-        if objective.stacks and not isinstance(error, UnknownError):
+        if objective.traits.stacks and not isinstance(error, UnknownError):
             raise
         return
     with warnings.catch_warnings():
@@ -179,7 +180,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
 
 
 def predictions_are_of_their_kind(case: Case) -> None:
-    kind, views = case.objective.predicts, as_tuple(case.X)
+    kind, views = case.objective.traits.predicts, as_tuple(case.X)
     if not kind:
         return
     result = case.solved(certify=False)

@@ -138,7 +138,7 @@ class _HeldOut:
 
     def _moved(self, result: Result, derivative: Derivative, t: float) -> Result:
         """Return the result at t, to first order: its predictors, or else its coordinates."""
-        if isinstance(self.loss, str) and self.objective.predicts == LOSSES[self.loss]:
+        if isinstance(self.loss, str) and self.objective.traits.predicts == LOSSES[self.loss]:
             problem, M = derivative.optimum_at(t)
             maps, means = problem.maps(M), problem.mean_at(M)
             return replace(result, mean=means[0], predictors=problem.predictors(M, maps, means))

@@ -41,7 +41,7 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
             with one_thread():
                 return door(*args, **kwargs)
         except MissingValuesError as error:
-            names = " and ".join(repr(n) for n, method in REGISTRY.items() if method.imputes)
+            names = " and ".join(repr(n) for n, method in REGISTRY.items() if method.traits.imputes)
             raise DataError(
                 f"{error}: {names} take missing values (NaN), and their `impute` fills them in"
             ) from error

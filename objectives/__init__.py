@@ -9,6 +9,7 @@ from ldr.objectives import registry
 from ldr.objectives.data.data import Data as Data
 from ldr.objectives.objective import Objective as Objective
 from ldr.objectives.objective import Sum as Sum
+from ldr.objectives.parameters import Traits as Traits
 from ldr.objectives.problem import BoundObjective as BoundObjective
 from ldr.objectives.problem import Certificate as Certificate
 from ldr.objectives.registry import REGISTRY as REGISTRY

@@ -69,6 +69,7 @@ from . import registry as registry
 from .data.data import Data as Data
 from .objective import Objective as Objective
 from .objective import Sum as Sum
+from .parameters import Traits as Traits
 from .problem import BoundObjective as BoundObjective
 from .problem import Certificate as Certificate
 from .registry import REGISTRY as REGISTRY

@@ -33,16 +33,13 @@ from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class ManyViews(Objective):
+class ManyViews(Objective, any_views=True, weighted=True, from_sums=True):
     """Of the covariances Cij of two views or more, Mi orthonormal and all of the same r columns."""
 
     sense = "max"
     views = 2
-    any_views = True
-    weighted = True
     needs = (Need.SECOND_VIEW,)
     domain = "St x St"
-    from_sums = True
 
 
 def covariances(data: DataSums) -> list[Array]:
@@ -66,10 +63,8 @@ def shared(data: DataSums, ridge: float) -> SharedMatrices:
 
 
 @dataclass(frozen=True)
-class CorrelationMethod(ManyViews):
+class CorrelationMethod(ManyViews, predicts="view"):
     """Base of the methods of the covariances Caa and Cbb of two views, and Cab between them."""
-
-    predicts = "view"
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,7 @@ def orthogonal(method: ShrinkingViews, data: Data, r: int, how: str = "polar") -
 
 
 @dataclass(frozen=True)
-class OrthogonalCCA(ShrinkingCorrelation):
+class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="optimum"):
     r"""Orthogonal canonical correlation analysis (CCA) of two views.
 
     .. math::
@@ -117,8 +112,6 @@ class OrthogonalCCA(ShrinkingCorrelation):
     name = "orthogonal-cca"
     baseline = "maps of cca, orthonormalised"
     exact = "r = 1"
-    relative_improvement = False
-    products = "optimum"
 
     orthonormalise: str = word("polar", ("polar", "qr"))
 
@@ -133,7 +126,7 @@ class OrthogonalCCA(ShrinkingCorrelation):
 
 
 @dataclass(frozen=True)
-class CCA(ShrinkingCorrelation):
+class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, products="optimum"):
     r"""Canonical correlation analysis (CCA) of two views.
 
     .. math:: \max_{P_a C_{aa} P_a' = P_b C_{bb} P_b' = I} \operatorname{tr}(P_a C_{ab} P_b')
@@ -153,11 +146,7 @@ class CCA(ShrinkingCorrelation):
 
     name = "cca"
     baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"
-    transposed = False
     exact = "yes"
-    scale_free = True
-    stacks = True
-    products = "optimum"
 
     def bind(self, data: Data, r: int) -> Bilinear | SharedDirections:
         views, shrunk = self.opened(data)
@@ -240,7 +229,7 @@ class MaxBet(ManyViews):
 
 
 @dataclass(frozen=True)
-class OrthogonalMCCA(ShrinkingViews, ManyViews):
+class OrthogonalMCCA(ShrinkingViews, ManyViews, relative_improvement=False, products="optimum"):
     r"""Orthogonal multiset canonical correlation analysis (MCCA).
 
     .. math::
@@ -260,8 +249,6 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews):
 
     name = "orthogonal-mcca"
     baseline = "maps of mcca, orthonormalised"
-    relative_improvement = False
-    products = "optimum"
 
     def bind(self, data: Data, r: int) -> MultiRatio:
         return orthogonal(self, data, r)
@@ -271,7 +258,7 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews):
 
 
 @dataclass(frozen=True)
-class MCCA(ShrinkingViews, ManyViews):
+class MCCA(ShrinkingViews, ManyViews, transposed=False, scale_free=True):
     r"""Multiset canonical correlation analysis (MCCA), also generalised CCA (MAXVAR).
 
     .. math::
@@ -295,9 +282,7 @@ class MCCA(ShrinkingViews, ManyViews):
     name = "mcca"
     baseline = "leading eigenvectors of C w = lambda blkdiag(Cii) w"
     domain = "Gr"
-    transposed = False
     exact = "yes"
-    scale_free = True
 
     def bind(self, data: Data, r: int) -> SharedDirections:
         views, shrunk = self.opened(data)

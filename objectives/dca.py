@@ -33,7 +33,7 @@ _RANDOM_STARTS = 8
 
 
 @dataclass(frozen=True)
-class DCA(Objective):
+class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums=True):
     r"""Dynamical components analysis (DCA), by predictive information.
 
     .. math:: \max_M \log \det S_T(M) - \frac{1}{2} \log \det S_{2T}(M)
@@ -63,10 +63,6 @@ class DCA(Objective):
     sense = "max"
     needs = (Need.TIME_ORDER,)
     baseline = "the slowest directions: top eigenvectors of C_0^{-1/2} sym(C_1) C_0^{-1/2}"
-    transposed = False
-    weighted = True
-    scale_free = True
-    from_sums = True
 
     window: int = whole(1, 1)
     ridge: float = number(0.0)

@@ -25,7 +25,7 @@ from ldr.solvers.problem import Point
 
 
 @dataclass(frozen=True)
-class Dynamics(Objective):
+class Dynamics(Objective, weighted=True, sparse=False):
     r"""Linear dynamics in a subspace, also rotational (jPCA).
 
     .. math:: \min_{M'M=I,\,D} \|\dot X - XMD'M'\|_F^2
@@ -52,11 +52,9 @@ class Dynamics(Objective):
     """
 
     name = "dynamics"
-    weighted = True
     sense = "min"
     needs = (Need.TIME_ORDER,)
     baseline = "top eigenvectors of X'X (pca)"
-    sparse = False
 
     skew: bool = flag(False)
     derivatives: Any = field(default=None, repr=False)

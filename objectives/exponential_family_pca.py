@@ -85,7 +85,7 @@ _FAMILIES: Mapping[str, type[Bernoulli]] = {"bernoulli": Bernoulli, "poisson": P
 
 
 @dataclass(frozen=True)
-class ExponentialFamilyPCA(Objective):
+class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False, transposed=False):
     r"""Exponential family principal component analysis (PCA): logistic and Poisson PCA.
 
     .. math::
@@ -119,10 +119,6 @@ class ExponentialFamilyPCA(Objective):
     name = "exponential-family-pca"
     sense = "min"
     baseline = "pca of T, mu that of the columns' means"
-    weighted = True
-    missing = True
-    sparse = False
-    transposed = False
 
     family: str = word("bernoulli", tuple(_FAMILIES))
     saturation: float = number(4.0, positive=True)

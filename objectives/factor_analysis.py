@@ -70,7 +70,17 @@ Correlation: TypeAlias = DenseCovariance | RowCovariance | Correlations
 
 
 @dataclass(frozen=True)
-class FactorAnalysis(Objective):
+class FactorAnalysis(
+    Objective,
+    weighted=True,
+    products="everywhere",
+    scale_free=True,
+    transposed=False,
+    missing=True,
+    imputes=True,
+    from_sums=True,
+    rule="bic",
+):
     r"""Factor analysis (FA) by maximum likelihood.
 
     .. math::
@@ -107,16 +117,9 @@ class FactorAnalysis(Objective):
     """
 
     name = "fa"
-    weighted = True
-    products = "everywhere"
     sense = "min"
     baseline = "loadings for noise variances by squared multiple correlations"
-    scale_free = True
-    transposed = False
     domain = "R"
-    missing = imputes = True
-    from_sums = True
-    rule = "bic"
 
     least_noise: float = number(1e-6, positive=True, below=0.5)
 
@@ -395,7 +398,16 @@ class Profile(Problem):
 
 
 @dataclass(frozen=True)
-class PPCA(Objective):
+class PPCA(
+    Objective,
+    weighted=True,
+    transposed=False,
+    missing=True,
+    imputes=True,
+    from_sums=True,
+    rule="bic",
+    products="optimum",
+):
     r"""Probabilistic principal component analysis (PPCA).
 
     .. math::
@@ -420,16 +432,10 @@ class PPCA(Objective):
     """
 
     name = "ppca"
-    weighted = True
     sense = "min"
     baseline = "closed form from the eigenvectors of C, columns' means where X is missing"
-    transposed = False
     domain = "R"
     exact = "where nothing is missing"
-    missing = imputes = True
-    from_sums = True
-    rule = "bic"
-    products = "optimum"
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples

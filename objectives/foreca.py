@@ -32,7 +32,7 @@ _ROUNDS = 100
 
 
 @dataclass(frozen=True)
-class ForeCA(Objective):
+class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse=False):
     r"""Forecastable component analysis (ForeCA).
 
     .. math::
@@ -65,10 +65,6 @@ class ForeCA(Objective):
     needs = (Need.TIME_ORDER,)
     baseline = "amuse: eigenvectors of the lagged covariance of white rows, least entropy first"
     domain = "St"
-    transposed = False
-    weighted = True
-    scale_free = True
-    sparse = False
     segment: int | None = whole(None, _FEWEST, optional=True)
     ridge: float = number(0.0)
 

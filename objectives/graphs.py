@@ -331,7 +331,7 @@ def _adjacency(given: Matrix, n: int) -> csr_array:
 
 
 @dataclass(frozen=True)
-class GraphMethod(StatedMethod):
+class GraphMethod(StatedMethod, products="optimum", weighted=True):
     """Base of the methods of a graph on the rows.
 
     Parameters
@@ -346,7 +346,6 @@ class GraphMethod(StatedMethod):
 
     sense = "min"
     needs: ClassVar[tuple[Need, ...]] = (Need.GRAPH,)
-    products = "optimum"
 
     graph: str | Matrix = declared("neighbours", _keep_graph)  # noqa: RUF009
     neighbours: int = whole(10, 1)
@@ -355,27 +354,18 @@ class GraphMethod(StatedMethod):
         super().__post_init__()
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
+        self._set_traits(
+            # in other graphs a row is not its own neighbour, however often it counts
+            repeats=self._of_classes,
+            by_place=not self.kind,
+            # a neighbour graph depends on distances between rows
+            scale_free=not self.traits.transposed and self.kind in ("", "classes"),
+        )
 
     @property
     def kind(self) -> str:
         """The name of the graph; empty where it is the user's."""
         return self.graph if isinstance(self.graph, str) else ""
-
-    weighted = True
-
-    @property
-    def repeats(self) -> bool:  # type: ignore[override]
-        """Of the classes alone: a row is not its own neighbour, however often it counts."""
-        return self._of_classes
-
-    @property
-    def by_place(self) -> bool:  # type: ignore[override]
-        """Where the graph is the user's."""
-        return not self.kind
-
-    @property
-    def scale_free(self) -> bool:  # type: ignore[override]
-        return not self.transposed and self.kind in ("", "classes")  # no distances between rows
 
     @property
     def _of_classes(self) -> bool:
@@ -427,7 +417,7 @@ class GraphMethod(StatedMethod):
     def _joined(self, data: Data) -> Data:
         """The rows that the graph is of, in memory."""
         data = in_memory(self, data)
-        return data if self.by_place else data.of_rows_that_count()
+        return data if self.traits.by_place else data.of_rows_that_count()
 
     @abstractmethod
     def _weights(self, data: Data) -> csr_array:
@@ -450,10 +440,9 @@ class ShrinkingGraph(Shrinking, GraphMethod):
 
 
 @dataclass(frozen=True)
-class WhitenedGraph(ShrinkingGraph):
+class WhitenedGraph(ShrinkingGraph, transposed=False):
     """Base of those that whiten B: exact by the bottom generalised eigenvectors of (A, B)."""
 
-    transposed = False
     exact = "yes"
 
     def matrices(self, data: DataSums) -> PencilMatrices:
@@ -461,11 +450,10 @@ class WhitenedGraph(ShrinkingGraph):
 
 
 @dataclass(frozen=True)
-class OrthonormalGraph(GraphMethod):
+class OrthonormalGraph(GraphMethod, products=""):
     """Base of those of A alone: exact by its bottom eigenvectors, where something varies."""
 
     exact = "yes"
-    products = ""
     divisor = ""
 
     def matrices(self, data: DataSums) -> TraceMatrices:

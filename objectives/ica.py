@@ -355,14 +355,10 @@ class SourcesInPieces(Sources, InPieces):
         return InPieces.at(self, M)
 
 
-class SourceMethod(Objective):
+class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, transposed=False):
     """Base of the methods of white rows that look for sources."""
 
-    weighted = True
     baseline = "FOBI (fourth-order blind identification)"
-    scale_free = True
-    sparse = False
-    transposed = False
 
     # The problems of rows in memory and of rows that are read.
     kinds: ClassVar[tuple[type[SourcesInMemory], type[SourcesInPieces]]]

@@ -292,11 +292,15 @@ class Kernel(OfFeatures):
                 f"{', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}, or a function of two rows"
             )
         kept = ("formula", "source", "sense", "baseline", "views", "needs", "domain", "exact")
-        for attribute in (*kept, "transposed", "relative_improvement", "weighted", "any_views"):
+        for attribute in kept:
             object.__setattr__(self, attribute, getattr(inner, attribute))
         object.__setattr__(self, "name", f"kernel {inner.name}")
-        # Of the other view features would be predicted.
-        object.__setattr__(self, "predicts", "" if inner.views > 1 else inner.predicts)
+        shared = ("transposed", "relative_improvement", "weighted", "any_views")
+        self._set_traits(
+            **{trait: getattr(inner.traits, trait) for trait in shared},
+            # Of the other view features would be predicted.
+            predicts="" if inner.views > 1 else inner.traits.predicts,
+        )
 
     def of_features(self) -> Objective:
         return of_features(self.objective)

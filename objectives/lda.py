@@ -28,7 +28,15 @@ from ldr.solvers.errors import ArgumentError, DataError
 
 
 @dataclass(frozen=True)
-class DiscriminantMethod(Shrinking, StatedMethod):
+class DiscriminantMethod(
+    Shrinking,
+    StatedMethod,
+    predicts="classes",
+    weighted=True,
+    from_sums=True,
+    stacks=True,
+    products="optimum",
+):
     """Base of the methods of S_B against S_W, the scatters between and within classes.
 
     Parameters
@@ -44,11 +52,6 @@ class DiscriminantMethod(Shrinking, StatedMethod):
 
     sense = "max"
     needs = (Need.LABELS,)
-    predicts = "classes"
-    weighted = True
-    from_sums = True
-    stacks = True
-    products = "optimum"
     divisor = "S_W"
 
     def classes(self, data: Data) -> Cells:
@@ -112,7 +115,7 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
 
 
 @dataclass(frozen=True)
-class LDA(DiscriminantMethod):
+class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=True):
     r"""Linear discriminant analysis (LDA): the ratio trace, whose directions are not orthogonal.
 
     .. math:: \max_M \operatorname{tr}\left((M'S_W M)^{-1} M'S_B M\right)
@@ -131,10 +134,7 @@ class LDA(DiscriminantMethod):
 
     name = "lda"
     baseline = "top generalised eigenvectors of (S_B, S_W)"
-    products = "optimum"
-    transposed = False
     exact = "yes"
-    scale_free = True
 
     def notes_on(self, data: Data, r: int) -> list[str]:
         if self.shrinkage is not None:
@@ -156,7 +156,9 @@ def few_directions(r: int, groups: int, what: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class SemiSupervisedDA(Shrinking, LaplacianMethod):
+class SemiSupervisedDA(
+    Shrinking, LaplacianMethod, predicts="classes", products="", transposed=False
+):
     r"""Semi-supervised discriminant analysis (SDA).
 
     .. math:: \max_M \operatorname{tr}\left((M'(S_T + \mu X'LX)M)^{-1} M'S_B M\right)
@@ -183,10 +185,7 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
     name = "semi-supervised-da"
     sense = "max"
     needs = (Need.LABELS, Need.GRAPH)
-    predicts = "classes"
     baseline = "top generalised eigenvectors of (S_B, S_T + mu X'LX)"
-    products = ""
-    transposed = False
     exact = "yes"
 
     mu: float = number(0.1)

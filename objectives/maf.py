@@ -16,7 +16,7 @@ from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class LaggedMethod(Objective):
+class LaggedMethod(Objective, weighted=True, from_sums=True):
     """Base of the methods of S_lag, the lagged covariance of rows in time order.
 
     Parameters
@@ -27,8 +27,6 @@ class LaggedMethod(Objective):
 
     sense = "max"
     needs = (Need.TIME_ORDER,)
-    weighted = True
-    from_sums = True
 
     lag: int = whole(1, 1)
 
@@ -38,11 +36,8 @@ class LaggedMethod(Objective):
 
 
 @dataclass(frozen=True)
-class AutocorrelationMethod(Shrinking, StatedMethod, LaggedMethod):
+class AutocorrelationMethod(Shrinking, StatedMethod, LaggedMethod, stacks=True, products="optimum"):
     """Base of the methods of S_lag against the covariance C."""
-
-    stacks = True
-    products = "optimum"
 
     def autocorrelations(self, r: int) -> int:
         """How many are added up, of r factors."""
@@ -89,7 +84,7 @@ class OrthogonalMAF(NestedMethod, AutocorrelationMethod):
 
 
 @dataclass(frozen=True)
-class MAF(AutocorrelationMethod):
+class MAF(AutocorrelationMethod, transposed=False, scale_free=True):
     r"""Maximum autocorrelation factors (MAF).
 
     .. math:: \max_M \operatorname{tr}\left((M'CM)^{-1} M'S_{\text{lag}} M\right)
@@ -107,9 +102,7 @@ class MAF(AutocorrelationMethod):
 
     name = "maf"
     baseline = "top generalised eigenvectors of (S_lag, C)"
-    transposed = False
     exact = "yes"
-    scale_free = True
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         return PencilMatrices(*self.autocovariances(data), ridge=self.ridge, cancels=1.0)

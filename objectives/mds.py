@@ -29,7 +29,7 @@ from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class MDS(Objective):
+class MDS(Objective, weighted=True, from_sums=True, rule="parallel analysis"):
     r"""Multidimensional scaling (MDS) of samples, by a linear map.
 
     .. math:: \max_{M'M=I} \sum_{ij} \|M'(x_i - x_j)\|^2
@@ -45,12 +45,9 @@ class MDS(Objective):
     """
 
     name = "mds"
-    weighted = True
     sense = "max"
     baseline = "top eigenvectors of the covariance"
     exact = "yes"
-    from_sums = True
-    rule = "parallel analysis"
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, quiet=True)
@@ -63,7 +60,7 @@ class MDS(Objective):
 
 
 @dataclass(frozen=True)
-class DistanceMDS(Objective):
+class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transposed=False):
     r"""Classical multidimensional scaling (MDS) of a distance matrix.
 
     .. math:: \max_{M'M=I} 2n \operatorname{tr}(M'BM), \quad B = -\frac{1}{2} J D^{(2)} J
@@ -83,12 +80,9 @@ class DistanceMDS(Objective):
     """
 
     name = "mds-distances"
-    weighted = by_place = True
     sense = "max"
     needs = (Need.DISTANCES,)
     baseline = "top eigenvectors of B"
-    sparse = False
-    transposed = False
     exact = "yes"
 
     def bind(self, data: Data, r: int) -> ClassicalScaling:
@@ -167,7 +161,7 @@ _KEPT = 2**25
 
 
 @dataclass(frozen=True)
-class MDSStress(Objective):
+class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
     r"""Metric multidimensional scaling (MDS) by least stress, with a linear map.
 
     .. math:: \min_{M'M=I} \sum_{ij} w_{ij} \left(\|x_i - x_j\| - \|M'(x_i - x_j)\|\right)^2
@@ -193,10 +187,8 @@ class MDSStress(Objective):
     """
 
     name = "mds-stress"
-    weighted = by_pairs = True
     sense = "min"
     baseline = "pca"
-    sparse = False
 
     weights: str = word("none", WEIGHTS)
     epsilon: float = number(1e-3, positive=True)

@@ -53,15 +53,13 @@ _PLAIN = Stopping(1e-6, 200)
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
-class NeighbourMethod(Objective):
+class NeighbourMethod(
+    Objective, weighted=True, by_pairs=True, repeats=False, predicts="classes", sparse=False
+):
     """Base of the methods for a nearest-neighbour classifier."""
 
-    weighted = by_pairs = True
-    repeats = False
     needs = (Need.LABELS,)
-    predicts = "classes"
     baseline = "orthogonal-lda, unit variance within classes"
-    sparse = False
     domain = "R"
 
     @abstractmethod

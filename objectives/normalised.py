@@ -24,10 +24,8 @@ _LEAST_RANGE = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
-class Normalised(Objective):
+class Normalised(Objective, relative_improvement=False):
     """(f - f_best) / (f_typical - f_best), minimised: made by `ldr.normalised`."""
-
-    relative_improvement = False  # its best value is 0
 
     objective: Objective
 
@@ -37,9 +35,11 @@ class Normalised(Objective):
             raise ArgumentError(
                 "only a smooth objective can be normalised: add the penalty to what is normalised"
             )
-        kept = ("source", "views", "needs", "baseline", "domain", "exact", "transposed", "sparse")
-        for attribute in (*kept, "scale_free", "weighted", "any_views", "products"):
+        kept = ("source", "views", "needs", "baseline", "domain", "exact")
+        for attribute in kept:
             object.__setattr__(self, attribute, getattr(inner, attribute))
+        shared = ("transposed", "sparse", "scale_free", "weighted", "any_views", "products")
+        self._set_traits(**{trait: getattr(inner.traits, trait) for trait in shared})
         object.__setattr__(self, "sense", "min")
         object.__setattr__(self, "name", f"normalised {inner.name}")
         object.__setattr__(self, "formula", f"min (f - best)/(typical - best), f: {inner.formula}")
@@ -54,7 +54,7 @@ class Normalised(Objective):
         return self.objective.order(data)
 
     def seen(self, data: Data) -> Data:
-        return data.everywhere() if self.products == "optimum" else data
+        return data.everywhere() if self.traits.products == "optimum" else data
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         bound = self.objective.bind(self.seen(data), r)

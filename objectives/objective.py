@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ldr.objectives.data import memory
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.sample_metadata import shown
 from ldr.objectives.l1 import L1, coefficient
-from ldr.objectives.parameters import CHECK, Need, need_named
+from ldr.objectives.parameters import CHECK, TRAITS, Need, Traits, check_traits, need_named
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import Brief, Pickled
 from ldr.solvers.errors import ArgumentError
@@ -45,8 +45,8 @@ class Objective(Brief, Pickled, ABC):
         What is optimised, and where it comes from: as the docstring has them, if it does.
     sense : {"min", "max"}
         Of the value that is reported; solvers always minimise.
-    views, any_views : int, bool
-        Number of data matrices it takes, and whether it takes more of them too.
+    views : int
+        Number of data matrices it takes.
     needs : tuple of Need
         What it needs besides X; strings of that name will do.
     baseline : str
@@ -55,31 +55,8 @@ class Objective(Brief, Pickled, ABC):
         The manifold as the formula has it: Gr, St x St, R.
     exact : str
         When the baseline is the global optimum: "yes", "no" or a condition.
-    transposed, relative_improvement : bool
-        Whether the map is P = M' (not where M is whitened or the coefficients of a model), and the
-        improvement on the baseline a share of its value.
-    predicts : str
-        What a result predicts of new rows: "classes", the "response", the other "view"; or "".
-    missing, imputes, sparse : bool
-        Whether missing values in X (NaN) are accepted, its model fills them in, X may be sparse.
-    rule : {"parallel analysis", "bic"} or None
-        What tells the number of dimensions where that is left to the data.
-    weighted, repeats : bool
-        Whether weights of the rows are taken, and whole ones repeat rows; else they are importance.
-    by_pairs, by_place : bool
-        Whether every step looks at all pairs of rows, or at a factor of their kernel; whether rows
-        are known by their places, so that none may be left out.
-    from_sums : bool
-        Whether sums over rows are all that it knows of the data: `Samples.reduce` adds them up, and
-        their terms do not depend on other sums, so that blocks of rows can be added one at a time.
-        (For n >= d, and without missing values.)
-    scale_free, stacks : bool
-        Whether the projection is the same whatever the units of the columns (without a ridge), many
-        problems are solved as stacks of their matrices.
-    products : str
-        Whether it makes no array of columns x columns of sparse rows with very many columns, as
-        products with the rows serve: "" (it makes one), "optimum" (they find an optimum and tell
-        what is near it) or "everywhere" (at every M).
+    traits : Traits
+        What it can do with data: given with the class, ``class PCA(Objective, weighted=True)``.
     """
 
     name: ClassVar[str]
@@ -88,31 +65,34 @@ class Objective(Brief, Pickled, ABC):
     sense: ClassVar[str]
     baseline: ClassVar[str]
     views: ClassVar[int] = 1
-    any_views: ClassVar[bool] = False
     needs: ClassVar[tuple[Need, ...]] = ()
     domain: ClassVar[str] = "Gr"
     exact: ClassVar[str] = "no"
-    transposed: ClassVar[bool] = True
-    relative_improvement: ClassVar[bool] = True
-    predicts: ClassVar[str] = ""
-    missing: ClassVar[bool] = False
-    imputes: ClassVar[bool] = False
-    sparse: ClassVar[bool] = True
-    rule: ClassVar[str | None] = None
-    weighted: ClassVar[bool] = False
-    repeats: ClassVar[bool] = True
-    by_pairs: ClassVar[bool] = False
-    by_place: ClassVar[bool] = False
-    from_sums: ClassVar[bool] = False
-    scale_free: ClassVar[bool] = False
-    stacks: ClassVar[bool] = False
-    products: ClassVar[str] = ""
+    traits: ClassVar[Traits] = Traits()
+    _own_traits: ClassVar[Mapping[str, Any]] = {}
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **traits: bool | str | None) -> None:
         super().__init_subclass__()
+        check_traits(cls, traits)
+        cls._own_traits = traits
+        inherited: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            inherited |= vars(base).get("_own_traits", {})
+        cls.traits = Traits(**inherited)
         if isinstance(needs := vars(cls).get("needs"), tuple):
             cls.needs = tuple(need_named(name) for name in needs)
         docstrings.complete(cls)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            way_out = f"; it is objective.traits.{name}" if name in TRAITS else ""
+            message = f"{type(self).__name__!r} object has no attribute {name!r}{way_out}"
+            raise AttributeError(message, name=name, obj=self)
+
+    def _set_traits(self, **changed: Any) -> None:
+        """Change traits of this object, which depend on its parameters."""
+        object.__setattr__(self, "traits", replace(self.traits, **changed))
 
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]
@@ -133,7 +113,7 @@ class Objective(Brief, Pickled, ABC):
         """Of the largest square arrays that it makes of these data: columns, rows, or neither."""
         order = 0
         for view in data.views:
-            if self.products and view.wide:
+            if self.traits.products and view.wide:
                 return 0
             order += min(view.n, view.d) if view.n_known else view.d
         return order
@@ -284,10 +264,10 @@ class Sum(Objective):
         sense = first.sense if len(senses) == 1 else "min"
         baselines = dict.fromkeys(part.baseline for part in parts)
         smooth_exact = alone and self.penalty is None and self.terms[0][0] > 0
+        traits = [part.traits for part in parts]
         attributes = {
             "sense": sense,
             "views": first.views,
-            "any_views": all(part.any_views for part in parts),
             "needs": tuple(dict.fromkeys(need for part in parts for need in part.needs)),
             "name": self._combined("name", sense),
             "formula": f"{sense} {self._combined('value', sense)}",
@@ -295,13 +275,16 @@ class Sum(Objective):
             "baseline": first.baseline if alone else f"the best of: {', '.join(baselines)}",
             "domain": _common_domain(parts, self.penalty is not None),
             "exact": first.exact if smooth_exact else "no",
-            "transposed": first.transposed,
-            "relative_improvement": first.relative_improvement if alone else True,
-            "predicts": next((part.predicts for part in parts if part.predicts), ""),
-            "missing": alone and first.missing,
-            "sparse": all(part.sparse for part in parts),
-            "weighted": all(part.weighted for part in parts),
-            "products": max((part.products for part in parts), key="optimum".__eq__),
+            "traits": Traits(
+                any_views=all(own.any_views for own in traits),
+                transposed=first.traits.transposed,
+                relative_improvement=first.traits.relative_improvement if alone else True,
+                predicts=next((own.predicts for own in traits if own.predicts), ""),
+                missing=alone and first.traits.missing,
+                sparse=all(own.sparse for own in traits),
+                weighted=all(own.weighted for own in traits),
+                products=max((own.products for own in traits), key="optimum".__eq__),
+            ),
         }
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)
@@ -331,7 +314,7 @@ class Sum(Objective):
 
     def seen(self, data: Data) -> Data:
         alone = len(self.terms) == 1 and self.penalty is None
-        return data.everywhere() if self.products == "optimum" and not alone else data
+        return data.everywhere() if self.traits.products == "optimum" and not alone else data
 
     def order(self, data: Data) -> int:
         return max(part.order(self.seen(data)) for _, part in self.terms)
@@ -365,7 +348,7 @@ def _check_data_agree(parts: Sequence[Objective]) -> None:
 def _check_maps_agree(parts: Sequence[Objective]) -> None:
     """Refuse several objectives whose M is not the same thing."""
     for part in parts if len(parts) > 1 else ():
-        if not part.transposed:
+        if not part.traits.transposed:
             raise ArgumentError(
                 f"objective {part.name!r} does not add up with others: its map P is not M', "
                 "because its variable is whitened or the coefficients of a model; sums are of "

@@ -1,9 +1,12 @@
-"""What a method declares: its needs besides X, its parameters, ``ridge: float = number(0.0)``."""
+"""Declarations of a method: its traits, its needs besides X, and its parameters.
+
+A parameter is a field, ``ridge: float = number(0.0)``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import partial
 from typing import TypeVar, Unpack
@@ -33,6 +36,85 @@ def need_named(name: str) -> Need:
     except ValueError:
         known = ", ".join(repr(need.value) for need in Need)
         raise ArgumentError(f"needs has {name!r}, expected some of {known}") from None
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a method can do with data; given with its class, ``class PCA(Objective, stacks=True)``.
+
+    A class has those of its bases where it says nothing else.
+
+    Attributes
+    ----------
+    any_views : bool
+        More data matrices than `views` are accepted.
+    transposed : bool
+        The map is P = M' (not where M is whitened or the coefficients of a model).
+    relative_improvement : bool
+        The improvement on the baseline is a share of its value.
+    predicts : {"", "classes", "response", "view"}
+        What a result predicts of new rows; "view" is the other view.
+    missing, imputes, sparse : bool
+        Missing values in X (NaN) are accepted; the model fills them in; X may be sparse.
+    rule : {"parallel analysis", "bic"} or None
+        How the number of dimensions is chosen where that is left to the data.
+    weighted, repeats : bool
+        Weights of the rows are accepted; whole ones repeat rows, else they are importance.
+    by_pairs, by_place : bool
+        Every step looks at all pairs of rows, or at a factor of their kernel; rows are known by
+        their places, so that none may be left out.
+    from_sums : bool
+        Sums over rows are all that is used of the data: `Samples.reduce` adds them up, and their
+        terms do not depend on other sums, so that blocks of rows can be added one at a time. (For
+        n >= d, and without missing values.)
+    scale_free, stacks : bool
+        The projection is the same whatever the units of the columns (without a ridge); many
+        problems are solved as stacks of their matrices.
+    products : {"", "optimum", "everywhere"}
+        Whether products with sparse rows of very many columns serve, so that no array of columns x
+        columns is made: "" (one is made), "optimum" (they find an optimum and tell what is near
+        it) or "everywhere" (at every M).
+    """
+
+    any_views: bool = False
+    transposed: bool = True
+    relative_improvement: bool = True
+    predicts: str = ""
+    missing: bool = False
+    imputes: bool = False
+    sparse: bool = True
+    rule: str | None = None
+    weighted: bool = False
+    repeats: bool = True
+    by_pairs: bool = False
+    by_place: bool = False
+    from_sums: bool = False
+    scale_free: bool = False
+    stacks: bool = False
+    products: str = ""
+
+    def __post_init__(self) -> None:
+        choice("predicts", self.predicts, ("", "classes", "response", "view"))
+        choice("rule", self.rule or "bic", ("parallel analysis", "bic"))
+        choice("products", self.products, ("", "optimum", "everywhere"))
+
+
+TRAITS = tuple(each.name for each in fields(Traits))
+
+
+def check_traits(cls: type, given: Collection[str]) -> None:
+    """Refuse words that are no trait, and traits that the body of a class sets."""
+    name = cls.__name__
+    if unknown := [word for word in given if word not in TRAITS]:
+        raise ArgumentError(
+            f"class {name} has {unknown[0]}=, which is no trait, expected some of "
+            f"{', '.join(TRAITS)}"
+        )
+    if inside := [word for word in TRAITS if word in vars(cls)]:
+        raise ArgumentError(
+            f"class {name} sets {inside[0]} in its body: it is a trait, given with the class, "
+            f"class {name}(Objective, {inside[0]}=...); of an object, set `traits` in __post_init__"
+        )
 
 
 # What is given as y.

@@ -116,17 +116,15 @@ class LogDeterminant(BoundObjective):
 
 
 @dataclass(frozen=True)
-class PrincipalMethod(Objective):
+class PrincipalMethod(Objective, from_sums=True, rule="parallel analysis"):
     """Base of the methods of the covariance's leading eigenvectors."""
 
     baseline = "top eigenvectors of the covariance"
     exact = "yes"
-    from_sums = True
-    rule = "parallel analysis"
 
 
 @dataclass(frozen=True)
-class PCA(PrincipalMethod):
+class PCA(PrincipalMethod, weighted=True, stacks=True):
     r"""Principal component analysis (PCA).
 
     .. math:: \min_{M'M=I} \sum_i \|x_i - MM'x_i\|^2
@@ -143,8 +141,6 @@ class PCA(PrincipalMethod):
     """
 
     name = "pca"
-    weighted = True
-    stacks = True
     sense = "min"
 
     def order(self, data: Data) -> int:
@@ -167,7 +163,7 @@ class PCA(PrincipalMethod):
 
 
 @dataclass(frozen=True)
-class LogDetPCA(PrincipalMethod):
+class LogDetPCA(PrincipalMethod, weighted=True):
     r"""Log-determinant principal component analysis (PCA).
 
     .. math:: \max_{M'M=I} \log |M'CM|
@@ -185,7 +181,6 @@ class LogDetPCA(PrincipalMethod):
     """
 
     name = "log-det-pca"
-    weighted = True
     sense = "max"
 
     def bind(self, data: Data, r: int) -> LogDeterminant:

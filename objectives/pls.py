@@ -25,7 +25,15 @@ from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class PLS(Objective):
+class PLS(
+    Objective,
+    weighted=True,
+    any_views=True,
+    predicts="view",
+    from_sums=True,
+    stacks=True,
+    products="optimum",
+):
     r"""Partial least squares (PLS) of two views, by singular value decomposition.
 
     .. math:: \max_{M_a'M_a = M_b'M_b = I} \operatorname{tr}(M_a'X_a'X_b M_b)
@@ -41,18 +49,12 @@ class PLS(Objective):
     """
 
     name = "pls"
-    weighted = True
     sense = "max"
     views = 2
-    any_views = True
     needs = (Need.SECOND_VIEW,)
-    predicts = "view"
     baseline = "leading singular vectors of Xa'Xb"
     domain = "St x St"
     exact = "yes"
-    from_sums = True
-    stacks = True
-    products = "optimum"
 
     def bind(self, data: Data, r: int) -> Bilinear | MultiTrace:
         if len(data.views) > 2:
@@ -72,7 +74,9 @@ EXPLAINED = 1e-13
 
 
 @dataclass(frozen=True)
-class PLSRegression(Objective):
+class PLSRegression(
+    Objective, weighted=True, predicts="response", transposed=False, from_sums=True
+):
     r"""Partial least squares (PLS) regression.
 
     .. math:: \min_M \|Y - XM\|_F^2, \quad M \in \operatorname{span}(w_1, \dots, w_r)
@@ -101,15 +105,11 @@ class PLSRegression(Objective):
     """
 
     name = "pls-regression"
-    weighted = True
     sense = "min"
     needs = (Need.RESPONSE,)
-    predicts = "response"
     baseline = "least squares on the scores"
-    transposed = False
     domain = "R"
     exact = "yes"
-    from_sums = True
 
     algorithm: str = word("simpls", ("simpls", "nipals"))
 

@@ -392,7 +392,7 @@ def _matrices_and_maps(
     problem: BoundObjective, M: Array
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     lifted = problem.lift(M)
-    if problem.objective.transposed:
+    if problem.objective.traits.transposed:
         return lifted, tuple([np.array(N.T) for N in lifted])
     return lifted, problem.maps(M)
 
@@ -408,7 +408,7 @@ def _turned(
     axes = problem.axes(M, seen)
     if axes.signed:
         return Placed(M, axes, seen, matrices, maps)
-    flips, transposed = signs(axes.turns[0].T @ maps[0]), problem.objective.transposed
+    flips, transposed = signs(axes.turns[0].T @ maps[0]), problem.objective.traits.transposed
     turns, varied, turned, mapped = [], [], [], []
     factors = problem.manifold.factors
     inexact = (axes.free or axes.levels) and len(factors) >= len(matrices)
@@ -468,7 +468,7 @@ class Carried(Protocol):
 
 def has_orthonormal_maps(problem: BoundObjective) -> bool:
     """True if P has orthonormal rows, so that variances are shares of that of x."""
-    return problem.objective.transposed and all(
+    return problem.objective.traits.transposed and all(
         isinstance(factor, Orthonormal) for factor in problem.manifold.factors
     )
 

@@ -403,14 +403,11 @@ def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: flo
     return Regression(objective, (view,), *rows, r, lasso=lasso, outputs=of_y)
 
 
-class LinearRegression(Objective):
+class LinearRegression(Objective, weighted=True, predicts="response", transposed=False):
     """Base of the regressions, whose M are coefficients."""
 
-    weighted = True
     sense = "min"
     needs = (Need.RESPONSE,)
-    predicts = "response"
-    transposed = False
     domain = "R"
 
 
@@ -428,7 +425,7 @@ class PenalisedRegression(LinearRegression):
 
 
 @dataclass(frozen=True)
-class LeastSquares(LinearRegression):
+class LeastSquares(LinearRegression, products="optimum", from_sums=True):
     r"""Least squares regression.
 
     .. math:: \min_M \|Y - XM\|_F^2
@@ -444,17 +441,15 @@ class LeastSquares(LinearRegression):
     """
 
     name = "least-squares"
-    products = "optimum"
     baseline = "least squares"
     exact = "yes"
-    from_sums = True
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r)
 
 
 @dataclass(frozen=True)
-class RidgeRegression(PenalisedRegression):
+class RidgeRegression(PenalisedRegression, products="optimum", from_sums=True):
     r"""Ridge regression.
 
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \|M\|_F^2
@@ -470,10 +465,8 @@ class RidgeRegression(PenalisedRegression):
     """
 
     name = "ridge-regression"
-    products = "optimum"
     baseline = "closed form"
     exact = "yes"
-    from_sums = True
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r, ridge=self.penalty)
@@ -504,7 +497,7 @@ class Lasso(PenalisedRegression):
 
 
 @dataclass(frozen=True)
-class PrincipalComponentsRegression(Objective):
+class PrincipalComponentsRegression(Objective, weighted=True, predicts="response", from_sums=True):
     r"""Principal components regression (PCR).
 
     .. math:: \max_{M'M=I} \operatorname{tr}(M'X'XM), \quad \text{then } \min_B \|Y - XMB\|_F^2
@@ -519,13 +512,10 @@ class PrincipalComponentsRegression(Objective):
     """
 
     name = "principal-components-regression"
-    weighted = True
     sense = "max"
     needs = (Need.RESPONSE,)
-    predicts = "response"
     baseline = "top eigenvectors of the covariance"
     exact = "yes"
-    from_sums = True
 
     def bind(self, data: Data, r: int) -> Components:
         compact = Compact.of(data.samples)
@@ -729,7 +719,9 @@ class ReducedRank(BoundObjective):
 
 
 @dataclass(frozen=True)
-class ReducedRankRegression(Objective):
+class ReducedRankRegression(
+    Objective, weighted=True, predicts="view", transposed=False, from_sums=True
+):
     r"""Reduced-rank regression.
 
     .. math:: \min_{\operatorname{rank} B \le r} \|Y - XB\|_F^2
@@ -751,16 +743,12 @@ class ReducedRankRegression(Objective):
     """
 
     name = "reduced-rank-regression"
-    weighted = True
     sense = "min"
     views = 2
     needs = (Need.SECOND_VIEW,)
-    predicts = "view"
     baseline = "principal components regression, or partial least squares"
-    transposed = False
     domain = "St x St"
     exact = "no (the closed form is)"
-    from_sums = True
 
     heuristic: str = word("pcr", ("pcr", "pls"))
 

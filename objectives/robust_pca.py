@@ -190,7 +190,7 @@ IN_PIECES = (
 
 
 @dataclass(frozen=True)
-class RobustPCA(Objective):
+class RobustPCA(Objective, weighted=True, sparse=False):
     r"""Robust principal component analysis (PCA), by a loss of the residuals' lengths.
 
     .. math:: \min_{M'M=I} \sum_i \rho(\|x_i - MM'x_i\|)
@@ -224,10 +224,8 @@ class RobustPCA(Objective):
     """
 
     name = "robust-pca"
-    weighted = True
     sense = "min"
     baseline = "iteratively reweighted pca"
-    sparse = False
 
     loss: str = word("l1", LOSSES)
     epsilon: float = number(1e-3, positive=True)

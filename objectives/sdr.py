@@ -51,7 +51,7 @@ from ldr.solvers.manifolds import Array
 Heuristic = Callable[[Array], Array]
 
 
-class KernelMethod(Objective):
+class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
     """Base of the methods of K_XM, the Gram matrix of the projected rows, and of K_z of others.
 
     Parameters
@@ -71,9 +71,6 @@ class KernelMethod(Objective):
         value may be from the exact one. Where they do not suffice, it is 200 random rows above n =
         2000 and the exact form up to it.
     """
-
-    weighted = by_pairs = True
-    sparse = False
 
     width: float | None
     response_width: float | None
@@ -365,7 +362,7 @@ class Dependence(Gram):
 
 
 @dataclass(frozen=True)
-class GKDR(Objective):
+class GKDR(Objective, weighted=True, sparse=False):
     r"""Gradient-based kernel dimension reduction (gKDR).
 
     .. math::
@@ -398,12 +395,10 @@ class GKDR(Objective):
     """
 
     name = "gkdr"
-    weighted = True
     sense = "max"
     needs = (Need.RESPONSE,)
     baseline = "top eigenvectors of G"
     exact = "yes"
-    sparse = False
 
     epsilon: float = number(1e-3, positive=True)
     width: float | None = number(None, optional=True, positive=True, power=1)

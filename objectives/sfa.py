@@ -42,14 +42,11 @@ from ldr.solvers.manifolds.manifold import thin_svd
 
 
 @dataclass(frozen=True)
-class SlowMethod(Objective):
+class SlowMethod(Objective, weighted=True, from_sums=True, stacks=True):
     """Base of the methods of the differences of successive rows, in time order."""
 
     sense = "min"
     needs = (Need.TIME_ORDER,)
-    weighted = True
-    from_sums = True
-    stacks = True
 
 
 @dataclass(frozen=True)
@@ -93,29 +90,15 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
             raise ArgumentError("derivatives= are of the columns, expected degree=1 with them")
-
-    @property
-    def transposed(self) -> bool:  # type: ignore[override]
-        return not self.whiten
-
-    @property
-    def scale_free(self) -> bool:  # type: ignore[override]
-        return self.whiten
-
-    @property
-    def sparse(self) -> bool:  # type: ignore[override]
-        """An expansion fills what is empty, for it is of the centred columns."""
-        return self.degree == 1
-
-    @property
-    def from_sums(self) -> bool:  # type: ignore[override]
-        """Of the columns themselves; an expansion depends on their mean."""
-        return self.degree == 1 and self.derivatives is None
-
-    @property
-    def products(self) -> str:  # type: ignore[override]
-        """Products serve where the method is a pencil, and changes are the rows' own."""
-        return "optimum" if self.whiten and self.from_sums else ""
+        # An expansion depends on the columns' mean, and fills what is empty of sparse rows.
+        from_sums = self.degree == 1 and self.derivatives is None
+        self._set_traits(
+            transposed=not self.whiten,
+            scale_free=self.whiten,
+            sparse=self.degree == 1,
+            from_sums=from_sums,
+            products="optimum" if self.whiten and from_sums else "",
+        )
 
     def check_memory(self, data: Data) -> None:
         try:
@@ -155,7 +138,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
 
 
 @dataclass(frozen=True)
-class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod):
+class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products="optimum"):
     r"""Orthogonal slow feature analysis (SFA): the trace ratio.
 
     .. math:: \min_{M'M=I} \frac{\operatorname{tr}(M'\dot X'\dot X M)}{\operatorname{tr}(M'CM)}
@@ -173,7 +156,6 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod):
     baseline = "orthonormalised generalised eigenvectors of (X_dot'X_dot, C)"
     exact = "r = 1"
     sibling = "sfa with whiten=True"
-    products = "optimum"
 
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
         if self.shrinkage is None:
@@ -187,7 +169,7 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod):
 
 
 @dataclass(frozen=True)
-class PairMethod(Shrinking, LaggedMethod):
+class PairMethod(Shrinking, LaggedMethod, transposed=False, scale_free=True):
     """Base of the methods of the pairs (x_t, x_{t+lag}) as rows of two views.
 
     No pair is of two trials; those of weighted rows count sqrt(w_t w_{t+lag}).
@@ -200,13 +182,11 @@ class PairMethod(Shrinking, LaggedMethod):
         result's parameters. Of vamp the covariances between the members move towards 0, too.
     """
 
-    transposed = False
     exact = "yes"
-    scale_free = True
 
 
 @dataclass(frozen=True)
-class TICA(PairMethod, StatedMethod):
+class TICA(PairMethod, StatedMethod, stacks=True):
     r"""Time-lagged independent component analysis (TICA).
 
     .. math:: \max_M \operatorname{tr}\left((M'C_0 M)^{-1} M'C_{\text{lag}} M\right)
@@ -227,7 +207,6 @@ class TICA(PairMethod, StatedMethod):
     name = "tica"
     baseline = "top generalised eigenvectors of (C_lag, C_0)"
     divisor = "C_0"
-    stacks = True
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         A, C, shares = data.rows.of_pairs(self.lag)

@@ -40,14 +40,12 @@ from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class NoiseMethod(StatedMethod):
+class NoiseMethod(StatedMethod, weighted=True, from_sums=True):
     """Base of the methods of two arrays with the same columns: signal and noise."""
 
     sense = "max"
     needs = (Need.BACKGROUND,)
     exact = "yes"
-    weighted = True
-    from_sums = True
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class ContrastivePCA(SignalNoise):
 
 
 @dataclass(frozen=True)
-class OPCA(Shrinking, NoiseMethod):
+class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     r"""Oriented principal component analysis (PCA), also distortion discriminant analysis.
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'CM\right)
@@ -135,8 +133,6 @@ class OPCA(Shrinking, NoiseMethod):
 
     name = "opca"
     baseline = "top generalised eigenvectors of (C, R)"
-    transposed = False
-    scale_free = True
 
     divisor = "the second moment of the noise"
 
@@ -203,7 +199,7 @@ class OrthogonalGCPCA(NestedMethod, GeneralisedContrast):
 
 
 @dataclass(frozen=True)
-class GCPCA(GeneralisedContrast):
+class GCPCA(GeneralisedContrast, transposed=False, scale_free=True):
     r"""Generalised contrastive principal component analysis (gcPCA): the ratio trace.
 
     .. math:: \max_M \operatorname{tr}\left((M'(C_t + C_b)M)^{-1} M'(C_t - C_b)M\right)
@@ -222,8 +218,6 @@ class GCPCA(GeneralisedContrast):
 
     name = "gcpca"
     baseline = "top generalised eigenvectors of (C_t - C_b, C_t + C_b)"
-    transposed = False
-    scale_free = True
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         return PencilMatrices(*self.difference_and_sum(data), ridge=self.ridge, cancels=1.0)
@@ -251,7 +245,7 @@ def _are_columns(subset: object) -> bool:
 
 
 @dataclass(frozen=True)
-class DemixedPCA(Objective):
+class DemixedPCA(Objective, weighted=True, transposed=False):
     r"""Demixed principal component analysis (dPCA).
 
     .. math::
@@ -284,8 +278,6 @@ class DemixedPCA(Objective):
     sense = "max"
     needs = (Need.RESPONSE,)
     baseline = "top eigenvectors of X_f'X (X'X + ridge I)^{-1} X'X_f"
-    weighted = True
-    transposed = False
     exact = "yes"
 
     of: tuple[tuple[int, ...], ...] = declared(((0,),), _keep_subsets)

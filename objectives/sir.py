@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SlicedMethod(Objective):
+class SlicedMethod(Objective, weighted=True, transposed=False, scale_free=True):
     """Base of the methods of slices of the response, of equal weight, or of its labels.
 
     Parameters
@@ -50,10 +50,7 @@ class SlicedMethod(Objective):
 
     sense = "max"
     needs = (Need.RESPONSE,)
-    weighted = True
-    transposed = False
     exact = "yes"
-    scale_free = True
 
     slices: int = whole(10, 2)
 
@@ -72,7 +69,7 @@ class SlicedMethod(Objective):
 
 
 @dataclass(frozen=True)
-class SIR(Shrinking, StatedMethod, SlicedMethod):
+class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
     r"""Sliced inverse regression (SIR).
 
     .. math:: \max_M \operatorname{tr}(M' \operatorname{Cov}(\mathrm{E}[z \mid \text{slice}]) M)
@@ -90,7 +87,6 @@ class SIR(Shrinking, StatedMethod, SlicedMethod):
 
     name = "sir"
     baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
-    stacks = True
 
     def notes_on(self, data: Data, r: int) -> list[str]:
         return few_directions(r, int(self.codes(data).max()) + 1, "slices")
@@ -214,7 +210,9 @@ class Hessian(AbsoluteTrace):
 
 
 @dataclass(frozen=True)
-class PrincipalHessianDirections(Shrinking, StatedMethod):
+class PrincipalHessianDirections(
+    Shrinking, StatedMethod, stacks=True, weighted=True, transposed=False, scale_free=True
+):
     r"""Principal Hessian directions (PHD).
 
     .. math:: \max_M \operatorname{tr}(M'|H|M), \quad H = \frac{1}{n} \sum_i (y_i - \bar y) z_i z_i'
@@ -236,12 +234,8 @@ class PrincipalHessianDirections(Shrinking, StatedMethod):
     needs = (Need.RESPONSE,)
     baseline = "eigenvectors of H with the largest |eigenvalues|"
     spectral = Hessian
-    stacks = True
     by_size = True
-    weighted = True
-    transposed = False
     exact = "yes"
-    scale_free = True
 
     def matrices(self, data: DataSums) -> SpectralMatrices:
         rows, e = data.rows, data.deviations()

@@ -22,12 +22,11 @@ from ldr.solvers.manifolds import Array, nearest_with_zeros
 
 
 @dataclass(frozen=True)
-class SparseMethod(Shorthand):
+class SparseMethod(Shorthand, weighted=True):
     """Base of the methods that are a smooth one and a penalty ||M||_1, with M orthonormal."""
 
     kind: ClassVar[type[WeightedSum]] = WeightedSum
 
-    weighted = True
     domain = "St"
     exact = "penalty = 0"
 
@@ -45,7 +44,7 @@ class SparseMethod(Shorthand):
         return self.smooth.order(data)
 
     def seen(self, data: Data) -> Data:
-        return data.everywhere() if self.smooth.products == "optimum" else data
+        return data.everywhere() if self.smooth.traits.products == "optimum" else data
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         smooth = self.smooth.bind(self.seen(data), r)
@@ -53,7 +52,7 @@ class SparseMethod(Shorthand):
 
 
 @dataclass(frozen=True)
-class SparseLDA(SparseMethod):
+class SparseLDA(SparseMethod, predicts="classes"):
     r"""Sparse linear discriminant analysis (LDA): the trace ratio with an l1 penalty.
 
     .. math::
@@ -84,7 +83,6 @@ class SparseLDA(SparseMethod):
     name = "sparse-lda"
     sense = "max"
     needs = (Need.LABELS,)
-    predicts = "classes"
     baseline = "heuristic of orthogonal-lda"
 
     penalty: float = number(0.3)
@@ -96,7 +94,7 @@ class SparseLDA(SparseMethod):
 
 
 @dataclass(frozen=True)
-class SparseCCA(SparseMethod, CorrelationMethod):
+class SparseCCA(SparseMethod, CorrelationMethod, relative_improvement=False):
     r"""Sparse canonical correlation analysis (CCA), orthogonal, with an l1 penalty.
 
     .. math::
@@ -127,7 +125,6 @@ class SparseCCA(SparseMethod, CorrelationMethod):
     name = "sparse-cca"
     baseline = "heuristic of orthogonal-cca"
     domain = "St x St"
-    relative_improvement = False
 
     penalty: float = number(0.01)
     ridge: float = number(0.0)

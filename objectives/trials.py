@@ -148,7 +148,7 @@ _FILTERS = "the filters of the joint diagonalisation"
 
 
 @dataclass(frozen=True)
-class PowerMethod(StatedMethod):
+class PowerMethod(StatedMethod, weighted=True, transposed=False, scale_free=True):
     """Base of the methods of second moments about zero, the power of band-passed signals.
 
     X is not centred. y has an entry for each row, or for each trial; without trials each row is
@@ -161,16 +161,13 @@ class PowerMethod(StatedMethod):
     """
 
     sense = "max"
-    weighted = True
-    transposed = False
-    scale_free = True
     about_zero = True
 
     ridge: float = number(0.0)
 
 
 @dataclass(frozen=True)
-class CSP(PowerMethod):
+class CSP(PowerMethod, stacks=True):
     r"""Common spatial patterns (CSP).
 
     .. math::
@@ -205,7 +202,6 @@ class CSP(PowerMethod):
     name = "csp"
     needs = (Need.LABELS, Need.TIME_ORDER)
     baseline = "generalised eigenvectors of (C_1, C_1 + C_2), or joint diagonalisation"
-    stacks = True
     by_size = True
     exact = "two classes"
 
@@ -259,7 +255,7 @@ class CSP(PowerMethod):
 
 
 @dataclass(frozen=True)
-class SPoC(PowerMethod):
+class SPoC(PowerMethod, stacks=True):
     r"""Source power comodulation (SPoC).
 
     .. math::
@@ -281,7 +277,6 @@ class SPoC(PowerMethod):
     name = "spoc"
     needs = (Need.RESPONSE, Need.TIME_ORDER)
     baseline = "generalised eigenvectors of (A, B), by the size of their eigenvalues"
-    stacks = True
     by_size = True
     exact = "yes"
 
@@ -382,7 +377,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
 
 
 @dataclass(frozen=True)
-class Xdawn(StatedMethod):
+class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
     r"""Spatial filters of evoked responses (xDAWN).
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'EM\right)
@@ -410,10 +405,7 @@ class Xdawn(StatedMethod):
     sense = "max"
     needs = (Need.LABELS, Need.TIME_ORDER)
     baseline = "top generalised eigenvectors of (E, R)"
-    weighted = True
-    transposed = False
     exact = "yes"
-    scale_free = True
 
     target: Any = None
     ridge: float = number(0.0)
@@ -473,7 +465,7 @@ _TRANSITION = 0.25
 
 
 @dataclass(frozen=True)
-class SSD(StatedMethod):
+class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse=False):
     r"""Spatio-spectral decomposition (SSD).
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'SM\right)
@@ -507,11 +499,7 @@ class SSD(StatedMethod):
     sense = "max"
     needs = (Need.TIME_ORDER,)
     baseline = "top generalised eigenvectors of (S, R)"
-    transposed = False
     exact = "yes"
-    weighted = True
-    scale_free = True
-    sparse = False
 
     signal: tuple[float, ...] = numbers((0.1, 0.2))
     noise: tuple[float, ...] = numbers((0.05, 0.3))

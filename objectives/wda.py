@@ -310,7 +310,7 @@ _MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True)
-class WDA(Objective):
+class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=False):
     r"""Wasserstein discriminant analysis (WDA).
 
     .. math:: \min_{M'M=I} \frac{\sum_c W(c, c)}{\sum_{c < c'} W(c, c')}
@@ -348,12 +348,9 @@ class WDA(Objective):
     """
 
     name = "wda"
-    weighted = by_pairs = True
     sense = "min"
     needs = (Need.LABELS,)
-    predicts = "classes"
     baseline = "the trace ratio of an infinite reg"
-    sparse = False
 
     reg: float = number(1.0, positive=True, power=2)
     iterations: int = whole(10, 1)

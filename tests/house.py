@@ -21,9 +21,9 @@ FLOORS = ("ldr.solvers", "ldr.objectives", "ldr", "experiments", "benchmarks")
 
 # The tests fail above these; a change that needs more raises the number in the same commit.
 LARGEST = {
-    "library lines": 50100,
+    "library lines": 50050,
     "library files": 187,
-    "public members of Objective and BoundObjective": 65,
+    "public members of Objective and BoundObjective": 50,
     "tuned constants": 182,
 }
 

@@ -40,7 +40,7 @@ def sources(method: type[Objective], path: Path) -> Iterator[tuple[object, int]]
     yield path, n
     yield lambda: (np.random.default_rng(k).integers(0, 2, (10, d)) for k in range(3)), 30
     yield dask.array.zeros(SHAPE, chunks=(2000, d)), n
-    few = 1_600_000 if method.products or not method.sparse else n
+    few = 1_600_000 if method.traits.products or not method.traits.sparse else n
     yield sp.eye_array(few, format="csr"), few
 
 

@@ -51,7 +51,7 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
             field, option = NEEDED.get(need, ("", ""))
             if field and not getattr(selection, field):
                 raise ArgumentError(f"objective {found.name!r} needs {need}: give {option}")
-        given = Input(found, *rows_of(data, selection, found.missing, bool(cluster)))
+        given = Input(found, *rows_of(data, selection, found.traits.missing, bool(cluster)))
         with located(objective):
             yield given
 

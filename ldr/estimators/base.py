@@ -91,19 +91,19 @@ def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., 
 def from_sums(estimator: Projection) -> bool:
     """Return True if blocks of rows can be added in turn."""
     try:
-        return estimator._objective().from_sums
+        return estimator._objective().traits.from_sums
     except ArgumentError:  # a parameter that `fit` will refuse
         return False
 
 
 def of_points(estimator: Projection) -> bool:
     """Return True if X holds samples; a matrix of distances has no inverse map."""
-    return Need.DISTANCES not in estimator._traits().needs
+    return Need.DISTANCES not in estimator._known_objective().needs
 
 
 def predicts(estimator: Projection) -> bool:
     """Return True if the method predicts something of new rows."""
-    return bool(estimator._traits().predicts)
+    return bool(estimator._known_objective().traits.predicts)
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -154,7 +154,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """The objective with its parameters."""
 
     @abstractmethod
-    def _traits(self) -> Objective:
+    def _known_objective(self) -> Objective:
         """Something with the objective's views and needs, whatever the parameters are."""
 
     def fit(
@@ -287,7 +287,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         if is_dask(X):
             return self.result_.transform(X)
-        samples = self._samples(self._traits(), X, reset=False)
+        samples = self._samples(self._known_objective(), X, reset=False)
         return in_precision_of(samples, self.result_.transform(samples))
 
     @available_if(of_points)
@@ -387,7 +387,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
         if type(X) is not np.ndarray and is_dask(X):  # which scikit-learn would bring into memory
-            samples = as_samples(X, "X", minimum_rows, allow_nan=objective.missing)
+            samples = as_samples(X, "X", minimum_rows, allow_nan=objective.traits.missing)
             if reset:
                 self.n_features_in_ = samples.d
                 if samples.feature_names:
@@ -411,7 +411,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             ensure_all_finite=distances,  # of others as_samples says where, and who takes gaps
             ensure_non_negative=distances,
         )
-        samples = as_samples(array, "X", minimum_rows, allow_nan=objective.missing)
+        samples = as_samples(array, "X", minimum_rows, allow_nan=objective.traits.missing)
         if ids is not None:
             later = getattr(self, "n_samples_seen_", 0)  # trials of another block are other ones
             samples = replace(samples, marks=Marks(trials=ids + later))
@@ -419,12 +419,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return samples if names is None else replace(samples, feature_names=tuple(names))
 
     def __sklearn_tags__(self) -> Tags:
-        tags, traits = super().__sklearn_tags__(), self._traits()
-        tags.target_tags.required = _requires_y(traits)
-        tags.target_tags.two_d_labels = traits.views > 1
-        tags.input_tags.pairwise = tags.input_tags.positive_only = Need.DISTANCES in traits.needs
-        tags.input_tags.allow_nan = traits.missing
-        tags.input_tags.sparse = traits.sparse
+        tags, objective = super().__sklearn_tags__(), self._known_objective()
+        tags.target_tags.required = _requires_y(objective)
+        tags.target_tags.two_d_labels = objective.views > 1
+        tags.input_tags.pairwise = tags.input_tags.positive_only = Need.DISTANCES in objective.needs
+        tags.input_tags.allow_nan = objective.traits.missing
+        tags.input_tags.sparse = objective.traits.sparse
         return tags
 
     def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> Self:
@@ -464,7 +464,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
         check_is_fitted(self)
-        samples = self._samples(self._traits(), X, reset=False)
+        samples = self._samples(self._known_objective(), X, reset=False)
         return predicted(self.result_, samples, 0, question)
 
     def _lift(self, Y: Rows, P: Array, mean: Array, scale: Array | None) -> Array:
@@ -619,14 +619,14 @@ class TwoViews(Projection):
         """
         check_is_fitted(self)
         if self.views is not None:
-            views = self._grouped(self._traits(), X, reset=False)
+            views = self._grouped(self._known_objective(), X, reset=False)
             first = as_tuple(views)[0]
             return in_precision_of(first, np.hstack(self.result_.transform(views)))
         if not isinstance(self.components_, tuple):  # of a `Reducer`
             return super().transform(X)
         if y is None and _all_views(X):
             return in_precision_of(_apart(X)[0], self.result_.transform(X))
-        first = X if is_dask(X) else self._samples(self._traits(), X, reset=False)
+        first = X if is_dask(X) else self._samples(self._known_objective(), X, reset=False)
         if y is not None:
             found = self.result_.transform((first, *other_views(y)))
         else:
@@ -807,7 +807,7 @@ def taken_by(method: type[Objective]) -> tuple[str, ...]:
     background = ("background",) if Need.BACKGROUND in method.needs else ()
     if Need.TIME_ORDER in method.needs:
         return (*background, "groups")
-    return (*background, "sample_weight") if method().repeats else background
+    return (*background, "sample_weight") if method().traits.repeats else background
 
 
 def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..., Any]:

@@ -81,7 +81,7 @@ class Gaussian(Projection):
         ndarray (m,)
         """
         model = self._model()
-        samples = self._samples(self._traits(), X, reset=False)
+        samples = self._samples(self._known_objective(), X, reset=False)
         if model.noise.all():
             return model.score_samples(samples)
         K, Z = self.get_precision(), samples.dense() - model.mean

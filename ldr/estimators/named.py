@@ -182,7 +182,9 @@ class Regresses(RegressorMixin, Projection):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.regressor_tags.poor_score = self._traits().transposed  # few components know no y
+        tags.regressor_tags.poor_score = (
+            self._known_objective().traits.transposed
+        )  # few components know no y
         return tags
 
 
@@ -298,7 +300,7 @@ class Named(Projection):
         fields = dataclasses.fields(self._method)  # type: ignore[arg-type]
         return self._method(**{field.name: getattr(self, field.name) for field in fields})
 
-    def _traits(self) -> Objective:
+    def _known_objective(self) -> Objective:
         try:
             return self._objective()
         except ArgumentError:  # a parameter that `fit` will refuse
@@ -354,9 +356,9 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
     if method.name in MODELS:
         return (MODELS[method.name], Named)
     # Of scikit-learn's classifiers every label is a class.
-    if method.predicts == "classes" and not hasattr(method, "unlabelled"):
+    if method.traits.predicts == "classes" and not hasattr(method, "unlabelled"):
         return (Classifies, Named)
-    if method.predicts != "response":
+    if method.traits.predicts != "response":
         return (Named, Projection)
     return (Latent if issubclass(method, PLSRegression) else Regresses, Named)
 
@@ -454,7 +456,7 @@ class Reducer(TwoViews):
     def _objective(self) -> Objective:
         return as_objective(self.objective, {})
 
-    def _traits(self) -> Objective:
+    def _known_objective(self) -> Objective:
         """The objective; for an unknown name, PCA, until `fit` refuses the name."""
         if isinstance(self.objective, Objective):
             return self.objective

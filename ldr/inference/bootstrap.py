@@ -285,7 +285,7 @@ def bootstrap(
         for k, P in enumerate(as_tuple(result.P))
     ]
     scores = None
-    if not objective.transposed:  # centred samples, the views side by side
+    if not objective.traits.transposed:  # centred samples, the views side by side
         views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
         scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(

@@ -221,7 +221,7 @@ def _natural(objective: Objective, null: Null) -> str:
             return rule
     if pairs_of(objective, null) is not None and objective.name != "sir":
         return "permutation"
-    return "ladle" if objective.stacks and not null.timed else "folds"
+    return "ladle" if objective.traits.stacks and not null.timed else "folds"
 
 
 def _largest(objective: Objective, null: Null) -> int:
@@ -248,7 +248,7 @@ def _by_permutation(found: PermutationTest, level: float) -> Dimension:
 def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Generator) -> Dimension:
     """Choose r by the ladle: the variation of the span plus the next eigenvalue."""
     X, d = null.views[0], null.views[0].shape[1]
-    eigen = objective.stacks and len(null.views) == 1 and objective.sense == "max"
+    eigen = objective.traits.stacks and len(null.views) == 1 and objective.sense == "max"
     if not eigen or null.timed:
         raise ArgumentError(
             f"objective {objective.name!r} is no symmetric eigenproblem of one view, largest "

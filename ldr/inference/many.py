@@ -63,7 +63,7 @@ def chunks(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk]:
     """Yield the problems of a stack, or of an iterable, in chunks that are solved together."""
     pair = objective.views > 1 or Need.BACKGROUND in objective.needs
     views = tuple(X) if pair and isinstance(X, (tuple, list)) else (X,)
-    if all(map(_is_array, views)) and (len(views) == 1 + pair or objective.any_views):
+    if all(map(_is_array, views)) and (len(views) == 1 + pair or objective.traits.any_views):
         return _slices(views, None if y is None else np.asarray(y))
     if not hasattr(X, "__iter__"):
         raise DataError(
@@ -242,7 +242,7 @@ def _of_chunk(
         return Solutions(objective, r, np.array([result.value]), P, mean, numbers, gaps, 1)
 
     try:
-        if not objective.stacks:
+        if not objective.traits.stacks:
             raise UnknownError
         rows, matrices = solvable(objective, chunk, r)
     except UnknownError:

@@ -462,7 +462,7 @@ def permutation_test(
         size = chunk_size(hypothesis.views)
         threads = (os.cpu_count() or 1) if workers < 0 else workers
         # between looks at the clock
-        batch = 2 * threads * size if objective.stacks else 4 * threads
+        batch = 2 * threads * size if objective.traits.stacks else 4 * threads
 
         def batches() -> Iterator[Solutions]:
             better = 0

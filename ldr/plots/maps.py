@@ -175,7 +175,7 @@ def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
     """Return the rows projected by the baseline, whose map is M'."""
     if result.baseline is None:
         raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")
-    if not result.objective.transposed:
+    if not result.objective.traits.transposed:
         raise ArgumentError(
             f"objective {result.objective.name!r} maps by more than M'; comparison is for "
             "orthogonal projections, such as those of orthogonal-lda, orthogonal-cca and sdr"

@@ -113,7 +113,7 @@ def _without(line: Line, row: Array, weight: float) -> BoundObjective:
 
     The row left out, where others choose it for a neighbour whatever it weighs.
     """
-    if line.objective.repeats or line.objective.by_place:
+    if line.objective.traits.repeats or line.objective.traits.by_place:
         return replace(line, weights=row)(weight)
     data, kept = line.data, row == 0
     y = None if data.y is None else as_array(data.y)[kept]

@@ -179,7 +179,7 @@ class SumOfRows(Known):
             return None
         if isinstance(problem, WeightedSum) and (problem.only or problem.penalty):
             return None
-        if len(problem.views) > 1 or not objective.transposed:
+        if len(problem.views) > 1 or not objective.traits.transposed:
             return None
         kinds = of_matrices, methods.robust_pca, ProjectedRows.of
         parts, alone = [], Axes.given(optimum.M.shape[1])

@@ -295,8 +295,6 @@ class CustomObjective(Objective):
         arguments = written(k, *["y"] * takes_y)
         attributes = {
             "needs": (*[Need.SECOND_VIEW] * (k > 1), *[Need.RESPONSE] * takes_y),
-            "weighted": self.sum_over_rows and self.backend == "jax",
-            "sparse": self.backend == "numpy" and not self.center,
             "name": name,
             "formula": text.partition("\n")[0] or f"{self.sense} {name}({arguments})",
             # as of functools.wraps
@@ -308,6 +306,10 @@ class CustomObjective(Objective):
         }
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)
+        self._set_traits(
+            weighted=self.sum_over_rows and self.backend == "jax",
+            sparse=self.backend == "numpy" and not self.center,
+        )
         self._check_derivatives()
 
     def _check_derivatives(self) -> None:

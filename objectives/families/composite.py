@@ -214,7 +214,7 @@ class WeightedSum(LocalOptima):
         return nearest_with_its_zeros(self.manifold, self.point(blocks))
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        if self.objective.transposed:
+        if self.objective.traits.transposed:
             return tuple(N.T for N in self.lift(M))
         first = self.terms[0]
         return first.bound.maps(first.lower(self.manifold, M))

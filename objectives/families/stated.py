@@ -328,7 +328,7 @@ class StatedMethod(Objective):
 
     def opened(self, data: Data, room: int) -> Opened:
         """The data that the matrices are of, with room for directions in which nothing varies."""
-        if not self.products or self._empty_is_best(data.samples):
+        if not self.traits.products or self._empty_is_best(data.samples):
             data = data.everywhere()
         parts = data.samples, *filter(None, [data.background])
         for part in parts[1:]:  # the samples are checked where their rows are opened

@@ -178,7 +178,7 @@ def test_intervals_cover_the_map_of_the_population(name):
         X, y = planted(name, np.random.default_rng(seed))
         found = ldr.bootstrap(name, X, 2, y=y, draws=200, bca=True, random_state=seed)
         own = found.result
-        metric = np.eye(len(C)) if own.objective.transposed else C
+        metric = np.eye(len(C)) if own.objective.traits.transposed else C
         true = polar_factor(own.P @ metric @ P.T) @ P
         for bca in (True, False):
             each = found if bca else replace(found, without=None)

@@ -24,8 +24,8 @@ from ldr.objectives import REGISTRY
 from tests import real_data
 from tests.real_data import by_time
 
-REGRESSIONS = [name for name, method in REGISTRY.items() if method.predicts == "response"]
-CLASSIFIERS = [name for name, method in REGISTRY.items() if method.predicts == "classes"]
+REGRESSIONS = [name for name, method in REGISTRY.items() if method.traits.predicts == "response"]
+CLASSIFIERS = [name for name, method in REGISTRY.items() if method.traits.predicts == "classes"]
 PREDICTING = [*REGRESSIONS, *CLASSIFIERS, "reduced-rank-regression"]
 rng = np.random.default_rng(0)
 

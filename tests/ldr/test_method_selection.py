@@ -27,7 +27,7 @@ def test_methods_of_a_row_can_use_what_is_there(advice):
         if found in NEEDED and len(advice.fits) == 1:
             assert all(NEEDED[found] in method.needs for method in methods)
         elif found is Beside.GAPS:
-            assert all(method.missing for method in methods)
+            assert all(method.traits.missing for method in methods)
         else:
             assert set(methods[0].needs) <= {Need.GRAPH}
 

@@ -90,7 +90,7 @@ def test_what_is_loaded_is_what_was_saved(key, tmp_path):
         same(getattr(loaded, name), getattr(result, name))
     rows = rows[0] if "background" in result.objective.needs else rows
     same(as_arrays(loaded.transform(rows)), as_arrays(result.transform(rows)))
-    if result.predictors and result.objective.predicts:
+    if result.predictors and result.objective.traits.predicts:
         first = rows[0] if isinstance(rows, tuple) else rows
         np.testing.assert_array_equal(loaded.predict(first), result.predict(first))
     if result.model is not None and result.features is None:

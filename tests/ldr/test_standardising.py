@@ -135,7 +135,7 @@ def test_columns_far_apart_are_noted_where_units_matter():
 
 
 def is_scale_free(key):
-    return named(name_of(key), **RANDOM[key][2]).scale_free
+    return named(name_of(key), **RANDOM[key][2]).traits.scale_free
 
 
 @pytest.mark.parametrize("key", list(filter(is_scale_free, RANDOM)))

@@ -59,8 +59,8 @@ class OtherMatrices(PCA):
 
 
 @dataclass(frozen=True)
-class OtherMatricesAlone(OtherMatrices):
-    stacks = False
+class OtherMatricesAlone(OtherMatrices, stacks=False):
+    """Its stacks are not solved."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class OtherProblem(OrthogonalLDA):
 
 
 @dataclass(frozen=True)
-class NoMatrices(RobustPCA):
-    stacks = True
+class NoMatrices(RobustPCA, stacks=True):
+    """It states no matrices."""
 
 
 @dataclass(frozen=True)
-class PredictsNothing(PCA):
-    predicts = "classes"
+class PredictsNothing(PCA, predicts="classes"):
+    """Its problem has no classes."""
 
 
 @pytest.mark.parametrize(

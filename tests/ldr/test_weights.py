@@ -35,8 +35,10 @@ def objective_of(key):
     return named(name_of(key), **RANDOM[key][2])
 
 
-WEIGHTED = [key for key in RANDOM if objective_of(key).weighted and key.split()[-1] != "landmarks"]
-NEIGHBOURS = [key for key in WEIGHTED if not objective_of(key).repeats]
+WEIGHTED = [
+    key for key in RANDOM if objective_of(key).traits.weighted and key.split()[-1] != "landmarks"
+]
+NEIGHBOURS = [key for key in WEIGHTED if not objective_of(key).traits.repeats]
 TIMED = [key for key in WEIGHTED if "time order" in objective_of(key).needs]
 UNTIMED = [key for key in WEIGHTED if key not in TIMED + NEIGHBOURS]
 

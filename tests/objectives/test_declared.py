@@ -101,10 +101,12 @@ def test_parameters_of_ones_own_bases_are_described_once():
 def test_the_map(key):
     data, y, parameters = RANDOM[key]
     objective = named(name_of(key), **parameters)
-    assert is_transposed(objective.bind(as_data(objective, data, y), 2)) == objective.transposed
+    assert (
+        is_transposed(objective.bind(as_data(objective, data, y), 2)) == objective.traits.transposed
+    )
     if "distances" not in objective.needs:
-        assert ldr.kernel(objective).transposed == objective.transposed
-    assert (2 * objective).transposed == objective.transposed
+        assert ldr.kernel(objective).traits.transposed == objective.traits.transposed
+    assert (2 * objective).traits.transposed == objective.traits.transposed
 
 
 @pytest.mark.parametrize("key", RANDOM)
@@ -114,7 +116,7 @@ def test_sparse_data(key):
     views = data if isinstance(data, tuple) else (np.nan_to_num(data),)
     sparse = tuple(scipy.sparse.csr_array(view) for view in views)
     given = as_data(objective, sparse if len(sparse) > 1 else sparse[0], y)
-    if objective.sparse:
+    if objective.traits.sparse:
         objective.bind(given, 2)
     else:
         with pytest.raises(DataError, match="X is sparse"):
@@ -162,7 +164,7 @@ def test_maps_that_are_not_transposed_do_not_add_up_whatever_the_data(other):
     ):
         with pytest.raises(ArgumentError, match="does not add up with others: its map P is not M'"):
             add()
-    assert (2 * other + ldr.l1(0.0)).transposed is False
+    assert (2 * other + ldr.l1(0.0)).traits.transposed is False
 
 
 def test_plots_compare_maps_that_are_transposed():
@@ -224,3 +226,27 @@ def test_needs_are_named_once():
 
         class Wrong(PCA):
             needs = ("label",)
+
+
+def test_traits_are_given_with_the_class():
+    class Own(PCA, stacks=False):
+        """A method with another trait than its base."""
+
+    assert Own.traits == dataclasses.replace(PCA.traits, stacks=False) and PCA.traits.stacks
+    with pytest.raises(ArgumentError, match="has wieghted=, which is no trait, expected some of"):
+
+        class Misspelt(PCA, wieghted=True):
+            pass
+
+    with pytest.raises(ArgumentError, match=r"given with the class, class Old\(Objective, sparse="):
+
+        class Old(PCA):
+            sparse = False
+
+    with pytest.raises(ArgumentError, match="predicts must be one of '', 'classes', 'response'"):
+
+        class Unknown(PCA, predicts="labels"):
+            pass
+
+    with pytest.raises(AttributeError, match=r"'weighted'; it is objective\.traits\.weighted"):
+        _ = PCA().weighted

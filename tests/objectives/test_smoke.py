@@ -34,7 +34,7 @@ STACKED = [
     (name, more)
     for name, method in REGISTRY.items()
     for more in ({}, {"ridge": 0.1})
-    if method.stacks and more.keys() <= {each.name for each in fields(method)}
+    if method.traits.stacks and more.keys() <= {each.name for each in fields(method)}
 ]
 SPECTRAL = [key for key in RANDOM if name_of(key) not in ITERATIVE | OF_VIEWS | {"mds-distances"}]
 
@@ -77,7 +77,7 @@ def test_kinds_of_data_have_one_value(key, kind):
     X, y, parameters = RANDOM[key]
     method = named(name_of(key), **parameters)
     views = as_tuple(X)
-    if (kind == "sparse" and not method.sparse) or np.isnan(views[0]).any():
+    if (kind == "sparse" and not method.traits.sparse) or np.isnan(views[0]).any():
         pytest.skip("arrays only")
     if kind == "sparse":
         given = single(tuple(map(scipy.sparse.csr_array, views)))
@@ -120,7 +120,7 @@ def variants():
         for each in fields(REGISTRY[name]):
             for value in _others(each):
                 yield f"{name}, {each.name}={value}", X, y, {**given, each.name: value}
-        if REGISTRY[name].weighted:
+        if REGISTRY[name].traits.weighted:
             yield f"{name}, weights", X, y, {**given, "sample_weight": weights}
         if name in UNSETTLED:
             continue

@@ -206,7 +206,7 @@ def test_score_of_the_training_data(key):
     elif result.objective.name in VARIANCE:
         left = given[0] - estimator.inverse_transform(estimator.transform(given[0]))
         assert found == pytest.approx(-np.sum(left**2) / len(left), rel=1e-9)
-    elif result.objective.predicts == "classes":
+    elif result.objective.traits.predicts == "classes":
         labelled = given[1] != -1
         right = result.predict(given[0]) == given[1]
         assert found == pytest.approx(np.mean(right[labelled]))
@@ -300,7 +300,7 @@ def test_estimators_written_by_hand(key):
 
     class Mine(type(fitted(key)[0]).__bases__[-1]):
         __init__ = Reducer.__init__
-        _objective, _traits = Reducer._objective, Reducer._traits
+        _objective, _known_objective = Reducer._objective, Reducer._known_objective
 
     made, given, beside = fitted(key)
     mine = Mine(key).fit(*given, **beside)
