@@ -1,8 +1,7 @@
-"""What to optimise: objectives, each a small immutable dataclass, and their registry.
+"""Objectives, each a small immutable dataclass of its parameters, and their registry.
 
 The methods are listed in `__init__.pyi`; a method's module is imported when the method is first
-used. All else that knows the methods reads the registry: the estimators, the documentation, the
-tests.
+used. Estimators, documentation and tests read the registry.
 """
 
 from ldr.objectives import registry

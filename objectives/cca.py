@@ -34,7 +34,7 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True)
 class ManyViews(Objective, any_views=True, weighted=True, from_sums=True):
-    """Of the covariances Cij of two views or more, Mi orthonormal and all of the same r columns."""
+    """Methods of the covariances Cij of two or more views, Mi orthonormal with r columns each."""
 
     sense = "max"
     views = 2
@@ -53,12 +53,12 @@ def variances(data: DataSums) -> list[Array]:
 
 
 def correlations(data: DataSums, ridge: float) -> CorrelationMatrices:
-    """Of views that are each held against its own covariance."""
+    """Return the correlations of views, each divided by its own variance."""
     return CorrelationMatrices(covariances(data), squares=variances(data), ridge=ridge)
 
 
 def shared(data: DataSums, ridge: float) -> SharedMatrices:
-    """Of views that are held against them together."""
+    """Return the covariances of views, divided by their total variance."""
     return SharedMatrices(reduce(add, covariances(data)), squares=variances(data), ridge=ridge)
 
 
@@ -73,7 +73,7 @@ class ShrinkingCorrelation(ShrinkingViews, CorrelationMethod):
 
 
 def orthogonal(method: ShrinkingViews, data: Data, r: int, how: str = "polar") -> MultiRatio:
-    """The correlations of orthonormal Mi; of pairs with too many columns in subspaces of these."""
+    """Return the correlations of orthonormal Mi; pairs of very wide views in subspaces."""
     views, shrunk = method.opened(data)
     ratio = partial(multi_ratio, method, r=r, shrunk=shrunk, orthonormalise=how)
     found = correlated(views, r, method.ridge)

@@ -38,7 +38,7 @@ class Coordinates(ABC):
 
     @property
     def span(self) -> str | None:
-        """The subspace that M cannot leave, in words; None where it can go everywhere."""
+        """The subspace that M cannot leave, in words; None without such a restriction."""
         return None
 
     @abstractmethod
@@ -58,7 +58,7 @@ class Coordinates(ABC):
         return self.lift(A.T).T
 
     def carried(self, M: Array, P: Array) -> Array:
-        """Z of a matrix and map found on other data.
+        """Return Z for a matrix and map found on other data.
 
         Not made orthonormal: where M leaves the subspace, the data do not see the rest of it.
         """
@@ -79,7 +79,7 @@ class Columns(Coordinates):
 
 
 class Further(Coordinates):
-    """On top of other coordinates, the outer ones."""
+    """Coordinates on top of the outer coordinates."""
 
     outer: Coordinates
 
@@ -102,9 +102,9 @@ class Basis(Protocol):
 
 @dataclass(frozen=True)
 class Subspace(Further):
-    """M = QZ with orthonormal Q, on top of other coordinates.
+    """M = QZ with orthonormal Q, in the outer coordinates.
 
-    `name` is that of the span of Q; None where what lies outside is of no interest.
+    `name` describes the span of Q; None if its complement is irrelevant.
     """
 
     basis: Array | Basis
@@ -143,7 +143,7 @@ class Subspace(Further):
 
 @dataclass(frozen=True)
 class Scaling(Further):
-    """M = unit * Z, on top of other coordinates; a power of two as unit rounds nothing."""
+    """M = unit * Z, in the outer coordinates; multiplying by a power of two is exact."""
 
     unit: float
     outer: Coordinates = Columns()
@@ -166,7 +166,7 @@ class Scaling(Further):
 
 @dataclass(frozen=True)
 class ColumnScaling(Further):
-    """M = diag(scale) Z, on top of other coordinates."""
+    """M = diag(scale) Z, in the outer coordinates."""
 
     has_columns = False
 
@@ -226,14 +226,12 @@ class Whitening(Further):
         return self.outer.rows(A @ self.inverse)
 
     def carried(self, M: Array, P: Array) -> Array:
-        """Z with WZ = P', because M belongs to the other data's B."""
+        """Return Z with WZ = P', because M belongs to the B of the data that M was found on."""
         return self.inverse @ self.outer.lower(P.T)
 
 
 def _alike(B: Array, scale: Array) -> bool:
-    """Whether B's columns, of these sizes, need no scaling: they are alike, or B is so well
-    conditioned in their own units that it loses no more digits than sums over rows do.
-    """
+    """Return True if B needs no scaling: similar column lengths, or well conditioned anyway."""
     if scale.max() <= _ALIKE * scale.min():
         return True
     mean = float((scale * scale).sum() / len(scale))
@@ -250,9 +248,9 @@ def inverse_root(B: Array) -> tuple[Array, Array]:
 
 
 def _root_in_units(B: Array) -> tuple[Array, Array, bool]:
-    """`inverse_root` of B scaled to a unit diagonal for accuracy, and whether it was not.
+    """Return `inverse_root` of B, scaled to a unit diagonal for accuracy, and False if scaled.
 
-    Where its columns are alike B is not scaled, and W's columns are orthogonal.
+    If B's columns have similar lengths B is not scaled, and W's columns are orthogonal.
     """
     scale = np.sqrt(np.maximum(B.diagonal(), 0.0))
     if scale.all() and _alike(B, scale):
@@ -326,9 +324,9 @@ class Axes:
 
     @classmethod
     def singular(cls, K: Array) -> Axes:
-        """The eigenvectors of K's symmetric part: one turn of both views, which keeps tr(K).
+        """Return the eigenvectors of K's symmetric part: both views turn alike, and tr(K) is kept.
 
-        Where M is stationary K is symmetric, and they are its singular vectors.
+        If M is stationary K is symmetric, and they are its singular vectors.
         """
         both = cls.principal(K)
         return cls(both.turns * 2, both.numbers, free=True)
@@ -357,9 +355,7 @@ class Axes:
 
 
 def signs(P: Array) -> Array:
-    """1 or -1 of each row, of one map or of a stack: times these the first of its largest entries
-    is positive.
-    """
+    """Return 1 or -1 for each row: the sign of the first of its largest entries."""
     rows = P.reshape(-1, P.shape[-1])
     size = np.abs(rows)
     first = (size >= _LARGEST * size.max(axis=1)[:, None]).argmax(axis=1)

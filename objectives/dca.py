@@ -68,7 +68,7 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
     ridge: float = number(0.0)
 
     def order(self, data: Data) -> int:
-        """Of the columns of two windows."""
+        """Return the number of columns of two windows."""
         return 2 * self.window * super().order(data)
 
     def bind(self, data: Data, r: int) -> Predictive:
@@ -235,12 +235,10 @@ class Predictive(BoundObjective):
         return top_eigenvectors(self._slow, self.r)[1]
 
     def starts(self) -> dict[str, Array]:
-        """Beside the slowest directions those of large autocorrelations of either sign, pca of
-        columns of unit variance, and random ones: local optima are common.
+        """Return starts: slowest, most autocorrelated, best predicted and random directions.
 
-        Random ones are drawn of these columns, so that it does not matter which root made the rows
-        white: by turns isotropic, and of what varies little, as it is from what varies that runs
-        end in local optima.
+        Local optima are common. Random points are drawn after PCA of columns of unit variance, with
+        small components included, and do not depend on the square root that whitens the rows.
         """
         values, vectors = np.linalg.eigh(self._slow)
         U, _, _ = np.linalg.svd(self.C[1])

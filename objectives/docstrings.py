@@ -1,4 +1,4 @@
-"""What the docstring of a method says: its formula, its source, its parameters, when to use it."""
+"""Parsed docstring of a method: formula, source, parameters and recommended use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 
 def complete(cls: type) -> None:
-    """Set `formula` and `source` as the docstring of a class has them, and describe its parameters.
+    """Set `formula` and `source` from the docstring of a class, and complete its parameters.
 
     Parameters that a base declares have their entries from the base.
     """
@@ -48,7 +48,7 @@ def as_text(text: str) -> str:
 
 
 def paragraph(text: str | None, lead: str) -> str:
-    """What follows `lead` in the paragraph of a docstring that begins with it."""
+    """Return the text after `lead` in a paragraph that begins with `lead`; empty if absent."""
     found = re.search(rf"^{lead}((?:.+\n?)+)", inspect.cleandoc(text or ""), flags=re.MULTILINE)
     return " ".join(found[1].split()) if found else ""
 
@@ -71,7 +71,7 @@ _WRITTEN = {
 
 
 def plain(tex: str) -> str:
-    r"""A formula in LaTeX as one writes it in a line of text.
+    r"""Convert a formula from LaTeX to plain text on a line.
 
     >>> plain(r"\max_{M'M=I} \frac{\operatorname{tr}(M'S_B M)}{\sqrt{n} + 1}")
     "max_{M'M=I} tr(M'S_B M) / (sqrt(n) + 1)"
@@ -106,7 +106,7 @@ def _quotient(found: re.Match[str]) -> str:
 
 
 def _factor(text: str, loose: str) -> str:
-    """In parentheses where it has one of `loose` outside of its own."""
+    """Enclose a text in parentheses if a character of `loose` is outside parentheses."""
     outside = text
     while (shorter := re.sub(r"\([^()]*\)", "", outside)) != outside:
         outside = shorter
@@ -118,7 +118,7 @@ def _bare(found: re.Match[str]) -> str:
 
 
 def described(text: str | None) -> dict[str, str]:
-    """The entries of a docstring's parameters; several may share one."""
+    """Return the entries of a docstring's parameters; several names may share an entry."""
     lines = inspect.cleandoc(text or "").splitlines()
     first, last = _section(lines)
     entries: dict[str, str] = {}

@@ -96,7 +96,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
 
 
 def middles_and_steps(X: Array) -> tuple[Array, Array]:
-    """Of successive rows."""
+    """Return the means and differences of successive rows."""
     return 0.5 * (X[1:] + X[:-1]), X[1:] - X[:-1]
 
 
@@ -141,7 +141,7 @@ class DynamicsPoint(Point):
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
-        """Of S, by the singular values of XM; what is zero to rounding is kept off zero."""
+        """Eigenvalues, bounded away from 0, and eigenvectors of S, from singular values of XM."""
         _, sigma, Ut = scipy.linalg.svd(self._Y, full_matrices=False, check_finite=False)
         return np.maximum(sigma, np.finfo(float).eps * sigma[0]) ** 2, Ut.T
 
@@ -164,7 +164,7 @@ class DynamicsPoint(Point):
 
     @cached_property
     def _left(self) -> Array:
-        """What XM D' leaves of Xdot M."""
+        """Residual of Xdot M after XM D'."""
         if self._problem.skew:
             return self._V - self._Y @ self.D.T
         Q, _ = self._factored
@@ -236,7 +236,7 @@ class LinearDynamics(BoundObjective):
 
     @cached_property
     def _explained(self) -> tuple[float, Array]:
-        """What the best r directions of B A^{-1} B', the motion that X explains, leave of Xdot.
+        """Residual of Xdot after its best r directions of predictable motion, and the directions.
 
         And these directions.
         """

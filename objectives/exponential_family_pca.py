@@ -36,7 +36,7 @@ class Bernoulli:
     takes = "0 and 1"
 
     def natural(self, X: Array) -> Array:
-        """The natural parameter that fits an entry best, as far as it is finite."""
+        """Return the natural parameter that fits an entry best, bounded to be finite."""
         return self.saturation * (2.0 * X - 1.0)
 
     def fits(self, X: Array) -> npt.NDArray[np.bool_]:
@@ -273,7 +273,7 @@ class NaturalParameters(BoundObjective):
         return self.point([self._varying(self.manifold.factors[0].random_point(rng))])
 
     def _varying(self, N: Array) -> Array:
-        """Zero in the constant columns, where the gradient is zero and steps would leave it."""
+        """Project N onto the varying columns: constant columns have zero gradient."""
         varies = np.asarray(self.there.any(axis=0))
         if varies.all() or varies.sum() < self.r:
             return N
@@ -286,21 +286,21 @@ class NaturalParameters(BoundObjective):
         return {"pca": self.baseline(), "screened": min(ends, key=lambda run: run.value).M}
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """The principal axes of the coordinates, those of missing entries 0."""
+        """Return the principal axes of the components, with zeros for missing entries."""
         Y = self.at(M).Y
         w = self.counted.max(axis=1)
         Y = Y - np.average(Y, axis=0, weights=w)
         return Axes.principal(Y.T @ (Y * w[:, None]))
 
     def idle(self, M: Array) -> Sequence[Array]:
-        """Of the intercept within the subspace, where no entry is left out."""
+        """Return the tangent directions of the intercept within the subspace, for complete data."""
         N = self.blocks(M)[0]
         if not self._all_there(N):
             return ()
         return [self.manifold.join([np.zeros_like(N), m[:, None]]) for m in N.T]
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """How much less of the deviance is left with each coordinate more, at the intercept."""
+        """Return the decrease of the deviance by each further component, for fixed intercept."""
         N, mu = self.manifold.split(M)[0], self._intercept(M)[:, None]
         first = np.tri(self.r + 1, self.r, -1)  # of the coordinates, none, one, two, ...
         return {"deviance": -np.diff([self.value(self.point([N * kept, mu])) for kept in first])}
@@ -311,13 +311,13 @@ class NaturalParameters(BoundObjective):
         return {"intercept": self._intercept(M), "explained_deviance": explained}
 
     def _all_there(self, N: Array) -> bool:
-        """Whether no entry is left out of the columns of the subspace."""
+        """Return True if no entry in the columns of the subspace is left out."""
         return bool(self.there[:, N.any(axis=1)].all())
 
     def _intercept(self, M: Array) -> Array:
-        """mu; what of it is in the subspace changes nothing, and centres the coordinates.
+        """Return mu, shifted within the subspace so that the components are centred.
 
-        Where entries of its columns are left out, it does count.
+        With missing entries in its columns the shift would change the fit, and mu is kept.
         """
         N, mu = self.manifold.split(M)
         return (mu - N @ (N.T @ (mu - self.centre)) if self._all_there(N) else mu)[:, 0]

@@ -197,7 +197,7 @@ class DiagonalFactors(Factors):
 
     @cached_property
     def _spectrum(self) -> Array:
-        """Of C, in ascending order, without the zeros of n < d rows."""
+        """Spectrum of C in ascending order, without the zeros for n < d rows."""
         assert not isinstance(self.C, Correlations)
         return self.C.spectrum()
 
@@ -291,10 +291,10 @@ class DiagonalFactors(Factors):
 
 
 def _left_by_columns(C: Array, r: int) -> Array:
-    """What r columns leave of each variance, themselves of theirs nothing.
+    """Return the residual variances of the columns given r selected columns.
 
-    They are chosen one by one, and then exchanged one by one while that raises the likelihood: the
-    next column has the least log variance of its own and of what it leaves of the rest, together.
+    They are selected greedily, and then exchanged while that raises the likelihood: the next column
+    minimises its own log variance plus the log residual variances of the rest.
     """
     columns: list[int] = []
     for _ in range(10):  # two or three sweeps suffice
@@ -346,9 +346,9 @@ class ProfilePoint(Point):
 
     @cached_property
     def _left(self) -> Array:
-        """The diagonal of psi^{-1/2} C psi^{-1/2} less its parts of these L.
+        """Diagonal of psi^{-1/2} C psi^{-1/2} minus the part of the profiled loadings.
 
-        From a root of C, whose sums of squares do not cancel where a column's noise is small.
+        From a root of C, whose sums of squares do not cancel if a column's noise is small.
         """
         problem, (values, V) = self._problem, self._top
         if problem.root is None:
@@ -465,7 +465,7 @@ class PPCA(
         )
 
     def _of_products(self, samples: Samples, r: int) -> IsotropicFactors:
-        """Of rows with too many columns for C: in its leading eigenvectors and one more."""
+        """Return the model of wide rows in their leading eigenvectors and one more."""
         C = CovarianceOperator.of(samples)
         check_dimension(r, min(samples.shape) - 1)
         found = block_krylov(C, r + 1, tolerance=RESIDUAL, most_products=C.most_products)
@@ -584,7 +584,7 @@ class IsotropicFactors(Factors):
         return Certificate.of_chance(gap, found.accuracy)
 
     def _gap(self, M: Array, top: Array, noise: float) -> float:
-        """To the likelihood of these largest eigenvalues and the mean of the others."""
+        """Return the gap to the likelihood of the largest eigenvalues and the mean of the rest."""
         logs = np.log(np.append(top, np.full(self.d - self.r, noise)))
         best = 0.5 * self.n * (self.constant + float(logs.sum()) + self.d)
         terms = 0.5 * self.n * (abs(self.constant) + float(np.abs(logs).sum()) + self.d)

@@ -86,7 +86,7 @@ class Observed:
         return times(matrices[self.which], rows)
 
     def products(self, rows: Array, columns: Array) -> Array:
-        """sum_i a_ij (rows_i'columns_j) rows_i of each column j, over the rows that have it."""
+        """Return sum_i a_ij (rows_i'columns_j) rows_i for each column j, over its observed rows."""
         part = rows @ columns.T
         part *= self.mask
         return np.asarray(part.T @ rows)
@@ -102,7 +102,7 @@ _HEAVY = 1e3
 
 
 class Posterior:
-    """Of y given what was observed of each row, y ~ N(0, I), x = mean + My + N(0, diag psi).
+    """Posterior of y given the observed entries, y ~ N(0, I), x = mean + My + N(0, diag psi).
 
     With o the observed columns of a row, K = I + M_o' psi_o^{-1} M_o and V = K^{-1}, y given x_o
     is N(V M_o' psi_o^{-1} (x_o - mean_o), V). Rows of one pattern share K: nothing larger than
@@ -149,7 +149,7 @@ class Posterior:
 
     @property
     def log_likelihood(self) -> float:
-        """Of all rows."""
+        """Log-likelihood of all rows."""
         return -0.5 * float(self.observed.rows @ self._logs + self._squares.sum())
 
     @cached_property
@@ -177,9 +177,9 @@ class Posterior:
         return over_columns((self.observed.rows[:, None] * self.observed.patterns).T, V)
 
     def expected(self, mean: Array) -> Array:
-        """The sum over the rows of E[(1, x)(1, x)'] given what was observed, (d + 1, d + 1).
+        """Return the sum over rows of E[(1, x)(1, x)' | observed entries], (d + 1, d + 1).
 
-        What is missing has the mean mean_m + M_m y and the covariance M_m V M_m' + diag psi_m.
+        Missing entries have the mean mean_m + M_m y and the covariance M_m V M_m' + diag psi_m.
         """
         observed, M = self.observed, self.M
         n, (d, r) = observed.rows.sum(), M.shape
@@ -290,7 +290,7 @@ class FactorModel(Pickled):
 
     @cached_property
     def posterior_covariance(self) -> Array:
-        """Of y given a complete row, (I + M' noise^{-1} M)^{-1}, shape (r, r)."""
+        """Posterior covariance of y given a complete row, (I + M' noise^{-1} M)^{-1}, (r, r)."""
         return np.asarray(self._T.T @ self._spread @ self._T)
 
     @property
@@ -304,12 +304,12 @@ class FactorModel(Pickled):
 
     @cached_property
     def _spread(self) -> Array:
-        """The posterior covariance of these."""
+        """Posterior covariance of the uncorrelated factors."""
         M = self._uncorrelated
         return np.asarray(np.linalg.inv(np.eye(M.shape[1]) + M.T @ (M / self.noise[:, None])))
 
     def turned(self, T: Array, oblique: bool) -> FactorModel:
-        """Of the factors T'y."""
+        """Return the model of the factors T'y."""
         loadings = self.loadings @ np.linalg.inv(T).T
         return replace(self, loadings=loadings, turn=self._T @ T if oblique else self.turn)
 
@@ -325,7 +325,7 @@ class FactorModel(Pickled):
         return M @ M.T + np.diag(self.noise)
 
     def variation(self, P: Array) -> Variation:
-        """Of x under a linear map (r, d), by its covariance MM' + diag(noise)."""
+        """Return the variation of x under a linear map (r, d), by the model's covariance."""
         M = self._uncorrelated
         total = float(np.vdot(M, M) + self.noise.sum())
         return Variation.of(P, M @ (P @ M).T + self.noise[:, None] * P.T, total, self.n)
@@ -340,7 +340,7 @@ class FactorModel(Pickled):
         return np.concatenate([part.log_likelihoods for part in self._posteriors(X)])
 
     def score(self, X: object) -> float:
-        """Mean log-likelihood of a row, weighted if X is: what held-out rows compare models by.
+        """Return the mean log-likelihood of a row, weighted if X is; compares models on new data.
 
         Takes and raises the same as `score_samples`.
         """

@@ -89,7 +89,7 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
         return SpectralEntropy(self, (view,), R, r, whitened, seen, length)
 
     def _length(self, parts: Sequence[Array]) -> int:
-        """Of a segment."""
+        """Return the length of a segment."""
         shortest, longest = min(map(len, parts)), max(map(len, parts))
         length = self.segment or max(_FEWEST, min(_SEGMENT, shortest))
         if length > longest:
@@ -188,7 +188,7 @@ class SpectralEntropyPoint(Point):
 
 
 class SpectralRows:
-    """The same function of white rows Y = ZM, of one series: a_f is the mean power of segments."""
+    """Spectral entropy as a function of the white rows Y = ZM of a series."""
 
     def __init__(self, point: SpectralEntropyPoint, Y: Array, length: int) -> None:
         self._point, self._shape, self._length = point, Y.shape, length
@@ -222,10 +222,10 @@ class SpectralRows:
 
 @dataclass(frozen=True)
 class SpectralEntropy(BoundObjective):
-    """The entropies of spectra on the Stiefel manifold, one a column.
+    """Spectral entropies on the Stiefel manifold, summed over columns.
 
     - R (F, k, k): spectral densities of white rows, positive semidefinite
-    - seen (m, k): of those coordinates
+    - seen (m, k): of the observed coordinates
     - length: of a segment
     """
 
@@ -271,9 +271,10 @@ class SpectralEntropy(BoundObjective):
         return known | random_directions(self, few_or_more(self.R.shape[1], 300, least=5))
 
     def _one_by_one(self) -> Array:
-        """Goerg's algorithm: in what is left, w minimises sum_f -log p_f w'R_fw, p_f of the last w.
+        """Return directions by Goerg's algorithm, each in the complement of its predecessors.
 
-        From the best of the directions that are strongest at some frequency.
+        w minimises sum_f -log p_f w'R_fw, p_f of the last w, from the direction of least entropy
+        among the strongest at each frequency.
         """
         found = np.zeros((self.R.shape[1], 0))
         for _ in range(self.r):

@@ -89,14 +89,14 @@ def _keep_heat(owner: object, name: str) -> None:
 def neighbour_graph(
     samples: Samples, neighbours: int, heat: float | str | None = None
 ) -> csr_array:
-    """k nearest neighbours, symmetrised: joined if either is a neighbour of the other."""
+    """Return the graph of k nearest neighbours, symmetrised: an edge if either is a neighbour."""
     distances, indices = _nearest(samples, neighbours)
     i = np.repeat(np.arange(samples.n), neighbours)
     return _symmetric_graph(i, indices.ravel(), distances.ravel(), samples.n, heat)
 
 
 def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = None) -> csr_array:
-    """Rows within the distance epsilon of one another."""
+    """Return the graph of rows at most epsilon apart."""
     from sklearn.neighbors import radius_neighbors_graph
 
     edges = radius_neighbors_graph(_rows(samples), epsilon, mode="distance").tocoo()
@@ -108,7 +108,7 @@ def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = N
 def within_classes(
     weights: Callable[[Samples, int], csr_array], samples: Samples, y: object, neighbours: int
 ) -> csr_array:
-    """A graph made of the graphs of each class by itself, k at most the class's size less one."""
+    """Return a graph joined from a graph of each class, k at most the class size minus 1."""
     from scipy.sparse import block_diag, csr_array
 
     codes, classes = as_labels(y, samples.n, smallest_class=2)
@@ -183,9 +183,9 @@ def check_settled(samples: Samples, neighbours: int) -> None:
 
 
 def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
-    """Distances and indices of each row's k nearest others, n x k; of equals those that come first.
+    """Return distances and indices of each row's k nearest neighbours, n x k; first of ties.
 
-    A search alone returns any of the rows that are equally far, which depends on its threads.
+    A search alone returns arbitrary rows among ties, depending on its threads.
     """
     n, k = samples.n, neighbours
     if k >= n:
@@ -202,7 +202,7 @@ def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
 
 
 def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
-    """Distances and indices of the k nearest of the other rows of each; part by part."""
+    """Return distances and indices of the k nearest neighbours of each row, in batches."""
     n = X.shape[0]
     if isinstance(X, np.ndarray):
         X = X - X.mean(axis=0)  # differences of squares of large numbers would cancel
@@ -256,7 +256,7 @@ def _tree(X: Matrix, k: int) -> tuple[_Search, Integers] | None:
 
 
 def _first_of_equals(samples: Samples, rows: Integers, distances: Array, indices: Integers) -> None:
-    """Replace the neighbours of some rows: the nearer ones, then of those equally far the first."""
+    """Choose the first rows among tied neighbours of some rows, in place."""
     from sklearn.metrics import pairwise_distances
 
     if len(rows) == 0:
@@ -364,7 +364,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
 
     @property
     def kind(self) -> str:
-        """The name of the graph; empty where it is the user's."""
+        """Name of the graph; empty for the user's own graph."""
         return self.graph if isinstance(self.graph, str) else ""
 
     @property
@@ -412,7 +412,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
 
     @abstractmethod
     def _forms(self, rows: RowSums, W: csr_array) -> dict[str, Any]:
-        """A and B of a known graph, with what else is stated of them."""
+        """Return A and B for a known graph, with further entries of the statement."""
 
     def _joined(self, data: Data) -> Data:
         """The rows that the graph is of, in memory."""
@@ -426,7 +426,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
 
 @dataclass(frozen=True)
 class ShrinkingGraph(Shrinking, GraphMethod):
-    """Base of those of A against B.
+    """Base of graph methods of A against B, with shrinkage.
 
     Parameters
     ----------
@@ -441,7 +441,7 @@ class ShrinkingGraph(Shrinking, GraphMethod):
 
 @dataclass(frozen=True)
 class WhitenedGraph(ShrinkingGraph, transposed=False):
-    """Base of those that whiten B: exact by the bottom generalised eigenvectors of (A, B)."""
+    """Base of graph methods that whiten B: exact, by the bottom generalised eigenvectors."""
 
     exact = "yes"
 
@@ -451,7 +451,7 @@ class WhitenedGraph(ShrinkingGraph, transposed=False):
 
 @dataclass(frozen=True)
 class OrthonormalGraph(GraphMethod, products=""):
-    """Base of those of A alone: exact by its bottom eigenvectors, where something varies."""
+    """Base of graph methods of A alone: exact, by its bottom eigenvectors."""
 
     exact = "yes"
     divisor = ""
@@ -481,7 +481,7 @@ class HeatedEdges:
     degrees: bool = False
 
     def squared(self, X: Array) -> tuple[Integers, Integers, Array, Array, float, Integers]:
-        """i, j, weight, squared length of each edge; heat, and the edges that it is the mean of."""
+        """Return i, j, weight and squared length of each edge, the heat, and the median edges."""
         from scipy.sparse import triu
 
         upper = triu(self.W, 1).tocoo()
@@ -496,7 +496,7 @@ class HeatedEdges:
 
 
 class Neighbourhoods(NamedTuple):
-    """Rows that have as many neighbours: with Gv = 1 the weights of these are v / sum v.
+    """Rows with equally many neighbours: with Gv = 1 the weights of the neighbours are v / sum v.
 
     - i (m,), j (m, k), v (m, k)
     - inverse (m, k, k): of G, regularised

@@ -112,9 +112,9 @@ _DIRECTIONS, _ENTRIES = 30, 2**22  # random directions at most, and at most so m
 def deflated_directions(
     X: Array, contrast: Contrast, first: Array, r: int, w: Array | None = None
 ) -> Array:
-    """r stationary directions of E G(m'x), one after another, each orthogonal to those before.
+    """Return r stationary directions of E G(m'x) in turn, each orthogonal to its predecessors.
 
-    The fixed point m <- E[x g(m'x)] - E[g'(m'x)] m starts from all columns of `first` at once; the
+    The fixed point m <- E[x g(m'x)] - E[g'(m'x)] m starts from all columns of `first` together; the
     end of least cost is kept.
 
     Source: Hyvarinen 1999 (FastICA).
@@ -139,7 +139,7 @@ def deflated_directions(
 
 
 def _apart(M: Array, found: Array) -> Array:
-    """The unit vectors of what is left of the columns of M off the orthonormal columns found."""
+    """Return the columns of M, orthogonalised against the columns found, with unit length."""
     for _ in range(2):  # twice is enough
         M = M - found @ (found.T @ M)
         lengths = np.linalg.norm(M, axis=0)
@@ -159,7 +159,7 @@ def heuristics(
     r: int,
     contrast: Contrast,
 ) -> dict[str, Callable[[], Array]]:
-    """FOBI and FastICA's deflation from it: of each the r directions m with the least cost.
+    """Return FOBI and FastICA's deflation from FOBI: the r directions m with the least cost.
 
     Deflation starts from FOBI's directions and random ones, fewer of them where rows or columns
     are many.
@@ -295,7 +295,7 @@ class SourcesPoint(Point):
 
 
 class Sources(BoundObjective):
-    """Directions in the order of what each alone, without regard to the angles, adds to -f.
+    """Directions, ordered by each source's own contribution to -f.
 
     - contrast: of experts, M is any matrix
     """
@@ -312,7 +312,7 @@ class Sources(BoundObjective):
         return SourcesPoint(self.means(M), self.contrast)
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Sources of variance one."""
+        """Return random sources of unit variance."""
         k, r = self.manifold.shape
         return Stiefel(k, r).random_point(rng)
 
@@ -422,10 +422,10 @@ class Pursuit(SourcesInMemory):
     """Projection pursuit on the Stiefel manifold."""
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """The inverse of the Hessian where y_k is independent of what is across m_k.
+        """Return the inverse of the Hessian for y_k independent of the complement of m_k.
 
-        There it multiplies v_k across M by a_k = 2 c_k (E y_k g(y_k) - E g'(y_k)), and the entries
-        ik of M'V, which is skew, by (a_i + a_k)/2.
+        It multiplies v_k across M by a_k = 2 c_k (E y_k g(y_k) - E g'(y_k)), and the entries ik of
+        M'V, which is skew, by (a_i + a_k)/2.
 
         Source: Ablin, Cardoso and Gramfort 2018 (Picard-O), of another function of the means.
         """
@@ -490,10 +490,10 @@ class ProductOfExperts(SourcesInMemory):
         return super().starts() | {f"random direction {k + 1}": M for k, M in enumerate(drawn)}
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """The inverse of the Hessian where the y_k are independent, and of what is across M.
+        """Return the inverse of the Hessian for independent y_k, also across M.
 
-        Along V = ME it is that of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, h_ij = E g'(y_j)
-        E y_i^2 and h_jj = E g'(y_j) y_j^2; v_j across M is multiplied by E g'(y_j) - 1/E y_j^2.
+        Along V = ME it is that of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, h_ij = E g'(y_j) E
+        y_i^2 and h_jj = E g'(y_j) y_j^2; v_j across M is multiplied by E g'(y_j) - 1/E y_j^2.
 
         Source: Ablin, Cardoso and Gramfort 2018 (Picard).
         """

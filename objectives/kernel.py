@@ -59,7 +59,7 @@ def gaussian_gram(Y: Array, width: float) -> Array:
 def incomplete_cholesky(
     Y: Array, width: float, rank: int, negligible: float = 1e-9
 ) -> tuple[Array, npt.NDArray[np.intp], float]:
-    """Cholesky with pivots of the Gram matrix of Y's rows, which is never formed. Time O(n p^2).
+    """Factor the Gram matrix of Y's rows by pivoted Cholesky, without forming it, in O(n p^2).
 
     Source: Fine and Scheinberg 2001; Bach and Jordan 2002.
 
@@ -90,7 +90,7 @@ def median_distance(X: Array, weights: Array | None = None) -> float:
 
 
 def gradient_of_median(X: Array) -> Array:
-    """Of the logarithm of the median distance of X's rows, in X."""
+    """Return the gradient in X of the log of the rows' median distance."""
     from scipy.spatial.distance import pdist
 
     rows = even_rows(len(X), _DISTANCE_ROWS)
@@ -107,13 +107,13 @@ def gradient_of_median(X: Array) -> Array:
 
 
 def is_categorical(y: object) -> bool:
-    """Whether y holds labels (strings, booleans, integers of few values), not quantities."""
+    """Return True if y holds labels (strings, booleans, integers of few values)."""
     array = as_array(y)
     return array.dtype.kind in "OUSb" or (array.dtype.kind in "iu" and _whole_values(array) > 0)
 
 
 def _whole_values(array: Cells) -> int:
-    """How many distinct values there are, where these are whole numbers and few; else 0."""
+    """Return the number of distinct values if they are few and whole; else 0."""
     if array.ndim != 1 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         return 0
     values = np.unique(array)
@@ -121,7 +121,7 @@ def _whole_values(array: Cells) -> int:
 
 
 def deviations(y: Array, weights: Cells | None) -> Array:
-    """y less its mean, the second time less what rounding of a large mean left."""
+    """Return y minus its mean; a second pass removes the rounding error of a large mean."""
     for _ in range(2):
         y = y - np.average(y, axis=0, weights=weights)
     return y
@@ -188,7 +188,7 @@ class Response:
         return gaussian_gram(self.values, self.width(width))
 
     def factor(self, width: float | None, rank: int | None) -> tuple[Array, float]:
-        """Z (n x p) with centred columns, ZZ' the centred Gram matrix; the share of trace left out.
+        """Return centred Z (n x p), ZZ' the centred Gram matrix, and the share of trace left out.
 
         As of `features`.
         """

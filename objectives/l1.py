@@ -19,7 +19,7 @@ def coefficient(value: object) -> float | None:
 
 @dataclass(frozen=True, repr=False)
 class L1:
-    """weight * sum_ij |m_ij|, to be added to an objective; `ldr.l1` makes it.
+    """Penalty weight * sum_ij |m_ij|, to be added to an objective; made by `ldr.l1`.
 
     Parameters
     ----------

@@ -232,14 +232,14 @@ class SemiSupervisedDA(
         return PencilMatrices(between, B, ridge=self.ridge, total=rows.scatter())
 
     def _codes(self, y: Cells) -> Codes:
-        """Of the rows, -1 without a label."""
+        """Return the class codes of the rows, -1 without a label."""
         labelled, codes, _ = self._labelled(y, len(y))
         found = np.full(len(y), -1)
         found[labelled] = codes
         return found
 
     def _labelled(self, y: Cells, n: int) -> tuple[Codes, Codes, Cells]:
-        """Whether each row has a label; the codes of those that do, and the classes."""
+        """Return True for labelled rows, their codes, and the classes."""
         if y.shape != (n,) or y.dtype.kind in "cV":
             raise DataError(f"y has shape {y.shape} and type {y.dtype}, expected ({n},) labels")
         labelled = np.array([label != self.unlabelled for label in y], dtype=bool)

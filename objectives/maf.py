@@ -1,4 +1,4 @@
-"""What lasts from row to row: maximum autocorrelation factors, and their traces."""
+"""Maximum autocorrelation factors and trace variants: slow directions of a series."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class AutocorrelationMethod(Shrinking, StatedMethod, LaggedMethod, stacks=True, 
     """Base of the methods of S_lag against the covariance C."""
 
     def autocorrelations(self, r: int) -> int:
-        """How many are added up, of r factors."""
+        """Return the number of autocorrelations in the sum, for r factors."""
         return r
 
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:

@@ -266,7 +266,7 @@ class Stress(Pairwise):
         return self._measured(slice(None), slice(None)) if len(self.X) ** 2 <= _KEPT else None
 
     def on(self, rows: Array, *, w: Array | None) -> Stress:
-        """The problem of other rows of the user's."""
+        """Return the problem of new rows."""
         length = self.unit if self.sammon else math.sqrt(self.unit)
         return replace(self, X=(rows - self.views[0].mean) / length, w=w)
 
@@ -278,7 +278,7 @@ class Stress(Pairwise):
         return np.sqrt(d, out=d)
 
     def distances(self, rows: slice, columns: slice) -> Array:
-        """These of d."""
+        """Return the entries of d for slices of rows and columns."""
         kept = self._kept
         return self._measured(rows, columns) if kept is None else kept[rows, columns]
 

@@ -64,7 +64,7 @@ class NeighbourMethod(
 
     @abstractmethod
     def _problem(self, data: Data, r: int) -> BoundObjective:
-        """The problem without what it is to predict."""
+        """Return the problem without a predictor."""
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         return restated(self._problem(data, r), answers=GroupedRows.of(data))
@@ -197,7 +197,7 @@ class SoftNeighbours(LabelledPairs):
         return found if found is not None and found.is_optimal else None
 
     def starts(self) -> dict[str, Array]:
-        """Of few rows pca and random directions; all starts end nearly alike."""
+        """Return PCA and random directions for few rows; for many all starts end nearly alike."""
         if len(self.X) > _FEW_ROWS:
             return {}
         directions = enumerate(random_points(self, self.X, 5, self.w), start=1)
@@ -233,7 +233,7 @@ class SoftNeighbours(LabelledPairs):
         return M
 
     def _all_right(self, M: Array) -> bool:
-        """Whether every nearest neighbour is of its row's class, so that a larger M is better."""
+        """Return True if every nearest neighbour has its row's class: a larger M is better."""
         least = 1.0 if self.w is None else float(self.w.min())
         return self.value(_LARGER * M) < 0.5 * least - self.weight
 
@@ -273,7 +273,7 @@ class SoftNeighbours(LabelledPairs):
 
 
 def _is_saturated(p: Array) -> bool:
-    """Whether every p_i is 0 or 1 to 1e-6."""
+    """Return True if every p_i is 0 or 1 to 1e-6."""
     return bool(np.all(np.minimum(p, 1.0 - p) <= _SATURATED))
 
 
@@ -468,7 +468,7 @@ class LargeMargin(LabelledPairs):
         """
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LargeMargin | None:
-        """With target neighbours among these rows; classes with too few of them are left out."""
+        """Return the problem of new rows and target neighbours, without small classes."""
         k = self.targets.shape[1]
         enough = np.bincount(codes)[codes] > k
         if not enough.any():
@@ -481,7 +481,7 @@ class LargeMargin(LabelledPairs):
         return LargeMarginPoint(self, M, self.row_blocks)
 
     def starts(self) -> dict[str, Array]:
-        """pca, the best of random points, and pca of what the full-rank solution makes of X."""
+        """Return PCA, the best of random points, and PCA after a full-rank solution."""
         return {
             "pca": self.principal_directions(self.r),
             "screened": screened(self, self.X, self.w),
@@ -489,7 +489,7 @@ class LargeMargin(LabelledPairs):
         }
 
     def _truncated(self) -> Array:
-        """The problem of full rank is convex in MM', and a rough solution of it will do."""
+        """Return the rank-r part of a rough full-rank solution, whose problem is convex in MM'."""
         full = replace(self, r=self.X.shape[1])
         start = full.principal_directions(full.r)
         M = run_through(full, start, LBFGS(), _ROUGHLY).M

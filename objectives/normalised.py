@@ -1,4 +1,4 @@
-"""Objectives in comparable units: 0 at the best M, 1 at a random one."""
+"""Objectives in comparable units: 0 at the best M, 1 at a random M."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _best(bound: BoundObjective) -> Array:
 
 
 def normalised(objective: str | Objective) -> Normalised:
-    """An objective in units in which weights can be compared: 0 at its best M, 1 at a random M.
+    """Return an objective in comparable units: 0 at its best M, 1 at a random M.
 
     (f - f_best)/(f_typical - f_best), minimised whatever the objective's own sense: f_best is its
     optimum on the data (found by its closed form or a trust region from its heuristic, which may

@@ -35,7 +35,7 @@ _FEWER_ROWS = "give fewer rows, or landmarks= or components= where there are suc
 
 
 class Objective(Brief, Pickled, ABC):
-    """What a projection should preserve. Subclasses are frozen dataclasses of their parameters.
+    """Base of objectives: functions of a projection. Subclasses are frozen dataclasses.
 
     Attributes
     ----------
@@ -104,13 +104,13 @@ class Objective(Brief, Pickled, ABC):
         return min([view.d for view in data.views])
 
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
-        """What to make of the value that r of d columns reached; the number of rows is known."""
+        """Return cautions on the value reached with r of d columns, for known n."""
         notes = chance_notes(self, data, d) if _EXPLAINED & set(self.needs) else []
         labelled = Need.LABELS in self.needs and not hasattr(self, "unlabelled")
         return notes + single_samples(data) if labelled else notes
 
     def order(self, data: Data) -> int:
-        """Of the largest square arrays that it makes of these data: columns, rows, or neither."""
+        """Return the order of the largest square arrays for the data: columns, rows, or 0."""
         order = 0
         for view in data.views:
             if self.traits.products and view.wide:
@@ -194,7 +194,7 @@ class Objective(Brief, Pickled, ABC):
 
 
 def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
-    """A note where so few rows can match what is beside them by chance."""
+    """Return a note if samples are so few that noise reaches nearly the same value."""
     n = data.samples.n
     if n > d:
         return []
@@ -207,7 +207,7 @@ def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
 
 
 def single_samples(data: Data) -> list[str]:
-    """A note of classes of one sample, which say nothing of how their class varies."""
+    """Return a note on classes with a single sample, which have no variation within."""
     codes, classes = data.labels
     alone = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 1)
     if len(alone) == 0:
@@ -220,7 +220,7 @@ def single_samples(data: Data) -> list[str]:
 
 
 def in_memory(objective: Objective, data: Data) -> Data:
-    """The data with all rows in memory, and memory for what is made of them there."""
+    """Return the data with all rows in memory, after a check of the memory."""
     data = data.in_memory()
     objective.check_memory(data)
     return data
@@ -290,7 +290,7 @@ class Sum(Objective):
             object.__setattr__(self, attribute, value)
 
     def _combined(self, what: str, sense: str) -> str:
-        """The sum in words, of the terms' names or values, or of code that makes it."""
+        """Return the sum as text, from names, values or code of its terms."""
         signs = [1.0 if what != "value" or part.sense == sense else -1.0 for _, part in self.terms]
         names = [repr(part) if what == "code" else part.name for _, part in self.terms]
         times = " * " if what == "code" else " "
@@ -357,7 +357,7 @@ def _check_maps_agree(parts: Sequence[Objective]) -> None:
 
 
 def _common_domain(parts: Sequence[Objective], penalised: bool) -> str:
-    """The manifold as a formula has it; "St" where one term asks for it or there is a penalty."""
+    """Return the manifold as text; "St" if a term requires it or there is a penalty."""
     domains = dict.fromkeys(part.domain for part in parts)
     if set(domains) <= {"Gr", "St"}:
         return "St" if penalised or "St" in domains else "Gr"
@@ -381,7 +381,7 @@ class OfFeatures(Objective):
 
 
 def of_features(objective: Objective) -> Objective:
-    """The linear objective behind a feature map; itself where it has none."""
+    """Return the linear objective behind a feature map; other objectives unchanged."""
     return objective.of_features() if isinstance(objective, OfFeatures) else objective
 
 
@@ -390,13 +390,13 @@ def _expanded(objective: Objective) -> Objective:
 
 
 def terms_of(objective: Objective) -> tuple[Term, ...]:
-    """The weighted objectives that it is the sum of."""
+    """Return the weighted terms of an objective."""
     expanded = _expanded(objective)
     return expanded.terms if isinstance(expanded, Sum) else ((1.0, expanded),)
 
 
 def penalty_of(objective: Objective) -> L1 | None:
-    """The penalty in it."""
+    """Return the penalty of an objective, if any."""
     expanded = _expanded(objective)
     return expanded.penalty if isinstance(expanded, Sum) else None
 
@@ -410,6 +410,6 @@ def without_penalty(objective: Objective) -> Objective:
 
 
 def _sum(terms: tuple[Term, ...], penalty: L1 | None) -> Objective:
-    """The sum; the objective itself where it is the only term and counts once."""
+    """Return the sum; a single term with weight 1 is returned itself."""
     (weight, only), *others = terms
     return only if weight == 1 and not others and penalty is None else Sum(terms, penalty)

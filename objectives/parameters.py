@@ -18,7 +18,7 @@ Default = TypeVar("Default")
 
 
 class Need(StrEnum):
-    """One of the things; equal to its name."""
+    """A requirement of a method beside X; equal to its name."""
 
     LABELS = "labels"
     RESPONSE = "response"
@@ -126,14 +126,14 @@ CHECK = "check"
 
 
 class NumberLimits(Limits, total=False):
-    """Of a number: see `keep_number`."""
+    """Limits of a number: see `keep_number`."""
 
     optional: bool
     power: int
 
 
 def number(default: Default, **limits: Unpack[NumberLimits]) -> Default:
-    """Of at least 0, within limits; see `keep_number`."""
+    """Declare a number, by default at least 0; see `keep_number`."""
     return declared(default, partial(keep_number, **limits))
 
 
@@ -153,12 +153,12 @@ def flag(default: bool) -> bool:
 
 
 def word(default: str, allowed: Collection[str]) -> str:
-    """One of the allowed words."""
+    """Declare a parameter with allowed words."""
     return declared(default, partial(_check_word, allowed=allowed))
 
 
 def optional_word(allowed: Collection[str]) -> str | None:
-    """One of the allowed words, or None; by its name only."""
+    """Declare a keyword-only parameter with allowed words, or None."""
     return declared(None, partial(_check_word, allowed=allowed, optional=True), kw_only=True)
 
 

@@ -1,4 +1,4 @@
-"""Partial least squares of two views, and of a response: directions one after another."""
+"""Partial least squares of two views, and of a response: successive directions."""
 
 from __future__ import annotations
 
@@ -138,10 +138,10 @@ class PLSRegression(
 
 
 def successive_weights(Z: Array, T: Array, r: int, nipals: bool) -> tuple[Array, Array]:
-    """Unit weights, and rotations R of rows Z to orthonormal scores ZR that span the same spaces.
+    """Return unit weights W and rotations R of rows Z to orthonormal scores ZR.
 
-    The weight is the leading singular vector of S, the products Z'T less those of earlier scores.
-    Where they leave nothing of T, Z stands in its place.
+    The weight is the leading singular vector of S, the products Z'T minus those of earlier scores.
+    Once T is explained, Z takes its place.
     """
     k, q, unit = Z.shape[1], T.shape[1], power_of_two(Z)
     Z, T = Z / unit, T / power_of_two(T)
@@ -184,14 +184,14 @@ class ScoreRegression(Regression):
 
     @property
     def explained(self) -> Array:
-        """What each score explains of the outputs' sum of squares, (r,)."""
+        """Sum of squares of the outputs explained by each score, (r,)."""
         return np.asarray(self.unit * np.sum((self.T.T @ self.scores) ** 2, axis=0))
 
     def maps(self, M: Array) -> tuple[Array, ...]:
         return (self.P,)
 
     def _above_optimum(self, point: RegressionPoint) -> float:
-        """Also what the rounding of the scores, which mix columns of all sizes, may hide."""
+        """Return the gap above the optimum, with the rounding of the scores."""
         s = self._singular[1][self._there]
         moved = len(s) * float(np.finfo(float).eps) * s[0] / s[-1]
         return super()._above_optimum(point) + moved**2 * float(np.vdot(self.T, self.T))
@@ -199,7 +199,7 @@ class ScoreRegression(Regression):
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[LinearPredictor, ...]:
-        """By the scores: what they explain of ZM is all of it."""
+        """Return the predictor by the scores, which explain ZM completely."""
         loadings = self.scores.T @ (self.Z @ M) * math.sqrt(self.unit / self.n)
         return (self.outputs.predictor(self.P, loadings),)
 

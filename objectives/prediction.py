@@ -1,4 +1,4 @@
-"""What a map says of new rows beyond their coordinates: their class, a response, the other view."""
+"""Predictions for new rows from their projection: class, response, second view."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LinearPredictor:
     flat: bool = False
 
     def in_units(self, scale: Array, outputs: Array) -> LinearPredictor:
-        """For columns, and outputs, that are those numbers times as large."""
+        """Return the predictor for columns and outputs divided by scales."""
         return replace(self, P=self.P / scale, B=self.B * outputs, mean=self.mean * outputs)
 
     def predict(self, Y: Array) -> Array:
@@ -44,7 +44,7 @@ class LinearPredictor:
 
 @dataclass(frozen=True, eq=False)
 class ClassPredictor:
-    """The nearest mean of a class: classes are Gaussian with one covariance in the projection.
+    """Predict the nearest class mean: Gaussian classes with a common covariance.
 
     log p(k | y) = log prior_k + y'C^{-1}m_k - m_k'C^{-1}m_k / 2 + what no class changes, with the
     classes' means m_k and their pooled covariance C = S_W/n in the coordinates y = Px. In c - 1
@@ -64,8 +64,9 @@ class ClassPredictor:
 
     @classmethod
     def of(cls, P: Array, classes: Cells, groups: ClassMoments) -> ClassPredictor:
-        """Of the moments in the projection. A direction without variance in the classes counts as
-        having what rounding leaves.
+        """Return the predictor from moments in the projection.
+
+        A direction without variance within classes is given the variance of rounding errors.
         """
         n = groups.counts.sum()
         total = np.diag(np.maximum(np.diag(groups.total), 0.0))
@@ -73,11 +74,11 @@ class ClassPredictor:
         return cls(P, classes, groups.counts / n, groups.apart, W)
 
     def in_units(self, scale: Array, outputs: Array) -> ClassPredictor:
-        """For columns that are those numbers times as large."""
+        """Return the predictor for columns divided by a scale."""
         return replace(self, P=self.P / scale)
 
     def decision(self, Y: Array) -> Array:
-        """log p(k | y) up to what is the same for all classes, (m, c), of centred coordinates."""
+        """Return log p(k | y) up to a constant, (m, c), for centred components."""
         centres = self.means @ self.W
         offsets = np.log(self.priors) - 0.5 * np.einsum("ij,ij->i", centres, centres)
         return (Y @ self.W) @ centres.T + offsets
@@ -97,12 +98,12 @@ Predictor = LinearPredictor | ClassPredictor
 
 
 class Answers(Protocol):
-    """What is known of the data that a map can be asked for."""
+    """Source of the predictors of a map."""
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        """Of each view, from the maps P and the means that are subtracted before them."""
+        """Return the predictor of each view, from the maps P and the means subtracted first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,13 +154,13 @@ class GroupedRows:
 
 @dataclass(frozen=True, eq=False)
 class PairedViews:
-    """Two views known by their joint moments: either is predicted by least squares on the other.
+    """Joint moments of two views: either is predicted from the second by least squares.
 
     b = mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, Ya the projected rows of a; and the
     other way round.
 
     - scatters: of the rows
-    - roots: from the rows to the coordinates; 1 where they are in these
+    - roots: from the rows to the coordinates; 1 if the scatters are in the coordinates
     """
 
     scatters: ViewMoments
@@ -181,10 +182,10 @@ class PairedViews:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """A response as it came.
+    """Shape and mean of a response.
 
     - mean (q,)
-    - flat: whether it has one number a row, not an array of one
+    - flat: True if the response is a vector, not a matrix
     """
 
     mean: Array

@@ -46,7 +46,7 @@ NEARLY_COLLINEAR = (
 
 @dataclass(frozen=True)
 class Certificate(Pickled):
-    """A statement about the returned M, and the theory behind it.
+    """A statement about the returned M, and its theory.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Certificate(Pickled):
     def of_gap(
         cls, gap: float, none: float, proved: str, bounded: str, unbounded: str = ""
     ) -> Certificate:
-        """ "global" of a gap up to one that counts as none, else "bound"; "none" of no bound."""
+        """Return "global" for a gap up to `none`, else "bound"; "none" without a bound."""
         if gap <= none:
             return cls("global", gap, proved)
         if unbounded and gap == math.inf:
@@ -107,7 +107,7 @@ class Certificate(Pickled):
         return self.kind in ("global", "restricted")
 
     def restricted_to(self, span: str) -> Certificate:
-        """Restrict the claim to the M in a subspace, outside of which a better one may exist."""
+        """Restrict the claim to the M in a subspace; a better M may exist outside."""
         match self.kind:
             case "global":
                 message = f"global within {span}, outside of which an M may be better: "
@@ -131,10 +131,10 @@ Fitted: TypeAlias = Mapping[str, float | Array]
 
 
 class Rest(Protocol):
-    """What is known of the columns that views leave out."""
+    """Bound for the columns that views leave out."""
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """Of the user's M, with the value that is maximised, among all M."""
+        """Return the certificate of the user's M with its maximised value, among all M."""
 
 
 @dataclass(frozen=True)
@@ -169,22 +169,23 @@ class BoundObjective(Problem):
     rest: Rest | None = field(default=None, kw_only=True)
 
     def hidden(self, M: Array) -> float:
-        """What the rounding of the data's sums may change of the value at M, where it is known."""
+        """Return a bound for the rounding error of the value at M by the data's sums, if known."""
         return 0.0
 
     @property
     def span(self) -> str | None:
-        """The subspace that M cannot leave, in words; None where it can go everywhere."""
+        """The subspace that M cannot leave, in words; None without such a restriction."""
         spans = dict.fromkeys([view.coordinates.span for view in self.views])
         return " and ".join(filter(None, spans)) or None
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
-        """Whether weight * f(Q'M) may fall as M leaves the span of Q."""
+        """Return True if weight * f(Q'M) may fall as M leaves the span of Q."""
         return any(not isinstance(factor, Orthonormal) for factor in self.manifold.factors)
 
     def beyond(self) -> Self:
-        """The function of Q'M that f is of M, which may leave the span of Q: what these coordinates
-        leave out has a ridge's share in it.
+        """Return f as a function of Q'M, for M that may leave the span of Q.
+
+        A ridge also counts in the columns that the coordinates leave out.
         """
         return self
 
@@ -193,7 +194,7 @@ class BoundObjective(Problem):
         return None
 
     def starts(self) -> dict[str, Array]:
-        """Points worth starting from, by name; the baseline can be one of them."""
+        """Return initial points by name; the baseline can be among them."""
         return {}
 
     def random_point(self, rng: np.random.Generator) -> Array:
@@ -201,15 +202,15 @@ class BoundObjective(Problem):
         return self.manifold.random_point(rng)
 
     def specialist(self) -> AnySolver | None:
-        """The solver that "auto" takes, where it is not the general choice."""
+        """Return the solver that "auto" selects; None for the general choice."""
         return None
 
     def closed_form(self) -> Array | None:
-        """The global optimum where theory gives it, else None."""
+        """Return the global optimum if there is a closed form, else None."""
         return None
 
     def certificate(self, M: Array) -> Certificate | None:
-        """What theory knows of M; None where it knows nothing."""
+        """Return the certificate of M by theory; None without a theory."""
         return None
 
     def reported(self, value: float) -> float:
@@ -217,7 +218,7 @@ class BoundObjective(Problem):
         return self.objective.sign * value * self.unit
 
     def blocks(self, M: Array) -> list[Array]:
-        """The matrices that a point stands for, one a view."""
+        """Split a point into its matrices, one a view."""
         return self.manifold.split(M)[: len(self.views)]
 
     def point(self, blocks: Sequence[Array]) -> Array:
@@ -225,7 +226,7 @@ class BoundObjective(Problem):
         return self.manifold.join(blocks)
 
     def lift(self, M: Array) -> tuple[Array, ...]:
-        """The user's matrices, one a view, orthonormal to the last digit where they must be."""
+        """Return the user's matrices, one a view, orthonormal to machine precision if required."""
         manifold, lifted = self.manifold, []
         for view, factor, Z in zip(self.views, manifold.factors, manifold.split(M), strict=False):
             N = view.coordinates.lift(Z)
@@ -234,7 +235,7 @@ class BoundObjective(Problem):
 
     @property
     def exchangeable(self) -> bool:
-        """Whether columns may change places and signs, those of all views alike."""
+        """True if columns may be permuted and change signs, in all views alike."""
         return all(isinstance(factor, Grassmann) for factor in self.manifold.factors)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
@@ -260,15 +261,15 @@ class BoundObjective(Problem):
         return {}
 
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
-        """Of the rows under the maps of M, or others: at most one pass; None if rows are gone.
+        """Return the variation of the rows under the maps of M, from at most one pass.
 
-        Of rows with gaps, as the model at M has them.
+        None if the rows cannot be read again; with missing entries the model at M provides it.
         """
         pairs = zip(self.views, maps or self.maps(M), strict=True)
         return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        """The linear maps P (r x d), one a view."""
+        """Return the linear maps P (r x d), one a view."""
         blocks = self.blocks(M)
         white = all(view.coordinates.is_whitened for view in self.views)  # maps are not of matrices
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
@@ -280,7 +281,7 @@ class BoundObjective(Problem):
         return self.manifold.nearest(self.point(blocks))
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
-        """Mean of each view, subtracted before the map; of some models it is fitted with M."""
+        """Return the mean of each view, subtracted before the map; some models fit it with M."""
         return tuple([view.mean for view in self.views])
 
     def parameters(self, M: Array) -> Fitted:
@@ -288,7 +289,7 @@ class BoundObjective(Problem):
         return self.chosen
 
     def comparisons(self, M: Array) -> Fitted:
-        """Further `parameters`, at the cost of other optima; asked for with the certificate."""
+        """Return further `parameters` that cost other optima, computed with the certificate."""
         return {}
 
     def model(self, M: Array) -> FactorModel | None:
@@ -298,14 +299,14 @@ class BoundObjective(Problem):
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        """What is predicted of new rows, of each view; empty where nothing is.
+        """Return the predictor of each view; empty if nothing is predicted.
 
         `maps` and `means` are those of M, or those that take their place.
         """
         return () if self.answers is None else self.answers.predictors(maps, means)
 
     def remarks(self, M: Array) -> list[str]:
-        """What the user should know of this M, beside the notes on the problem."""
+        """Return notes for the user on M, beside the notes on the problem."""
         return []
 
 
@@ -333,11 +334,11 @@ class LocalOptima(BoundObjective):
         return M
 
     def near(self, M: Array) -> Self:
-        """Return the function as it is approximated near M, where it is."""
+        """Return the function, approximated near M if the method approximates."""
         return self
 
     def like(self, other: Self) -> Self:
-        """Return that of other rows, approximated from the same of them as another is."""
+        """Return the function, with the approximation of the given problem, if any."""
         return self
 
     def same(self, M: Array, N: Array) -> bool:
@@ -373,7 +374,7 @@ class Placed:
 
     @classmethod
     def both(cls, problem: BoundObjective, points: Sequence[Array]) -> list[Placed]:
-        """One or two points, whose rows are read once for both."""
+        """Return a point or two in their canonical axes, reading the rows once for both."""
         found = [_matrices_and_maps(problem, M) for M in points]
         maps = [own for _, own in found]
         every = maps[0] if len(maps) == 1 else [np.vstack(pair) for pair in zip(*maps, strict=True)]
@@ -434,7 +435,7 @@ def restated(
     views: tuple[View, ...] | None = None,
     answers: Answers | None = None,
 ) -> Bound:
-    """Return the problem as another objective's, with other views or answers."""
+    """Return the problem with a new objective, views or answers."""
     other = copy(problem)
     vars(other).update(
         objective=objective or problem.objective,
@@ -453,17 +454,17 @@ def turned_point(problem: BoundObjective, M: Array, turns: Sequence[Array]) -> A
 
 @runtime_checkable
 class Thorough(Protocol):
-    """A problem whose certificate has a tighter bound, however long it takes."""
+    """Problem whose certificate has a tighter bound, at greater cost."""
 
     def thorough_certificate(self, M: Array) -> Certificate | None: ...
 
 
 @runtime_checkable
 class Carried(Protocol):
-    """A problem with more than a map, whose value at an M found on other data is known."""
+    """Problem with fitted parameters beside M, whose value at M from different data is defined."""
 
     def value_of(self, M: Array, fitted: Fitted) -> float:
-        """The function at M, with what was fitted along with it."""
+        """Return the function at M, with the fitted parameters of M."""
 
 
 def has_orthonormal_maps(problem: BoundObjective) -> bool:
@@ -474,12 +475,12 @@ def has_orthonormal_maps(problem: BoundObjective) -> bool:
 
 
 def near(problem: BoundObjective, M: Array) -> BoundObjective:
-    """The function as it is approximated near M, where it is."""
+    """Return the function, approximated near M if the method approximates."""
     return problem.near(M) if isinstance(problem, LocalOptima) else problem
 
 
 def like(problem: BoundObjective, other: BoundObjective) -> BoundObjective:
-    """The function, approximated from the same rows as another is, where it is."""
+    """Return the function, with the approximation of the given problem, if any."""
     if isinstance(problem, LocalOptima) and isinstance(other, LocalOptima):
         return problem.like(other)
     return problem

@@ -39,7 +39,7 @@ def method(name: str) -> type[Objective]:
 
 
 class Registry(Mapping[str, type[Objective]]):
-    """Every method by its name; a page is imported when a method on it is asked for."""
+    """Methods by name; a method's module is imported when the method is requested."""
 
     def __getitem__(self, name: str) -> type[Objective]:
         return _named(name)
@@ -95,7 +95,7 @@ def as_objective(given: object) -> Objective:
 
 
 def named(name: str, **parameters: object) -> Objective:
-    """The objective of that name with those parameters.
+    """Return the objective with a name and parameters.
 
     - raises ArgumentError: An unknown name (with the nearest ones) or parameter (with those there
       are).
@@ -124,10 +124,10 @@ COLUMNS = ("name", "formula", "manifold", "sense", "exact", "baseline", "needs",
 
 @dataclass(frozen=True)
 class Entry:
-    """One method of the registry.
+    """Summary of a method in the registry.
 
     - summary: its full name
-    - exact: when the baseline is the global optimum: "yes", "no" or a condition
+    - exact: if the baseline is the global optimum: "yes", "no" or a condition
     """
 
     name: str

@@ -144,13 +144,13 @@ class Regression(BoundObjective):
 
     @property
     def _there(self) -> npt.NDArray[np.bool_]:
-        """Which singular values are not zero."""
+        """True for each nonzero singular value."""
         s = self._singular[1]
         rounding = 0.0 if self.inverse is not None else max(self.Z.shape) * np.finfo(float).eps
         return s > rounding * s[0]
 
     def baseline(self) -> Array:
-        """Least squares of least norm, with the ridge if there is one."""
+        """Return least squares of least norm, with the ridge if positive."""
         if self.inverse is not None and self.ridge == 0:
             return self.inverse @ self.T
         U, s, Vt = self._singular
@@ -189,12 +189,12 @@ class Regression(BoundObjective):
         return (self.outputs.predictor(coefficients.T, np.eye(coefficients.shape[1])),)
 
     def _rounding(self, M: Array) -> float:
-        """What the rounding of the data's sums of products can change of the value at M."""
+        """Return a bound for the rounding error of the value at M by the data's sums."""
         sizes = np.linalg.norm(self.Z, axis=0) @ np.abs(M) + np.linalg.norm(self.T, axis=0)
         return SUMS_ROUNDING * float(sizes @ sizes)
 
     def certificate(self, M: Array) -> Certificate:
-        """What the normal equations leave of the gap; for the lasso, that to the dual value."""
+        """Return the gap from the normal equations; for the lasso, the duality gap."""
         point = self.at(M)
         if self.lasso == 0:
             assert self.rounding is not None
@@ -336,17 +336,17 @@ def _inputs(stats: ViewMoments) -> tuple[SumOfSquares]:
 
 
 def _left(stats: ViewMoments, T: Array) -> float:
-    """Of the outputs' sum of squares, without T's."""
+    """Return the outputs' sum of squares outside T."""
     return max(0.0, float(stats.block(1, 1).trace()) - float(np.vdot(T, T)))
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Inputs and outputs as a regression sees them: X = QZ and Y = QT + what is orthogonal to Q.
+    """Inputs and outputs of a regression: X = QZ, and Y = QT + a part orthogonal to Q.
 
     - view: of the coefficients M of Z
     - whitened: the inputs, in whose whitened coordinates the rows are Q
-    - stats: of inputs, changed as `whitened` says, and outputs
+    - stats: of inputs, changed by `whitened`, and outputs
     """
 
     view: View
@@ -369,7 +369,7 @@ class Fit:
 
     @property
     def inverse(self) -> Array:
-        """Of Z."""
+        """Inverse of Z."""
         return self.whitened.coordinates.W
 
     @cached_property
@@ -378,7 +378,7 @@ class Fit:
 
     @cached_property
     def left(self) -> float:
-        """Of the outputs' sum of squares, without T's."""
+        """Sum of squares of the outputs outside T."""
         return _left(self.stats, self.T)
 
     @property
@@ -413,7 +413,7 @@ class LinearRegression(Objective, weighted=True, predicts="response", transposed
 
 @dataclass(frozen=True)
 class PenalisedRegression(LinearRegression):
-    """Base of those with a penalty on the coefficients.
+    """Base of regressions with a penalty on the coefficients.
 
     Parameters
     ----------
@@ -537,7 +537,7 @@ class PrincipalComponentsRegression(Objective, weighted=True, predicts="response
 
 @dataclass(frozen=True)
 class Components(Trace):
-    """Trace of X'X that knows what the response leaves unexplained.
+    """Trace of X'X, with the residuals of the response.
 
     - cross (k, q): X'Y
     - total: ||Y||^2
@@ -653,7 +653,7 @@ class ReducedRank(BoundObjective):
 
     @cached_property
     def _optimum(self) -> Array:
-        """Where rounding leaves it above the heuristic, that."""
+        """The optimum, or the baseline if rounding makes it better."""
         U, values, Vt = self._singular
         r = self.r
         found = self._factored(self.fit.inverse @ (U[:, :r] * values[:r]), Vt[:r].T)

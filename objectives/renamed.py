@@ -1,4 +1,4 @@
-"""Names of methods that changed: those of version 0.9 serve for one version, and warn."""
+"""Renamed methods: the names of version 0.9 work for one version, with a warning."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ CHANGED_CLASSES = {name: f"Orthogonal{name}" for name in RENAMED_CLASSES.values(
 
 
 def current_name(name: str) -> str:
-    """The name of a method today, with a warning where that of 0.9 was another one."""
+    """Return the current name of a method, with a warning for changed names of version 0.9."""
     return _current(name, RENAMED, CHANGED)
 
 
 def current_class(name: str) -> str:
-    """The name of a method's class today, with a warning where that of 0.9 was another one."""
+    """Return the current name of a method's class, warning for changed names of version 0.9."""
     return _current(name, RENAMED_CLASSES, CHANGED_CLASSES)
 
 

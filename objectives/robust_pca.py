@@ -99,7 +99,7 @@ class Distances(NamedTuple):
         return _EPS * (4.0 * self.n + self.weight * place)
 
     def candidates(self, frame: Frame) -> Iterator[Array]:
-        """Where the sum may be lower; at the last it is, unless the candidate is the median.
+        """Yield points that may lower the sum; the last does, unless the point is the median.
 
         Newton's step, the nearest row, and Weiszfeld's step, which Vardi and Zhang shorten at a
         row.
@@ -113,11 +113,11 @@ class Distances(NamedTuple):
 
 
 def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
-    """The geometric median of the rows, and a note if it has not converged.
+    """Return the geometric median of the rows, and a note if it has not converged.
 
-    By Newton's method; a step that raises the sum of distances is replaced by one that does not.
-    It starts from the median of a sample of rows, or of few rows from those of the columns. Of
-    rows that are not in memory each step is a pass.
+    By Newton's method; a step that raises the sum of distances is replaced. It starts from the
+    median of a sample of rows, or from the columns' medians. Rows from files take a pass for each
+    step.
     """
     some = some_rows(samples, SAMPLE_ROWS)
     if some.n < samples.n:
@@ -303,12 +303,12 @@ class MedianRows:
         return cls(samples, Frame(centre, frame.length), view)
 
     def distances(self, M: Array | None = None) -> Array:
-        """Of each row from the centre, or from the subspace of M there; n numbers."""
+        """Return the n distances of the rows from the centre, or from the subspace of M."""
         term = partial(_distances, frame=self.frame, M=M)
         return np.concatenate(self.samples.reduce(term, add))
 
     def scatters(self) -> tuple[Array, Array]:
-        """Of the rows and of the rows divided by their norms, in one pass."""
+        """Return the scatters of the rows and of the normalised rows, in a single pass."""
         return self.samples.reduce(partial(_scatters, frame=self.frame), added)
 
     def reweighted(self, loss: Loss, M: Array) -> tuple[float, Array]:

@@ -286,7 +286,7 @@ class VAMP(PairMethod):
         )
 
     def matrices(self, data: DataSums) -> Against:
-        """Of the squared singular values."""
+        """Return the matrices whose eigenvalues are the squared singular values."""
         pairs = links_of_pairs(data.rows, self.lag)
         a, b = pairs.sum(axis=1), pairs.sum(axis=0)
         rows = data.rows.about(np.zeros_like(a))
@@ -318,11 +318,11 @@ class Propagator(SpectralTrace):
         return {**self.chosen, "right": right, "right_mean": self.right_mean}
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """The singular values of M'K, in the canonical coordinates those of K."""
+        """Return the singular values of M'K, in canonical axes the singular values of K."""
         return {"singular_value": np.linalg.norm(self.K.T @ M, axis=0)}
 
     def value_of(self, M: Array, fitted: Fitted) -> float:
-        """With the singular functions of the other fit, not the best ones for M."""
+        """Return the value with the singular functions of an earlier fit."""
         right = np.asarray(fitted["right"])
         V = polar_factor(self.right.carried(right.T, right))
         sigma = np.linalg.svd(M.T @ self.K @ V, compute_uv=False)

@@ -346,7 +346,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         return cells, shape
 
     def added(self, means: Array, shape: tuple[int, ...]) -> Array:
-        """What the sets add to the mean of each cell, by inclusion and exclusion."""
+        """Return the contribution of the sets to each cell mean, by inclusion and exclusion."""
         grid = means.reshape(*shape, -1)
         total = np.zeros_like(grid)
         for subset in self.of:
@@ -359,10 +359,10 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
 
 @dataclass(frozen=True)
 class Demixed(Trace):
-    """The trace whose map decodes what M reconstructs.
+    """Trace whose map decodes the reconstruction by M.
 
     - decoding: white, of the rows
-    - K (m, k): A' in them, so that D = M'A
+    - K (m, k): A' in the white coordinates, so that D = M'A
     - total: ||X_f||^2
     """
 

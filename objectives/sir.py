@@ -1,4 +1,4 @@
-"""Inverse regression: what slices or the curvature of a response say of the rows."""
+"""Inverse regression: means within slices of a response, or its curvature."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
 
 
 def shares(codes: Codes, weights: Array | None) -> list[tuple[float, Array]]:
-    """The share of each slice, and what each row counts in its mean."""
+    """Return the share of each slice, and the weight of each row in its mean."""
     counts = np.ones(len(codes)) if weights is None else weights
     parts = [counts * (codes == b) for b in range(int(codes.max()) + 1)]
     return [(float(own.sum() / counts.sum()), own / own.sum()) for own in parts]

@@ -20,7 +20,7 @@ _RESPONSES = 20  # principal components of the response's features that it looks
 def gradient_directions(
     X: Array, Z: Array, r: int, epsilon: float, weights: Array | None = None
 ) -> Array:
-    """Orthonormal k x r: the directions along which the kernel regression of Z on X changes most.
+    """Return k x r directions of the largest gradients of the kernel regression of Z on X.
 
     The top_r eigenvectors of `gradient_outer_product`, of at most 1000 evenly spaced rows and the
     leading features of the response.

@@ -23,7 +23,7 @@ from ldr.solvers.manifolds import Array, nearest_with_zeros
 
 @dataclass(frozen=True)
 class SparseMethod(Shorthand, weighted=True):
-    """Base of the methods that are a smooth one and a penalty ||M||_1, with M orthonormal."""
+    """Base of methods that add a penalty ||M||_1 to a smooth method, M orthonormal."""
 
     kind: ClassVar[type[WeightedSum]] = WeightedSum
 
@@ -163,7 +163,7 @@ class PenalisedLoadings(WeightedSum):
 
 
 def varimax(V: Array) -> Array:
-    """VR with the orthogonal R that maximises the variance of the squared loadings, column-wise.
+    """Return VR with the orthogonal R of largest variance of squared loadings, column-wise.
 
     R <- polar factor of V'(L^3 - L diag(mean L^2)), L = VR, an ascent of the criterion.
     """

@@ -43,7 +43,7 @@ def fourth_order_directions(X: Array, weights: Array | None = None) -> Array:
 
 
 def oriented(axes: Array, X: Array, weights: Array | None = None) -> Array:
-    """The axes with those signs that give the rows a positive skewness."""
+    """Return the axes with signs that give the projected rows a positive skewness."""
     Y = X @ axes
     return axes * np.where(counted_rows(Y * Y * Y, weights).sum(axis=0) < 0, -1.0, 1.0)
 
@@ -96,10 +96,10 @@ def random_directions(problem: BoundObjective, count: int = 5) -> dict[str, Arra
 
 
 def _untied(values: Array, directions: Array, count: int) -> Array:
-    """The first directions; among equal eigenvalues those of most variance for their length.
+    """Return the first directions; ties in the eigenvalue are broken by variance per length.
 
-    Few samples tell all slices apart along several directions, whose eigenvalues are 1: which of
-    them an eigensolver returns first depends on the last bit.
+    Few samples separate all slices along several directions, whose eigenvalues are 1: an
+    eigensolver orders them by rounding errors.
     """
     tied = np.abs(values - values[count - 1]) <= TIED * values[0]
     chosen = directions.copy()
@@ -110,10 +110,10 @@ def _untied(values: Array, directions: Array, count: int) -> Array:
 
 
 def sliced_directions(X: Array, codes: Codes, r: int, weights: Array | None = None) -> Array:
-    """Orthonormal span of the top_r directions C^{-1/2} eta of Cov(E[x | slice]); X is centred.
+    """Return an orthonormal span of the top r SIR directions C^{-1/2} eta; X is centred.
 
-    The codes are the slices of the rows. Beyond slices - 1 directions, where the covariance of
-    slice means has no rank left, the leading principal components of the rest fill up.
+    eta are eigenvectors of Cov(E[x | slice]), the codes are the slices of the rows. Beyond slices -
+    1 directions the leading principal components of the rest fill up.
     """
     d = X.shape[1]
     counts = np.bincount(codes, weights)

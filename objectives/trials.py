@@ -223,7 +223,7 @@ class CSP(PowerMethod, stacks=True):
         )
 
     def second_moments(self, data: DataSums) -> list[Array]:
-        """Those of each class about zero."""
+        """Return the second moments about zero of each class."""
         rows = data.rows.about_zero
         return rows.forms(self.members(data.rows, *data.labels()))
 
@@ -309,9 +309,9 @@ def _of_trials(e: Array, trials: Codes, share: Array) -> Array:
 
 
 def trial_shares(rows: RowSums) -> tuple[Codes, Array]:
-    """The trial of each row, and how much it counts, so that trials count alike, however long.
+    """Return the trial of each row, and its weight, with equal weights of trials of any length.
 
-    A trial counts as much as its rows do on average; without trials each row is one.
+    A trial's weight is the mean weight of its rows; without trials each row is a trial.
     """
     weights = np.ones(rows.count) if rows.weights is None else rows.weights
     trials = np.arange(rows.count) if rows.trials is None else rows.trials
@@ -345,7 +345,7 @@ def check_definite(C: Array, classes: Cells, error: float) -> None:
 
 
 def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
-    """The filters that make the classes' second moments diagonal, by what they say of the class."""
+    """Return the filters that jointly diagonalise the classes' second moments, best first."""
 
     def squares(C: list[Array]) -> list[SumOfSquares]:
         B = np.sum(C, axis=0)

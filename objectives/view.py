@@ -1,4 +1,4 @@
-"""A view of the data as a solver sees it, features of it, and the way back to the user's own."""
+"""A view of the data in a solver's coordinates, its features, and the way back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Features(ABC):
 
 @dataclass(frozen=True)
 class Composed(Features):
-    """First one map, then another on its features."""
+    """A feature map, applied to the features of another."""
 
     first: Features
     second: Features
@@ -62,7 +62,7 @@ class Quadratic(Features):
 
     @classmethod
     def of(cls, samples: Samples, *, free: bool) -> Quadratic:
-        """Of training rows; products whose unit is free have that of the columns, far from 1."""
+        """Return the products of training rows; free units are powers of two near the columns'."""
         centre = statistics.mean(samples)
         size = power_of_two(samples.dense() - centre) if free else 1.0
         return cls(centre, 1.0 if 1.0 / IN_RANGE <= size <= IN_RANGE else size)
@@ -107,14 +107,14 @@ class LogCounts(Features):
 
 
 def then(first: Features | None, second: Features | None) -> Features | None:
-    """One map after the other; None is the identity."""
+    """Return the composition of two maps; None is the identity."""
     if first is None or second is None:
         return second if first is None else first
     return Composed(first, second)
 
 
 class Restriction(Protocol):
-    """Coordinates on top of a view's, with what the user should know of them."""
+    """Coordinates on top of a view's, with notes for the user."""
 
     @property
     def coordinates(self) -> Coordinates: ...
@@ -125,7 +125,7 @@ class Restriction(Protocol):
 
 @dataclass(frozen=True)
 class View:
-    """What a problem needs to know of one data matrix to bring a solution back. Made once.
+    """Map of a data matrix to a solver's coordinates and back.
 
     - mean (d,): subtracted before the map
     - coordinates: of the solver
@@ -147,22 +147,22 @@ class View:
         return replace(self, notes=(*self.notes, *notes))
 
     def of_all(self, samples: Samples) -> View:
-        """Of all rows, where a problem is of some of them."""
+        """Return the view of all rows, for a problem of some of the rows."""
         centre = statistics.mean(samples)
         return replace(self, mean=centre, scatter=RowScatter(samples, centre))
 
     def within(self, restriction: Restriction) -> View:
-        """In the coordinates of a restriction of this one's."""
+        """Return the view in restricted coordinates."""
         notes = (*self.notes, *restriction.notes)
         return replace(self, coordinates=restriction.coordinates, notes=notes)
 
     def after(self, features: Features, note: str) -> View:
-        """Of features of the data, in place of these."""
+        """Return the view of features of the data, with a note."""
         return replace(self, features=then(features, self.features), notes=(note, *self.notes))
 
 
 def noted(views: Sequence[View], *notes: str) -> tuple[View, ...]:
-    """The views of a problem with notes on the whole of it, which stand last."""
+    """Return the views with notes on the problem, appended last."""
     *others, last = views
     return (*others, last.noting(*notes))
 
@@ -222,7 +222,7 @@ class Compact:
 
     @classmethod
     def about_zero(cls, *parts: Samples, room: int = 0) -> tuple[Compact, list[Samples]]:
-        """The same for sums about zero, over rows of several kinds; with those in its coordinates.
+        """Return the compact rows for sums about zero, over rows of several kinds, and these rows.
 
         The rows and their negatives have mean zero, so that centring leaves them alone.
         """
@@ -253,7 +253,7 @@ class Compact:
         return cls(samples, Columns())
 
     def view(self, mean: Array, scatter: Scatter | None = None) -> View:
-        """The way back, from the mean of `rows`, and their scatter where it is known."""
+        """Return the way back from the mean of `rows`, with their scatter if known."""
         if scatter is None and self.rows.repeatable:
             scatter = RowScatter(self.rows, mean)
         if self.space is not None:
@@ -269,16 +269,16 @@ class Compact:
         return view.noting(f"there are fewer rows than columns: M is restricted to {span}")
 
     def view_of(self, stats: Moments) -> View:
-        """The same from moments of `rows`."""
+        """Return the way back from moments of `rows`."""
         return self.view(stats.mean, KnownScatter(stats.scatter, stats.n))
 
 
 @dataclass(frozen=True)
 class Range:
-    """The range of a positive semidefinite matrix, to which M is restricted where it is not all.
+    """Range of a positive semidefinite matrix, to which M is restricted if the rank is deficient.
 
     - coordinates: in the range, with the way back
-    - notes: what the user should know of the restriction; empty where there is none
+    - notes: for the user on the restriction; empty if the rank is full
     - rank: of the matrix
     """
 
@@ -301,7 +301,7 @@ class Range:
 
     @classmethod
     def along(cls, Q: Array, coordinates: Coordinates, what: str, why: str) -> Range:
-        """The range of which Q is an orthonormal basis; `why` it is taken for all of it."""
+        """Return the range with orthonormal basis Q; `why` explains the choice of the rank."""
         d, rank = Q.shape
         note = f"{what} has rank {rank} of {d}: M is restricted to its range ({why})"
         return cls(Subspace(Q, coordinates, f"the range of {what}"), [note], rank, Q)

@@ -45,7 +45,7 @@ _NUMBERS, _LIKE = 2**15, 0.75
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of classes, those of `a` with those of `b`.
+    """Pairs of classes, `a` with `b`.
 
     - a, b (p, m): rows of a class a pair
     - a_shares, b_shares (p, m): the share of each
@@ -60,7 +60,7 @@ class Pairs:
 
     @classmethod
     def of(cls, codes: Codes, weights: Array | None) -> list[Pairs]:
-        """Every class with itself and with every other, as many as the cache holds at a time."""
+        """Return all pairs of classes, in groups that fit the cache."""
         found, groups = [], list(_like_sizes(codes, weights))
         for (own, a, a_shares), (others, b, b_shares) in product(groups, groups):
             i, j = np.indices((len(own), len(others))).reshape(2, -1)
@@ -140,7 +140,7 @@ class Plans:
     def __init__(
         self, A: Array, B: Array, pairs: Pairs, reg: float, steps: int, room: Room
     ) -> None:
-        """Of D = AB', in arrays of the room."""
+        """Compute the plans of D = AB', in arrays of the room."""
         self._A, self._B, self._reg, self._room = A, B, reg, room
         shape = (*A.shape[:2], B.shape[1])
         D = np.matmul(A, _transposed(B), out=room.array("KD", shape))
@@ -224,7 +224,7 @@ class TransportPoint(ProjectedPoint):
         self._problem, self._factor = problem, 2.0 * problem.share
 
     def plans(self) -> Iterator[tuple[Pairs, Plans]]:
-        """One after the other, in the same arrays."""
+        """Yield the plans in turn, in reused arrays."""
         return self._problem.plans(self.Y)
 
     @cached_property
@@ -274,7 +274,7 @@ class TransportPoint(ProjectedPoint):
         return X.T @ ((signs @ degrees)[:, None] * X) - C - C.T
 
     def of_coordinates(self) -> Array:
-        """What each column of Y adds to W within, and to the mean of orders between: (2, r)."""
+        """Return each column's contribution to W within and the mean of orders between: (2, r)."""
         s = np.zeros((2, *self.Y.shape))
         for pairs, plans in self.plans():
             _add_laplacian(s, plans.G, pairs, self.Y1)
@@ -414,7 +414,7 @@ def _counted_alike(X: Array, codes: Codes, classes: int, weights: Array | None) 
 
 
 def _to_points(groups: ClassMoments, r: int) -> Array | None:
-    """Of M with M'S_W M = 0 that with the largest tr(M'S_B M); None where M has not the room."""
+    """Return the M with M'S_W M = 0 and largest tr(M'S_B M); None if no such M exists."""
     Q = range_basis(groups.within)
     if Q is None or r > len(Q) - Q.shape[1]:
         return None
@@ -467,7 +467,7 @@ class Transport(Projected):
         return Pairs.of(self.codes, self.w)
 
     def plans(self, Y: Array) -> Iterator[tuple[Pairs, Plans]]:
-        """Those of rows Y, one after the other, in the same arrays."""
+        """Yield the plans of rows Y in turn, in reused arrays."""
         ones, squares = np.ones(len(Y)), np.einsum("ij,ij->i", Y, Y)
         left = np.column_stack([-2.0 * Y, squares, ones])
         right = np.column_stack([Y, ones, squares])
@@ -492,7 +492,7 @@ class Transport(Projected):
         return TransportPoint(self, M)
 
     def preconditioner(self, M: Array) -> Preconditioner | None:
-        """Of frozen plans the Hessian is U -> HU - U M'HM across M: its inverse, made positive."""
+        """Return the inverse, made positive, of the Hessian for frozen plans: U -> HU - U M'HM."""
         H = self.at(M).of_frozen_plans()
         multipliers, R = np.linalg.eigh(sym(M.T @ H @ M))
         across = H - M @ (M.T @ H)
@@ -515,7 +515,7 @@ class Transport(Projected):
         return self.points
 
     def certificate(self, M: Array) -> Certificate | None:
-        """No ratio is below 0; one that is nothing but rounding says nothing of M."""
+        """Return "global" for a ratio of 0 to rounding; no ratio is negative."""
         value = self.at(M).value
         if value > len(self.X) * _EPS * self.share:
             return None
@@ -531,7 +531,7 @@ class Transport(Projected):
         return LBFGS(renewal=_RENEWAL)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """What the coordinate adds to the transport within and between classes, and their ratio.
+        """Return each component's transport within and between classes, and their ratio.
 
         The value is the mean of the ratios, weighted by their shares of the transport between.
         """
@@ -541,7 +541,7 @@ class Transport(Projected):
         return {"ratio": ratio, "share": between / total, "within": within, "between": between}
 
     def on(self, rows: Array, codes: Codes, *, w: None) -> Transport | None:
-        """The problem of other rows of the user's; its value counts by their number."""
+        """Return the problem of new rows; its value is weighted by their number."""
         present, codes = np.unique(codes, return_inverse=True)
         if len(present) < 2:
             return None

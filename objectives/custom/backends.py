@@ -55,7 +55,7 @@ def compilations() -> Iterator[Counter[str]]:
 
 
 class Programs:
-    """A function of M and data of one shape, and its derivatives in M, compiled when first called.
+    """Function of M and of data of fixed shape, and derivatives in M, compiled at first call.
 
     - value_and_gradient(M, *data)
     - product(M, V, *data): the derivative of the gradient along V; keeps nothing of the size of X
@@ -89,7 +89,7 @@ class Programs:
         self.hessian_is_long = False
 
     def call(self, name: str, *arguments: Traced) -> Traced:
-        """Call one of the functions, compiled at its first call."""
+        """Call a function by name, compiled at its first call."""
         if name not in self._compiled:
             self._compiled[name] = self._compile(name, arguments)
         return self._compiled[name](*arguments)
@@ -113,7 +113,7 @@ class Programs:
         return compiled
 
     def returned(self, M: Traced, *data: Traced) -> Traced:
-        """Something of the shape and dtype of what f returns."""
+        """Return an array with the shape and dtype that f returns."""
         import jax
 
         if self._returned is None:
@@ -122,12 +122,12 @@ class Programs:
 
     @property
     def hessian_is_dear(self) -> bool:
-        """Whether compiling it would take seconds; it is not compiled, and the gradient is."""
+        """True if compiling the Hessian would take seconds: only the gradient is compiled."""
         return self.hessian_is_long and "along" not in self._compiled
 
 
 def _operations(jaxpr: Traced) -> int:
-    """How many there are in a program, those inside loops and calls once."""
+    """Count the operations of a program, each inside a loop or call once."""
     inner = (
         getattr(found, "jaxpr", found)
         for equation in jaxpr.eqns
@@ -152,13 +152,12 @@ Arguments = tuple[Traced, ...]
 
 
 class Backend(ABC):
-    """How f is differentiated. `data` are f's arguments after M, as `place` gives them.
+    """Differentiation of f. `data` are f's arguments after M, as `place` returns them.
 
     - function: f
-    - differentiates: whether it derives the gradient itself, by rules that cannot be wrong in
-      silence
-    - derives_hessian: whether it derives the Hessian from the gradient
-    - has_hessian: whether it has Hessian products
+    - differentiates: True if the library derives the gradient
+    - derives_hessian: True if the library derives the Hessian from the gradient
+    - has_hessian: True if Hessian products exist
     """
 
     function: Function
@@ -171,7 +170,7 @@ class Backend(ABC):
         return data
 
     def returned(self, M: Array, data: Arguments, called: Callable[[], Traced]) -> Traced:
-        """What f returns at M, as `called` gives it, or at least of the same shape and dtype."""
+        """Return f(M), from `called`, or at least an array of its shape and dtype."""
         return called()
 
     @abstractmethod
@@ -183,11 +182,11 @@ class Backend(ABC):
         """The map from V to the Hessian product (d x r) at M."""
 
     def first_product_is_dear(self, M: Array, data: Arguments) -> bool:
-        """Whether the first Hessian product costs as much as hundreds of gradients."""
+        """Return True if the first Hessian product costs as much as hundreds of gradients."""
         return False
 
     def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
-        """One product, where nothing of the Hessian at M is worth keeping."""
+        """Return a single Hessian product, keeping nothing of the Hessian at M."""
         return self.hessian(M, data)(V)
 
 
@@ -252,7 +251,7 @@ class Jax(Backend):
         return self.programs(M, *data).hessian_is_dear
 
     def programs(self, *arguments: Traced) -> Programs:
-        """Those of such arguments; arrays of jax stand on a device, those of NumPy do not."""
+        """Return the programs for arguments of these shapes, types and devices."""
         kinds = tuple((a.shape, a.dtype, getattr(a, "device", None)) for a in arguments)
         return self._of_kinds(kinds)
 
@@ -266,7 +265,7 @@ class Jax(Backend):
 
     @property
     def compiled_function(self) -> Function:
-        """The function of what `place` gives."""
+        """The function of the arrays that `place` returns."""
         return self.function
 
 
@@ -335,7 +334,7 @@ class HandWritten(Backend):
 
 
 def _called(function: Function, M: Array, *rest: object) -> Traced:
-    """What a function of the user's returns; what it is given cannot be written to."""
+    """Call a user's function with read-only arguments, and return its result."""
     try:
         return function(read_only(M), *rest)
     except ValueError as error:

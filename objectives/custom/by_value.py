@@ -30,7 +30,7 @@ _pickling = threading.RLock()
 
 
 def reduced(whole: object, parts: Sequence[object]) -> tuple[object, ...]:
-    """What `__reduce__` returns for an object that its class makes of these parts."""
+    """Return `__reduce__`'s tuple for an object that its class makes from parts."""
     address = _address(whole)
     try:
         pickled = _pickled(whole, parts)
@@ -57,7 +57,7 @@ def _pickled(whole: object, parts: Sequence[object]) -> bytes:
 
 
 def opened(address: Address | None, name: str, pickled: bytes | None) -> object:
-    """The object that was pickled, of this process or of its module; else a new one."""
+    """Return the unpickled object: the existing object of the process or module, else a new."""
     found = _known.get(name)
     if found is None and address is not None:
         found = _imported(*address)
@@ -68,13 +68,13 @@ def opened(address: Address | None, name: str, pickled: bytes | None) -> object:
 
 @lru_cache(maxsize=32)
 def _made(name: str, pickled: bytes) -> object:
-    """One object for what is opened again and again, which keeps what jax compiled."""
+    """Return the same object at each unpickling, so that jax's compiled programs are kept."""
     cls, parts = pickle.loads(pickled)
     return _with_name(cls(*parts), name)
 
 
 def _named(whole: object) -> str:
-    """The name that travels with an object, the same wherever it is opened and pickled again."""
+    """Return the unique name that an object keeps when pickled and unpickled."""
     if "_name" not in vars(whole):
         _with_name(whole, uuid4().hex)
     return str(vars(whole)["_name"])
@@ -87,7 +87,7 @@ def _with_name(whole: object, name: str) -> object:
 
 
 def _address(whole: object) -> Address | None:
-    """Module and name that lead to the object; none where it was defined in a script."""
+    """Return module and name of an object; None for an object defined in a script."""
     module, path = whole.__module__, vars(whole).get("__qualname__", "")
     found = _at(sys.modules.get(module), path)
     return (module, path) if found is whole and module != "__main__" else None
@@ -108,7 +108,7 @@ def _at(found: object, path: str) -> object:
 
 @contextmanager
 def _by_value(parts: Sequence[object]) -> Iterator[None]:
-    """Have cloudpickle take along what the functions' own modules define."""
+    """Have cloudpickle include the definitions of the functions' own modules."""
     import cloudpickle
 
     registered = cloudpickle.list_registry_pickle_by_value()
@@ -127,7 +127,7 @@ def _module_of(function: object) -> ModuleType | None:
 
 
 def _users(module: ModuleType) -> bool:
-    """Whether it is a module of the user's, not one that is installed everywhere."""
+    """Return True for a user's module, False for an installed package."""
     file = getattr(module, "__file__", None)
     top = module.__name__.partition(".")[0]
     installed = {"site-packages", "dist-packages"}

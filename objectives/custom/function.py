@@ -44,7 +44,7 @@ from ldr.solvers.problem import read_only
 
 
 def written(views: int, *beside: str) -> str:
-    """The arguments of a function of so many views: M, X or M1, M2, X1, X2, and what follows."""
+    """Return the arguments of a function of several views as text: M, X or M1, M2, X1, X2, ..."""
     if views == 1:
         return ", ".join(("M", "X", *beside))
     if views == 2:
@@ -76,10 +76,10 @@ def required_parameters(
 def _blockwise(
     function: Function, views: int, *, directions: int = 0, split: bool = False
 ) -> Function:
-    """f of the entries of M1, ..., Mk one after another, and of X1, ..., Xk and what follows.
+    """Return f of the joined entries of M1, ..., Mk, the views, and further arguments.
 
-    - directions: how many arguments at the end are as M is: the direction of a Hessian product
-    - split: whether it returns a matrix for each view, here the entries of all
+    - directions: number of trailing arguments shaped like M: the direction of a Hessian product
+    - split: True if f returns a matrix for each view, joined here
     """
 
     def of_point(M: Traced, *data: Traced) -> Traced:
@@ -93,14 +93,14 @@ def _blockwise(
 
 
 def _blocks(M: Traced, widths: list[int]) -> list[Traced]:
-    """The matrices whose entries M has, one after another."""
+    """Split the entries of M into matrices, one a view."""
     r = prod(M.shape) // sum(widths)
     ends = np.cumsum([0, *widths]) * r
     return [M[a:b].reshape(-1, r) for a, b in pairwise(ends)]
 
 
 def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Array:
-    """Those of matrices that a function returned, one a view."""
+    """Join the matrices that a function returned, one a view."""
     listed = isinstance(returned, (tuple, list))
     got = [np.shape(block) for block in returned] if listed else np.shape(returned)
     if got != shapes:
@@ -116,10 +116,10 @@ MOST_PADDED = 1024
 
 @dataclass(frozen=True)
 class JaxOfRows(Jax):
-    """sum_i w_i f(M, x_i), where f is a sum over rows and sees one at a time, as an array.
+    """sum_i w_i f(M, x_i), where f is a sum over rows and is called with one-row arrays.
 
-    Few rows are made a power of two by rows of weight zero, so that folds and data of other lengths
-    need no compiling. What is added is the last row again, where f is sure to have a value.
+    Small data are padded to a power of two with rows of weight zero, so that folds and data of
+    other lengths need no compilation. The padding repeats the last row, where f has a value.
     """
 
     def place(self, *data: Traced, accelerator: Accelerator | None = None) -> Arguments:
@@ -258,7 +258,7 @@ def objective(
 
 @dataclass(frozen=True, repr=False)
 class CustomObjective(Objective):
-    """A function f(M, X) or f(M, X, y) as an objective; `ldr.objective` makes it.
+    """User's function f(M, X) or f(M, X, y) as an objective; made by `ldr.objective`.
 
     - function, manifold, sense, backend, gradient, hessian, center, sum_over_rows, views: as
       `ldr.objective` says
@@ -365,12 +365,12 @@ class CustomObjective(Objective):
 
     @cached_property
     def of_point(self) -> Function:
-        """f of the point of a solver, where there are several views a flat one."""
+        """The function of a solver's point, which is flat for several views."""
         return self.function if self.views == 1 else _blockwise(self.function, self.views)
 
     @cached_property
     def derivatives(self) -> Backend:
-        """The function with its derivatives; kept, because what jax compiles is kept in it."""
+        """The function with its derivatives; cached with the programs that jax compiled."""
         if self.backend != "numpy":
             return Jax(self.of_point) if self.backend == "jax" else Autograd(self.of_point)
         gradient, hessian = self.gradient, self.hessian
@@ -476,7 +476,7 @@ class CustomObjective(Objective):
             ) from error
 
     def _response(self, data: Data) -> tuple[Cells, ...]:
-        """y, where f takes it, as an array that it can use."""
+        """Return y, if f takes a response, as an array that f can use."""
         if Need.RESPONSE not in self.needs:
             return ()
         y, n = read_only(as_array(data.y)), data.samples.n  # it may be the user's own memory

@@ -45,7 +45,7 @@ class CustomPoint(Point):
 
     @property
     def returned(self) -> Traced:
-        """What f returns, or at least something of the same shape and dtype."""
+        """The value of f, or at least an array of its shape and dtype."""
         return self._derivatives.returned(self.M, self._arguments, lambda: self._of_user)
 
     @cached_property
@@ -64,7 +64,7 @@ class CustomPoint(Point):
         return self._sign * self._hessian(V)
 
     def one_product(self, V: Array) -> Array:
-        """The Hessian product where no other will be asked for: nothing is kept."""
+        """Return a single Hessian product at this point; nothing is cached."""
         return self._sign * self._derivatives.hessian_vector(self.M, V, self._arguments)
 
 
@@ -82,7 +82,7 @@ class FunctionTerm(RowTerm):
 
     @property
     def derivatives(self) -> Backend:
-        """Those of f, or of the sum of its weighted rows."""
+        """Derivatives of f, or of the weighted sum over rows."""
         return self.objective.of_rows if self.weighted else self.objective.derivatives
 
     @property
@@ -100,7 +100,7 @@ class FunctionTerm(RowTerm):
         return CustomPoint(self, M, self.arguments(rows, *beside))
 
     def arguments(self, rows: Samples, *beside: Beside) -> Arguments:
-        """What f takes after M, where and how it takes it: views, a response, weights."""
+        """Return f's arguments after M, placed on its device: views, a response, weights."""
         views = [one for one in (rows, *beside) if isinstance(one, Samples)]
         seen = [self._seen(view, mean) for view, mean in zip(views, self.means, strict=True)]
         others = [one for one in beside if not isinstance(one, Samples)]
@@ -155,7 +155,7 @@ class CustomProblem(BoundObjective):
 
 @dataclass(frozen=True)
 class SummedProblem(CustomProblem):
-    """A sum over rows in memory, evaluated by one call; a `Sum` for stochastic solvers."""
+    """A sum over rows in memory, evaluated by a single call; a `Sum` for stochastic solvers."""
 
     @property
     def _starts(self) -> range:

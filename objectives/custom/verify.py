@@ -1,4 +1,4 @@
-"""Tests of an objective of the user's own on data, at one random M, before it is solved."""
+"""Tests of a user's objective at a random M, before the problem is solved."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Trial:
         self._turned: dict[int, CustomPoint] = {}
 
     def check_value(self) -> None:
-        """f must return one finite real number."""
+        """Check that f returns a finite real number."""
         problem = self.problem
         blocks = problem.blocks(self.point.M)
         try:
@@ -85,7 +85,7 @@ class Trial:
         return self._turned[view]
 
     def invariant(self, view: int) -> bool:
-        """Whether f(MQ) = f(M)."""
+        """Return True if f(MQ) = f(M)."""
         return invariance_error(self.problem, self.point, self.turned(view)) <= INVARIANCE_TOLERANCE
 
     def check_gradient(self) -> None:
@@ -216,7 +216,7 @@ def _moved(problem: CustomProblem, view: int, factor: Manifold, note: str) -> Cu
 
 
 def manifold_named(name: str, d: int | Sequence[int], r: int) -> Manifold:
-    """Of that name, or the product of one a view; to begin with, Stiefel's for "auto"."""
+    """Return the manifold with a name, or a product, one factor a view; Stiefel for "auto"."""
     if not isinstance(d, int):
         factors = [manifold_named(name, width, r) for width in d]
         return Product(*factors) if len(factors) > 1 else factors[0]
@@ -234,9 +234,9 @@ def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
 
 
 def invariance_error(problem: Problem, point: Point, other: Point) -> float:
-    """The difference of two values, penalties included, relative to how f varies around the first.
+    """Return the difference of two values, relative to the variation of f.
 
-    The value's own size counts little, so that a large constant in f hides nothing but rounding.
+    The value's own size has a small weight, so that a large constant in f hides only rounding.
     """
     change = other.value - point.value
     if problem.penalty is not None:
@@ -247,7 +247,7 @@ def invariance_error(problem: Problem, point: Point, other: Point) -> float:
 
 
 def _not_a_real_scalar(returned: Traced) -> str:
-    """What a function returned, in words, where it is not one real number; else empty."""
+    """Describe a function's result that is not a real number; empty for a real number."""
     if returned is None:
         return "None (is a `return` missing?)"
     if isinstance(returned, (tuple, list, dict, str)):

@@ -1,1 +1,1 @@
-"""The data as rows: what they come in, where they are, and how sums over them are made."""
+"""Data as samples in rows: containers, memory or files, and sums over the samples."""

@@ -1,4 +1,4 @@
-"""An accelerator known to jax, and what is computed there: sums over the rows of a piece.
+"""Sums over the rows of a piece, computed on an accelerator known to jax.
 
 A piece goes to the device in its own type and is made float64 there, so that float32 data cost half
 the transfer; only d x d or d x r comes back.
@@ -43,7 +43,7 @@ def float64() -> AbstractContextManager[object]:
 
 @dataclass(frozen=True)
 class Accelerator:
-    """The first device of a platform of jax; found anew in every process that it is sent to.
+    """The first device of a jax platform; each process looks for its own device.
 
     - platform: "gpu"; "cpu" is jax on the processor, for tests
     """

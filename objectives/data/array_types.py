@@ -45,7 +45,7 @@ def is_dask(X: object) -> bool:
 
 
 def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
-    """A matrix of real numbers of any size out of its container, and the columns' names if any."""
+    """Return a real matrix of any size from its container, and the columns' names if any."""
     array, feature_names = _open(X, name)
     check_dimensions(array, name)
     check_real(array.dtype, name)
@@ -73,7 +73,7 @@ def _open(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
 
 
 def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
-    """Array and column names of a pandas or polars data frame (known by what they can do)."""
+    """Return array and column names of a pandas or polars data frame."""
     names = tuple(str(column) for column in frame.columns)
     for column, dtype in zip(names, frame.dtypes, strict=True):
         if not _is_real_dtype(dtype):
@@ -104,7 +104,7 @@ def _column(frame: Given, j: int) -> Array:
 
 
 def as_csr(matrix: csr_array) -> csr_array:
-    """Any scipy.sparse container as csr_array, sharing memory where it is csr already.
+    """Convert any scipy.sparse container to csr_array, sharing memory if it is csr already.
 
     Entries that stand more than once are summed, in a copy: the user's matrix stays as it is.
     """
@@ -140,7 +140,7 @@ def check_shape(array: Given, name: str, minimum_rows: int) -> None:
 
 
 def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
-    """Y as a data frame with these columns where X is one, with its index; else Y itself.
+    """Return Y as a data frame with X's index if X is a frame; else Y unchanged.
 
     - Y (m, r)
     - names: of the r columns

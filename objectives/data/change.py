@@ -1,4 +1,4 @@
-"""Rows in other coordinates, made as they are read."""
+"""Changes of coordinates, applied to rows as they are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
 
 @dataclass(frozen=True)
 class Change:
-    """z = T'(x - centre) of a row x; without T, the row as it is.
+    """z = T'(x - centre) of a row x; without T, the unchanged row.
 
     - T (d, k), centre (d,)
     """
@@ -30,7 +30,7 @@ class Change:
         return ChangedSamples(samples, None, samples.name, change=self, marks=samples.marks)
 
     def then(self, later: Change) -> Change:
-        """This one, of orthonormal T, and another of the rows that it makes."""
+        """Compose an orthonormal T with a later change of its coordinates."""
         if self.T is None or later.T is None:
             return later if self.T is None else self
         assert self.centre is not None and later.centre is not None
@@ -64,7 +64,7 @@ class MadeSamples(Samples):
     @property
     @abstractmethod
     def making(self) -> Callable[[Samples], Samples]:
-        """Makes a piece; it can be pickled."""
+        """Function that makes a piece; can be pickled."""
 
     @property
     def n_known(self) -> bool:  # type: ignore[override]
@@ -90,7 +90,7 @@ def of_made(
     merge: Merge[Term],
     *beside: Given,
 ) -> Term:
-    """Sum a term over pieces that are made of the first's, or its own, and of those beside it."""
+    """Sum a term over pieces made from the first's or its own pieces, and companion arrays."""
     made = [making, *(each.making if isinstance(each, MadeSamples) else None for each in beside)]
     others = [each.array if isinstance(each, MadeSamples) else each for each in beside]
     return first.reduce(partial(_of_made, term, made), merge, *others)
@@ -108,7 +108,7 @@ def _of_made(
 
 @dataclass(frozen=True, eq=False)
 class ChangedSamples(MadeSamples):
-    """Samples in other coordinates."""
+    """Samples in changed coordinates."""
 
     change: Change = Change()
 

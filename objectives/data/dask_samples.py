@@ -66,9 +66,7 @@ class DaskRows(Source):
 
     @classmethod
     def open(cls, X: object, name: str) -> DaskRows:
-        """
-        Where lengths of chunks are not known, as in a DataFrame, the chunks are computed for their
-        lengths; nothing is kept in memory.
+        """Open a Dask array or frame; chunks of unknown length are computed for their lengths.
 
         Raises
         ------
@@ -256,7 +254,7 @@ class DaskSamples(StoredSamples):
         return replace(self, array=DaskRows(array, self.feature_names, self.name))
 
     def _cut(self, other: Beside | dask.array.Array) -> list[object]:
-        """What stands beside the rows, cut as the chunks are."""
+        """Cut an array of n rows at the chunk boundaries of these samples."""
         if isinstance(other, DaskSamples):
             other = other.array.array
         if isinstance(other, dask.array.Array):
@@ -336,12 +334,12 @@ def _joined(merge: Merge[Any], earlier: Total, later: Total) -> Total:
 
 
 def _merged(merge: Merge[Any], earlier: Total, later: Total) -> Total:
-    """Merged copies: a task may be run again on what it was given, after a worker was lost."""
+    """Return merged copies: after a lost worker a task may run again on its inputs."""
     return _joined(merge, copy.deepcopy(earlier), copy.deepcopy(later))
 
 
 def _tree(merge: Callable[..., Total], terms: list[Delayed]) -> Delayed:
-    """Neighbours merged, then neighbours of those, down to one."""
+    """Merge neighbouring terms pairwise, until a single term remains."""
     join = delayed(merge, pure=False, traverse=False)
     while len(terms) > 1:
         odd = terms[-1:] if len(terms) % 2 else []

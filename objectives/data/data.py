@@ -1,4 +1,4 @@
-"""What the user handed over."""
+"""Validated data of a problem."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from ldr.solvers.errors import ArgumentError, DataError
 
 
 class UnknownError(Exception):
-    """What a formula takes is not known of these data: they are solved, or moved, another way."""
+    """The data lack an input of a formula; the caller solves or differentiates in another way."""
 
 
 def as_tuple(value: Given) -> tuple[Given, ...]:
-    """The blocks of several views, also of a dict, or the only one as a tuple."""
+    """Return the blocks of several views, also of a dict, or a single block in a tuple."""
     if isinstance(value, dict):
         return tuple(value.values())
     return value if isinstance(value, tuple) else (value,)
 
 
 def single(blocks: Sequence[Given]) -> Given:
-    """The only block of one view, or a tuple of those of several."""
+    """Return the only block of a single view, or a tuple of several."""
     return blocks[0] if len(blocks) == 1 else tuple(blocks)
 
 
 @dataclass(frozen=True)
 class Data:
-    """What the user handed over, checked: one or two views, and labels or a response.
+    """Validated data: the views, and labels or a response.
 
     Attributes
     ----------
@@ -62,19 +62,19 @@ class Data:
 
     @property
     def X(self) -> Given:
-        """As `ldr.solve` takes it (samples, a pair of views, or samples and background)."""
+        """X in the form of `ldr.solve`: samples, a tuple of views, or samples and background."""
         if self.background is not None:
             return self.samples, self.background
         return single(self.views)
 
     def in_memory(self) -> Data:
-        """The same with all rows in memory, for methods that look them up."""
+        """Return the data with all rows in memory, for methods that look rows up."""
         views = tuple(view.in_memory() for view in self.views)
         background = None if self.background is None else self.background.in_memory()
         return replace(self, views=views, background=background)
 
     def everywhere(self) -> Data:
-        """The same, of which arrays are made: products tell what is near an optimum alone."""
+        """Return the data marked for dense arrays instead of products."""
         if not any(view.wide for view in self.views):
             return self
         views = (replace(view, by_products=False) if view.wide else view for view in self.views)

@@ -21,7 +21,7 @@ SMALL = 2**28
 
 
 def check_memory(size: float, what: str, way_out: str) -> None:
-    """Refuse what takes so many bytes, unless they are there."""
+    """Refuse an array of so many bytes unless that much memory is available."""
     if size <= SMALL:
         return
     limit, whose = available()
@@ -93,9 +93,9 @@ def largest_entry(samples: Samples) -> float:
 
 
 def largest_of_piece(piece: Samples) -> float:
-    """The largest absolute value, refused at once above the range; below it all pieces decide.
+    """Return the largest absolute value, refusing values whose squares overflow.
 
-    0 of types whose squares are numbers whatever the value.
+    0 for types whose squares never overflow.
     """
     wide = piece.array.dtype.kind == "f" and piece.array.dtype.itemsize >= 8
     largest = largest_entry(piece) if wide else 0.0

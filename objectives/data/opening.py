@@ -101,7 +101,7 @@ def brought(y: object) -> Given:
 
 
 def open_source(X: Given, name: str, minimum_rows: int = 2) -> Source | None:
-    """The source of the rows that X stands for; None of what is in memory."""
+    """Open the source of the rows that X describes; None for data in memory."""
     if isinstance(X, Source):
         return X
     if isinstance(X, (str, Path)):
@@ -166,12 +166,9 @@ def as_path(path: str | Path, name: str) -> Path:
 
 
 def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
-    """X and what stands beside its rows, which may be columns of X's files or .npy files.
+    """Return X and its companions, which may be columns of X's files or .npy files.
 
-    A column is named by a string, or by the pair of one and `str`: then its cells are texts.
-
-    - returns X
-    - returns *beside (n,)
+    A column is named by a string; a pair of a name and `str` reads its cells as text.
     """
     named, texts = {}, set()
     for name, given in beside.items():
@@ -199,7 +196,7 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
 
 
 def open_table(X: object, name: str) -> Source | None:
-    """The source of paths whose columns have names, and None of any other X."""
+    """Open paths with named columns as a source; None for any other X."""
     paths = X if isinstance(X, list) and X else [X]
     if not all(isinstance(path, (str, Path, Table)) for path in paths):
         return None
@@ -216,7 +213,7 @@ def _array_in(path: Path, name: str) -> Given:
 
 
 def _is_part(X: object) -> bool:
-    """Whether an element of a list holds rows by itself."""
+    """Return True if an element of a list holds rows by itself."""
     return isinstance(X, (str, Path, Source)) or (hasattr(X, "shape") and len(X.shape) == 2)
 
 

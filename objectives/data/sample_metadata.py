@@ -63,7 +63,7 @@ def as_labels(y: object, n: int, *, smallest_class: int = 1) -> tuple[npt.NDArra
 
 
 def as_array(y: object, name: str = "y") -> Cells:
-    """Labels or a response as an array of one entry or row a sample, of whatever type."""
+    """Return labels or a response as an array with an entry or a row for each sample."""
     if type(y) is np.ndarray and y.ndim:
         return y
     check_unmasked(y, name)
@@ -102,7 +102,7 @@ def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
 
 
 def _open_labels(y: object, n: int) -> Cells:
-    """n labels in one dimension, none missing."""
+    """Return n labels in a vector, none missing."""
     labels = as_array(y)
     if labels.ndim != 1:
         hint = "; pass y.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
@@ -164,7 +164,7 @@ def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: i
 
 
 def shown(label: object) -> str:
-    """Show a label as the caller wrote it, without NumPy's type around it."""
+    """Format a label as the caller wrote it, without NumPy's type."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
@@ -175,38 +175,37 @@ _RANGE = 1e12
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Of some rows, in their order.
+    """Metadata of some samples, in their order.
 
     - weights (n,): at least 0; None is 1 each
-    - trials (n,): ids, equal for rows of one trial, which stand next to one another; None is one
-      trial
+    - trials (n,): ids, equal for the rows of a trial, which are contiguous; None is a single trial
     """
 
     weights: Array | None = None
     trials: Cells | None = None
 
     def __getitem__(self, rows: slice | Cells) -> Marks:
-        """Those of a slice of the rows, of some by index, or by a boolean mask."""
+        """Return the metadata of a slice of the samples, or of samples by index or mask."""
         return Marks(
             *(None if each is None else each[rows] for each in (self.weights, self.trials))
         )
 
     @property
     def codes(self) -> npt.NDArray[np.intp] | None:
-        """The trial of each row as 0, 1, ...; None where there is one only."""
+        """The trial of each sample as 0, 1, ...; None for a single trial."""
         if self.trials is None:
             return None
         return np.cumsum(begins(self.trials)) - 1
 
     def before(self, later: Marks) -> Array:
-        """How much pairs of a row and its later partner count: sqrt(w w'), 0 across trials."""
+        """Return the weight of each pair of samples: sqrt(w w'), 0 across trials."""
         together = True if self.trials is None else self.trials == later.trials
         if self.weights is None or later.weights is None:
             return np.asarray(together, dtype=np.float64)
         return np.asarray(np.sqrt(self.weights) * np.sqrt(later.weights) * together)
 
     def followed_by(self, later: Marks) -> Marks:
-        """Of these rows and the later ones."""
+        """Join the metadata of successive samples."""
         pairs = ((self.weights, later.weights), (self.trials, later.trials))
         return Marks(*(None if a is None else np.concatenate([a, b]) for a, b in pairs))
 
@@ -247,7 +246,7 @@ def as_weights(given: Given, n: int) -> Array:
 
 
 def begins(trials: Cells) -> npt.NDArray[np.bool_]:
-    """True at the first row of each trial, whose rows stand next to one another."""
+    """Return True for the first row of each trial; a trial's rows are contiguous."""
     return np.append(True, trials[1:] != trials[:-1])
 
 

@@ -39,7 +39,7 @@ def piece_rows(columns: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Rows of data behind one small interface; made by `as_samples`, never changed.
+    """Rows of data behind a small interface; made by `as_samples`, never changed.
 
     - array (n, d): the data as given, in their own type. Nothing here copies more than a block of
       them.
@@ -75,7 +75,7 @@ class Samples:
 
     @property
     def runs(self) -> list[slice]:
-        """Successive rows of a trial that count: a weight of zero cuts it."""
+        """Slices of successive rows within a trial and with positive weight."""
         there = np.ones(self.n, dtype=bool) if self.weights is None else self.weights > 0
         codes = None if self.marks is None else self.marks.codes
         cuts = there[1:] != there[:-1]
@@ -86,12 +86,12 @@ class Samples:
 
     @cached_property
     def weights(self) -> Array | None:
-        """Of the rows, shape (n,); None where every row counts once."""
+        """Weights of the rows, shape (n,); None if every weight is 1."""
         return None if self.marks is None else self.marks.weights
 
     @property
     def weight(self) -> float:
-        """Of all rows together: N = sum w, which is n where every row counts once."""
+        """Total weight N = sum w of the rows, n without weights."""
         return self.n if self.weights is None else float(self.weights.sum())
 
     @property
@@ -100,7 +100,7 @@ class Samples:
         return self.n if self.weights is None else int(np.count_nonzero(self.weights))
 
     def marked(self, rows: slice | Cells) -> Marks | None:
-        """What goes with a slice of the rows, or with some of them."""
+        """Return the metadata of some rows."""
         return None if self.marks is None else self.marks[rows]
 
     @cached_property
@@ -125,17 +125,17 @@ class Samples:
 
     @cached_property
     def is_sparse(self) -> bool:
-        """Whether the data are a sparse matrix."""
+        """True if the data are a sparse matrix."""
         return not isinstance(self.array, np.ndarray)
 
     @property
     def wide(self) -> bool:
-        """Whether the data are sparse and columns x columns, or rows x rows, would be large."""
+        """True if the data are sparse, and both d x d and n x n arrays would be large."""
         return self.by_products and self.is_sparse and min(self.shape) > WIDE
 
     @property
     def in_pieces(self) -> bool:
-        """Whether the rows stay where they are; of fewer rows than columns, their span is taken."""
+        """True if the rows stay in their files; for n < d their span is computed instead."""
         return self.stored and self.n >= self.d
 
     @property
@@ -150,14 +150,14 @@ class Samples:
         return f"Samples({self.name}: {self.n} x {self.d}, {self.array.dtype}, {kind})"
 
     def rows(self, where: slice) -> Matrix:
-        """Rows of a slice: a float64 C-contiguous array (a view where it can be one) or csr."""
+        """Return a slice of rows: a C-contiguous float64 array (a view if possible) or csr."""
         if self.is_sparse:
             return self.array[where].astype(np.float64, copy=False)
         # asarray strips the memmap subclass, whose slicing is slow; it does not load anything.
         return np.ascontiguousarray(np.asarray(self.array)[where], dtype=np.float64)
 
     def less(self, shift: Array | None) -> Array:
-        """All rows of a dense piece in float64 less a shift; a view of them without one."""
+        """Return all rows of a dense piece in float64 minus a shift; without shift, a view."""
         return self.dense() if shift is None else np.subtract(self.array, shift, dtype=np.float64)
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Matrix]]:
@@ -192,7 +192,7 @@ class Samples:
         return replace(self, array=self.array[where], marks=self.marked(where))
 
     def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
-        """Pieces of the rows in order, with what stands beside them; sparse data are one piece.
+        """Yield pieces of the rows in order, with the same rows of companions; sparse data whole.
 
         - *beside: other views, labels; cut as the rows are
         - rows: the most in a piece
@@ -217,13 +217,13 @@ class Samples:
     def in_turn(
         self, rows: int, order: np.random.Generator, *beside: Beside
     ) -> Iterator[tuple[Given, ...]]:
-        """Pieces of so many rows, with what stands beside them: each once, in a random order."""
+        """Yield pieces of so many rows, each once, in a random order, with their companions."""
         pieces = list(self.slices(rows))
         for i in order.permutation(len(pieces)):
             yield self.piece(pieces[i]), *(cut(other, pieces[i]) for other in beside)
 
     def taken(self, allow_nan: bool) -> Samples:
-        """These samples, by a method that can use missing values or one that cannot."""
+        """Return the samples; refuse missing values unless the method can use them."""
         if self.has_nan and not allow_nan:
             raise MissingValuesError(
                 f"{self.name} has missing values (NaN), which this method cannot use"
@@ -235,7 +235,7 @@ class Samples:
         return self
 
     def dense(self) -> Array:
-        """All rows as one float64 array, shape (n, d); a view where possible."""
+        """Return all rows as a float64 array, shape (n, d); a view where possible."""
         if self.is_sparse:
             raise DataError(
                 f"{self.name} is sparse ({self.n} x {self.d}) and is never made dense here; "
@@ -250,7 +250,7 @@ class Samples:
         return np.asarray(self.array.toarray(), dtype=np.float64)
 
     def take(self, rows: npt.ArrayLike) -> Samples:
-        """Samples of some rows, by index or boolean mask; copies those rows."""
+        """Return some rows as samples, by index or boolean mask; copies the rows."""
         rows = np.asarray(rows)
         picked = self.array[rows]
         array = picked if self.is_sparse else np.asarray(picked)
@@ -295,7 +295,7 @@ Beside: TypeAlias = Samples | Cells
 
 
 def cut(beside: Beside, where: slice) -> Beside:
-    """Rows of a slice of what stands beside samples."""
+    """Return a slice of an array or of samples."""
     return beside.piece(where) if isinstance(beside, Samples) else beside[where]
 
 
@@ -305,7 +305,7 @@ def fold(
     pieces: Iterable[tuple[object, ...]],
     workers: int,
 ) -> Term:
-    """merge(... merge(merge(t_0, t_1), t_2) ...) of t_i = term(*pieces[i]): the same bits always.
+    """Merge t_i = term(*pieces[i]) from the left; the result does not depend on threads.
 
     - term: must not change its arguments
     - merge: of two neighbouring terms, the earlier first; it may change and return the earlier

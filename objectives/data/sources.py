@@ -55,21 +55,21 @@ class Source(ABC):
         return self.all_columns or self.feature_names or tuple(map(str, range(self.d)))
 
     def select(self, columns: Sequence[str]) -> Source:
-        """Return a source of the same rows that reads these columns only."""
+        """Return a source of the same rows, restricted to the named columns."""
         check_known(columns, self.columns, self.name)
         where = [self.columns.index(column) for column in columns]
         names = None if self.feature_names is None else tuple(columns)
         return Changed(self, itemgetter((slice(None), where)), names, len(where))
 
     def column(self, name: str, as_text: bool = False) -> Cells:
-        """One column of all rows: labels, say; or its cells as texts."""
+        """Return a column of all rows, labels for example; `as_text` returns its cells as text."""
         check_known([name], self.columns, self.name)
         j = self.columns.index(name)
         found = np.concatenate([np.array(block[:, j]) for block in self.blocks()])
         return found.astype(str) if as_text else found
 
     def check_alike(self, d: int, names: tuple[str, ...] | None, part: str, first: str) -> None:
-        """Refuse a later part with other columns than the first, which are these."""
+        """Refuse a later part whose columns differ from the first part's."""
         if d != self.d:
             raise DataError(f"{part} has {d} columns, expected {self.d} as {first} has")
         if names != self.feature_names:
@@ -115,7 +115,7 @@ def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> Non
 
 
 class Portions:
-    """Rows of blocks of any sizes, in other portions."""
+    """Rows of blocks of any sizes, regrouped into portions."""
 
     def __init__(self, blocks: Iterator[Cells]) -> None:
         self._blocks = blocks
@@ -166,7 +166,7 @@ class MappedFile(Source):
 
     @classmethod
     def of(cls, X: np.memmap, name: str) -> MappedFile | None:
-        """The rows of a map that can be mapped anew: a whole one, of a file, that is read only."""
+        """Return the rows of a read-only memory map, if its file can be mapped again."""
         whole = isinstance(X.base, mmap.mmap) and X.mode == "r"
         if not whole or X.filename is None or X.ndim != 2 or X.dtype.kind not in "biuf":
             return None
@@ -210,7 +210,7 @@ class InMemory(Source):
 
 
 class Stack(Source):
-    """The rows of several sources with the same columns, one source after the other.
+    """The rows of several sources with equal columns, in turn.
 
     - sources: at least one
     """
@@ -268,21 +268,20 @@ class Changed(Source):
 
 
 def is_stream(X: object) -> bool:
-    """Whether X is an iterator of blocks, or a function that returns one."""
+    """Return True if X is an iterator of blocks, or a function that returns such an iterator."""
     return hasattr(X, "__next__") or (callable(X) and not isinstance(X, type))
 
 
 class Stream(Source):
-    """Blocks of an iterator, which is read once, or of a function that returns one at each pass.
+    """Blocks of an iterator, which is read once, or of a function called at each pass.
 
-    How many rows they have is known after the first pass, unless a response said so before.
+    The number of rows is known after the first pass, or from the length of a response.
     """
 
     n_known = False
 
     def __init__(self, X: Given, name: str, minimum_rows: int = 1) -> None:
-        """
-        - X: blocks are what `as_samples` takes: arrays (m, d), data frames; m may be 0
+        """- X: yields blocks as `as_samples` takes them: arrays (m, d), data frames; m may be 0
         - minimum_rows: the fewest rows that the caller can use
         """
         self.name, self.n, self._minimum_rows = name, None, minimum_rows

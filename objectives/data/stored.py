@@ -24,10 +24,10 @@ from ldr.solvers.errors import ArgumentError, DataError
 
 @dataclass
 class Tally:
-    """What has been read so far.
+    """Record of the rows read so far.
 
-    - largest: the largest absolute value; 0 where its square is a number in any case
-    - whole: whether all rows have been in memory at once
+    - largest: the largest absolute value; 0 for types whose squares never overflow
+    - whole: True once all rows have been in memory together
     """
 
     rows: int = 0
@@ -64,7 +64,7 @@ class StoredSamples(Samples):
 
     @property
     def n(self) -> int:
-        """The number of rows; a stream that can be begun again is read for it, once."""
+        """The number of rows; a repeatable stream is read once to count them."""
         if self.array.n is None and not self.repeatable:
             raise DataError(
                 f"{self.name} is an iterator of blocks, and this method asks for the number of its "
@@ -116,7 +116,7 @@ class StoredSamples(Samples):
         return self if self.allow_nan == allow_nan else replace(self, allow_nan=allow_nan)
 
     def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
-        """Pieces in one pass over the rows, side by side with a pass over other stored samples."""
+        """Yield pieces in a pass over the rows, in step with other stored samples."""
         self.array.check_unchanged()
         most = rows or piece_rows(self.d)
         views = [other if isinstance(other, StoredSamples) else None for other in beside]
@@ -169,14 +169,14 @@ class StoredSamples(Samples):
     def in_turn(
         self, rows: int, order: np.random.Generator, *beside: Beside
     ) -> Iterator[tuple[Given, ...]]:
-        """In their own order, in one pass, where a piece cannot be read without those before."""
+        """Yield pieces in random order; in file order if the source cannot seek."""
         if self.array.seekable:
             return super().in_turn(rows, order, *beside)
         self._expect_repeatable()
         return self.walk(*beside, rows=rows)
 
     def check_range(self) -> None:
-        """Refuse numbers, of those read so far, whose squares cannot be summed."""
+        """Refuse the numbers read so far if their squares cannot be summed."""
         check_largest(self.tally.largest, self.name)
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Array]]:
@@ -192,7 +192,7 @@ class StoredSamples(Samples):
         return np.ascontiguousarray(self.read(where), dtype=np.float64)
 
     def take(self, rows: npt.ArrayLike) -> Samples:
-        """Some rows, in one pass."""
+        """Return some rows, read in a single pass."""
         self._expect_repeatable()
         wanted = np.arange(self.n)[np.asarray(rows)]
         order = np.argsort(wanted, kind="stable")
@@ -257,7 +257,7 @@ class StoredSamples(Samples):
         names: tuple[str, ...] | None = None,
         d: int | None = None,
     ) -> StoredSamples:
-        """The same rows, every block changed; the columns, unless they are given, as they were."""
+        """Apply a function to every block; names and d describe the new columns, if they change."""
         names = self.feature_names if d is None else names
         return replace(
             self,
@@ -268,7 +268,7 @@ class StoredSamples(Samples):
 
 
 def side_by_side(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
-    """Views of the same rows, to be read in one pass where others than the first are stored."""
+    """Return views of the same rows for a joint pass, if any but the first is stored."""
     first, *others = views
     if first.stored or first.is_sparse or not any(view.stored for view in others):
         return views
@@ -292,13 +292,13 @@ Totals = dict[bytes, Any]
 
 @dataclass(frozen=True, eq=False)
 class AccumulatedSamples(Samples):
-    """A block of rows, whose sums are those of all blocks so far.
+    """A block of rows whose sums are those of all blocks so far.
 
-    An objective that knows its data by sums alone cannot tell them from samples of all rows. Their
-    number is taken from the sums; `n` is that of this block, as is the length of its labels.
+    An objective that uses sums alone treats it as samples of all rows. The number of rows is taken
+    from the sums; `n` and the labels belong to this block.
 
-    - before: totals of the blocks before; empty for the first. Not changed.
-    - totals: with this block: what was asked for by now
+    - before: totals of the earlier blocks; empty for the first. Not changed.
+    - totals: with this block: all sums computed so far
     """
 
     repeatable = False

@@ -32,12 +32,12 @@ _WAY_OUT = "leave the column out, or make it the label"
 
 
 def arrow(module: str = "", files: str = "such") -> ModuleType:
-    """pyarrow, or a module of it."""
+    """Import pyarrow, or a module of pyarrow."""
     return needed(f"pyarrow.{module}" if module else "pyarrow", f"a {files} file")
 
 
 class Table(Source):
-    """Named columns of a file, or of several; those that are read, as numbers, are features.
+    """Named columns of a file or several files; numeric columns that are read are features.
 
     - dtype: of the rows
     """
@@ -52,7 +52,7 @@ class Table(Source):
             pass
 
     def select(self, columns: Sequence[str]) -> Table:
-        """The same table, of which these columns are read."""
+        """Return the table restricted to the named columns."""
         check_known(columns, self.columns, self.name)
         chosen = copy(self)
         chosen._choose(columns)
@@ -62,7 +62,7 @@ class Table(Source):
         self.feature_names, self.d = tuple(columns), len(columns)
 
     def column(self, name: str, as_text: bool = False) -> Cells:
-        """One column of all rows, of any type: labels, say; or its cells as texts."""
+        """Return a column of all rows, of any type; `as_text` returns its cells as text."""
         check_known([name], self.columns, self.name)
         pyarrow = arrow()
         chunks = [batch.column(0) for batch in self._read([name], labels=True)]
@@ -164,7 +164,7 @@ class TextFile(Table):
     def _reader(
         self, types: dict[str, Given] | None = None, threads: bool = True
     ) -> AbstractContextManager[Given]:
-        """Pyarrow's, of all columns, or of those that have a type."""
+        """Open pyarrow's reader of all columns, or of the columns with given types."""
         csv = arrow("csv", "text")
         with self.path.open("rb") as file:
             first = len(file.readline(16 * _BLOCK_BYTES))
@@ -292,7 +292,7 @@ class ParquetFiles(Table):
 
 
 def named(cells: tuple[str, ...], file: str) -> tuple[str, ...]:
-    """The names of the columns of a text, less a first one that numbers the rows."""
+    """Return the names of a text's columns, without a leading column of row numbers."""
     # Its name is empty, as pandas and R write it, or what pandas makes of that.
     if cells[0] not in ("", "Unnamed: 0") or len(cells) == 1:
         return cells
@@ -306,14 +306,14 @@ def named(cells: tuple[str, ...], file: str) -> tuple[str, ...]:
 
 
 def check_distinct(columns: Sequence[str], file: str, name: str) -> None:
-    """Refuse two columns of one name."""
+    """Refuse duplicate names of columns."""
     column, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
     if times > 1:
         raise DataError(f"{name}: {file} has {times} columns called {column!r}")
 
 
 def typed(texts: Given) -> Given:
-    """Cells (a pyarrow array) as numbers or truth values, if they lose nothing by it."""
+    """Convert cells (a pyarrow array) to numbers or booleans if no information is lost."""
     compute, pyarrow = arrow("compute"), arrow()
     trimmed = compute.utf8_trim_whitespace(texts)
 

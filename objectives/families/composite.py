@@ -53,7 +53,7 @@ class Term:
 
     @cached_property
     def same_point(self) -> bool:
-        """Whether its point is the sum's."""
+        """True if the term's point is the sum's point."""
         return all(T is None for T in self.maps)
 
     def lower(self, manifold: Manifold, M: Array) -> Array:
@@ -101,7 +101,7 @@ class WeightedPoint(Point):
 
 
 def _of_the_only_term(name: str, *, if_same: bool = False) -> Any:
-    """A method that a multiple of one objective takes from it; perhaps only with its optimum."""
+    """Return a method that a multiple of a single objective takes over from the objective."""
 
     def method(self: WeightedSum, *given: Any) -> Any:
         only = self.only if self.same_optimum or not if_same else None
@@ -112,11 +112,11 @@ def _of_the_only_term(name: str, *, if_same: bool = False) -> Any:
 
 @dataclass(frozen=True)
 class WeightedSum(LocalOptima):
-    """Minimise c + sum_k w_k f_k(T_k M) + penalty, f_k what each bound objective minimises.
+    """Minimise c + sum_k w_k f_k(T_k M) + penalty, f_k the bound objectives.
 
-    With a penalty, entries of M that are zero stay zero on the way back. A multiple of a single
-    objective keeps its starts, model and parameters; with a positive weight and no penalty also
-    what is known of its optimum.
+    With a penalty, zero entries of M stay zero in the user's coordinates. A multiple of a single
+    objective keeps its starts, model and parameters, and for a positive weight without penalty its
+    certificate.
     """
 
     manifold: Manifold
@@ -177,7 +177,7 @@ class WeightedSum(LocalOptima):
         return self._of([term.bound.beyond() for term in self.terms])
 
     def _of(self, bounds: Sequence[BoundObjective]) -> Self:
-        """The sum of other forms of the same terms."""
+        """Return the sum with its terms replaced."""
         pairs = list(zip(self.terms, bounds, strict=True))
         if all(bound is term.bound for term, bound in pairs):
             return self
@@ -207,7 +207,7 @@ class WeightedSum(LocalOptima):
         return tuple(np.where(E == 0, 0.0, N) for E, N in zip(exact, lifted, strict=True))
 
     def lower(self, matrices: Sequence[Array]) -> Array:
-        """The point nearest to the user's matrices; with a penalty one that has their zeros."""
+        """Return the point nearest to the user's matrices; with a penalty, with their zeros."""
         if self.penalty is None:
             return super().lower(matrices)
         blocks = [view.coordinates.lower(M) for view, M in zip(self.views, matrices, strict=True)]
@@ -235,9 +235,9 @@ class WeightedSum(LocalOptima):
 
 @dataclass(frozen=True)
 class TraceSum(Trace):
-    """A sum of traces of one matrix each: again such a trace.
+    """A sum of traces, each of a single matrix, which is again a trace.
 
-    - terms: whose heuristics are its own
+    - terms: their baselines are the candidates for its own
     """
 
     terms: Sequence[Term] = ()
@@ -248,7 +248,7 @@ class TraceSum(Trace):
 
 
 def best_heuristic(problem: BoundObjective, terms: Sequence[Term]) -> Array | None:
-    """The one of the terms' heuristics that is best for the sum."""
+    """Return the best for the sum among the baselines of its terms."""
     found = []
     for term in terms:
         M = term.bound.baseline()
@@ -266,10 +266,10 @@ def weighted_sum(
     penalty: float = 0.0,
     kind: type[WeightedSum] = WeightedSum,
 ) -> BoundObjective:
-    """c + sum_k w_k f_k + penalty ||M||_1, f_k what each minimises, in the objectives' units.
+    """Return c + sum_k w_k f_k + penalty ||M||_1 as a problem, in the objectives' units.
 
-    A sum of traces of one matrix each is again such a trace, and is solved in closed form; with a
-    penalty, a problem of the class `kind`.
+    A sum of traces of single matrices is again a trace with a closed form; with a penalty, a
+    problem of the class `kind`.
 
     - raises ArgumentError: The terms have no common variable.
     """
@@ -435,7 +435,7 @@ def _manifold(
 
 
 def _penalty(manifold: Manifold, frames: Sequence[Coordinates], weight: float) -> L1:
-    """The penalty of the user's matrices; a model's other parameters have none."""
+    """Return the penalty of the user's matrices; a model's other parameters have none."""
     weights = np.zeros(len(manifold.factors))
     for view, (frame, factor) in enumerate(zip(frames, manifold.factors, strict=False)):
         unit_vector = np.eye(factor.shape[0], 1)
@@ -449,7 +449,7 @@ def _penalty(manifold: Manifold, frames: Sequence[Coordinates], weight: float) -
 def _as_trace(
     terms: Sequence[Term], manifold: Grassmann, unit: float, constant: float
 ) -> dict[str, Any] | None:
-    """sum_k w_k (offset_k - scale_k tr(M'A_k M)) as one trace; None where a term is none."""
+    """Return sum_k w_k (offset_k - scale_k tr(M'A_k M)) as a trace; None if impossible."""
     k, r = manifold.shape
     A, offset, doubt, outside = np.zeros((k, k)), constant, 0.0, []
     active = [term for term in terms if term.weight != 0]

@@ -46,11 +46,11 @@ _CANCELLED = 1e-3
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise variances psi_j = floor + exp(t): one t for all columns (tied) or one for each.
+    """Noise variances psi_j = floor + exp(t): a common t (tied) or a t for each column.
 
     - k: columns of the solver
     - floor: lower bound of psi. With it, psi = floor is t = -infinity and t needs no constraint.
-    - further: directions beside the solver's columns, without variance but this noise; where tied
+    - further: directions outside the solver's columns, with noise alone; if tied
     """
 
     k: int
@@ -60,7 +60,7 @@ class Noise:
 
     @property
     def size(self) -> int:
-        """How many t there are."""
+        """Number of t."""
         return 1 if self.tied else self.k
 
     def slope(self, t: Array) -> Array:
@@ -77,7 +77,7 @@ class Noise:
         return np.array([[columns.sum()]]) if self.tied else columns[:, None]
 
     def coordinate(self, psi: Array) -> Array:
-        """The t, (size, 1), of psi, (size, 1); for psi at the floor or below it a t far down."""
+        """Return t, (size, 1), for psi, (size, 1); a very small t for psi at or below the floor."""
         least = 1e-9 * self.floor or np.finfo(float).tiny
         return np.log(np.maximum(psi - self.floor, least))
 
@@ -99,9 +99,9 @@ class Regressions(NamedTuple):
         return Regressions._make(map(add, self, other))
 
     def improved(self, problem: Any) -> Array:
-        """The step of EM: M (and the mean) by least squares, and psi from what they leave.
+        """Return the step of EM: M (and the mean) by least squares, psi from the residuals.
 
-        psi is averaged over the entries of the column, or over all where tied.
+        psi is averaged over the entries of the column, or over all if tied.
         """
         noise = problem.noise
         solved = np.linalg.solve(self.moments, self.targets[:, :, None])
@@ -175,7 +175,7 @@ class LikelihoodPoint(Point):
         return joined(self._problem, in_both, in_t)
 
     def improved(self) -> Array:
-        """One step of EM."""
+        """Return a step of EM."""
         return self.regressions().improved(self._problem)
 
 
@@ -274,12 +274,12 @@ class FactorLikelihood(BoundObjective):
 
     @cached_property
     def manifold(self) -> Product:  # type: ignore[override]
-        """Of M and t."""
+        """Product manifold of M and t."""
         return Product(Euclidean(self.noise.k, self.r), Euclidean(self.noise.size, 1))
 
     @cached_property
     def _points(self) -> Remembered[Any]:
-        """The last points, each asked for again by what is said of a result."""
+        """The last two points, which the report of a result needs again."""
         return Remembered(2)
 
     @property
@@ -390,7 +390,7 @@ class Factors(FactorLikelihood):
         return self.remarks_on(self.model(M))
 
     def remarks_on(self, model: FactorModel) -> list[str]:
-        """What the user should know of a model, fitted here or to incomplete rows."""
+        """Return notes for the user on a model, fitted here or to incomplete rows."""
         return []
 
 
@@ -476,13 +476,13 @@ class IncompletePoint(LikelihoodPoint):
 
     @property
     def expected(self) -> Array:
-        """The sum over the rows of E[(1, x)(1, x)'] given what was observed."""
+        """Sum over the rows of E[(1, x)(1, x)'] given the observed entries."""
         return self._posterior.expected(self._mean[:, 0])
 
 
 @dataclass(frozen=True)
 class ObservedTerm(TermOfPoints):
-    """The negative log-likelihood of what was observed of some rows, a block at a time."""
+    """Negative log-likelihood of the observed entries of some rows, in blocks."""
 
     mean: Array
     scale: Array
@@ -512,7 +512,7 @@ class ObservedTerm(TermOfPoints):
 
 
 class IncompleteSums(SumPoint):
-    """The likelihood by sums over pieces; each step of EM is one pass over the rows."""
+    """Likelihood by sums over pieces; each step of EM is a pass over the rows."""
 
     _problem: IncompleteFactors
 

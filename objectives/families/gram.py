@@ -61,14 +61,14 @@ class Gram(Projected):
         return gradient_of_median(self.X)
 
     def _chosen(self, width: str) -> bool:
-        """Whether the rows choose it: by their median distance."""
+        """Return True if the median distance of the rows determines the width."""
         return getattr(self.objective, width, None) is None
 
     if TYPE_CHECKING:  # where `own` is given: f is bilinear in K and in the rows' own K_z
 
         @property
         def of_rows(self) -> Gram:
-            """The problem whose Gram matrix is that of the rows and K_z that of other rows."""
+            """The problem with the Gram matrices of the given rows."""
 
         def moved(self, point: Any, dY: Array) -> Sequence[tuple[float, Gram]]:
             """Problems with shares, which add up to f as K_z changes like a point's K along dY."""
@@ -79,7 +79,7 @@ class Gram(Projected):
         return self.of_rows.at(np.eye(self.X.shape[1]))
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """phi is of Y/sigma, and K_z moves with the rows that it is of."""
+        """Return the derivatives of phi and its slope, by the width and K_z, for fixed Y."""
         value, slope = super().rate_at(point, dX)
         if self._chosen("width"):
             rate = -float(np.vdot(self.of_median, dX))
@@ -152,14 +152,14 @@ def keep_landmarks(owner: object, name: str) -> None:
 
 
 def landmarks_for(n: int, landmarks: int | str | None) -> int | None:
-    """How many landmarks to take for n rows; None for the exact form."""
+    """Return the number of landmarks for n rows; None for the exact form."""
     if isinstance(landmarks, str):  # "auto"
         return None if n <= _EXACT_ROWS else _DEFAULT
     return None if landmarks is None else min(landmarks, n)
 
 
 def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> int | None:
-    """How many landmarks to take of the rows; None for the exact form, which takes weights."""
+    """Return the number of landmarks; None for the exact form, which accepts weights."""
     m = None if samples.stored else landmarks_for(samples.n, landmarks)
     if samples.weights is not None and (samples.stored or m is not None):
         raise ArgumentError(
@@ -204,7 +204,7 @@ def approximation(
 
 
 def pivots(Y: Array, width: float) -> tuple[np.ndarray, float]:
-    """Landmarks of rows of Y, and the share of the trace of their Gram matrix that is left out."""
+    """Return landmarks among the rows of Y, and the share of the Gram matrix's trace left out."""
     most = min(_MOST_PIVOTS, len(Y) // 4)
     _, rows, left_out = incomplete_cholesky(Y, width, most, _NEGLIGIBLE)
     return np.sort(rows), left_out
@@ -216,7 +216,7 @@ def landmark_rows(n: int, m: int) -> np.ndarray:
 
 
 def _of_response(Z: Array, left_out: float) -> str:
-    """How K_z is approximated, if it is."""
+    """Describe the approximation of K_z, if any."""
     if left_out <= 0:
         return ""
     return f", K_z by rank {Z.shape[1]} (all but {left_out:.1e} of its trace)"
@@ -311,7 +311,7 @@ class LandmarkPoint(ProjectedPoint):
         return H
 
     def _pulled_back(self, H: Array, V: Array) -> Array:
-        """The slope's form in H and V; it is linear in either."""
+        """Return the bilinear form of the slope in H and V."""
         n = len(self.Y)
         slope = H.sum(axis=1)[:, None] * V - H @ V[n:]
         slope[n:] += H.sum(axis=0)[:, None] * V[n:] - H.T @ V
@@ -401,7 +401,7 @@ class Landmarks(Gram):
         return replace(self, rows=other.rows) if self.pivoted else self
 
     def remarks(self, M: Array) -> list[str]:
-        """How far the value may be off, where that is little."""
+        """Return a note on the error of the value, if the value is approximate."""
         if not self.pivoted:
             return []
         point = self.at(M)

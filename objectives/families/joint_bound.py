@@ -1,4 +1,4 @@
-"""The least dual bound of coupled views: what no projection of them exceeds.
+"""Dual bound of coupled views: an upper bound for the value of all projections.
 
 Where blkdiag(Q_1, ..., Q_K) >= A, a symmetric matrix of blocks, all orthonormal M_1, ..., M_K have
 
@@ -59,7 +59,7 @@ def quick(columns: int) -> Effort:
 
 @dataclass(frozen=True)
 class Multiplier:
-    """Q of a view, and an M near which it attains its largest trace ratio."""
+    """Multiplier Q of a view, and M close to the maximum of its trace ratio."""
 
     Q: Array
     M: Array
@@ -88,11 +88,11 @@ class LeastBound:
     def minimised(
         self, start: Sequence[Multiplier], value: float, excess: float, products: int
     ) -> list[Multiplier]:
-        """Multipliers whose bound is above the value by `excess` times what the least is by.
+        """Return multipliers whose bound exceeds the least bound by `excess` times the gap.
 
-        - start: of all views, their Q positive definite
-        - value: what the bound is of: once it comes down to that, nothing is left to be found
-        - products: Hessian products that may be taken; the step that reaches the number is the last
+        - start: for all views, each Q positive definite
+        - value: of the problem; the search ends once the bound equals it
+        - products: limit of Hessian products; the step that reaches the limit is the last
         """
         best = [start[i] for i in self.order]
         near = [largest_ratio(m.Q, C, m.M)[0] for m, C in zip(best, self.C, strict=True)]
@@ -202,7 +202,7 @@ class _Smoothed:
 
     @np.errstate(over="ignore", invalid="ignore")
     def moved(self, step: Array) -> _Smoothed | None:
-        """Where the step leads, or a share of it; None where nothing is gained."""
+        """Return the point after the step or a shortened step; None if none lowers the bound."""
         if not np.isfinite(step).all():
             return None
         share, near = 1.0, [ratio.value for ratio in self.ratios]
@@ -236,9 +236,9 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
 
 
 def proven_ratio(Q: Array, C: Array, M: Array) -> float:
-    """What max tr(M'QM) / tr(M'CM) is proved not to exceed, from an M near the best.
+    """Return a proved upper bound of max tr(M'QM) / tr(M'CM), from an M near the maximum.
 
-    It is below t where the r largest eigenvalues of Q - tC have no positive sum.
+    The ratio is below t if the r largest eigenvalues of Q - tC have no positive sum.
     """
     ratio, M = largest_ratio(Q, C, M)
     more = 4 * len(Q) * _EPS * abs(ratio)
@@ -254,7 +254,7 @@ def proven_ratio(Q: Array, C: Array, M: Array) -> float:
 
 @dataclass(frozen=True)
 class MultiBound:
-    """Bounds of tr(N'AN)/2, N the blocks Mi/s_i below one another, s_i^2 = tr(Mi'Ci Mi).
+    """Bounds of tr(N'AN)/2, N the stacked blocks Mi/s_i, s_i^2 = tr(Mi'Ci Mi).
 
     - A (d, d)
     - C: with I/r the ratios are sums of r eigenvalues
@@ -326,9 +326,9 @@ class MultiBound:
         return 0.5 * math.fsum(proven_ratio(one.Q, C, one.M) for one, C in pairs)
 
     def _of_eigenvalues(self) -> float:
-        """K/2 times the largest eigenvalue of A in units of the Ci; infinite where one is singular.
+        """Return K/2 times the largest eigenvalue of A relative to the Ci; inf for a singular Ci.
 
-        It is that of columns in units of their own size, which cost it no digit.
+        It is computed for columns scaled to unit length, which loses no accuracy.
         """
         own = block_diag(*self.C)
         scale = 1.0 / np.sqrt(np.maximum(np.diag(own), np.finfo(float).tiny))
@@ -343,7 +343,7 @@ class MultiBound:
 
 
 def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
-    """An approximate inverse of the Riemannian Hessian at M = [Ma; Mb], on the tangent space there.
+    """Return an approximate inverse of the Riemannian Hessian at M = [Ma; Mb].
 
     Up to terms of low rank and to the multipliers, which are small beside K at a solution, the
     Hessian maps V to the projection of KV. The tangent space, without the joint rotations, asks for

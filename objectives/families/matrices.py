@@ -1,7 +1,7 @@
-"""What a method is of the sums over its rows: its matrices, of one data set or of a stack of them.
+"""Statements of the methods as matrices, sums over the samples.
 
-The same page serves many small problems of one shape, whose matrices are stacks, and derivatives,
-for which they are those of projected rows. Where the optimum is an eigen-solution, it is here.
+They serve a single data set, stacks of many small problems, and derivatives, whose rows are
+projected. An optimum that is an eigen-solution is computed here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LEAST_RANK = 1e-9
 
 
 class RowSums(Protocol):
-    """Sums over the rows of a view: of one data set (d, d), or of a stack of them (b, d, d)."""
+    """Sums over the rows of a view: (d, d) for a data set, (b, d, d) for a stack."""
 
     @property
     def n(self) -> float:
@@ -54,7 +54,7 @@ class RowSums(Protocol):
 
     @property
     def trials(self) -> Codes | None:
-        """The trial of each row; None is one trial."""
+        """The trial of each row; None for a single trial."""
 
     @property
     def mean(self) -> Array: ...
@@ -70,7 +70,7 @@ class RowSums(Protocol):
         """
 
     def forms(self, counts: Sequence[Array], own_means: bool = False) -> list[Array]:
-        """X'KX of several diagonals, at least 0, in one pass; or each about its own mean."""
+        """Return X'KX for several diagonals K >= 0, in a single pass, or each about its mean."""
 
     def scatter(self) -> Array: ...
     def cross(self, other: Self) -> Array: ...
@@ -84,9 +84,9 @@ class RowSums(Protocol):
 
 
 class DataSums(ABC):
-    """Those of all views; of samples and background where there is one.
+    """Sums over all views, or over samples and background.
 
-    What is not known of the data is an `UnknownError`.
+    A sum that the data cannot provide raises `UnknownError`.
     """
 
     views: Sequence[RowSums]
@@ -97,11 +97,11 @@ class DataSums(ABC):
         return self.views[0]
 
     def unknown(self, *of: object) -> NoReturn:
-        """Raise UnknownError: these data lack the input of the sum."""
+        """Raise UnknownError: the data lack the input of the sum."""
         raise UnknownError
 
     def deviations(self) -> Array:
-        """The response less its mean, where it is a number that varies."""
+        """Return the response minus its mean, if numeric and not constant."""
         return self.unknown()
 
     def labels(self) -> tuple[Codes, Cells]:
@@ -133,23 +133,23 @@ class DataSums(ABC):
         return self.unknown()
 
     def scatter_of(self, beside: Given) -> Array:
-        """The scatter about zero of numbers beside the rows, one a column; it stays."""
+        """Return the scatter about zero of fixed numbers that accompany the rows."""
         return self.unknown()
 
     def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
-        """What is made of y."""
+        """Return the result of a function of y."""
         return self.unknown()
 
     def links(
         self, weights: Callable[[Data], csr_array], check: Callable[[Data], None]
     ) -> csr_array:
-        """Weights between rows; `check` refuses those that jump where rows move."""
+        """Return weights between rows; `check` refuses weights that jump as rows move."""
         return self.unknown()
 
 
 @dataclass(frozen=True, eq=False)
 class StackedOptima:
-    """What was found of b problems.
+    """Optima of b problems.
 
     - values (b,): in the objective's own sense and units
     - maps (b, r, k): P, one a view
@@ -168,9 +168,9 @@ class StackedOptima:
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """Those of a method.
+    """Matrices of a method.
 
-    - shares (n,): weights of the rows in what the map subtracts; by default their mean
+    - shares (n,): weights of the rows in the centre that the map subtracts; default: their mean
     """
 
     shares: Array | None = field(default=None, kw_only=True)
@@ -188,7 +188,7 @@ class Divided(Matrices):
     @property
     @abstractmethod
     def divisors(self) -> tuple[Array, ...]:
-        """Without the ridge, one a view."""
+        """Matrices in the denominator, without ridge, a matrix for each view."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,13 +223,12 @@ class Solvable(Matrices, ABC):
 
 @dataclass(frozen=True, eq=False)
 class TraceMatrices(Solvable):
-    """max scale tr(M'AM), or min of it where scale < 0; or the squares that are left over.
+    """max scale tr(M'AM), min if scale < 0, or the sum of squared residuals.
 
     - A (b, k, k)
-    - residual: whether the value is |scale| times what M leaves of tr A, A >= 0
-    - varied: gives what varies, (b, k, k): where it has not full rank, M would have to stay in its
-      range
-    - decoder (b, k, k): D with P' = DM, where that is not M
+    - residual: True if the value is |scale| (tr A - tr M'AM), A >= 0
+    - varied: returns the covariance, (b, k, k), to whose range M is restricted if singular
+    - decoder (b, k, k): D with P' = DM, if P' is not M
     """
 
     A: Array
@@ -320,7 +319,7 @@ class RatioMatrices(Against, Solvable):
 
 @dataclass(frozen=True, eq=False)
 class OfViews(Divided):
-    """Those of several views, and of the covariances Cii of each where M is held against them."""
+    """Matrices of several views, and the covariance Cii of each view if in the denominator."""
 
     squares: Sequence[Array] = field(default=(), kw_only=True)
 
@@ -373,7 +372,7 @@ class DeterminantMatrix(Matrices):
 
 
 def _of_full_rank(S: Array) -> np.ndarray:
-    """Whether no eigenvalue of each S, scaled to a unit diagonal, is as small as rounding."""
+    """Return True for each S whose eigenvalues, for unit diagonal, exceed rounding."""
     diagonal = np.einsum("bii->bi", S)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = S / scale[:, :, None] / scale[:, None, :]
@@ -385,7 +384,7 @@ def _of_full_rank(S: Array) -> np.ndarray:
 
 
 def links_of_pairs(rows: RowSums, lag: int) -> csr_array:
-    """One over their number at (t, t + lag) of one trial."""
+    """Return the normalised weights of the pairs (t, t + lag) within a trial."""
     from scipy.sparse import diags_array
 
     n, trials = rows.count, rows.trials

@@ -83,7 +83,7 @@ class Blocks(Problem):
 
 
 class CoupledPoint(Point):
-    """f = -tr(N'AN)/2, N the blocks of M below one another; gradient -AN, Hessian product -AV."""
+    """f = -tr(N'AN)/2, N the stacked blocks of M; gradient -AN, Hessian product -AV."""
 
     def __init__(self, M: Array, r: int, times: Callable[[Array], Array]) -> None:
         self.M, self._r, self._times = M, r, times
@@ -110,7 +110,7 @@ class CorrelationBlocks(Blocks):
 
     @abstractmethod
     def products(self, N: Array) -> tuple[Array, Array]:
-        """Cii Ni below one another, (k, r), and of each view j all Cij Nj, i != j, (K, k, r)."""
+        """Return Cii Ni, stacked to (k, r), and the Cij Nj, i != j, for each view j, (K, k, r)."""
 
     @abstractmethod
     def combined(self, own: Array, s: Array) -> SymmetricOperator:
@@ -204,7 +204,7 @@ class MultiBlock(Blocks, LocalOptima):
     @property
     @abstractmethod
     def A(self) -> Array:
-        """What the views are coupled by."""
+        """Matrix A that couples the views."""
 
     def made_orthonormal(self, N: Array, how: Callable[[Array], Array] = polar_factor) -> Array:
         """The point of the blocks of N, each made orthonormal."""
@@ -229,7 +229,7 @@ class MultiBlock(Blocks, LocalOptima):
 
     @cached_property
     def canonical(self) -> tuple[Array, Array]:
-        """The r largest lambda with C w = (1 + lambda) blkdiag(Cii) w, and these w."""
+        """The r largest lambda with C w = (1 + lambda) blkdiag(Cii) w, and their w."""
         roots = [_inverse_factor(self.C[where, where]) for where in self.slices()]
         pairs = list(zip(self.slices(), roots, strict=True))
         values, V = self._leading(
@@ -248,18 +248,18 @@ class MultiBlock(Blocks, LocalOptima):
         return found | random_directions(self, _STARTS_OF_TWO if two else _STARTS)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """The eigenvectors of M'AM/2, the views in units of what they are divided by."""
+        """Return the eigenvectors of M'AM/2, each view in units of its denominator."""
         N = self.scaled(M)
         turn = Axes.principal(0.5 * N.T @ self.A @ N)
         return replace(turn, turns=turn.turns * len(self.widths))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """What each direction adds to the value; between them the views may covary too."""
+        """Return each direction's contribution to the value; directions may covary too."""
         return {"contribution": axes.numbers * self.unit}
 
     @abstractmethod
     def scaled(self, M: Array) -> Array:
-        """The blocks below one another, (k, r), each divided by what the value divides it by."""
+        """Return the stacked blocks, (k, r), each divided by its denominator."""
 
     @property
     @abstractmethod
@@ -314,9 +314,9 @@ class MultiBlock(Blocks, LocalOptima):
 
 @dataclass(frozen=True)
 class MultiTrace(MultiBlock):
-    """Maximise tr(M'AM)/2 = sum_{i<j} tr(Mi'Cij Mj), and half of those with i = j where `within`.
+    """Maximise sum_{i<j} tr(Mi'Cij Mj), plus half of sum_i tr(Mi'Cii Mi) if `within`.
 
-    - within: whether the views' own covariances count
+    - within: True if the views' own covariances count
     """
 
     within: bool = False
@@ -385,7 +385,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
 
     @property
     def own(self) -> Array:
-        """The Cii on the diagonal, without the ridges where M may leave these coordinates."""
+        """Block-diagonal matrix of the Cii, without ridges if M may leave the coordinates."""
         if not (self.is_part and self.ridges.any()):
             return self.within_views
         return self.within_views - np.diag(np.repeat(self.ridges, self.widths))
@@ -465,7 +465,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return self.only_constant and largest - value <= PROVED_GLOBAL
 
     def remarks(self, M: Array) -> list[str]:
-        """A note where, of two views, pairs of directions are nearly one and the same."""
+        """Return a note if directions of either of two views are nearly collinear."""
         if len(self.widths) > 2:
             return []
         first, last = self.slices()
@@ -485,7 +485,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
 
 
 def pair_correlations(covariances: Array, seen: Sequence[Variation | None]) -> Array:
-    """Return correlations of pairs from their covariances; NaN for those that do not vary."""
+    """Return correlations of pairs from their covariances; NaN for constant components."""
     a, b = (np.full(len(covariances), np.nan) if one is None else one.variances for one in seen)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(covariances / np.sqrt(a) / np.sqrt(b))
@@ -518,7 +518,7 @@ def multi_ratio(
     rest: Rest | None = None,
     ends: tuple[Array, Array] | None = None,
 ) -> MultiRatio:
-    """The correlations of the views, each on the range of its covariance; ridges in their units."""
+    """Return the problem of the views' correlations, each on the range of its covariance."""
     views, stats = sums_of(compacts)
     n, count = stats.n, len(views)
     if shrunk is not None:

@@ -75,11 +75,11 @@ class PairwisePoint(ProjectedPoint):
         self._problem, self._blocks = problem, blocks
 
     def pairs(self, rows: slice, D: Array) -> Told:
-        """Return phi and its slopes for these rows of D, which may be overwritten."""
+        """Return phi and its slopes for some rows of D, which may be overwritten."""
         raise NotImplementedError
 
     def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
-        """Return phi of these rows of D, their W, and their part of Hessian products."""
+        """Return phi of some rows of D, their W, and their part of Hessian products."""
         value, W, dW = self.pairs(rows, self.squares(rows))
 
         def add(product: Array, change: Change) -> None:
@@ -102,11 +102,11 @@ class PairwisePoint(ProjectedPoint):
         return [add for _, _, add in self._each()]
 
     def columns(self, rows: slice) -> slice:
-        """Those of D that are looked at in these rows."""
+        """Return the columns of D that are evaluated for some rows."""
         return slice(rows.start if self.symmetric else 0, None)
 
     def twice(self, W: Array) -> Array:
-        """A pair of one of the rows and a later one counts twice; in place."""
+        """Double the weights of pairs of a row and a later row, in place."""
         if W.shape[1] > len(W):
             W[:, len(W) :] *= 2.0
         return W
@@ -178,10 +178,9 @@ def row_slices(n: int) -> list[slice]:
 def labelled_rows(
     data: Data, objective: Stated, smallest_class: int = 1
 ) -> tuple[DenseRows, Array, Codes]:
-    """Centred rows, each column in a unit in which it is about 1, their lengths, and classes.
+    """Return centred rows with each column scaled to order 1, the column lengths, and classes.
 
-    M is free, so that a unit of a column costs nothing, and columns of very different units make
-    no ill-conditioned problem.
+    M is free, so that scaling costs nothing and avoids an ill-conditioned problem.
 
     - returns lengths (k,): X times these has the user's distances, up to a factor
     """
@@ -217,22 +216,22 @@ class LabelledPairs(Pairwise):
         return Axes((Vt.T,), lengths**2, free=True)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Of the columns of the user's M."""
+        """Return the squared lengths of the columns of the user's M."""
         return {"squared_length": axes.numbers}
 
     def alike(self, rows: slice) -> np.ndarray:
-        """Return, for each of these rows, True for the rows of its class."""
+        """Return, for each of some rows, True for the rows of its class."""
         return np.equal(self.codes[rows, None], self.codes)
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LabelledPairs | None:
-        """The problem of other rows of the user's and of their classes."""
+        """Return the problem of new rows and their classes."""
         (view,) = self.views
         assert isinstance(view.coordinates, ColumnScaling)
         return replace(self, X=(rows - view.mean) * view.coordinates.scale, w=w, codes=codes)
 
     @cached_property
     def weight(self) -> float:
-        """Of all rows together."""
+        """Total weight of all rows."""
         return len(self.X) if self.w is None else float(self.w.sum())
 
     @cached_property
@@ -312,7 +311,7 @@ class BatchTerm(TermOfPoints):
 
 @dataclass(frozen=True)
 class Batches(InPieces):
-    """A sum over batches; its starts are those of a sample of rows.
+    """A sum over batches; its starts come from a sample of rows.
 
     - sample: the problem of the sample
     """

@@ -1,4 +1,4 @@
-"""What a method makes of rows: a symmetric A, which is optimised against a sum of squares B."""
+"""Symmetric A, optimised against a sum of squares B, for rows in any coordinates."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SumOfSquares:
 
     @classmethod
     def covariance(cls, scatter: Array, mean: Array, n: float) -> SumOfSquares:
-        """Of n rows, from their scatter."""
+        """Return the covariance of n rows with a known scatter."""
         sizes = np.sqrt(diagonal(scatter / n) + mean**2)
         return cls(scatter / n, mean, sizes, scatter=KnownScatter(scatter, n))
 
@@ -82,7 +82,7 @@ class Pencil(SumOfSquares):
 
 @dataclass(frozen=True)
 class RowPencil:
-    """What a method makes of rows in any coordinates of them, for its variants to optimise.
+    """The matrix pair (A, B) of a method as a function of the rows' coordinates.
 
     - compact: the rows
     - of: the pencil of the rows, changed as it is told
@@ -104,9 +104,9 @@ class RowPencil:
     def narrowed(
         self, r: int, ridge: float, sign: float, weights: Array | None = None
     ) -> tuple[RowPencil, float, Narrow | None]:
-        """Of wide rows, the pencil of the rows in a subspace that the answer lies in.
+        """Return the pair of wide rows in a subspace that contains the optimum.
 
-        And the same ridge in units of B there, and what is known of the rest. See `Narrow`; A is
+        Also the same ridge in units of B there, and the bound for the rest; see `Narrow`. A is
         maximised times a sign.
         """
         if self.wide is None:
@@ -123,7 +123,7 @@ class RowPencil:
 
     @cached_property
     def plain(self) -> Pencil:
-        """Of the rows as they are."""
+        """The pair of the rows in their own coordinates."""
         return self.of(Change())
 
     @property
@@ -149,11 +149,11 @@ class RowPencil:
         ridged: Array | None = None,
         ridge: float = 0.0,
     ) -> Groups | None:
-        """What the groups, in the coordinates W'x, tell of the classes of other rows.
+        """Return the class means as a predictor of classes, in the coordinates W'x.
 
-        Where B has a ridge, `ridged` is B with it there, and takes the place of the groups' own
-        scatter: without it classes of few rows would be told apart too surely. Or B without it,
-        and `ridge` is what it adds of all columns.
+        With a ridge, `ridged` is B with the ridge in the coordinates, and replaces the groups' own
+        scatter: without it classes of few samples would be separated too confidently. Or B without
+        it, and `ridge` is what it adds in all columns.
         """
         if self.classes is None or found.groups is None:
             return None
@@ -172,7 +172,7 @@ def added_to(
 
 
 def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
-    """Refuse an A that is so large beside a B of that size, called `what`."""
+    """Refuse an A too large relative to B, which the message calls `what`."""
     if not length(A) <= LARGEST**2 * size:
         raise DataError(
             f"{what} is so small in some direction that the objective exceeds {LARGEST**2:.0e} "
@@ -181,7 +181,7 @@ def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
 
 
 def diagonal(B: Array) -> Array:
-    """Without what rounding leaves below zero."""
+    """Return the diagonal of B; negative rounding errors become 0."""
     return np.maximum(np.diag(B), 0.0)
 
 
@@ -208,7 +208,7 @@ class Shrinking(Objective):
             vars(self).update(weighted=False, from_sums=False, matrices=_unknown)
 
     def compact(self, samples: Samples) -> Compact:
-        """The rows; in all their columns where they shrink, as what is added there is of all."""
+        """Return the rows; with shrinkage in all columns, as the shrinkage target has full rank."""
         if self.shrinkage is None:
             return Compact.of(samples)
         if samples.wide:
@@ -220,11 +220,11 @@ class Shrinking(Objective):
         return Compact.of_columns(samples)
 
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
-        """B moved towards its diagonal, by what shrinks the rows' covariance; if it is asked for.
+        """Shrink B towards its diagonal by Ledoit and Wolf's share, if the method shrinks.
 
-        Of a method that is minimised A is the part of B that neighbours do not explain, and is
-        moved as B is, times what it is of rows that have nothing to do with their neighbours: were
-        B alone, directions in which hardly anything varies would be best.
+        For a minimised method A is the part of B that neighbours do not explain, and is shrunk like
+        B, towards its value for unrelated rows: with B shrunk alone, nearly constant directions
+        would be optimal.
         """
         if self.shrinkage is None:
             return rows
@@ -234,7 +234,7 @@ class Shrinking(Objective):
 
 @dataclass(frozen=True)
 class ShrinkingViews(Shrinking):
-    """Base of those that divide by the covariance of each view.
+    """Base of methods that divide by the covariance of each view.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class ShrinkingViews(Shrinking):
     """
 
     def opened(self, data: Data) -> tuple[list[Compact], JointShrinkage | None]:
-        """The views, in all their columns where they shrink, and what shrinks them."""
+        """Return the views and their shrinkage; with shrinkage the views keep all columns."""
         if self.shrinkage is None:
             two = len(data.views) == 2
             return [Compact.of(view, quiet=True, by_products=two) for view in data.views], None
@@ -254,7 +254,7 @@ class ShrinkingViews(Shrinking):
 
 
 def _unknown(data: object) -> NoReturn:
-    """Sums over rows do not tell what a rule of the rows makes of them."""
+    """Raise UnknownError: sums over rows do not determine a function of the rows."""
     raise UnknownError
 
 

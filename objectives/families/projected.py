@@ -33,7 +33,7 @@ from ldr.solvers.trust_region import TrustRegion
 
 
 class ProjectedPoint(Point):
-    """phi at Y = XM, X some rows or all. Subclasses cache what phi and its derivatives share.
+    """phi at Y = XM, X some rows or all. Subclasses cache shared parts of phi's derivatives.
 
     - X (n, k): the rows
     - Y (n, r): the projected rows
@@ -73,7 +73,7 @@ KEPT = 2**22
 
 
 class Change:
-    """A dY, and how distances change along it: dD_ij is left_i'right_j."""
+    """A change dY, and the derivatives of squared distances: dD_ij = left_i'right_j."""
 
     def __init__(self, Y: Array, dY: Array) -> None:
         one = np.ones((len(Y), 1))
@@ -83,7 +83,7 @@ class Change:
         self.right = np.hstack([one, own, dY, Y])
 
     def of_squares(self, rows: slice, columns: slice) -> Array:
-        """These of dD."""
+        """Return the entries of dD for slices of rows and columns."""
         return np.asarray(self.left[rows] @ self.right[columns].T)
 
 
@@ -105,11 +105,11 @@ class Started(LocalOptima):
 
 @dataclass(frozen=True)
 class Projected(Started):
-    """An objective of Y = XM; subclasses add what phi needs and give `at`.
+    """An objective of Y = XM; subclasses define phi and `at`.
 
     - X (n, k): the data in the solver's coordinates, centred or whitened
-    - heuristics: each gives a point to start from and is called once; the first is the baseline
-    - screens: whether a start found among random points is one of its own: see `screening`
+    - heuristics: functions that return initial points, each called once; the first is the baseline
+    - screens: True if the best of random points is a start: see `screening`
     - w (n,): weights of the rows
     """
 
@@ -135,18 +135,18 @@ class Projected(Started):
 
     @property
     def rough(self) -> Projected:
-        """What random points are looked at with: a cheaper form, where there is one."""
+        """The problem that evaluates random points: a cheaper approximation, if any."""
         return self
 
     # How phi changes with the rows, for the derivatives of an optimum; none of them has a weight.
 
     @property
     def follows(self) -> bool:
-        """Whether the following is all of it."""
+        """True if `rate_at` and `pulled_at` cover all dependence of phi on the rows."""
         return True
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """Of phi and of its slope where Y stays: of the numbers in phi that the rows choose."""
+        """Return the derivatives of phi and its slope for fixed Y, by widths from the rows."""
         return 0.0, np.zeros_like(point.Y)
 
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
@@ -168,7 +168,7 @@ class DenseRows:
 
     @property
     def weights(self) -> Array | None:
-        """Of the rows; None where every row counts once."""
+        """Weights of the rows; None if every weight is 1."""
         return None if self.marks is None else self.marks.weights
 
     @classmethod
@@ -210,37 +210,38 @@ _ROUGHLY = Stopping(1e-4, 50)
 
 @runtime_checkable
 class OfWhiteRows(Protocol):
-    """A problem of white rows Z, of which no more is known than a function of ZM and one of M."""
+    """A problem of white rows Z whose function depends on ZM and M."""
 
     def of_white_rows(self, Z: Array, M: Array) -> Any:
         """Slope and curvature of the part that is of ZM, as a `ProjectedPoint` has them."""
 
 
 class WhiteProjected(Projected):
-    """Which keeps the rows."""
+    """Base of problems that keep white rows in memory."""
 
     @cached_property
     def rough(self) -> WhiteProjected:
-        """Of a sample of many rows."""
+        """The problem of a sample, if rows are many."""
         X, w = white_sample(self.X, self.w)
         return self if X is self.X else replace(self, X=X, w=w)
 
     def approach(self, M: Array) -> Array:
-        """Of many rows, the end of a run on some of them."""
+        """Return the end of a run on a sample from M, if rows are many; else M."""
         return M if self.rough is self else minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
 
     def same(self, M: Array, N: Array) -> bool:
-        """Of ends on a sample of the rows."""
+        """Return True if M and N, ends of runs on a sample, coincide up to order and sign."""
         return self.rough is not self and _apart(matched(M, N), N) <= _SAME
 
     @property
     def leads(self) -> bool:
-        """Of few rows, where no sample tells."""
+        """True for few rows: starts near a known optimum need no run, see `a_step_from`."""
         return self.rough is self
 
     def a_step_from(self, end: Run, M: Array) -> bool:
-        """Whether the way V to the end is short and solves Newton's equation g + H[V] = 0 as nearly
-        as the trust region does. The lengths of the columns are the end's.
+        """Return True if a short Newton step from M leads to the end of a run.
+
+        The step V must solve Newton's equation g + H[V] = 0 as accurately as the trust region does.
         """
         N = matched(end.M, M)
         M = M * (np.linalg.norm(N, axis=0) / np.linalg.norm(M, axis=0))
@@ -262,7 +263,7 @@ class WhiteProjected(Projected):
 
 
 def matched(M: Array, N: Array) -> Array:
-    """The columns of M that are most like those of N, with their signs."""
+    """Return the columns of M most similar to the columns of N, with matching signs."""
     products = M.T @ N / np.linalg.norm(M, axis=0)[:, None]
     match = np.abs(products).argmax(axis=0)
     return M[:, match] * np.sign(products[match, np.arange(len(match))])
@@ -274,7 +275,7 @@ def _apart(M: Array, N: Array) -> float:
 
 
 def white_sample(X: Array, w: Array | None) -> tuple[Array, Array | None]:
-    """Some of many white rows, white too, with their weights: means of them are near those of all.
+    """Return a sample of many white rows, whitened again, with its weights; few rows as is.
 
     Where rows are few it is all of them.
     """

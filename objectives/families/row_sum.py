@@ -40,9 +40,9 @@ Total: TypeAlias = Any
 
 
 class RowTerm(ABC):
-    """What some rows add to a sum. Immutable, and fit to be pickled.
+    """Contribution of some rows to a sum. Immutable and picklable.
 
-    - has_hessian: whether there is `second`
+    - has_hessian: True if `second` exists
     """
 
     has_hessian: bool = True
@@ -61,7 +61,7 @@ class TermOfPoints(RowTerm):
 
     @abstractmethod
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
-        """Those of all rows of a piece."""
+        """Yield the points of all rows of a piece."""
 
     def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
         value: Total = 0.0
@@ -86,7 +86,7 @@ def added(earlier: tuple[Total, Array], later: tuple[Total, Array]) -> tuple[Tot
 
 
 class OfRows:
-    """A function that a term of rows adds up to, with what stands beside the rows."""
+    """A term of rows, summed over samples, with the companions of the rows."""
 
     samples: Samples
     term: RowTerm
@@ -94,7 +94,7 @@ class OfRows:
 
 
 class SumPoint(Point):
-    """A sum over rows at M: value and gradient by one pass, which neither repeats."""
+    """A sum over rows at M: value and gradient from a single pass, cached."""
 
     def __init__(self, problem: OfRows, M: Array) -> None:
         self.M = M
@@ -125,7 +125,7 @@ class Remembered(Generic[Kept]):
         self._last: deque[Kept] = deque(maxlen=last)
 
     def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
-        """The point at M: one that was made before, or a new one."""
+        """Return the point at M: a recent point or a new point."""
         for point in tuple(self._last):  # threads that solve from other starts add to it
             if np.array_equal(point.M, M):
                 return point
@@ -144,11 +144,11 @@ class InParts(OfRows):
 
     @property
     def parts(self) -> int:
-        """How many parts the rows are cut into."""
+        """Number of parts of the rows."""
         return -(-self.samples.n // part_rows(*self.samples.shape))
 
     def each_part(self, order: np.random.Generator) -> Iterator[Part]:
-        """What the rows of each part add to f; they are read here, once."""
+        """Yield the problem of each part of the rows, read once."""
         rows = part_rows(*self.samples.shape)
         for piece, *beside in self.samples.in_turn(rows, order, *self.beside):
             yield Part(self.manifold, piece, self.term, tuple(beside))
@@ -184,7 +184,7 @@ class RowSum(InPieces, InParts):
 
 @dataclass(frozen=True)
 class Part(OfRows, Problem):
-    """What some rows in memory add to a sum."""
+    """The sum over some rows in memory, for stochastic solvers."""
 
     manifold: Manifold
     samples: Samples
@@ -215,7 +215,7 @@ class Frame:
         return Z if self.length == 1.0 else Z / self.length
 
     def lifted(self, M: Array) -> Array:
-        """WM: rows are multiplied by it, never by W."""
+        """Return WM: rows are multiplied by WM, never by W."""
         return M if self.W is None else self.W @ M
 
     def lowered(self, N: Array) -> Array:
@@ -263,10 +263,10 @@ class ProjectedTerm(TermOfPoints):
 
 
 def part_rows(n: int, d: int) -> int:
-    """Of n rows of d columns, those of a part for stochastic solvers; the last may have fewer."""
+    """Return the number of rows in a part for stochastic solvers; the last may have fewer."""
     return max(-(-n // _PARTS), _PART_ROWS * d)
 
 
 def some_rows(samples: Samples, count: int) -> Samples:
-    """A sample of `count` rows in memory, one at random of each of as many stretches."""
+    """Return a sample of `count` rows in memory, a random row from each of as many stretches."""
     return samples.take(spread_rows(samples.n, count))

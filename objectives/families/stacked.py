@@ -1,4 +1,4 @@
-"""Sums over the rows of many data sets of one shape, as stacks of matrices."""
+"""Sums over the rows of many data sets of equal shape, as stacks of matrices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CANCELLED = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class StackedData(DataSums):
-    """Many data sets of one shape."""
+    """Many data sets of equal shape."""
 
     views: tuple[StackedRows, ...]
     y: Cells | None = None
@@ -30,7 +30,7 @@ class StackedData(DataSums):
         return self.views[0]
 
     def deviations(self) -> Array:
-        """(b, n), the response of each less its mean, where it is a number that varies."""
+        """Return (b, n), each response minus its mean, if numeric and not constant."""
         y = self.y
         assert y is not None
         known = y.dtype.kind in "iuf" and np.isfinite(y).all()
@@ -63,11 +63,11 @@ class StackedData(DataSums):
 
 @dataclass(frozen=True, eq=False)
 class StackedRows:
-    """The centred rows of b problems; a stack of one stands for rows that all share.
+    """Centred rows of b problems; a stack of length 1 is common to all problems.
 
-    - X (b, n, d): less the mean of each
+    - X (b, n, d): minus the mean of each
     - mean (b, d)
-    - trials (n,): of the rows of all problems; None is one trial
+    - trials (n,): of the rows of all problems; None for a single trial
     """
 
     X: Array
@@ -170,5 +170,5 @@ class StackedRows:
 
 
 def _of(count: int, where: Codes) -> Codes | slice:
-    """Some problems of a stack; a stack of one is all problems'."""
+    """Return an index of some problems; a stack of length 1 is kept whole."""
     return slice(None) if count == 1 else where

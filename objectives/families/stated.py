@@ -1,4 +1,4 @@
-"""Problems made of a method's matrices: the one statement that stacks and derivatives use too."""
+"""Problems made from a method's matrices, the statement shared by stacks and derivatives."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 
 
 class SampleRows:
-    """The `RowSums` of samples in memory or in files, in other coordinates.
+    """The `RowSums` of samples in memory or in files, in changed coordinates.
 
-    A pass over the rows for classes or for pairs gives mean and scatter too: these come last.
+    A pass over the rows for classes or pairs also yields mean and scatter, which are cached.
 
-    - shares (n,): of the rows in what is subtracted from them; None is their mean
+    - shares (n,): of the rows in the centre that is subtracted; None is their mean
     """
 
     def __init__(self, given: Samples, change: Change, shares: Array | None = None) -> None:
@@ -151,7 +151,7 @@ class SampleRows:
         return statistics.difference_scatter(self.samples)
 
     def of_pairs(self, lag: int) -> tuple[Array, Array, None]:
-        """Mean and scatter are those of both members of the pairs."""
+        """Return lagged covariance and covariance, centred by the mean of both members of pairs."""
         stats = statistics.pair_moments(self.samples, lag)
         (before, after), S = stats.means, stats.block
         mean, half = 0.5 * (before + after), 0.5 * (before - after)
@@ -187,7 +187,7 @@ class Opened:
     _links: list[csr_array] = field(default_factory=list)
 
     def at(self, change: Change) -> SampleSums:
-        """Sums over the rows in further coordinates; those of a background are about its mean."""
+        """Return sums over the rows in further coordinates; a background's are about its mean."""
         changes = [change] * len(self.samples)
         if change.T is not None:
             means = [statistics.mean(each) for each in self.samples[1:]]
@@ -260,7 +260,7 @@ class SampleSums:
     def with_inverse(
         self, A: Callable[[Array], Array], B: Array, ridge: float
     ) -> Callable[[Array], Array]:
-        """A, as B is inverted where it is whitened."""
+        """Return A with B inverted by a whitening."""
         return A
 
     def times_trace(self, A: Array, inverse: Array, F: Callable[[], csr_array]) -> Array:
@@ -275,7 +275,7 @@ class SampleSums:
         return X.T @ X
 
     def pencil(self, found: Against) -> Pencil:
-        """A and B, with what their rounding is relative to."""
+        """Return A and B as a pair, with the scales of their rounding errors."""
         rows, shares = self.rows, found.shares
         pencil = partial(
             Pencil,
@@ -298,7 +298,7 @@ class SampleSums:
         return pencil(found.B, mean, sizes, found.total, scatter)
 
     def _offsets(self, mean: Array, B: Array) -> Array:
-        """Return the mean's part in the squares of the numbers, in units of B, where these vary."""
+        """Return the mean's part in the squared data, in units of B, for varying columns."""
         if not mean.any():
             return mean
         if len(self.views) > 1:
@@ -392,20 +392,20 @@ class StatedMethod(Objective):
         )
 
     def _wide(self, opened: Opened) -> WidePencil:
-        """Of sparse rows with very many columns, A against B by products."""
+        """Return the pair (A, B) of very wide sparse rows, by products."""
         sums = WideSums(opened.data, opened.links)
         found = self._stated(sums)
         assert isinstance(found, Against)
         return sums.pencil(found)
 
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
-        """With B moved towards its diagonal, if it is asked for."""
+        """Return the pair with B shrunk towards its diagonal, if the method shrinks."""
         return rows
 
     def classes(self, data: Data) -> Cells | None:
-        """Those that the groups of the rows tell of other rows."""
+        """Return the classes that the groups of the rows predict."""
         return None
 
     def notes_on(self, data: Data, r: int) -> list[str]:
-        """What the user should know of so many dimensions."""
+        """Return notes for the user on the choice of r."""
         return []

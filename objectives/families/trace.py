@@ -1,4 +1,4 @@
-"""Trace of one symmetric matrix: min or max tr(M'AM) over subspaces."""
+"""Trace of a single symmetric matrix: min or max tr(M'AM) over subspaces."""
 
 from __future__ import annotations
 
@@ -128,9 +128,10 @@ class Trace(BoundObjective):
         return abs(self.scale) * float(np.abs(np.trace(self.A)))
 
     def squares(self, M: Array, value: float) -> float:
-        """scale ||F - FMM'||^2, or of what is minimised |scale| ||FM||^2, instead of a small value.
+        """Return a small value without cancellation, from squares of a factor F of A.
 
-        Of an operator, whose F would take a pass over the rows, only that it is not negative.
+        Minimised values are |scale| ||FM||^2, residuals scale ||F - FMM'||^2. An operator's F would
+        take a pass over the rows: its value is only bounded by 0.
         """
         if not isinstance(self.A, np.ndarray):
             return max(value, 0.0)
@@ -144,12 +145,12 @@ class Trace(BoundObjective):
         return abs(self.scale) * float(np.vdot(left, left))
 
     def preconditioner(self, M: Array) -> Preconditioner | None:
-        """One factor a column: the inverse of V -> 2 scale (V M'AM - mu V).
+        """Return the inverse of V -> 2 scale (V M'AM - mu V), a factor for each column.
 
         The Hessian is V -> 2 scale (V M'AM - AV), projected; mu is the mean eigenvalue of A on the
-        complement of M (0 of an operator). In the basis where M'AM is diagonal, each column is
-        divided by its mean curvature, so that all columns converge alike. None where a column has
-        no positive mean curvature yet.
+        complement of M (0 for an operator). In the basis with diagonal M'AM each column is divided
+        by its mean curvature, so that all columns converge alike. None if a column has no positive
+        mean curvature yet.
         """
         S = M.T @ (self.A @ M)
         outside = self.A.shape[0] - self.r
@@ -181,7 +182,7 @@ class Trace(BoundObjective):
         return sign * values, self.manifold.nearest(vectors)
 
     def _by_products(self, A: Array | CovarianceOperator, most: int) -> tuple[Array, Array]:
-        """By block Krylov; where that converges too slowly, from the array if there can be one."""
+        """Return top eigenpairs by block Krylov; if slow, from the dense matrix, if affordable."""
         ritz = block_krylov(A, self.r, tolerance=RESIDUAL, most_products=most)
         if not ritz.converged:
             array = A if isinstance(A, np.ndarray) else A.array()
@@ -212,12 +213,12 @@ class Trace(BoundObjective):
         return self._eigen[1]
 
     def certificate(self, M: Array) -> Certificate | None:
-        """The gap to the sum of the extreme eigenvalues, of which a bound is proved, with rounding.
+        """Return the gap to the sum of the extreme eigenvalues, from a proved bound with rounding.
 
-        That no eigenvalue was missed cannot be proved by products: of dense rows the matrix is
-        made, by default where that takes no longer than the products did; of sparse ones a random
-        vector tells, but for a small chance. Where the coordinates leave directions out, what these
-        could add is part of the gap, or the claim is restricted.
+        Products cannot prove that no eigenvalue was missed: for dense rows the matrix is computed,
+        by default if that takes no longer than the products did; for sparse rows a random vector
+        detects a missed eigenvalue, but for a small chance. If the coordinates omit directions,
+        their possible contribution is part of the gap, or the claim is restricted.
         """
         V = self._eigen[1]
         if isinstance(self.A, np.ndarray):
@@ -236,7 +237,7 @@ class Trace(BoundObjective):
         return self._proved(M, bound, OF_SUMS)
 
     def _proved(self, M: Array, bound: float, roundings: int) -> Certificate:
-        """What a bound of the sum of extreme eigenvalues says of M's value, so often rounded."""
+        """Return the certificate of M from a bound of the sum of extreme eigenvalues."""
         value, most = self.at(M).value, abs(self.scale) * bound
         size = abs(self.offset) + abs(self.scale) * float(np.sum(np.abs(self._eigen[0])))
         eps = float(np.finfo(float).eps)

@@ -249,7 +249,7 @@ class TraceRatio(BoundObjective):
 
     @cached_property
     def nested(self) -> bool:
-        """Whether more than the span of all columns counts."""
+        """True if column weights fall, so that nested spans count."""
         return bool(self.weights[-1] < self.weights[0])
 
     @cached_property
@@ -268,7 +268,7 @@ class TraceRatio(BoundObjective):
 
     @property
     def definite(self) -> bool:
-        """Whether B has full rank."""
+        """True if B has full rank."""
         return self._rank == len(self.B)
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
@@ -315,7 +315,7 @@ class TraceRatio(BoundObjective):
         return np.linalg.qr(vectors / np.linalg.norm(vectors, axis=0))[0]
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Of nested subspaces the eigenvectors of A - rho B, in what each level adds."""
+        """Return the axes of nested subspaces: eigenvectors of A - rho B within each level."""
         if not self.nested:
             return super().axes(M, seen)
         return Axes.nested(M.T @ (self.A + self.at(M).value * self.B) @ M, self.levels.tolist())
@@ -359,7 +359,7 @@ class TraceRatio(BoundObjective):
         return found.restricted_to(self.span)
 
     def _within(self, M: Array) -> Certificate:
-        """What is proved of all M in these coordinates."""
+        """Return the certificate of M among all M in the same coordinates."""
         rho = -self.at(M).value
         bound = trace_ratio_bound(self.A, self.B, M, self.weights, self.sums)
         gap = max(0.0, float(np.nextafter(bound - rho, np.inf)))
@@ -417,7 +417,7 @@ class TraceRatio(BoundObjective):
         ]
 
     def _better_outside(self, M: Array) -> bool:
-        """Whether a direction that the coordinates leave out beats one of M's, beyond rounding."""
+        """Return True if an omitted direction beats a direction of M, beyond rounding."""
         if math.isinf(self.outside):
             return True
         value, eps = self.at(M).value, float(np.finfo(float).eps)

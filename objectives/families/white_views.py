@@ -231,7 +231,7 @@ def shared_directions(
     ridge: float,
     shrunk: JointShrinkage | None,
 ) -> SharedDirections:
-    """Those of the views, P = M'Cii^{-1/2} of each."""
+    """Return the problem of the views' shared directions, P = M'Cii^{-1/2} for each view."""
     stats, views, kept, A = _white(compacts, [ridge] * len(compacts), shrunk)
     widths = tuple(one.W.shape[1] for one in kept)
     few = []
@@ -273,9 +273,9 @@ def _white(
 def whitened_views(
     sums: Callable[..., ViewMoments], *given: Unwhitened, shrunk: JointShrinkage | None = None
 ) -> tuple[ViewMoments, list[Whitened], Array]:
-    """Sums over rows of several views, the coordinates that whiten each, and what couples them.
+    """Return sums over rows of several views, the whitening of each view, and their coupling.
 
-    That is the matrix of blocks Cij in these coordinates, with zeros in the place of the Cii.
+    The coupling is the matrix of blocks Cij in the white coordinates, with zeros for the Cii.
     """
 
     def with_squares(*changes: Change) -> tuple[ViewMoments, list[SumOfSquares]]:

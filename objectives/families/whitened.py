@@ -1,4 +1,4 @@
-"""Rows that are to be whitened: what their sum of squares knows of them, and what it does not.
+"""Whitening of rows by a sum of squares, with the accuracy lost to rounding.
 
 Whitening: coordinates of rows in which a sum of their squares is the identity.
 
@@ -42,7 +42,7 @@ from ldr.solvers.manifolds import Array
 
 
 def ridge_amount(B: Array, ridge: float) -> float:
-    """What a ridge, in units of B's mean diagonal, adds to it."""
+    """Return the amount that a ridge, in units of B's mean diagonal, adds to B's diagonal."""
     amount = ridge * float(B.trace()) / len(B)
     if not math.isfinite(amount):
         raise ArgumentError(f"ridge = {ridge:g} is too large for data of this unit: lower it")
@@ -80,7 +80,7 @@ class Unwhitened:
 
     @classmethod
     def of(cls, compact: Compact, what: str, ridge: float = 0.0, *others: Samples) -> Unwhitened:
-        """The rows of `compact`, with what else B is made of."""
+        """Return the rows of `compact`, with the sum of squares to be whitened."""
         again = all(rows.repeatable and not rows.is_sparse for rows in (compact.rows, *others))
         space = compact.space if compact.whole is None else None
         behind = None if space is None else space.sizes / (np.linalg.norm(space.scores) or 1.0)
@@ -97,7 +97,7 @@ class Unwhitened:
         return sums.B, self.what
 
     def sizes(self, sums: SumOfSquares) -> Array:
-        """Of the numbers in each column, to which rounding is relative."""
+        """Return the length of each column before cancellation, the scale of its rounding."""
         sizes = sums.sizes
         return sizes if self.behind is None else np.maximum(sizes, length(sizes) * self.behind)
 
@@ -114,13 +114,13 @@ class Unwhitened:
         return replace(sums, B=kept(sums.B), total=None if sums.total is None else kept(sums.total))
 
     def told_by(self, sums: SumOfSquares) -> bool:
-        """Whether the sums say all that the rows know."""
+        """Return True if the sums determine the whitening as accurately as the rows."""
         B, _ = add_ridge(sums.B, self.ridge, self.what)
         return all(map(_well_conditioned, (B, self.varied(sums)[0]) if self.ridge > 0 else (B,)))
 
 
 def _well_conditioned(S: Array) -> bool:
-    """Whether S, scaled to a unit diagonal, has no small eigenvalue."""
+    """Return True if S, scaled to a unit diagonal, has no small eigenvalue."""
     scaled, scale = unit_diagonal(S)
     if not scale.all():
         scaled = scaled[np.ix_(scale > 0, scale > 0)]
@@ -184,11 +184,11 @@ class Whitened:
     scatter: KnownScatter | None = None
 
     def __call__(self, A: Array) -> Array:
-        """The symmetric A in these coordinates."""
+        """Return the symmetric A in white coordinates."""
         return self.W.T @ A @ self.W
 
     def rows(self, A: Array) -> Array:
-        """A's rows in these coordinates, W'A."""
+        """Return A with its rows in white coordinates, W'A."""
         return self.W.T @ A
 
     @property
@@ -227,7 +227,7 @@ class Whitened:
         return math.sqrt(r) * (of_sums + of_directions)
 
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
-        """By how much rounding may move ||Y - ZC||^2 = rest, Z the rows in these coordinates.
+        """Return a bound for the rounding error of ||Y - ZC||^2 = rest, Z the white rows.
 
         It moves C = Z'Y too, and the fit by that of the difference; no fit is beyond ||Y||^2.
 
@@ -266,7 +266,7 @@ def whiten_rows(samples: Samples, given: Unwhitened) -> Whitened:
 
 
 def root_of_rows(compact: Compact, stats: Moments) -> Array | None:
-    """F with F'F the covariance of the rows, which knows more than it; None where it knows all."""
+    """Return F with F'F the covariance of the rows; None if the covariance is as accurate."""
     rows = Unwhitened.of(compact, "the covariance")
     if not rows.repeatable or rows.told_by(*_covariance(stats)):
         return None
@@ -322,7 +322,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
 
 
 def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
-    """T (d, k) and its inverse: in T'(x - mean) B is the identity as far as it is known."""
+    """Return T (d, k) and its inverse: B is the identity in T'(x - mean), up to rounding."""
     varied, name = given.varied(first)
     check_varies(varied, name)
     T, inverse = inverse_root(varied)
@@ -335,9 +335,9 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
 def _of_rows(
     given: Unwhitened, first: SumOfSquares, root: tuple[Array, Array], sums: SumOfSquares
 ) -> Whitened:
-    """From sums of the rows in the coordinates of `_root`, which tell what varies from rounding.
+    """Return the whitening from sums of the rows in the coordinates of `_root`.
 
-    With a ridge, the range is that of all that varies, in which B and the ridge come next.
+    They separate variation from rounding. With a ridge, the range is that of all variation.
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
@@ -391,7 +391,7 @@ def _of_rows(
 
 
 def _varies_along(N: Array, total: Array, least: Array | float) -> bool:
-    """Whether in some column of N there is more in all that varies than its rounding."""
+    """Return True if some column of N carries more variation than its rounding error."""
     return bool(np.any(np.sum(N * (total @ N), axis=0) > least))
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def operator(k: int, times: Callable[[Array], Array]) -> LinearOperator:
-    """The symmetric k x k matrix with these products."""
+    """Return the symmetric k x k operator with the given products."""
     from scipy.sparse.linalg import LinearOperator
 
     return LinearOperator((k, k), matvec=times, matmat=times, dtype=np.float64)
@@ -89,7 +89,7 @@ _EMPTY = 1e-10
 
 
 def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
-    """Refuse an M with a direction in which nothing varies, from which arrays would keep it."""
+    """Refuse an M with a constant direction, which dense matrices would have excluded."""
     if not M.shape[1]:
         return
     units = np.linalg.inv(np.linalg.cholesky(sym(M.T @ (diagonal[:, None] * M))))
@@ -124,7 +124,7 @@ class WidePencil:
 
     @property
     def diagonal(self) -> Array:
-        """Of B + ridge I, above rounding."""
+        """Diagonal of B + ridge I, bounded below by rounding."""
         least = float(np.finfo(float).eps) * float(self.spread.max())
         return np.maximum(self.spread + self.ridge, least)
 
@@ -135,7 +135,7 @@ class WidePencil:
         return replace(self, A=A, U=U, ridge=amount, minimised=sign < 0)
 
     def solved(self, r: int, weights: Array | None = None) -> Narrow:
-        """A subspace with the top r generalised eigenvectors; of weights, with the ratio's optimum.
+        """Return a subspace with the top r eigenvectors, or the optimum of a weighted ratio.
 
         - weights (r,): of the columns of a trace ratio
         """
@@ -172,12 +172,11 @@ class WidePencil:
 
 @dataclass(frozen=True, eq=False)
 class Narrow:
-    """A subspace of the columns in which the answer lies, and what is known of the rest.
+    """A subspace of the columns that contains the optimum, and the bound for the rest.
 
     - Z (k, m): spans it
-    - products: vectors that A and B were applied to
-    - weights (r,): of the columns of a trace ratio; without them the answer is generalised
-      eigenvectors
+    - products: number of vectors multiplied by A and B
+    - weights (r,): of the columns of a trace ratio; None for generalised eigenvectors
     """
 
     pencil: WidePencil
@@ -201,10 +200,10 @@ class Narrow:
         )
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """What a random vector tells of as many products again: see `missed`.
+        """Return the certificate from a random vector and as many products again; see `missed`.
 
-        Of M (d x r) with the value that was maximised, among all columns. Directions in which
-        nothing varies are told of where they would not raise the value.
+        For M (d x r) with the maximised value, among all columns. Constant directions are covered
+        unless they would raise the value.
         """
         pencil, r, Z = self.pencil, self.r, self.Z[:, : self.r + GUARDS]
         first, second = sym(Z.T @ (pencil.A @ Z)), sym(Z.T @ (pencil.B @ Z))
@@ -340,7 +339,7 @@ class WideSums:
         return self._links(weights)
 
     def pencil(self, found: Against) -> WidePencil:
-        """A against B as they are stated of these sums."""
+        """Return the pair of A and B stated from the sums."""
         rows, A, B = self.rows, cast(Known, found.A), cast(Known, found.B)
         if found.shares is not None:
             rows = rows.about(found.shares)

@@ -74,7 +74,7 @@ class Pairs:
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        """Of either view in all its columns, from the other's coordinates: see `PairedViews`."""
+        """Return the predictors of either view's columns from the second view's components."""
         return tuple(
             self._predictor(rows, other, P, mean)
             for rows, other, P, mean in zip(
@@ -91,7 +91,7 @@ class Pairs:
         return LinearPredictor(P, other.in_all_columns(np.asarray(B).T).T, mean)
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """What a random vector tells of as many products again: see `missed`."""
+        """Return the certificate from a random vector and as many products again; see `missed`."""
         V = self.found.V
         most = pencil_values(*self.pencil, V, M.shape[1], self.found.products, outside=0.0)
         return Certificate.of_chance(
@@ -101,11 +101,11 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Covariances:
-    """Of two views that have too many columns for arrays, by products.
+    """Covariances of two views with too many columns for dense arrays, by products.
 
     - K: between the views
     - spreads: the variances of each view's columns
-    - ridges: what is added to them
+    - ridges: added to the variances
     """
 
     samples: tuple[Samples, Samples]
@@ -123,7 +123,7 @@ class Covariances:
 
     @cached_property
     def own(self) -> list[LinearOperator]:
-        """Of each view, with its ridge."""
+        """Covariance of each view, with its ridge."""
         return [
             operator(view.k, Form.covariance(view).__matmul__)
             + diagonal_matrix(np.full(view.k, ridge))
@@ -132,7 +132,7 @@ class Covariances:
 
     @cached_property
     def scale(self) -> Array:
-        """Of the columns of both, which has their variances, with the ridges, one."""
+        """Scale of both views' columns that makes variances plus ridges 1."""
         parts = zip(self.spreads, self.ridges, strict=True)
         return 1.0 / np.sqrt(np.concatenate([spread + ridge for spread, ridge in parts]))
 
@@ -141,7 +141,7 @@ class Covariances:
         return np.split(V, [self.K.shape[0]])
 
     def leading(self, r: int, whitened: bool) -> tuple[Pencil, Found]:
-        """The pencil of the r leading pairs, and those."""
+        """Return the matrix pair and its r leading pairs of vectors."""
         pencil: Pencil = coupled(self.K), diagonal_matrix(np.ones(sum(self.K.shape)))
         if whitened:
             pencil = scaled(pencil[0], self.scale), scaled(apart(*self.own), self.scale)
@@ -149,7 +149,7 @@ class Covariances:
         return pencil, largest_pairs(*pencil, columns_of(min(r + GUARDS, *self.K.shape), none), r)
 
     def directions(self, found: Found, r: int) -> Array:
-        """Those of r pairs whose columns were scaled."""
+        """Return the directions of r pairs, undoing the scaling."""
         return self.scale[:, None] * found.V[:, :r]
 
     def inside(self, Z: Array) -> tuple[Compact, Compact, tuple[float, float]]:
@@ -264,9 +264,9 @@ class Correlated(Pairs):
 
 
 def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | None:
-    """Subspaces with an optimum of orthogonal-cca, and with the heuristic that it is sought from.
+    """Return subspaces that contain the optimum of orthogonal-cca and its baseline.
 
-    None where neither of two views has too many columns for arrays.
+    None for more than two views, and for views with few columns.
     """
     if len(views) > 2 or not any(view.rows.wide for view in views):
         return None
@@ -293,14 +293,14 @@ def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | N
 
 
 def _not_spanned(C: LinearOperator, M: Array) -> Array:
-    """Orthonormal directions of what there is in M beside what products with C can make."""
+    """Return an orthonormal basis of the part of M outside the range of C."""
     made, _ = conjugate_gradients(lambda V: C @ V, C @ M, lambda R: R)
     U, sizes, _ = np.linalg.svd(M - made, full_matrices=False)
     return U[:, sizes > _BESIDE]
 
 
 def _sparse(samples: Samples) -> Samples:
-    """Dense rows beside sparse ones, as these are."""
+    """Return dense rows as sparse rows."""
     if samples.is_sparse:
         return samples
     from scipy.sparse import csr_array

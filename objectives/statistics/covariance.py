@@ -62,7 +62,7 @@ class CovarianceOperator:
 
     @staticmethod
     def worthwhile(samples: Samples, r: int) -> bool:
-        """Whether r eigenvectors from products should cost less than the covariance itself.
+        """Return True if products for r eigenvectors should cost less than the covariance.
 
         Products need all rows each time, which a stream does not promise.
         """
@@ -85,7 +85,7 @@ class CovarianceOperator:
 
     @property
     def most_products(self) -> int:
-        """Beyond which the array is the cheaper way; of sparse data it may be too large to make."""
+        """Limit of products beyond which a dense covariance is cheaper."""
         return self.samples.d if self.samples.is_sparse else min(self.samples.shape) // 8
 
     def array(self) -> Array | None:
@@ -93,7 +93,7 @@ class CovarianceOperator:
         return None if self.samples.is_sparse else moments(self.samples).covariance
 
     def worth_squaring(self, products: int) -> bool:
-        """Whether `squared`, and a proof by its factor, take no longer than so many products."""
+        """Return True if `squared` and a proof by its factor cost less than so many products."""
         order, longest = sorted(self.samples.shape)
         cost = order * (1.0 + 2.0 * order / longest)
         affordable = order <= WIDE and not (self.samples.is_sparse or self.samples.stored)
@@ -208,7 +208,7 @@ class RowCovariance:
 
 @dataclass(frozen=True)
 class Variation:
-    """What the covariance C of the rows says of their coordinates y = P(x - mean).
+    """Covariances of the components y = P(x - mean).
 
     - within (r, r): PCP', the covariance of y
     - columns (d, r): CP', the covariances of x and y
@@ -228,26 +228,26 @@ class Variation:
         return cls(0.5 * (within + within.T), CP, total, n)
 
     def turned(self, Q: Array) -> Variation:
-        """Of the coordinates Q'y."""
+        """Return the variation of Q'y."""
         return Variation(Q.T @ self.within @ Q, self.columns @ Q, self.total, self.n)
 
     def of_rows(self, where: slice) -> Variation:
-        """Of some of the coordinates."""
+        """Return the variation of some components."""
         return Variation(self.within[where, where], self.columns[:, where], self.total, self.n)
 
     @property
     def variances(self) -> Array:
-        """Of the coordinates."""
+        """Variances of the components."""
         return np.maximum(np.diag(self.within), 0.0)
 
     @property
     def shares(self) -> Array | None:
-        """Of the variance of x, those of the coordinates; None where x does not vary."""
+        """Shares of the variance of x, one a component; None for constant x."""
         return self.variances / self.total if self.total > 0 else None
 
     @property
     def correlations(self) -> Array:
-        """Of the coordinates with one another; zero of those that do not vary."""
+        """Correlations of the components; zero for constant components."""
         roots = np.sqrt(self.variances)
         inverse = np.divide(1.0, roots, where=roots > 0, out=np.zeros_like(roots))
         return self.within * inverse * inverse[:, None]
@@ -271,7 +271,7 @@ class Variation:
 
 
 class Scatter(Protocol):
-    """How rows vary, as far as their coordinates ask."""
+    """Scatter of rows, from which the variation under a map is computed."""
 
     def variation(self, P: Array) -> Variation: ...
 
@@ -285,7 +285,7 @@ class KnownScatter:
 
     @property
     def deviations(self) -> Array:
-        """Of the columns."""
+        """Standard deviations of the columns."""
         return np.sqrt(np.maximum(self.array.diagonal(), 0.0) / self.n)
 
     def variation(self, P: Array) -> Variation:
@@ -295,7 +295,7 @@ class KnownScatter:
 
 @dataclass(frozen=True)
 class RowScatter:
-    """The scatter of rows that are read when it is asked for: one pass.
+    """Scatter of rows read on demand, in a single pass.
 
     - centre (d,): near their mean; a pass more finds it
     """
@@ -314,7 +314,7 @@ class RowScatter:
 
 
 def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
-    """Of z = x - centre: sum z (Pz)', sum z^2, sum z and of the weights, side by side."""
+    """Return sum z (Pz)', sum z^2, sum z and sum of weights, z = x - centre, side by side."""
     sums = np.zeros((piece.d, len(P) + 3))
     sums[:, -1] = piece.weight
     if piece.is_sparse:

@@ -1,4 +1,4 @@
-"""Forms Xc'KXc of rows about a centre, of a diagonal K or of one that links rows."""
+"""Forms Xc'KXc of rows about a centre, for diagonal K or K that links rows."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _centred(samples: Samples, centre: Centre) -> Array:
 
 
 def _shifted(samples: Samples, centre: Centre) -> tuple[csr_array, Array]:
-    """Sparse rows less a shift, and the centre less it."""
+    """Return sparse rows minus a shift, and the centre minus the shift."""
     X, shift = shifted_rows(samples)
     return X, sum(centre, -shift)
 

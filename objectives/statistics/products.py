@@ -1,4 +1,4 @@
-"""Sparse rows less a shift that keeps them sparse: what takes the digits of a large mean back.
+"""Matrices of sparse rows minus a sparse shift, which avoids cancellation by a large mean.
 
 X'X - n mean mean' cancels where a mean is large against the spread. Of a column with a share p of
 its entries stored, |mean| <= sqrt(p/(1 - p)) standard deviations: only of a nearly full one can it
@@ -35,7 +35,7 @@ _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
 
 
 def shifted_rows(samples: Samples) -> tuple[csr_array, Array]:
-    """X - 1 shift' as csr, and the shift: near the mean of a nearly full column, zero elsewhere.
+    """Return X - 1 shift' as csr, and the shift: near the mean of nearly full columns, else 0.
 
     Constant columns that are full become empty. At most a 25th more entries are stored.
     """
@@ -45,7 +45,7 @@ def shifted_rows(samples: Samples) -> tuple[csr_array, Array]:
 
 
 def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_array, Array]:
-    """The same with a shift for each class, (c, d), of columns nearly full in the class.
+    """Return the rows minus a shift for each class, (c, d), for columns nearly full in a class.
 
     Every class must occur; `counts` are their sizes.
     """
@@ -139,9 +139,9 @@ class CentredRows:
 
     @property
     def distinct(self) -> CentredRows:
-        """With columns that are proportional in one: nothing varies across their direction.
+        """The rows with proportional columns merged: their difference does not vary.
 
-        A few random sums over the rows tell them, of each column divided by its length.
+        Random sums over the rows detect them, each column divided by its length.
         """
         from scipy.sparse import csr_array
 
@@ -281,7 +281,7 @@ class Form:
 
     @classmethod
     def covariance(cls, rows: CentredRows, other: CentredRows | None = None) -> Form:
-        """Of the rows; or between them and the other view's."""
+        """Return the covariance form of the rows; or between them and a second view's."""
         return cls(rows, other or rows, rows.counts, rows.weight)
 
     @property
@@ -290,7 +290,7 @@ class Form:
 
     @cached_property
     def T(self) -> Form:
-        """Of the other view and the rows."""
+        """Transposed form."""
         return replace(self, left=self.right, right=self.left)
 
     def __matmul__(self, V: Array) -> Array:
@@ -325,7 +325,7 @@ class Form:
 
     @cached_property
     def _square(self) -> csr_array | None:
-        """X'LZ, where it is not much more than the rows."""
+        """X'LZ, if it has not many more entries than the rows."""
         from scipy.sparse import csr_array
 
         L = self.between

@@ -26,7 +26,7 @@ _NEARLY_SINGULAR = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class RowSpace(ABC):
-    """Orthonormal basis Q (d x k) of the span of the centred rows, and their coordinates in it.
+    """Orthonormal basis Q (d x k) of the span of the centred rows, and the rows' coordinates.
 
     Any directions of interest lie in this span where n < d, so a method can work on `scores`, in
     k dimensions, and `lift` its answer: no d x d array.
@@ -75,7 +75,7 @@ class DenseRowSpace(RowSpace):
 class SparseRowSpace(RowSpace):
     """Row space whose basis Q = Xc'W is never formed (it would fill a d x k array).
 
-    - samples (n, d): less a shift
+    - samples (n, d): minus a shift
     - centre (d,): their mean
     - weights (n, k): W
     """
@@ -93,7 +93,7 @@ class SparseRowSpace(RowSpace):
 
 @dataclass(frozen=True, eq=False)
 class WidenedRowSpace(RowSpace):
-    """A row space and directions outside it.
+    """A row space extended by directions outside.
 
     - outside (d, m): orthonormal, and orthogonal to the basis of `inner`
     """
@@ -218,10 +218,10 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
 
 
 def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
-    """The space with what the rows have in the directions V, (n, m), that the Gram matrix lost.
+    """Return the space extended by directions V, (n, m), that the Gram matrix lost to rounding.
 
-    Xc'V is as good as each feature's own length times eps, where Gram eigenvalues are good to eps
-    times the largest: features of small unit are not lost beside others.
+    Xc'V has an error of eps times each feature's own length, Gram eigenvalues of eps times the
+    largest: features of small unit are not lost beside others.
     """
     X, n = space.samples, space.samples.n
     squares = np.asarray(X.array.multiply(X.array).sum(axis=0)).ravel() - n * space.centre**2
@@ -248,7 +248,7 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
 
 
 def _split(space: RowSpace, Z: Array) -> tuple[Array, Array]:
-    """Coordinates in the space, and what is outside: what rounding left, the second time takes."""
+    """Return coordinates in the space and the rest, projected twice against rounding."""
     first = space.lower(Z)
     Z = Z - space.lift(first)
     second = space.lower(Z)

@@ -76,14 +76,14 @@ class ClassMoments:
         return self.within + self.between
 
     def through(self, T: Array) -> ClassMoments:
-        """Of the rows x'T."""
+        """Return the moments of the rows x'T."""
         within, between = T.T @ self.within @ T, T.T @ self.between @ T
         means = self.means @ T, self.mean @ T
         return ClassMoments(self.counts, *means, within, between, self.apart @ T)
 
 
 def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoments:
-    """Scatters within and between classes, in one pass; classes may come in any order.
+    """Return scatters within and between classes, in a single pass; classes in any order.
 
     - samples (n, d)
     - codes (n,): class of each sample, 0..n_classes-1, every class occurring (see `as_labels`)
@@ -114,7 +114,7 @@ class ClassSpread:
     within: Array
 
     def merge(self, other: ClassSpread) -> ClassSpread:
-        """Those of both, in place; each class is merged like a `Spread`."""
+        """Merge with the moments of further rows, in place; each class like a `Spread`."""
         counts = self.counts + other.counts
         share = other.counts / np.where(counts > 0, counts, 1)
         apart = (other.origins - self.origins) + (other.offsets - self.offsets)
@@ -268,16 +268,16 @@ def _mean(piece: Samples) -> TwoPartMean:
 
 
 def moments(samples: Samples) -> Moments:
-    """Mean and scatter of the rows, in one pass.
+    """Return mean and scatter of the rows, in a single pass.
 
-    - returns: accuracy as the module says: entries of the scatter to about 1e-14 sqrt(S_ii S_jj).
+    - returns: entries of the scatter are accurate to about 1e-14 sqrt(S_ii S_jj).
     """
     return samples.reduce(spread, Spread.merge).moments
 
 
 @dataclass(eq=False)
 class Spread:
-    """Mean and scatter of some rows, which can be merged with those of others.
+    """Mean and scatter of some rows, which can be merged with further rows'.
 
     - scatter (d, d): its upper triangle, in Fortran order
     """
@@ -291,7 +291,7 @@ class Spread:
         return cls(TwoPartMean(0, np.zeros(d), np.zeros(d)), zeros(d, d))
 
     def merge(self, other: Spread) -> Spread:
-        """Those of both, in place: S = S_a + S_b + (n_a n_b/n) delta delta'."""
+        """Merge with further rows, in place: S = S_a + S_b + (n_a n_b/n) delta delta'."""
         na, nb = self.mean.n, other.mean.n
         self.scatter += other.scatter
         if na and nb:
@@ -305,9 +305,9 @@ class Spread:
 
 
 def moments_of_parts(samples: Samples, counts: Sequence[Array]) -> list[Moments]:
-    """Mean and scatter of some parts of the rows, in one pass.
+    """Return mean and scatter of some parts of the rows, in a single pass.
 
-    - counts (n,): how much each row counts in each part, at least 0, in the place of its weight
+    - counts (n,): weight of each row in each part, at least 0, replacing its own weight
     """
     table = np.column_stack(counts).astype(np.float64)
     return [each.moments for each in samples.reduce(_spreads, _merged_spreads, table)]
@@ -348,7 +348,7 @@ def spread(piece: Samples) -> Spread:
 
 
 def spread_of(Z: Array, piece: Samples, shift: Array | None) -> Spread:
-    """Mean and scatter of a piece's rows from Z, these less a shift."""
+    """Return mean and scatter of a piece from its shifted rows Z."""
     mean = TwoPartMean.about(shift, column_sums(Z, piece.weights), piece.weight)
     squares = square(weighted(Z, piece.weights))
     return Spread(mean, add_outer(squares, mean.offset, -float(piece.weight)))

@@ -32,11 +32,11 @@ _EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Shrinkage:
-    """What shrinks the scatters of groups of rows, each about its own mean.
+    """Shrinkage of the scatters of groups of rows, each about its own mean.
 
     - coefficients (c,): s of each group
     - units (c, d): of the columns in each group: standard deviations
-    - added (d, d): what is added to the sum of the groups' scatters
+    - added (d, d): added to the sum of the groups' scatters
     """
 
     coefficients: Array
@@ -47,11 +47,11 @@ class Shrinkage:
 def ledoit_wolf(
     samples: Samples, codes: Codes | None = None, groups: int = 1, *, about_zero: bool = False
 ) -> Shrinkage:
-    """The shrinkage of each group's covariance; all rows are one group without codes.
+    """Return the shrinkage of each group's covariance; without codes there is a single group.
 
     - samples (n, d)
     - codes (n,): group of each row, 0..groups-1, every group occurring
-    - about_zero: of second moments in the place of covariances
+    - about_zero: True for second moments instead of covariances
     - raises ArgumentError: The rows have weights.
     """
     _check_alike(samples)
@@ -71,7 +71,7 @@ def ledoit_wolf(
 
 @dataclass(frozen=True, eq=False)
 class JointShrinkage:
-    """What shrinks the covariance of several views side by side.
+    """Shrinkage of the joint covariance of several views.
 
     One share for all blocks keeps the whole positive semidefinite, and so correlations within 1.
     The target has no covariances. Of the whole, divided by 1 - s, those between views stay what
@@ -97,7 +97,7 @@ class JointShrinkage:
 
 
 def chosen_by(shrunk: JointShrinkage | None) -> dict[str, float]:
-    """What a result tells of it."""
+    """Return the shrinkage share for a result's parameters."""
     return {} if shrunk is None else {"shrinkage": shrunk.share}
 
 
@@ -120,7 +120,7 @@ def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
 
 
 def target(S: Array, unit: Array) -> Array:
-    """What S is moved to: in units of the columns its mean eigenvalue, in all directions."""
+    """Return the target of shrinkage: in units of the columns, S's mean eigenvalue."""
     return np.diag(np.mean(np.diag(S) / unit**2) * unit**2)
 
 

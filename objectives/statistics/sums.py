@@ -67,7 +67,7 @@ class TwoPartMean:
         return (self.origin - other.origin) + (self.offset - other.offset)
 
     def merge(self, other: TwoPartMean) -> TwoPartMean:
-        """The mean of both sets of rows; rows without weight leave it."""
+        """Return the mean of both sets of rows; rows without weight are ignored."""
         n = self.n + other.n
         if not (self.n and other.n):
             return self if self.n else other
@@ -75,7 +75,7 @@ class TwoPartMean:
 
 
 def spread_rows(n: int, count: int) -> Codes:
-    """Indices of `count` rows, one from each of as many equal stretches of 0..n-1.
+    """Return indices of `count` rows, each random in a stretch of 0..n-1 of equal length.
 
     The place within each stretch is random (with a fixed seed), so that data with a period, or
     classes in rotation, are sampled fairly.
@@ -99,9 +99,9 @@ def pilot_rows(samples: Samples) -> Codes:
 
 
 def pilot(samples: Samples) -> Array | None:
-    """Shift for dense rows: close to their mean, exactly it for constant columns.
+    """Return a shift for dense rows: near their mean, exact for constant columns.
 
-    None where every column's mean is already small against its spread.
+    None if every column's mean is small compared with its spread.
     """
     sample = sampled(samples, pilot_rows(samples))
     first = sample[0].copy()
@@ -115,7 +115,7 @@ def pilot(samples: Samples) -> Array | None:
 
 
 def counting_rows(n: int, weights: Array | None, count: int) -> Codes:
-    """Indices of `count` of n rows at most, spread over those that have a weight, if any have."""
+    """Return indices of at most `count` rows, spread over the rows with positive weight."""
     there = None if weights is None else np.flatnonzero(weights)
     if there is None or len(there) == 0:
         return spread_rows(n, count)
@@ -144,7 +144,7 @@ def counted_rows(Z: Array, weights: Array | None, where: slice | Codes = slice(N
 
 
 def square(Z: Array) -> Array:
-    """Z'Z, in Fortran order; memory for it is asked for first."""
+    """Return Z'Z, in Fortran order, after a check of the memory."""
     check_sums(Z.shape[1], Z.shape[1])
     return np.matmul(Z.T, Z).T
 
@@ -255,7 +255,7 @@ _ROUNDED = 1e-14
 
 
 def typical_length(X: Array) -> float:
-    """The power of two nearest to the root mean square of the rows' norms: it rounds nothing."""
+    """Return the power of two nearest to the root mean square of the rows' norms."""
     largest = float(np.abs(X).max())
     if largest == 0:
         raise DataError("all rows of X are equal, expected data that vary")
@@ -272,11 +272,11 @@ def column_lengths(X: Array) -> Array:
 
 
 def quantiles(z: Array, shares: Array, weights: Array | None = None) -> Array:
-    """Those of z with every entry as often as its weight says.
+    """Return the quantiles of z with every entry repeated as often as its weight.
 
-    Weights that are no whole numbers are taken in units of their mean. The entries stand one behind
-    the other, from their first place to their last one, which is the middle of both where they
-    count less than once, with straight lines between: quantiles do not jump where weights move.
+    Fractional weights are taken in units of their mean. The sorted entries are interpolated
+    linearly between their first and last places, or their middle places for weights below 1:
+    quantiles are continuous in the weights.
     """
     if weights is None:
         return np.asarray(np.quantile(z, shares))
@@ -295,12 +295,12 @@ def quantiles(z: Array, shares: Array, weights: Array | None = None) -> Array:
 
 
 def median(z: Array, weights: Array | None = None) -> float:
-    """Of entries that count as often as their weights say."""
+    """Return the median of entries repeated by their weights."""
     return float(np.median(z) if weights is None else quantiles(z, np.array([0.5]), weights)[0])
 
 
 def middle_places(z: Array) -> Codes:
-    """Of the two entries that the median is the mean of, or twice of the one."""
+    """Return the indices of the two entries whose mean is the median."""
     places = [(len(z) - 1) // 2, len(z) // 2]
     return np.asarray(np.argpartition(z, places)[places])
 
@@ -318,5 +318,5 @@ def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
 
 
 def _are_shares(weights: Array) -> bool:
-    """Whether they are no whole numbers, which count rows."""
+    """Return True if some weight is not a whole number."""
     return bool(np.any(weights != np.floor(weights)))

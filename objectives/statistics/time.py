@@ -75,7 +75,7 @@ class Edge:
 
 
 class Mergeable(Protocol):
-    """Sums that can be merged with those of later rows."""
+    """Sums that can be merged with the sums of later rows."""
 
     def merge(self, later: Self) -> Self: ...
 
@@ -103,13 +103,13 @@ class InOrder(Generic[Sums]):
     def of(
         cls, sums: Sums, across: Callable[[list[Samples]], Sums], reach: int, *pieces: Samples
     ) -> InOrder[Sums]:
-        """Over the rows of a piece, in one or several coordinates."""
+        """Return the sums over the rows of a piece, in one or several coordinates."""
         first = [Edge.of(piece, slice(0, reach)) for piece in pieces]
         last = [Edge.of(piece, slice(max(0, piece.n - reach), piece.n)) for piece in pieces]
         return cls(sums, across, reach, first, last)
 
     def merge(self, later: InOrder[Sums]) -> InOrder[Sums]:
-        """Those of both, in place, and across: no window is of rows of one border alone."""
+        """Merge with later sums, in place, adding the windows across the border."""
         border = list(map(Edge.followed_by, self.last, later.first))
         rows = [Samples(edge.rows, marks=edge.marks) for edge in border]
         self.sums = self.sums.merge(self.across(rows)).merge(later.sums)
@@ -122,7 +122,7 @@ class InOrder(Generic[Sums]):
 
 
 def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
-    """How much the n - lag pairs (t, t + lag) of n rows count; None where each counts once."""
+    """Return the weight of the n - lag pairs (t, t + lag); None if all weights are 1."""
     return None if marks is None else marks[: max(0, n - lag)].before(marks[lag:])
 
 
@@ -141,18 +141,18 @@ def pair_matrix(samples: Samples, lag: int, entries: Array) -> csr_array:
 
 
 def count_pairs(samples: Samples, lag: int) -> float:
-    """How many pairs of rows the lag makes, or what they count."""
+    """Return the total weight of the pairs of rows at a lag."""
     counts = pair_counts(samples.marks, samples.n, lag)
     return samples.n - lag if counts is None else float(counts.sum())
 
 
 @dataclass(eq=False)
 class PairedSpread:
-    """Mean and scatter of rows, and sums over their pairs; can be merged with those of others.
+    """Mean and scatter of rows, and sums over their pairs; can be merged with later rows'.
 
-    With z = x - about and the counts c_t of the pairs (t, t + lag) the sums are
+    With z = x - about and the weights c_t of the pairs (t, t + lag) the sums are
 
-    - products (d, d): sum_t c_t z_t z_{t+lag}', of which only the symmetric part means anything
+    - products (d, d): sum_t c_t z_t z_{t+lag}', of which only the symmetric part is used
     - heads, tails (d,): sum_t c_t z_t and sum_t c_t z_{t+lag}
     - pairs: sum_t c_t
     """
@@ -165,7 +165,7 @@ class PairedSpread:
     pairs: float
 
     def merge(self, later: PairedSpread) -> PairedSpread:
-        """Those of both, in place, about the mean of all rows."""
+        """Merge with later sums, in place, about the mean of all rows."""
         middle = self.spread.mean.merge(later.spread.mean)
         self._move(middle)
         later._move(middle)
@@ -252,7 +252,7 @@ def _alike_pair_sums(piece: Samples, lag: int) -> tuple[Spread, PairSums]:
 
 
 def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples) -> Moments:
-    """Mean and scatter of the rows (x_t, x_{t+o}, ...) side by side, over windows within a trial.
+    """Return mean and scatter of the joined rows (x_t, x_{t+o}, ...), over windows in a trial.
 
     - samples (n, d)
     - offsets: 0, and more, ascending
@@ -284,7 +284,7 @@ def _windows_in_order(*pieces: Samples, offsets: tuple[int, ...]) -> InOrder[Spr
 
 
 def _spread_of_windows(rows: Sequence[Samples], offsets: tuple[int, ...]) -> Spread:
-    """Of all windows of rows, given once, or once for each member."""
+    """Return mean and scatter of all windows of rows, given once, or once for each member."""
     members = [rows[k % len(rows)] for k in range(len(offsets))]
     reach, n = offsets[-1], rows[0].n
     count = n - reach
@@ -354,7 +354,7 @@ class LaggedMoments(Moments):
 
 
 def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
-    """Mean, scatter and symmetrised lagged covariance of rows in time order, in one pass.
+    """Return mean, scatter and symmetrised lagged covariance of a series, in a single pass.
 
     - samples (n, d)
     - lag: 1 <= lag < n
@@ -373,9 +373,9 @@ def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
 
 
 def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, Array, Array]:
-    """Of the rows less a shift: sum, sum of z_t z_t', the symmetric part of sum of z_t z_{t+lag}'.
+    """Return sum z_t, sum z_t z_t' and the symmetric part of sum z_t z_{t+lag}', z shifted rows.
 
-    The last is half of sum (z_t + z_{t+lag})(z_t + z_{t+lag})' less the squares of both: a product
+    The last is half of sum (z_t + z_{t+lag})(z_t + z_{t+lag})' minus the squares of both: a product
     of a matrix with its own transpose takes half as long as one of two matrices.
     """
     (n, d), Z = piece.shape, piece.less(shift)
