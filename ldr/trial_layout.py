@@ -171,7 +171,7 @@ def known_trials(X: Rows, name: str) -> Trials | None:
 
 
 def mean_power(Y: Array, trials: np.ndarray) -> Array:
-    """Return the mean square of each component in each trial; a trial's samples are contiguous."""
+    """Return the mean square of each component in each trial of contiguous samples."""
     starts = np.flatnonzero(begins(trials))
     lengths = np.diff(starts, append=len(Y))
     return np.asarray(np.add.reduceat(Y**2, starts) / lengths[:, None])

@@ -40,7 +40,7 @@ def need_named(name: str) -> Need:
 
 @dataclass(frozen=True)
 class Traits:
-    """What a method can do with data; given with its class, ``class PCA(Objective, stacks=True)``.
+    """Capabilities of a method; given with its class, ``class PCA(Objective, stacks=True)``.
 
     A class has those of its bases where it says nothing else.
 

@@ -309,7 +309,7 @@ def _of_trials(e: Array, trials: Codes, share: Array) -> Array:
 
 
 def trial_shares(rows: RowSums) -> tuple[Codes, Array]:
-    """Return the trial of each row, and its weight, with equal weights of trials of any length.
+    """Return the trial of each row, and its weight: all trials have equal weight.
 
     A trial's weight is the mean weight of its rows; without trials each row is a trial.
     """

@@ -1,6 +1,6 @@
-"""How to optimise: manifolds and algorithms. Knows no data and no method.
+"""Manifolds and algorithms for optimisation on manifolds; independent of data and methods.
 
-What is here is listed in `__init__.pyi` and imported when it is first used.
+The public names are listed in `__init__.pyi` and imported on first use.
 """
 
 import lazy_loader

@@ -18,7 +18,7 @@ SMALLEST, LARGEST = 1e-130, 1e130
 
 
 class Limits(TypedDict, total=False):
-    """Of a number: see `number`."""
+    """Limits of a number: see `number`."""
 
     positive: bool
     finite: bool
@@ -36,7 +36,7 @@ def whole(name: str, value: object, least: int) -> int:
 
 
 def workers(count: object) -> int:
-    """A number of threads, or -1 for one a core."""
+    """Return a number of threads; -1 is a thread for each core."""
     if whole("workers", count, -1) == 0:
         raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
     return int(count)  # type: ignore[call-overload]
@@ -76,9 +76,9 @@ def flag(name: str, value: object) -> bool:
 
 
 def keep_whole(owner: object, name: str, least: int, *, optional: bool = False) -> None:
-    """Check a field of a frozen dataclass by `whole`, and keep it as Python's own number.
+    """Check a field of a frozen dataclass by `whole`, and store a Python int.
 
-    NumPy's numbers would bring their own width into what is computed with them.
+    NumPy's numbers would impose their own precision on later computations.
     """
     value = getattr(owner, name)
     if value is not None or not optional:
@@ -88,9 +88,9 @@ def keep_whole(owner: object, name: str, least: int, *, optional: bool = False) 
 def keep_number(
     owner: object, name: str, *, optional: bool = False, power: int = 1, **limits: Unpack[Limits]
 ) -> None:
-    """Check a field of a frozen dataclass by `number`, and keep it as Python's own, like above.
+    """Check a field of a frozen dataclass by `number`, and store a Python float.
 
-    Beyond the range of data, of which it is so many a power, sums of its squares are no numbers.
+    The range is that of data to a power: sums of squares beyond it would overflow.
     """
     value = getattr(owner, name)
     if value is None and optional:
@@ -103,7 +103,7 @@ def keep_number(
 
 
 def keep_numbers(owner: object, name: str, **limits: Unpack[Limits]) -> None:
-    """Check a field that holds a tuple or a list of numbers, and keep it as a tuple."""
+    """Check a field that holds a sequence of numbers, and store a tuple."""
     values = getattr(owner, name)
     if not isinstance(values, (tuple, list)):
         raise ArgumentError(f"{name} must be a tuple of numbers, got {values!r}")
@@ -111,12 +111,12 @@ def keep_numbers(owner: object, name: str, **limits: Unpack[Limits]) -> None:
 
 
 def keep_flag(owner: object, name: str) -> None:
-    """Check a field that is True or False, and keep it as Python's own."""
+    """Check a field that is True or False, and store a Python bool."""
     object.__setattr__(owner, name, flag(name, getattr(owner, name)))
 
 
 def real(value: object) -> float | None:
-    """A real number as a float, infinite where it is too large for one; None of anything else."""
+    """Return a real number as a float, infinite beyond its range; None for any other object."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         return None
     try:
@@ -126,9 +126,9 @@ def real(value: object) -> float | None:
 
 
 def choice(name: str, value: object, allowed: Collection[str]) -> None:
-    """Refuse what is none of the allowed words.
+    """Refuse any value but the allowed words.
 
-    - raises ArgumentError: It is another word, or no word.
+    - raises ArgumentError: The value is a different word, or not a word.
     """
     if isinstance(value, str) and value in allowed:
         return
@@ -138,7 +138,7 @@ def choice(name: str, value: object, allowed: Collection[str]) -> None:
 
 
 class Brief:
-    """Base of classes whose repr leaves out what nobody set, as scikit-learn's estimators do."""
+    """Base of classes whose repr omits defaults, like scikit-learn's estimators."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -152,7 +152,7 @@ class Brief:
 
 
 def _usual(field: Field[object]) -> str | None:
-    """The repr of a field's default; None where it has none."""
+    """Return the repr of a field's default; None without a default."""
     default = field.default if field.default_factory is MISSING else field.default_factory()
     return None if default is MISSING else repr(default)
 

@@ -52,7 +52,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class Deadline:
-    """A moment of `time.monotonic`, the seconds that led to it, and what is being done."""
+    """A moment of `time.monotonic`, the seconds that led to the moment, and the task."""
 
     moment: float
     seconds: float
@@ -61,7 +61,7 @@ class Deadline:
 
 @dataclass
 class Told:
-    """What ended a computation early; None if nothing did."""
+    """The reason that ended a computation early; None if the computation was completed."""
 
     status: Status | None = None
 
@@ -75,7 +75,7 @@ _follower: ContextVar[Callable[[int, int, str], object] | None] = ContextVar(
 
 @contextmanager
 def within(seconds: float) -> Iterator[Deadline]:
-    """No step within begins after so many seconds, nor after the time limit around it."""
+    """Limit the time: no step within begins after so many seconds, or after an outer limit."""
     deadline, around = Deadline(monotonic() + seconds, seconds), _deadline.get()
     if around is not None and around.moment <= deadline.moment:
         deadline = around
@@ -88,7 +88,7 @@ def within(seconds: float) -> Iterator[Deadline]:
 
 @contextmanager
 def hearing() -> Iterator[threading.Event]:
-    """The first Ctrl-C within sets the event, and ends what is within at its next `check`.
+    """Set an event at the first Ctrl-C, which ends the computation at its next `check`.
 
     In the main thread only, as Python has it, and unless the program has a handler of its own.
     """
@@ -122,7 +122,7 @@ def hearing() -> Iterator[threading.Event]:
 
 @contextmanager
 def unlimited() -> Iterator[None]:
-    """What is within is done to its end: there would be nothing to return without it."""
+    """Ignore time limits and Ctrl-C within: the result depends on completion."""
     deadline, interrupt = _deadline.set(None), _interrupt.set(None)
     try:
         yield
@@ -133,7 +133,7 @@ def unlimited() -> Iterator[None]:
 
 @contextmanager
 def until_told() -> Iterator[Told]:
-    """What is within ends at the time limit or at the first Ctrl-C, and the program goes on."""
+    """End the context at the time limit or at the first Ctrl-C, and continue the program."""
     told, around = Told(), _interrupt.get()
     with hearing() if around is None else nullcontext(around) as heard:
         try:
@@ -148,7 +148,7 @@ def until_told() -> Iterator[Told]:
 
 @contextmanager
 def followed(follower: Callable[[int, int, str], object]) -> Iterator[None]:
-    """Each `complete` within says how many it has, of how many, of what."""
+    """Report the progress of each `complete` within: how many done, of how many, of what."""
     token = _follower.set(follower)
     try:
         yield
@@ -157,7 +157,7 @@ def followed(follower: Callable[[int, int, str], object]) -> Iterator[None]:
 
 
 def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
-    """What a loop finds before Ctrl-C or the end of its time; a warning says what is missing.
+    """Return the items found before Ctrl-C or the time limit, with a warning if some are missing.
 
     - raises KeyboardInterrupt, TimeLimitError: Nothing was found.
     """
@@ -201,7 +201,7 @@ def check() -> None:
 
 
 def over() -> bool:
-    """Whether `check` would raise."""
+    """Return True if `check` would raise."""
     try:
         check()
     except (Interrupted, TimeLimitError):
@@ -210,7 +210,7 @@ def over() -> bool:
 
 
 def pass_on(status: Status) -> None:
-    """Raise what ended a run, if it was one of these.
+    """Raise the exception of a run's status, if a limit or an interrupt ended the run.
 
     - raises Interrupted
     - raises TimeLimitError
@@ -233,7 +233,7 @@ def decomposing(order: int) -> AbstractContextManager[None]:
 
 
 def result_of(task: Future[Each]) -> Each:
-    """What another thread finds; the main thread wakes ten times a second to hear Ctrl-C."""
+    """Return the result of a thread; the main thread wakes ten times a second for Ctrl-C."""
     while not wait([task], 0.1).done:
         pass
     return task.result()
@@ -256,7 +256,7 @@ def _libraries() -> list[LibController]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """A context in which BLAS has one thread, until the last of those who hold it lets go."""
+    """Limit BLAS to a single thread within the outermost of such contexts."""
     global _holders
     with _lock:
         if not _holders:
@@ -274,7 +274,7 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def idle_cores(order: int) -> Iterator[None]:
-    """A context for one decomposition: if it is long, BLAS has a thread for each idle core."""
+    """Let BLAS use all idle cores within the context, if the decomposition is long."""
     lent = order >= _LONG_ORDER and _lent.acquire(blocking=False)
     with _lock:
         if lent and _holders:
@@ -290,13 +290,13 @@ def idle_cores(order: int) -> Iterator[None]:
 
 
 def _idle() -> int:
-    """The cores that no other program used in the last minute."""
+    """Return the number of cores that no program used in the last minute."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return max(1, (os.cpu_count() or 1) + 1 - round(load))  # one of the load is this program
 
 
 def _share(count: float) -> None:
-    """Give each library so many threads, but no more than it had before."""
+    """Give each library so many threads, but no more than before."""
     for library, before in zip(_libraries(), _before, strict=True):
         if library.num_threads != min(count, before):
             # threadpoolctl 3.8 obeys only the thread that asked first, until that is cleared

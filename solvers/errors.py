@@ -21,7 +21,7 @@ class MissingValuesError(DataError):
 
 
 class SingularError(ValueError):
-    """A matrix the formula must invert is singular, or a ratio is unbounded because of it."""
+    """A matrix to be inverted is singular, or a ratio is unbounded because of a singular matrix."""
 
 
 class ObjectiveError(RuntimeError):
@@ -41,19 +41,19 @@ class ClusterError(ConnectionError):
 
 
 class ObjectiveWarning(UserWarning):
-    """An objective is not what it says; what was done instead."""
+    """An objective contradicts its declaration; the warning names the correction."""
 
 
 class DataWarning(UserWarning):
-    """Data that may not be what they look like; what they are taken for."""
+    """Data may have been misread; the warning names the interpretation."""
 
 
 class DeviceWarning(UserWarning):
-    """A device is not there; what is used instead."""
+    """A device is missing; the warning names the device used instead."""
 
 
 def __getattr__(name: str) -> type[Warning]:
-    """Make `ConvergenceWarning` when it is first asked for, as its base is scikit-learn's."""
+    """Define `ConvergenceWarning` on first use, because its base is scikit-learn's."""
     if name != "ConvergenceWarning":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from sklearn.exceptions import ConvergenceWarning as Base
@@ -79,7 +79,7 @@ _EXTRAS = {
 
 
 def needed(module: str, what: str, extra: str = "") -> ModuleType:
-    """Import a module for what needs it; where it is not installed the error names the extra."""
+    """Import an optional module; the error for a missing module names the extra to install."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -95,7 +95,7 @@ _PASSED_THROUGH = {__name__.partition(".")[0], "joblib", "numpy", "sklearn"}
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the innermost line that is outside this package and outside what calls it."""
+    """Warn at the innermost line outside this package and its wrappers."""
     level, frame = 2, sys._getframe(1).f_back
     while frame is not None and _package(frame.f_globals) in _PASSED_THROUGH:
         level, frame = level + 1, frame.f_back

@@ -102,7 +102,7 @@ class VariableProjection(Solver[State]):
         return next(self.states(problem, M, Stopping()))
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
-        """Those of the profile's solver, completed."""
+        """Yield the states of the profile's solver, completed by the profiled variables."""
         whole: Any = problem.problem
         if not hasattr(whole, "profile"):
             raise ArgumentError(

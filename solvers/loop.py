@@ -1,4 +1,4 @@
-"""The one loop that runs every solver, its stopping rules, and the record of its iterations."""
+"""The loop of all solvers, its stopping rules, and the record of its iterations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def sharing(budget: Budget | None) -> Iterator[None]:
-    """A context whose runs share a budget; None is one without a limit."""
+    """Let the runs within share a budget; None removes the limit."""
     token = _budget.set(budget)
     try:
         yield
@@ -114,9 +114,9 @@ def minimise(
 def run_through(
     problem: Problem, start: Array, solver: AnySolver, stopping: Stopping | None = None
 ) -> Run:
-    """`minimise` as a step to something else, a heuristic say, which needs the whole of it.
+    """Run `minimise` to completion, as a step of a larger computation.
 
-    - raises KeyboardInterrupt, TimeLimitError: Where `minimise` would return what there is.
+    - raises KeyboardInterrupt, TimeLimitError: The run was cut short.
     """
     run = minimise(problem, start, solver, stopping)
     pass_on(run.status)
@@ -124,7 +124,7 @@ def run_through(
 
 
 class Tracker:
-    """The history of a run, its last, best and flattest point, who looks on, and why it ends.
+    """History of a run, its last, best and flattest point, observers, and reason for ending.
 
     The flattest point has the smallest gradient among those whose values agree with the lowest to
     rounding: a saddle on the way may be flatter.
@@ -157,7 +157,7 @@ class Tracker:
         self._status: Status | None = None
 
     def ends_at(self, state: State) -> bool:
-        """Whether the run ends at this state, of which note is taken."""
+        """Record a state, and return True if the run ends there."""
         point = self._last = state.point
         value, seconds = point.value, time.perf_counter() - self._began
         looked = math.isfinite(value) or self._best is None  # behind a wall there is no gradient
@@ -217,9 +217,9 @@ class Tracker:
         return self._idle >= self._patience
 
     def run(self, told: Status | None) -> Run:
-        """All of it.
+        """Return the record of the run.
 
-        - told: what ended the run from outside
+        - told: a status that ended the run from outside
         - raises KeyboardInterrupt, TimeLimitError: Before there was a state.
         """
         status = told or self._status
@@ -246,17 +246,17 @@ class Tracker:
 
 
 def at_rounding(point: RiemannianPoint, scale: float) -> bool:
-    """Whether what is left of the gradient, of a function of that size, may be rounding."""
+    """Return True if the gradient is within rounding, for a function of the given scale."""
     return point.gradient_norm <= _ROUNDING_LEVEL * scale
 
 
 def unless_flat(
     problem: Problem, run: Run, random_point: Callable[[np.random.Generator], Array]
 ) -> Run:
-    """The run; one that converged at its start is `Status.FLAT` where gradients tell nothing.
+    """Return the run, with `Status.FLAT` if gradients vanish at random points too.
 
-    That is so where values at random points differ from the start's and the gradient vanishes at
-    all of them, as with a count or a rounding. The first point with a slope ends the search.
+    This holds for counts or rounded values: values at random points differ from the start's, and
+    the gradient is zero at all of them. The first point with a slope ends the search.
     """
     if run.iterations > 0 or not run.status.converged:
         return run

@@ -42,15 +42,15 @@ class Point(ABC):
         """Euclidean gradient, of M's shape."""
 
     def hessian_vector(self, V: Array) -> Array:
-        """Euclidean Hessian times V; solvers use finite differences where it is not given."""
+        """Return the Euclidean Hessian times V; without, solvers use finite differences."""
         raise NotImplementedError
 
 
 class Problem(ABC):
-    """A function on a manifold: the smooth one that `at` gives, plus the penalty, if any.
+    """A function on a manifold: a smooth part, `at`, plus an optional penalty.
 
-    `preconditioner_cost` is what making a preconditioner costs, in Hessian products: a shorter
-    inner iteration goes without.
+    `preconditioner_cost` is the cost of a preconditioner in Hessian products: a shorter inner
+    iteration does without.
     """
 
     manifold: Manifold
@@ -63,15 +63,15 @@ class Problem(ABC):
         """The smooth function at M."""
 
     def value(self, M: Array) -> float:
-        """What is minimised, the penalty included."""
+        """Return the value to be minimised, the penalty included."""
         smooth = self.at(M).value
         return smooth if self.penalty is None else smooth + self.penalty.value(M)
 
     def preconditioner(self, M: Array) -> Preconditioner | None:
-        """An approximate inverse of the Hessian, made at M and fit for points near it.
+        """Return an approximate inverse of the Hessian at M, for points near M; None if unknown.
 
         A function of a point N and a tangent vector U there, symmetric positive definite on the
-        tangent space at N and into it; None where there is none.
+        tangent space at N and into it.
         """
         return None
 

@@ -1,7 +1,7 @@
-"""The same problem handed to pymanopt, as an independent check.
+"""pymanopt's solvers on the same problem, as an independent check.
 
-pymanopt takes seconds to import and turns on jax's global float64 flag as it does; it is imported
-when it is asked for, and the flag is put back.
+pymanopt takes seconds to import and sets jax's global float64 flag; it is imported on first use,
+and the flag is restored.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _split(manifold: Manifold, M: Array) -> Array | list[Array]:
 
 
 def _join(manifold: Manifold, parts: Sequence[Array]) -> Array:
-    """From pymanopt's point (a list on a product) or callback arguments to one array."""
+    """Join pymanopt's point (a list on a product) or callback arguments to an array."""
     if isinstance(manifold, Product):
         return manifold.join(parts)
     return np.asarray(parts[0] if isinstance(parts, tuple) else parts)

@@ -110,10 +110,10 @@ def from_pymanopt(
 
 @dataclass(frozen=True)
 class _Layout:
-    """How theirs, an array or a list of arrays, is written in one array of ours.
+    """Map between pymanopt's point, an array or a list of arrays, and a single array.
 
-    - manifold: ours
-    - shapes: of their arrays
+    - manifold: this library's
+    - shapes: of pymanopt's arrays
     """
 
     manifold: Manifold
@@ -153,7 +153,7 @@ class _Layout:
 
 
 def _counterparts(kinds: Any, theirs: TheirManifold, shape: tuple[int, ...]) -> list[Manifold]:
-    """Ours of one of theirs, whose points have this shape: several of a power."""
+    """Return the manifolds that correspond to a pymanopt manifold: several for a power."""
     kind, size = type(theirs), int(np.prod(shape))
     found: list[Manifold]
     if kind in (kinds.Euclidean, kinds.Sphere):
@@ -201,7 +201,7 @@ class _Theirs(Problem):
 
 
 def _if_there(problem: TheirProblem, name: str, *arguments: Any) -> Callable[..., Any] | None:
-    """A derivative of the problem; None where its backend does not derive it."""
+    """Return a derivative of the problem; None if its backend does not provide it."""
     try:
         found: Callable[..., Any] = getattr(problem, name)
         found(*arguments)

@@ -28,13 +28,13 @@ _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 @dataclass(frozen=True)
 class Curvature:
-    """The spectrum of the Riemannian Hessian at a point, as far as it was found.
+    """Computed part of the spectrum of the Riemannian Hessian at a point.
 
-    - smallest: the curvature along `direction`: an upper bound of the smallest eigenvalue, right to
-      about eight digits once a decision was come to
+    - smallest: the curvature along `direction`: an upper bound of the smallest eigenvalue, accurate
+      to about eight digits once its sign is decided
     - largest: largest magnitude of an eigenvalue found
     - direction: unit tangent vector along which the curvature is `smallest`
-    - floor: what a magnitude must exceed to mean anything, beside `largest`
+    - floor: least magnitude of a significant curvature, beside `largest`
     """
 
     smallest: float
@@ -44,7 +44,7 @@ class Curvature:
 
     @property
     def descends(self) -> bool:
-        """Whether the direction leads down: then the point is no local minimum."""
+        """True if the direction descends: the point is not a local minimum."""
         return self.smallest < -_NEGATIVE * max(self.largest, self.floor)
 
 
@@ -109,7 +109,7 @@ def _least_ritz_pair(
 
 
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
-    """Return the part of V that is tangent and orthogonal to a basis, one row a vector."""
+    """Return the part of V that is tangent and orthogonal to a basis, a row for each vector."""
     for _ in range(2):  # twice is enough
         # Of a little that is left over, rounding that is not tangent would be a large part.
         V = manifold.project(M, V)
@@ -124,7 +124,7 @@ def leave_saddles(
     stopping: Stopping | None = None,
     observers: Sequence[Observer] = (),
 ) -> tuple[Run, Curvature | None, int]:
-    """While a run ends on a saddle, step down from it and run on.
+    """Step down from a saddle and continue, as long as runs end on saddles.
 
     With a penalty that is not smooth, the curvature is that among points with the same zeros.
 

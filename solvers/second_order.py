@@ -82,7 +82,7 @@ class HessianInverse:
         return self._exactly(Z) if self.M.size <= _EXACT else self._by_products(Z)
 
     def _across(self, Z: Array) -> Array:
-        """Without what points along the free directions."""
+        """Return Z without its part along the free directions."""
         rest = Z.reshape(-1) - self._free @ (self._free.T @ Z.reshape(-1))
         return rest.reshape(Z.shape)
 

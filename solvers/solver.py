@@ -1,4 +1,4 @@
-"""The solver protocol, initialise and step; when a run is to end, and what it did."""
+"""The solver protocol, initialise and step; stopping rules, and the record of a run."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Stopping:
         return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm
 
     def threshold(self, start: RiemannianPoint) -> float:
-        """The gradient norm at which to stop; a large constant in the value must not raise it."""
+        """Return the gradient norm at which to stop, whatever constant the value contains."""
         usual = self.tolerance * self.scale(start)
         return min(usual, _LEAST_DEMAND * max(1.0, start.gradient_norm))
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """State of a run after a step, as observers see it.
+    """State of a run after a step, for observers.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Run:
     def of_point(
         cls, M: Array, value: float, norm: float, status: Status, seconds: float = 0.0
     ) -> Run:
-        """A run of no steps; the norm of the gradient is NaN where it is not known."""
+        """Return a run of no steps; the norm of the gradient is NaN if unknown."""
         counts = {"value": 1, "gradient": int(not math.isnan(norm)), "hessian": 0}
         history: dict[str, list[float]] = {
             "iteration": [0],
@@ -147,7 +147,7 @@ class Run:
         )
 
     def followed_by(self, later: Run) -> Run:
-        """This run and another from near its end, as one."""
+        """Join the run and a later run from near its end."""
         numbers = [self.iterations + number for number in later.history["iteration"]]
         seconds = [self.seconds + t for t in later.history["seconds"]]
         further = {**later.history, "iteration": numbers, "seconds": seconds}
@@ -162,9 +162,9 @@ class Run:
 
 @dataclass(frozen=True)
 class State:
-    """Where a solver is: its point, and what it remembers (in subclasses).
+    """A solver's point and (in subclasses) its memory.
 
-    `halt` is set by a step that cannot go on; `iterations` is how many it took to get here.
+    `halt` is set by a step that cannot go on; `iterations` is the number of iterations taken.
     """
 
     point: RiemannianPoint
@@ -176,10 +176,10 @@ S = TypeVar("S", bound=State)
 
 
 class Solver(Brief, ABC, Generic[S]):
-    """An algorithm: `initialise` a state at a start, `step` it. Options are dataclass fields.
+    """An algorithm: `initialise` a state at a start, `step` a state. Options are fields.
 
-    `patience` is the number of steps in a row that may gain nothing before it counts as stalled;
-    `handles_penalty` tells whether it minimises a problem's penalty too.
+    `patience` is the number of successive steps without gain that counts as stalled;
+    `handles_penalty` is True if the solver minimises a problem's penalty too.
     """
 
     name: ClassVar[str]
@@ -192,15 +192,15 @@ class Solver(Brief, ABC, Generic[S]):
         """The state at the start M."""
 
     def step(self, problem: RiemannianProblem, state: S) -> S:
-        """The next state; solvers whose `states` are those of another have no step of their own."""
+        """Return the next state; solvers with their own `states` have no single step."""
         raise NotImplementedError(f"solver {self.name!r} runs as a whole and takes no single step")
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
-        """The start's state, then one state a step, without end."""
+        """Yield the start's state, then a state for each step, without end."""
         return self.states_from(problem, self.initialise(problem, M))
 
     def states_from(self, problem: RiemannianProblem, state: S) -> Iterator[State]:
-        """The state, then one state a step, without end."""
+        """Yield the state, then a state for each step, without end."""
         while True:
             yield state
             state = self.step(problem, state)

@@ -1,4 +1,4 @@
-"""How a run ended: one member of a small enum, each with a sentence of advice."""
+"""Status of a run: an enum, each member with a sentence of advice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """Why a solver stopped; `converged` and `advice` follow from it."""
+    """Reason why a solver stopped; `converged` and `advice` follow from the status."""
 
     CONVERGED = (True, "the gradient is below the tolerance.")
     ROUNDING = (True, "the gradient is as small as rounding of the objective lets it become.")

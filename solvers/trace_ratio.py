@@ -23,7 +23,7 @@ _EPS, _TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 
 
 def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """The maximum of sum_j v_j m_j'Am_j / sum_j v_j m_j'Bm_j of each A and B, by Newton's method.
+    """Maximise sum_j v_j m_j'Am_j / sum_j v_j m_j'Bm_j for each A and B, by Newton's method.
 
     f(rho) = sum_j v_j lambda_j(A - rho B) is convex and falls; from below its root, the steps
     rise to it quadratically: few are ever taken. Only problems that still move are decomposed.
@@ -117,7 +117,7 @@ class TraceRatioLike(Protocol):
 
 @dataclass(frozen=True)
 class SelfConsistentField(Solver[State]):
-    """M <- the top r eigenvectors of A - rho B, rho the ratio at M, until it no longer grows.
+    """Iterate M <- top r eigenvectors of A - rho B, rho the ratio at M, while the ratio grows.
 
     That is Newton's method on f(rho) = sum_j v_j lambda_j(A - rho B), which is convex and falls.
     Its root is the global maximum, reached monotonically and quadratically from any start.

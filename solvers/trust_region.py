@@ -21,7 +21,7 @@ from ldr.solvers.status import Status
 
 
 class Model(NamedTuple):
-    """What the inner iteration found: the step V, its length, the radius, and its cost.
+    """Result of the inner iteration: the step V, its length, the radius, and its cost.
 
     `residual` is the model's gradient at V, g + H[V].
     """
@@ -302,7 +302,7 @@ class GradientsFirst(Solver[State]):
         return LBFGS().initialise(problem, M)
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
-        """Those of the first run; where it is stuck or not done, those of the second."""
+        """Yield the states of L-BFGS; if stuck or not converged, continue with the trust region."""
         scale = None
         for state in islice(LBFGS().states(problem, M, stopping), self.steps + 1):
             scale = stopping.scale(state.point) if scale is None else scale

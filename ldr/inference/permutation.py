@@ -267,7 +267,7 @@ def exceedances(
 
 
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
-    """Return the two matrices whose canonical correlations the method maximises, and their ridges.
+    """Return the two matrices whose canonical correlations a method maximises, and their ridges.
 
     None for other methods, and with shrinkage. Classes and slices are indicators. The ridge of
     orthogonal-lda is in units of the covariance of all samples, which permutations do not change.

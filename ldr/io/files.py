@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replaced(path: str | Path) -> Iterator[Path]:
-    """Yield a new file in the same folder, which replaces `path` once it is complete.
+    """Yield a new file in the same folder, which replaces `path` once complete.
 
     If writing fails or is interrupted, `path` is unchanged and the new file is removed. Symbolic
     links and permissions are kept. Devices and pipes are written to directly.

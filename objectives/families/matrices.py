@@ -129,7 +129,7 @@ class DataSums(ABC):
         return self.unknown()
 
     def times_trace(self, A: Array, inverse: Array, F: Callable[[], csr_array]) -> Array:
-        """A tr(B^{-1}A) of such an inverse, A = X'F'FX; `F()` makes F where it is needed."""
+        """Return A tr(B^{-1}A) for an inverse, A = X'F'FX; `F()` returns F if required."""
         return self.unknown()
 
     def scatter_of(self, beside: Given) -> Array:

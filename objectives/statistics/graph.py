@@ -26,7 +26,7 @@ def less(rows: Array, centre: Centre) -> Array:
 
 
 def diagonal_forms(samples: Samples, counts: Sequence[Array], centre: Centre = ()) -> list[Array]:
-    """sum_i c_i (x_i - m)(x_i - m)' of each c, in one pass; weights of the rows are not looked at.
+    """Return sum_i c_i (x_i - m)(x_i - m)' for each c, in a single pass, ignoring weights.
 
     - samples (n, d)
     - counts (n,): c, of either sign; a row costs nothing where it counts zero

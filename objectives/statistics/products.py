@@ -45,7 +45,7 @@ def shifted_rows(samples: Samples) -> tuple[csr_array, Array]:
 
 
 def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_array, Array]:
-    """Return the rows minus a shift for each class, (c, d), for columns nearly full in a class.
+    """Return the rows minus a shift for each class, (c, d), where columns are nearly full.
 
     Every class must occur; `counts` are their sizes.
     """

@@ -314,7 +314,7 @@ def moments_of_parts(samples: Samples, counts: Sequence[Array]) -> list[Moments]
 
 
 def moments_of_groups(samples: Samples, codes: Codes, groups: int) -> list[Moments]:
-    """Mean and scatter of each group of the rows by itself, in one pass."""
+    """Return mean and scatter of each group of the rows, in a single pass."""
     term = partial(_group_spreads, groups=groups)
     return [each.moments for each in samples.reduce(term, _merged_spreads, codes)]
 

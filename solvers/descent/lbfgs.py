@@ -22,7 +22,7 @@ _EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Pairs:
-    """Steps and changes of the gradient, stacked oldest first, all tangent at one point."""
+    """Steps and gradient changes, stacked oldest first, all tangent at the same point."""
 
     steps: Array
     changes: Array
@@ -42,7 +42,7 @@ class Pairs:
         return Pairs(*(manifold.transport(M, N, S[first:]) for S in (self.steps, self.changes)))
 
     def and_one(self, manifold: Manifold, N: Array, s: Array, y: Array, least: float) -> Pairs:
-        """With one more at N, unless the cosine of its angle is at most `least`."""
+        """Append a pair at N, unless the cosine of its angle is at most `least`."""
         lengths = manifold.norm(N, s) * manifold.norm(N, y)
         if not manifold.inner(N, s, y) > least * lengths:
             return self
@@ -85,7 +85,7 @@ def _roughly(q: Array, s: Array, y: Array, approximate: Flat | None) -> Array:
 
 @dataclass(frozen=True)
 class QuasiNewtonState(State):
-    """`pairs` are tangent at the point, which is so many `steps` from where it forgot."""
+    """State whose `pairs` are tangent at the point; `steps` counts from the last restart."""
 
     pairs: Pairs
     preconditioner: Preconditioner | None = None

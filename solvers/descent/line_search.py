@@ -73,7 +73,7 @@ def search(
 
 
 class _Line:
-    """f along one curve. A trial that satisfies the conditions ends every loop."""
+    """f along a curve. A trial that satisfies the conditions ends every loop."""
 
     def __init__(self, problem: RiemannianProblem, zero: Trial) -> None:
         self.problem = problem
@@ -125,7 +125,7 @@ class _Line:
         return trial.value <= self.ceiling
 
     def wolfe(self, start: Trial) -> Trial | None:
-        """Shrink a bracket by double secant steps, by bisection where those are slow."""
+        """Shrink a bracket by double secant steps, or by bisection if they are slow."""
         bracket = self.bracket(start)
         while bracket and self.accepted is None and self.trials < 40:
             a, b = bracket

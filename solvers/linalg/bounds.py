@@ -96,7 +96,7 @@ class Majorant:
         return bound + 8.0 * len(self.D) * _U * sizes
 
     def least_shift(self) -> float:
-        """The least delta that is worth a try: what rounding needs along N."""
+        """Return the smallest useful delta: a bound of the rounding errors along N."""
         along = self.N.T @ (self._errors(0.0)[:, None] * self.N)
         return 1.5 * float(np.linalg.eigvalsh(along)[-1])
 
@@ -121,9 +121,10 @@ def entry_squares(sizes: Array) -> Array:
 def largest_sum_bound(
     K: Array, M: Array, eigenvectors: Array, roundings: int = 0, sizes: Array | None = None
 ) -> float:
-    """A proved bound of the sum of the r largest eigenvalues, M perhaps far from spanning them.
+    """Return a proved bound of the sum of the r largest eigenvalues, given approximate M.
 
-    `sizes` are those of the terms that K's entries are sums of, to which rounding is relative.
+    `sizes` are the magnitudes of the terms summed in K's entries; rounding errors are relative to
+    them.
     """
     squares = entry_squares(np.abs(K) if sizes is None else sizes)
     if not squares.any():
@@ -142,7 +143,7 @@ def largest_sum_bound(
 def rounding_of_correlations(
     N: Array, squares: Array, views: Sequence[slice], shares: Array
 ) -> float:
-    """What |E_ij| <= 16 eps c_i c_j, the rounding of sums, moves sum_{i<j} tr(Ni'Cij Nj) by.
+    """Bound the effect of rounding |E_ij| <= 16 eps c_i c_j on sum_{i<j} tr(Ni'Cij Nj).
 
     Ni = Mi/s_i with s_i^2 = tr(Mi'Cii Mi), which the same sums make.
 
@@ -167,7 +168,7 @@ def trace_ratio_bound(
     weights: Array | float = 1.0,
     sums: tuple[Array, Array] | None = None,
 ) -> float:
-    """A number that tr(VN'AN)/tr(VN'BN) is proved not to exceed, for every N with tr(VN'BN) > 0.
+    """Return a proved upper bound of tr(VN'AN)/tr(VN'BN), for all N with tr(VN'BN) > 0.
 
     It is a t at which sum_j v_j lambda_j(A - tB) is proved not to be positive. Where M's columns do
     not span the top eigenspaces, the proof is made at the point that Newton's iteration leads to

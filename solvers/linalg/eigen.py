@@ -26,8 +26,9 @@ def power_of_two(A: Array) -> float:
 
 
 def cholesky(H: Array) -> Array | None:
-    """Cholesky's factor of H, in H's place, below and on the diagonal; None if H is not positive
-    definite. H is in LAPACK's order.
+    """Return Cholesky's factor of H, in place, lower; None if H is not positive definite.
+
+    H is in Fortran order.
     """
     with decomposing(len(H)):
         factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
@@ -46,7 +47,7 @@ def full_factor(K: Array) -> Array:
 
 
 def scaled_factor(S: Array) -> Array:
-    """F (p x k) with S = F'F to rounding of sqrt(S_ii S_jj), whatever the units of the columns.
+    """Return F (p x k) with S = F'F to rounding of sqrt(S_ii S_jj), for any units of columns.
 
     Sums of squares of its columns cancel nothing where differences of traces would.
     """
@@ -114,7 +115,7 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
 
 
 def few_of_many(A: Array, r: int) -> bool:
-    """Whether products find r eigenvectors, if at all, several times as fast as a decomposition."""
+    """Return True if products find r eigenvectors several times faster than a decomposition."""
     return len(A) > max(_MANY, _MANY_PER_VECTOR * r) and not is_graded(A)
 
 
@@ -128,14 +129,14 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 
 
 def _all(A: Array, graded: bool) -> tuple[Array, Array]:
-    """The same, where it is known whether A is graded."""
+    """Return all eigenpairs of A, known to be graded or not."""
     with decomposing(len(A)):
         values, vectors = _deflated_eigen(A) if graded else np.linalg.eigh(A)
     return values[::-1], vectors[:, ::-1]
 
 
 def is_graded(A: Array) -> bool:
-    """Whether some rows of the symmetric A are far larger than others that are not zero."""
+    """Return True if some rows of the symmetric A are far larger than other nonzero rows."""
     entries = A.ravel(order="K")
     length = math.sqrt(np.vdot(entries, entries))  # infinite is no quick answer
     # Python's numbers overflow to infinity in silence.
@@ -193,7 +194,7 @@ def graded_svd(F: Array) -> tuple[Array, Array, Array]:
 
 
 def graded_eigen(F: Array) -> tuple[Array, Array]:
-    """The m eigenvalues of F'F, descending, that are not zero, and their eigenvectors, so found."""
+    """Return the m nonzero eigenvalues of F'F, descending, and their eigenvectors."""
     _, values, Vt = graded_svd(F)
     return values**2, Vt.T
 
@@ -234,7 +235,7 @@ def _divided(L: Array, B: Array, trans: int = 0) -> Array:
 
 
 def rank_tolerance(d: int) -> float:
-    """Share of the largest eigenvalue below which those of a d x d scatter count as zero.
+    """Return the share of the largest eigenvalue below which a scatter's eigenvalues are zero.
 
     Sums of products are good to about 1e-14, whatever d: what is smaller is rounding.
     """
@@ -242,11 +243,11 @@ def rank_tolerance(d: int) -> float:
 
 
 def has_full_rank(S: Array, tolerance: float) -> bool:
-    """Whether a Cholesky factor shows that no eigenvalue of S counts as zero.
+    """Return True if a Cholesky factor shows that no eigenvalue of S counts as zero.
 
-    S is positive semidefinite with ones on its diagonal, or zeros; its trace is above the largest
-    eigenvalue, and twice the tolerance leaves room for rounding. False where an eigenvalue is near
-    the tolerance: the eigenvalues have to decide.
+    S is positive semidefinite with diagonal entries 1 or 0; its trace bounds the largest
+    eigenvalue, and twice the tolerance leaves room for rounding. False for an eigenvalue near the
+    tolerance: the eigenvalues then decide.
     """
     H = np.array(S.T, order="F")
     diagonal = np.einsum("ii->i", H)  # a view
@@ -274,15 +275,15 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
 
 
 def orthogonal_to(A: Array) -> Array:
-    """Orthonormal basis of what is orthogonal to the columns of A, which are independent."""
+    """Return an orthonormal basis of the complement of A's independent columns."""
     return graded_qr(A, "full")[0][:, A.shape[1] :]
 
 
 def dependences(V: Array, scale: Array, tolerance: float) -> Array:
-    """Directions of length 1 that span what those of V do, which are of columns in units `scale`.
+    """Return unit directions that span V, for columns scaled by `scale`.
 
-    Each has a 1 where the others are zero. Coefficients are zero where they are rounding in these
-    units: that of large columns is as much as all of a small one.
+    Each has a 1 where the others are zero. Coefficients at rounding in the scaled units are set to
+    zero: the rounding error of large columns exceeds a small column.
     """
     rows = scipy.linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
     N = np.linalg.solve(V[rows].T, V.T).T

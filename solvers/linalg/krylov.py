@@ -26,7 +26,7 @@ class SymmetricOperator(Protocol):
 
 
 class SizedOperator(SymmetricOperator, Protocol):
-    """One that tells its order."""
+    """Symmetric operator with a known order."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -114,7 +114,7 @@ def block_krylov(
 
 
 def complement(V: Array, R: Array) -> Array:
-    """An orthonormal basis of the part of R's span that is orthogonal to V, at most what is left.
+    """Return an orthonormal basis of the part of R's span orthogonal to V.
 
     The residuals of the Ritz vectors span the next Krylov block. Columns that are rounding are
     dropped.

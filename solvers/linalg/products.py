@@ -1,4 +1,4 @@
-"""Eigenvectors of matrices that are known by products with vectors, and bounds of what is missed.
+"""Eigenvectors of matrices known by products, and bounds for missed eigenvectors.
 
 A locally optimal block method finds the eigenvectors.
 
@@ -60,7 +60,7 @@ class Found:
 
     @classmethod
     def last(cls, steps: Iterator[Found]) -> Found:
-        """The first that is good enough, or the last one in the steps there are."""
+        """Return the first sufficiently accurate iterate, or the last."""
         for _, found in zip(range(_STEPS), steps, strict=False):
             check()
             if found.residual <= _RESIDUAL:
@@ -109,7 +109,7 @@ def ratio_steps(
     weights: Array,
     preconditioned: Preconditioned,
 ) -> Iterator[Found]:
-    """Ever larger tr(VM'AM)/tr(VM'BM), V = diag(weights), M the first columns; in eigenvectors."""
+    """Yield ever larger tr(VM'AM)/tr(VM'BM), V = diag(weights), M the first columns."""
 
     def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
         """Newton's method from the ratio of the first columns, the best so far."""
@@ -233,9 +233,10 @@ def _ends(H: Callable[[Array], Array], b: Array) -> tuple[float, float]:
 
 
 def largest_values(L: Array, R: Array, rest: float, weights: Array) -> Array:
-    """Bound the largest eigenvalues of [[L, R'], [R, D]] from above, one by one; D <= rest.
+    """Bound the largest eigenvalues of [[L, R'], [R, D]] from above; D <= rest.
 
-    For each a > 0 the matrix is at most diag(L + R'R/a, rest + a); of these the least weighted sum.
+    For each a > 0 the matrix is at most diag(L + R'R/a, rest + a); the least weighted sum is
+    chosen.
     """
     r, squares = len(weights), R.T @ R
     size = float(np.linalg.norm(L, 2)) + (abs(rest) if math.isfinite(rest) else 0.0)
@@ -299,7 +300,7 @@ def ratio_bound(
     least: float = 0.0,
     outside: float = -math.inf,
 ) -> float:
-    """Bound tr(WM'AM)/tr(WM'BM) from above, W = diag(weights), B >= 0; rho is near the largest.
+    """Bound tr(WM'AM)/tr(WM'BM) from above, W = diag(weights), B >= 0, rho near the maximum.
 
     f(t) = sum_j w_j lambda_j(A - tB) falls with t, and so does A - tB on what is orthogonal to V:
     t exceeds all ratios where what f(t) does not exceed is negative. And f falls by the least of B.

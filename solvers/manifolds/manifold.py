@@ -22,7 +22,7 @@ Multiplier = Any
 
 
 class Manifold(ABC):
-    """A matrix manifold embedded in a Euclidean space, with the metric it inherits from there.
+    """A matrix manifold embedded in a Euclidean space, with the induced metric.
 
     Points are written M and N, tangent vectors U and V, ambient matrices Z. Every method is a pure
     function of its arrays; `project` also takes a stack of them (leading axes).
@@ -45,7 +45,7 @@ class Manifold(ABC):
 
     @property
     def factors(self) -> tuple[Manifold, ...]:
-        """Of a product of manifolds; any other has one, itself."""
+        """Factors of a product; for any single manifold, itself."""
         return (self,)
 
     def split(self, Z: Array) -> list[Array]:
@@ -108,14 +108,14 @@ class Manifold(ABC):
         return self.project(N, V)
 
     def random_tangent(self, M: Array, rng: np.random.Generator) -> Array:
-        """A tangent vector at M of unit length, drawn uniformly; zero where there is no other."""
+        """Return a random tangent vector at M of unit length; zero in dimension 0."""
         V = self.project(M, rng.standard_normal(self.shape))
         if self.dimension == 0:
             return np.zeros_like(V)
         return self.project(M, V / self.norm(M, V))
 
     def distance_from(self, M: Array) -> float:
-        """How far the array M is from satisfying the constraint, 0 on the manifold."""
+        """Return the distance of the array M from the constraint, 0 on the manifold."""
         return 0.0
 
 
@@ -166,7 +166,7 @@ class Euclidean(Manifold):
 
 @dataclass(frozen=True, init=False)
 class Product(Manifold):
-    """M_1 x ... x M_k, a point being the factors' entries one after another in one flat array.
+    """M_1 x ... x M_k; a point is the flat array of the factors' entries in turn.
 
     `split` gives the factors as views, `join` makes the flat array; because points and tangent
     vectors are single arrays, every solver works on a product unchanged.
@@ -221,7 +221,7 @@ class Product(Manifold):
 
     @property
     def _free(self) -> bool:
-        """Whether no factor has a constraint, so that all vectors are tangent."""
+        """True if no factor has a constraint, so that all vectors are tangent."""
         return all(type(f) is Euclidean for f in self.factors)
 
     def project(self, M: Array, Z: Array) -> Array:

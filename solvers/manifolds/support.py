@@ -65,7 +65,7 @@ class SymmetricEquations:
         return self._basis.reshape(len(self._basis), -1) @ S.ravel()
 
     def symmetric(self, coordinates: Array) -> Array:
-        """The symmetric matrix with these coordinates."""
+        """Return the symmetric matrix with the given coordinates."""
         return np.tensordot(coordinates, self._basis, axes=1)
 
     def solve(self, R: Array) -> Array:
@@ -97,7 +97,7 @@ class SparseStiefel(Orthonormal):
 
     @property
     def dimension(self) -> int:
-        """Free entries less one constraint a column and one a pair of columns that share rows."""
+        """Free entries minus a constraint for each column and each pair of overlapping columns."""
         shared = self.support.T @ self.support > 0
         return max(int(self.support.sum()) - int(np.triu(shared).sum()), 0)
 
@@ -110,7 +110,7 @@ class SparseStiefel(Orthonormal):
         return self._equations(M).solve(sym(M.T @ (self.support * Z)))
 
     def _equations(self, M: Array) -> SymmetricEquations:
-        """Those of the multipliers at M, which many vectors are projected at in a row."""
+        """Return the equations of the multipliers at M, cached for repeated projections."""
         if self._last and np.array_equal(self._last[0], M):
             return self._last[1]
         equations = SymmetricEquations(M, M, self.support)
@@ -134,7 +134,7 @@ class SparseStiefel(Orthonormal):
         return np.full_like(M, np.nan) if N is None else N
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """The point near a random matrix with these zeros; some supports have none."""
+        """Return the point near a random matrix with the support; some supports have no point."""
         for _ in range(_NEWTON_STEPS):
             N = with_zeros(self.support * rng.standard_normal(self.shape), self.support)
             if N is not None:
@@ -184,7 +184,7 @@ def with_zeros(Y: Array, support: Array) -> Array | None:
 
 
 def _newton(Y: Array, support: Array, normal: Callable[[Array], Array]) -> Array | None:
-    """Y moved by D o (normal S) until it is orthonormal; None where that fails.
+    """Return Y moved by D o (normal S) until orthonormal; None if Newton's method fails.
 
     N'N + 2 sym(N'(D o (normal S))) = I is Newton's equation for S.
     """

@@ -1,4 +1,4 @@
-"""Coordinate descent for the lasso, finished on the face that it finds."""
+"""Coordinate descent for the lasso, finished on its final face."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def _along_faces(Z: Array, t: Array, m: Array, penalty: float) -> Array:
 
 
 def _to_minimum(Z: Array, t: Array, m: Array, slope: Array) -> tuple[Array, float]:
-    """The direction from m to the minimum of |t - Zm|^2/2 + <slope, m>, and the step to it.
+    """Return the direction from m to the minimum of |t - Zm|^2/2 + <slope, m>, and the step.
 
-    Infinite where the slope has a part that Z does not see: along that the function falls forever.
+    Infinite if the slope has a part outside the row space of Z: along it the function is unbounded.
     """
     U, s, Vt = np.linalg.svd(Z, full_matrices=False)
     kept = s > max(Z.shape) * np.finfo(float).eps * s[0]

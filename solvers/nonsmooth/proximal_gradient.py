@@ -169,11 +169,11 @@ class ProximalPoint(RiemannianPoint):
         return self._problem.manifold.norm(self.M, self.proximal.V) / self.t
 
     def moved(self, M: Array) -> ProximalPoint:
-        """Another point with this step length, and these multipliers to start from."""
+        """Return the point at M, with the same step length and multipliers to start from."""
         return ProximalPoint(self._problem, M, self.t, self.longest, self.proximal.multipliers)
 
     def with_step(self, t: float) -> ProximalPoint:
-        """The same point with another step length."""
+        """Return the point with a new step length."""
         known = self.__dict__.get("proximal")
         multipliers = self._start if known is None else known.multipliers
         new = ProximalPoint(self._problem, self.M, t, self.longest, multipliers)
@@ -244,7 +244,7 @@ class ProximalGradient(Solver[ProximalState]):
         return self._proximal(problem, state)
 
     def _proximal(self, problem: RiemannianProblem, state: ProximalState) -> ProximalState:
-        """One proximal gradient step, with t shortened until the value falls enough."""
+        """Take a proximal gradient step, t shortened until the value decreases sufficiently."""
         point = state.point
         ceiling = max(state.reference, point.value)
         ceiling += _VALUE_NOISE * abs(ceiling)
@@ -264,7 +264,7 @@ class ProximalGradient(Solver[ProximalState]):
 
 
 def penalty_of(problem: Problem) -> Penalty:
-    """The problem's penalty; one of weight zero where there is none."""
+    """Return the problem's penalty; without a penalty, one of weight zero."""
     return L1(0.0) if problem.penalty is None else problem.penalty
 
 
@@ -294,7 +294,7 @@ def require_separable(problem: RiemannianProblem) -> None:
 
 
 def _retracted(manifold: Manifold, M: Array, step: Step) -> Array:
-    """The retraction of V at M that keeps the zeros of M + V where it can."""
+    """Return the retraction of V at M, keeping the zeros of M + V if possible."""
     parts = zip(manifold.factors, *map(manifold.split, (M, step.V, step.target)), strict=True)
     return manifold.join([_retracted_on(*part) for part in parts])
 
@@ -392,17 +392,17 @@ class OnSupport(Problem):
         return SmoothSum(self._problem.at(M), h, self._slope)
 
     def crossed(self, M: Array) -> Array:
-        """Which entries of M have another sign than the slope is for."""
+        """Return True for entries of M whose sign contradicts the slope."""
         return np.asarray(M * self._slope < 0)
 
 
 def _on_support(
     problem: RiemannianProblem, point: ProximalPoint
 ) -> tuple[ProximalPoint, int] | None:
-    """The end of trust regions on smaller and smaller supports, if it is better; its iterations.
+    """Return the end of trust regions on shrinking supports, if better, and the iterations.
 
-    Entries that reach zero leave the support, all at once as long as the value falls: then the next
-    region is twice as long as the way was, so that more leave.
+    Entries that reach zero leave the support, all at once as long as the value falls: the next
+    region is then twice as long as the step, so that more leave.
     """
     wanted = Stopping(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
@@ -440,7 +440,7 @@ def _on_support(
 def _departed(
     problem: RiemannianProblem, point: ProximalPoint, smooth: OnSupport, M: Array
 ) -> ProximalPoint | None:
-    """Where the way from a point to M leads without the entries that change sign on it.
+    """Return the point towards M with sign-changing entries set to zero; None without decrease.
 
     It is halved until the value falls; None where it does not.
     """
@@ -468,7 +468,7 @@ def slack_at(problem: Problem, M: Array) -> float:
 
 
 def _slack(orthonormal: bool, M: Array, G: Array, slope: Array, threshold: Array) -> float:
-    """The slack of one factor: the least of max |b - Ax| is a linear programme over x."""
+    """Return the slack of a factor: min over x of max |b - Ax|, a linear programme."""
     zeros = (M == 0) & (threshold > 0)
     if not zeros.any():
         return 1.0
