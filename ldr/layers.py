@@ -38,7 +38,7 @@ _OPTIONS = frozenset(signature(solve).parameters)
 def layer(
     objective: str | Objective, r: int, *, projector: bool = False, **options: Argument
 ) -> Callable[..., Traced]:
-    """A function of jax arrays, X to the optimal P, with derivatives.
+    """Make a function of jax arrays, from X to the optimal P, with derivatives.
 
     The optimum is found by `ldr.solve`, in a callback, so that the function can be compiled; its
     derivative comes from the implicit function theorem, so that `jax.grad`, `jax.jvp`, `jax.vjp`

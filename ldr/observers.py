@@ -120,7 +120,7 @@ class Progress:
             self.close()
 
     def close(self) -> None:
-        """Show the last iteration and leave its line standing."""
+        """Show the last iteration and leave its line on the terminal."""
         if self._live is not None:
             self._live.stop()
             self._live = None

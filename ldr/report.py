@@ -50,10 +50,12 @@ class Section:
 
     @classmethod
     def of_finding(cls, found: Finding, figure: Figure | None = None) -> Section:
+        """Return a section with the question, the answer and the picture of a finding."""
         return cls.of(found.question, repr(found), figure or found.plot())
 
     @classmethod
     def of(cls, heading: str, caption: str, figure: Figure) -> Section:
+        """Return a section with a picture, encoded in the page."""
         file = io.BytesIO()
         figure.savefig(file, format="png", dpi=150)  # sharper than it is shown
         width = round(figure.get_figwidth() * figure.dpi)
@@ -104,7 +106,7 @@ def html(
     data_name: str = "",
     findings: Sequence[Finding] = (),
 ) -> str:
-    """The text that `write_report` writes."""
+    """Return the text that `write_report` writes."""
     shapes = " and ".join(str(M.shape[0]) for M in parts(result.M))
     rows = len(parts(result.transform(X))[0])
     where = f"{data_name}, " if data_name else ""

@@ -277,7 +277,7 @@ class Result(Pickled):
         return predicted(self, X, view, "predict")
 
     def predict_proba(self, X: Rows) -> Array:
-        """The probability of each class, (m, c), in the order of ``predictors[0].classes``."""
+        """Return the probability of each class, (m, c), in order of ``predictors[0].classes``."""
         return np.asarray(predicted(self, X, 0, "probabilities"))
 
     @in_words
@@ -309,7 +309,7 @@ class Result(Pickled):
     def sensitivity(
         self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None, groups: PerRow = None
     ) -> Sensitivity:
-        """The optimum as a function of its data, to be differentiated.
+        """Return the optimum as a function of its data, to be differentiated.
 
         Parameters
         ----------
@@ -349,19 +349,19 @@ class Result(Pickled):
         return sensitivity(self, X, y, sample_weight, groups)
 
     def plot_projection(self, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
-        """Scatter plot of the projected rows, coloured by y; see `ldr.plots.projection`."""
+        """Plot the projected rows, coloured by y; see `ldr.plots.projection`."""
         from ldr.plots import projection
 
         return projection(self, X, y, ax=ax)
 
     def plot_convergence(self, *, ax: Panels = None) -> Figure:
-        """Value and gradient norm against iterations; see `ldr.plots.convergence`."""
+        """Plot value and gradient norm against iterations; see `ldr.plots.convergence`."""
         from ldr.plots import convergence
 
         return convergence(self, ax=ax)
 
     def save(self, path: str | Path) -> None:
-        """Into an .npz file that `ldr.load` reads, without pickle; whole or not at all.
+        """Save to an .npz file that `ldr.load` reads, without pickle; written atomically.
 
         Parameters
         ----------

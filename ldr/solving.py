@@ -179,7 +179,7 @@ def solve(
     device: str = "cpu",
     **parameters: Unpack[MethodParameters],
 ) -> Result:
-    """The r-dimensional linear projection of X that optimises an objective.
+    """Find the r-dimensional linear projection of X that optimises an objective.
 
     Parameters
     ----------

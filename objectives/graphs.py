@@ -381,7 +381,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         return super().opened(data if self._of_classes else self._joined(data), room)
 
     def notes_on(self, data: Data, r: int) -> list[str]:
-        """Neighbours of many rows take long."""
+        """Return a note if the search for neighbours of many rows takes long."""
         n = data.samples.n
         if n <= _MANY_ROWS or "neighbours" not in self.kind:
             return []
@@ -391,7 +391,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         ]
 
     def against(self, data: DataSums, kind: type[Kind], **options: Any) -> Kind:
-        """A against B, to be minimised."""
+        """Return A against B, to be minimised."""
         if self._of_classes:
             between, within = data.scatters_of_classes()
             found: dict[str, Any] = {"A": within, "B": between + within}

@@ -381,7 +381,7 @@ def kernel(
     random_state: int = 0,
     **parameters: object,
 ) -> Kernel:
-    """The kernel version of a linear objective: the same objective of the kernel's features.
+    """Return the kernel version of a linear objective, the objective of the kernel's features.
 
     Parameters
     ----------

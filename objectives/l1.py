@@ -63,7 +63,7 @@ class L1:
 
 
 def l1(weight: float) -> L1:
-    """A penalty that makes entries of M exactly zero: weight * sum_ij |m_ij|.
+    """Return a penalty that makes entries of M exactly zero: weight * sum_ij |m_ij|.
 
     Added to an objective it counts against it, whatever the objective's sense: a minimised f
     becomes min f + weight ||M||_1, a maximised one max f - weight ||M||_1. The sum of the absolute

@@ -99,7 +99,7 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
     sibling = "lda"
 
     def notes_on(self, data: Data, r: int) -> list[str]:
-        """Where the heuristic has fewer than r directions."""
+        """Return a note if the baseline has fewer than r directions."""
         rank = len(data.labels[1]) - 1
         if self.shrinkage is not None or r <= rank:
             return []
@@ -116,7 +116,7 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
 
 @dataclass(frozen=True)
 class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=True):
-    r"""Linear discriminant analysis (LDA): the ratio trace, whose directions are not orthogonal.
+    r"""Linear discriminant analysis (LDA): the ratio trace, with oblique directions.
 
     .. math:: \max_M \operatorname{tr}\left((M'S_W M)^{-1} M'S_B M\right)
 

@@ -31,7 +31,7 @@ class LaggedMethod(Objective, weighted=True, from_sums=True):
     lag: int = whole(1, 1)
 
     def autocovariances(self, data: DataSums) -> tuple[Array, Array]:
-        """(S_lag, C)."""
+        """Return (S_lag, C)."""
         return data.rows.lagged(self.lag), data.rows.scatter() / data.rows.n
 
 

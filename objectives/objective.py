@@ -100,7 +100,7 @@ class Objective(Brief, Pickled, ABC):
                 each.metadata[CHECK](self, each.name)
 
     def largest_r(self, data: Data) -> int:
-        """The most dimensions to ask for: the columns of the narrowest view."""
+        """Return the largest allowed r: the number of columns of the narrowest view."""
         return min([view.d for view in data.views])
 
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
@@ -128,15 +128,15 @@ class Objective(Brief, Pickled, ABC):
         memory.check_memory(size, what, _FEWER_ROWS if of_rows else _FEWER_COLUMNS)
 
     def seen(self, data: Data) -> Data:
-        """The data as its problem is made of them."""
+        """Return the data as used by the problem."""
         return data
 
     @abstractmethod
     def bind(self, data: Data, r: int) -> BoundObjective:
-        """The problem of the data at dimension r."""
+        """Return the problem of the data in r dimensions."""
 
     def matrices(self, data: DataSums) -> Matrices:
-        """The method's matrices from sums over its rows, in any coordinates of theirs.
+        """Return the method's matrices from sums over the rows, in any coordinates.
 
         They are what it is optimised of, wherever M is of all columns; of a method without, and of
         data that do not tell, an `UnknownError`.
@@ -231,7 +231,7 @@ Term = tuple[float, Objective]
 
 @dataclass(frozen=True, repr=False)
 class Sum(Objective):
-    """A weighted sum of objectives, perhaps with a penalty; made by ``+``, ``-``, ``*`` and ``/``.
+    """Weighted sum of objectives and penalties; made by ``+``, ``-``, ``*`` and ``/``.
 
     A weight says how much an objective counts, in its own sense: ``0.7 * PCA() + 0.3 *
     OrthogonalLDA()`` wants a small reconstruction error and a large ratio of the classes. Where all
@@ -320,7 +320,7 @@ class Sum(Objective):
         return max(part.order(self.seen(data)) for _, part in self.terms)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        """The problem on the terms' common manifold, in their common coordinates."""
+        """Return the problem on the terms' common manifold, in their common coordinates."""
         from ldr.objectives.families.composite import weighted_sum
 
         bounds = [part.bind(self.seen(data), r) for _, part in self.terms]
@@ -369,7 +369,7 @@ class Shorthand(Objective):
 
     @abstractmethod
     def expanded(self) -> Objective:
-        """The sum."""
+        """Return the sum."""
 
 
 class OfFeatures(Objective):
@@ -377,7 +377,7 @@ class OfFeatures(Objective):
 
     @abstractmethod
     def of_features(self) -> Objective:
-        """The linear objective behind the feature map."""
+        """Return the linear objective behind the feature map."""
 
 
 def of_features(objective: Objective) -> Objective:

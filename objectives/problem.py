@@ -84,7 +84,7 @@ class Certificate(Pickled):
 
     @classmethod
     def of_chance(cls, gap: float, residual: float, within: str = "") -> Certificate:
-        """ "bound" of a gap that a random vector told; "none" of no gap."""
+        """Return "bound" for a gap from a random vector, "none" for an infinite gap."""
         if gap == math.inf:
             message = (
                 f"eigenvectors from products, residual {residual:.0e}; as many products again do "
@@ -190,7 +190,7 @@ class BoundObjective(Problem):
         return self
 
     def baseline(self) -> Array | None:
-        """The heuristic's point; None of objectives that have no heuristic."""
+        """Return the baseline's point; None for objectives without a baseline."""
         return None
 
     def starts(self) -> dict[str, Array]:
@@ -198,7 +198,7 @@ class BoundObjective(Problem):
         return {}
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """A random start of the right scale."""
+        """Return a random start of the right scale."""
         return self.manifold.random_point(rng)
 
     def specialist(self) -> AnySolver | None:
@@ -214,7 +214,7 @@ class BoundObjective(Problem):
         return None
 
     def reported(self, value: float) -> float:
-        """The value in the objective's own sense and units."""
+        """Return the value in the objective's own sense and units."""
         return self.objective.sign * value * self.unit
 
     def blocks(self, M: Array) -> list[Array]:
@@ -222,7 +222,7 @@ class BoundObjective(Problem):
         return self.manifold.split(M)[: len(self.views)]
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        """The point of the matrices, the inverse of `blocks`."""
+        """Return the point of the matrices, the inverse of `blocks`."""
         return self.manifold.join(blocks)
 
     def lift(self, M: Array) -> tuple[Array, ...]:
@@ -239,7 +239,7 @@ class BoundObjective(Problem):
         return all(isinstance(factor, Grassmann) for factor in self.manifold.factors)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """The canonical coordinates of M, of which `seen` says how the rows vary there.
+        """Return the canonical axes of M, given the variation `seen` of the rows under M.
 
         Where the span alone matters they are the principal axes of the projected rows; of rows that
         are gone, those of M where columns count by their places, the first most. Columns that may
@@ -257,7 +257,7 @@ class BoundObjective(Problem):
         return Axes.principal(lifted.T @ (np.arange(len(lifted), 0.0, -1.0)[:, None] * lifted))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """The objective's own numbers of each canonical coordinate, by name; M stands in `axes`."""
+        """Return the scores of each component, by name, for M in canonical `axes`."""
         return {}
 
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
@@ -276,7 +276,7 @@ class BoundObjective(Problem):
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)
 
     def lower(self, matrices: Sequence[Array]) -> Array:
-        """The point nearest to the user's matrices."""
+        """Return the point nearest to the user's matrices."""
         blocks = [view.coordinates.lower(M) for view, M in zip(self.views, matrices, strict=True)]
         return self.manifold.nearest(self.point(blocks))
 
@@ -285,7 +285,7 @@ class BoundObjective(Problem):
         return tuple([view.mean for view in self.views])
 
     def parameters(self, M: Array) -> Fitted:
-        """Numbers and small matrices of a model that are fitted along with M."""
+        """Return numbers and small matrices that a model fits along with M."""
         return self.chosen
 
     def comparisons(self, M: Array) -> Fitted:
@@ -293,7 +293,7 @@ class BoundObjective(Problem):
         return {}
 
     def model(self, M: Array) -> FactorModel | None:
-        """The fitted model, of likelihoods."""
+        """Return the fitted model, for likelihoods."""
         return None
 
     def predictors(

@@ -142,6 +142,7 @@ class Entry:
 
     @classmethod
     def of(cls, objective: Objective) -> Entry:
+        """Return the entry of an objective."""
         return cls(
             objective.name,
             objective.formula,
@@ -169,7 +170,7 @@ class Listing(tuple[Entry, ...]):
 
 
 def list_objectives() -> Listing:
-    """Every method: name, formula, manifold, sense, exactness, baseline, needs, source.
+    """List every method: name, formula, manifold, sense, exactness, baseline, needs, source.
 
     - returns: A tuple of `Entry`, whose repr is a table.
 

@@ -78,7 +78,7 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
     landmarks: int | str | None
 
     def order(self, data: Data) -> int:
-        """Rows x rows in the exact form."""
+        """Return the number of rows for the exact form, whose arrays are n x n."""
         rows = data.samples
         in_memory = rows.n_known and not rows.stored
         exact = in_memory and landmarks_for(rows.n, self.landmarks) is None
@@ -102,13 +102,13 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
 
     @abstractmethod
     def heuristic(self, X: Array, z: Response, r: int) -> Heuristic:
-        """M from a factor of K_z."""
+        """Return M from a factor of K_z."""
 
     @abstractmethod
     def form(
         self, X: Array, r: int, z: Response, near: Approximation | None, first: Heuristic, n: float
     ) -> Callable[..., Gram]:
-        """The problem, of the total weight n: from landmarks, or exact where there are none."""
+        """Return the problem for total weight n, with landmarks or exact."""
 
 
 @dataclass(frozen=True)
@@ -406,7 +406,7 @@ class GKDR(Objective, weighted=True, sparse=False):
     response: str = word("auto", KINDS)
 
     def order(self, data: Data) -> int:
-        """Rows x rows, of a sample where they are too many."""
+        """Return the number of rows, or of sampled rows: arrays are n x n."""
         rows = min(data.samples.n, STANDING_ROWS) if data.samples.n_known else 0
         return max(super().order(data), rows)
 

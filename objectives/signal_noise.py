@@ -164,7 +164,7 @@ class GeneralisedContrast(NoiseMethod):
 
     @staticmethod
     def difference_and_sum(data: DataSums) -> tuple[Array, Array]:
-        """C_target - C_background and C_target + C_background."""
+        """Return C_target - C_background and C_target + C_background."""
         target, background = (view.scatter() / view.n for view in data.views)
         return target - background, target + background
 

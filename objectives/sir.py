@@ -55,16 +55,16 @@ class SlicedMethod(Objective, weighted=True, transposed=False, scale_free=True):
     slices: int = whole(10, 2)
 
     def codes(self, data: Data) -> np.ndarray:
-        """The slice of each row."""
+        """Return the slice of each row."""
         return sliced(data.y, data.samples.n, self.slices, data.samples.weights)
 
     def slices_of(self, data: DataSums) -> Codes:
-        """The slice of each row."""
+        """Return the slice of each row."""
         rows, slices = data.rows, self.slices
         return data.groups(lambda y: sliced(y, rows.count, slices, rows.weights))
 
     def held(self, data: Data) -> Data:
-        """The data with the slices, which would jump were the rows to move a little, as labels."""
+        """Return the data with fixed slices as labels, because slices jump as rows move."""
         return replace(data, y=self.codes(data).astype(str))
 
 

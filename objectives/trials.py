@@ -241,7 +241,7 @@ class CSP(PowerMethod, stacks=True):
         return [own / size for own, size in zip(counts, sizes, strict=True)]
 
     def probabilities(self, rows: RowSums, codes: Codes, classes: Cells) -> Array:
-        """The shares of the classes."""
+        """Return the shares of the classes."""
         if self.average == "rows":
             return np.full(len(classes), 1.0 / len(classes))
         members = np.bincount(codes, self._shares(rows))

@@ -356,7 +356,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     iterations: int = whole(10, 1)
 
     def order(self, data: Data) -> int:
-        """Rows x rows, unless they are so many that a sample of them is taken."""
+        """Return the number of rows, or of sampled rows: arrays are n x n."""
         rows = data.samples.n if data.samples.n_known else 0
         return max(super().order(data), rows if rows <= _MOST_ROWS else 0)
 

@@ -50,7 +50,7 @@ def number(
     finite: bool = True,
     below: float | None = None,
 ) -> float:
-    """A number of at least 0 (above 0 if `positive`), of Python's or of NumPy's.
+    """Return a number of at least 0 (above 0 if `positive`), Python's or NumPy's.
 
     - raises ArgumentError: It is something else, a boolean, NaN, infinite where it must be finite,
       or not below what it must be below.

@@ -21,7 +21,7 @@ class MissingValuesError(DataError):
 
 
 class SingularError(ValueError):
-    """A matrix to be inverted is singular, or a ratio is unbounded because of a singular matrix."""
+    """A matrix to be inverted is singular, or a ratio is unbounded by a singular matrix."""
 
 
 class ObjectiveError(RuntimeError):

@@ -16,7 +16,7 @@ from ldr.solvers.trust_region import TrustRegion, TrustState
 
 @dataclass(frozen=True)
 class ExpectationMaximisation(Solver[State]):
-    """M <- argmax over N of E[log p(x, y | N) | x, M]: monotone, with no step length to choose.
+    """Iterate M <- argmax over N of E[log p(x, y | N) | x, M]: monotone, no step length.
 
     Its rate is linear, the share of information that is missing: a check of faster solvers, and
     sturdy from a bad start. The points of a likelihood have the next iterate, `improved()`.
@@ -82,7 +82,7 @@ class Imputation(Solver[State]):
 
 @dataclass(frozen=True)
 class VariableProjection(Solver[State]):
-    """Limited-memory BFGS on the profile, the least value over the variables with a closed form.
+    """Limited-memory BFGS on the profile, minimised over variables with a closed form.
 
     Where those are at their best, the gradient in them is zero and the gradient in the others is
     the profile's: stopping rules mean the same as on the whole problem. The start is completed

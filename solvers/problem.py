@@ -60,7 +60,7 @@ class Problem(ABC):
 
     @abstractmethod
     def at(self, M: Array) -> Point:
-        """The smooth function at M."""
+        """Return the smooth function at M."""
 
     def value(self, M: Array) -> float:
         """Return the value to be minimised, the penalty included."""
@@ -93,7 +93,7 @@ class Sum(Protocol):
         """p."""
 
     def each_part(self, order: np.random.Generator) -> Iterator[Problem]:
-        """Every f_i once, on the same manifold, in a random order if they can be had in any."""
+        """Yield every f_i once, on the same manifold, in a random order if available."""
 
 
 def read_only(M: Array) -> Array:

@@ -56,7 +56,7 @@ class Pymanopt(Solver[State]):
         return State(problem.at(M))
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
-        """The start, then the end of pymanopt's run."""
+        """Yield the start, then the end of pymanopt's run."""
         start = self.initialise(problem, M)
         yield start
         if problem.manifold.dimension == 0:  # a single point, which theirs do not know

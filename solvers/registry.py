@@ -41,12 +41,12 @@ _RENAMED = {"davidson": SelfConsistentField.name}
 
 
 def solver_names() -> list[str]:
-    """Every name that `solver=` takes, "auto" and "closed-form" excepted."""
+    """Return every name accepted by `solver=` except "auto" and "closed-form"."""
     return [*NATIVE, *(f"pymanopt:{name}" for name in PYMANOPT_SOLVERS)]
 
 
 def named_solver(name: str) -> AnySolver:
-    """The solver of that name, with its default options.
+    """Return the solver with a name, with its default options.
 
     Raises
     ------

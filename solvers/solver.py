@@ -43,7 +43,7 @@ class Stopping:
     time_limit: float = math.inf
 
     def scale(self, start: RiemannianPoint) -> float:
-        """The size of the function, as seen at the start.
+        """Return the scale of the function at the start.
 
         Not of the gradient there: on ill-conditioned data that can be 1e4 times the function, and
         a tolerance relative to it would stop far from the optimum.
@@ -135,7 +135,7 @@ class Run:
         return cls(M, value, norm, status, 0, counts, history, seconds)
 
     def scaled(self, factor: float) -> Run:
-        """The run, told of factor times the function."""
+        """Return the run for the function times a factor."""
         history = {**self.history}
         history["value"] = [factor * value for value in history["value"]]
         history["gradient_norm"] = [abs(factor) * norm for norm in history["gradient_norm"]]
@@ -189,7 +189,7 @@ class Solver(Brief, ABC, Generic[S]):
 
     @abstractmethod
     def initialise(self, problem: RiemannianProblem, M: Array) -> S:
-        """The state at the start M."""
+        """Return the state at the start M."""
 
     def step(self, problem: RiemannianProblem, state: S) -> S:
         """Return the next state; solvers with their own `states` have no single step."""

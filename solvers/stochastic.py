@@ -70,7 +70,7 @@ class SVRG(Solver[AnchorState]):
         return AnchorState(problem.at(M), Pairs.none(M), _FIRST_RATE)
 
     def step(self, problem: RiemannianProblem, state: AnchorState) -> AnchorState:
-        """An epoch."""
+        """Take an epoch."""
         whole: Any = problem.problem
         W, pairs, old = state.point.M, state.pairs, state.point
         for part in whole.each_part(np.random.default_rng(state.epoch)):

@@ -142,7 +142,7 @@ class SelfConsistentField(Solver[State]):
         return self.step(problem, start) if flat else start
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
-        """Newton's step, and further ones while they lead to saddles.
+        """Take Newton's step, and further steps while they lead to saddles.
 
         Where A and B share eigenvectors, a point can be flat without being the maximum. A flat
         point whose step gained next to nothing is near the maximum.

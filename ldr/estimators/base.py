@@ -727,7 +727,7 @@ class TwoViews(Projection):
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
     def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Back from projected rows, of the first view or of both; see `Projection`.
+        """Map projected rows back, of the first view or of both; see `Projection`.
 
         Parameters
         ----------

@@ -122,7 +122,7 @@ class Principal(Gaussian):
         return Y / self._scale if self.whiten else Y
 
     def inverse_transform(self, X: Rows) -> Array:
-        """The rows nearest to the mean whose projection is X.
+        """Return the rows nearest to the mean with the projection X.
 
         Parameters
         ----------

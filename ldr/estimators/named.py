@@ -88,7 +88,7 @@ class Classifies(ClassifierMixin, Projection):
         return found
 
     def predict_log_proba(self, X: Rows) -> Array:
-        """The logarithm of `predict_proba`, without rounding to zero.
+        """Return the logarithm of `predict_proba`, without rounding to zero.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Classifies(ClassifierMixin, Projection):
         return np.asarray(log_softmax(self._predicted(X, "decision"), axis=1))
 
     def predict_proba(self, X: Rows) -> Array:
-        """The probability of each class, in the order of `classes_`.
+        """Return the probability of each class, in the order of `classes_`.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Classifies(ClassifierMixin, Projection):
         return super()._given(objective, X, y, *others, **options)
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
-        """The accuracy; of data frames, rows that belong together by their index."""
+        """Return the accuracy; rows of data frames are paired by index."""
         return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
@@ -176,7 +176,7 @@ class Regresses(RegressorMixin, Projection):
         return found
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
-        """R2; of data frames, rows that belong together by their index."""
+        """Return R2; rows of data frames are paired by index."""
         return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
@@ -205,7 +205,7 @@ class Latent(Regresses):
     """
 
     def transform(self, X: Rows, y: PerRow = None) -> PerView:
-        """Scores of X, or of both.
+        """Return the scores of X, or of X and y.
 
         Parameters
         ----------

@@ -368,7 +368,7 @@ def permutation_test(
     random_state: int | np.random.Generator | None = None,
     **parameters: object,
 ) -> PermutationTest:
-    """Permutation test of the optimal value, and of each direction.
+    """Test the optimal value, and each direction, by permutations.
 
     The method optimises, so that its value is large for noise too: it is compared with its optima
     on permuted data, each found in the same way. Methods with an eigen-solution take thousands of

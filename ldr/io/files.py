@@ -129,7 +129,7 @@ def check_outputs(
 
 
 def files_of(X: Rows) -> list[Path]:
-    """The files that the rows of X are read from, as far as X knows them."""
+    """Return the files that the rows of X are read from, as far as X knows them."""
     if isinstance(X, (str, Path)):
         return [Path(X)]
     if isinstance(X, StoredSamples):

@@ -39,7 +39,7 @@ DASHED: Style = {"color": HIGHLIGHT, "linestyle": "--"}
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure in inches, outside pyplot's global state."""
+    """Return an empty figure in inches, outside pyplot's global state."""
     needed("matplotlib", "a picture")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -89,7 +89,7 @@ def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = N
 
 
 def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
-    """The first three coordinates of the projected rows, in perspective.
+    """Plot the first three components of the projected rows, in perspective.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
 
 
 def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
-    """The first two coordinates of every method, and of its heuristic where that is another.
+    """Plot the first two components of every method, and of its baseline if different.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
 
 
 def loadings(result: Result) -> Figure:
-    """The map P, or of a factor model its loadings M, as a heat map: a row a feature.
+    """Plot the map P, or a factor model's loadings M, as a heat map: a row a feature.
 
     With ``standardise=True`` both are of the columns divided by their standard deviations. Of many
     features the 40 with the longest rows are shown, in their own order. Of more than 100, such as
@@ -487,7 +487,7 @@ _NAMED = 14
 
 
 def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
-    """The rows by their first two coordinates, and an arrow for each column.
+    """Plot the rows by their first two components, and an arrow for each column.
 
     An arrow is the correlations of a column with the two coordinates, so that it points where rows
     with much of it are, whatever the method's map is; all arrows are lengthened by one factor. Of
@@ -524,7 +524,7 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
 
 
 def correlation_circle(result: Result, X: Rows, *, ax: Axes | None = None) -> Figure:
-    """The correlations of each column with the first two coordinates, in the unit circle.
+    """Plot the correlations of each column with the first two components, in the unit circle.
 
     Where coordinates are uncorrelated (pca, the classical methods) the squared length of an arrow
     is the share of the column's variance that the two explain. It takes and refuses what `biplot`

@@ -145,7 +145,7 @@ def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: Style) 
 
 
 def path(found: Path, *, ax: Panels = None) -> Figure:
-    """Value and baseline against the dimension, the elbow marked; held-out scores beside them.
+    """Plot value, baseline and held-out scores against r, with the elbow marked.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def influence(found: Influence, *, ax: Panels = None) -> Figure:
 
 
 def permutation_test(found: PermutationTest, *, ax: Panels = None) -> Figure:
-    """The optima of permuted data, and where the optimum of the data stands.
+    """Plot the optima of permuted data, and the optimum of the data.
 
     Parameters
     ----------

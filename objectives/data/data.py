@@ -86,7 +86,7 @@ class Data:
             raise DataError(f"y has {entries} entries for {self.samples.n} rows of X")
 
     def of_rows_that_count(self) -> Data:
-        """Without the rows of weight zero."""
+        """Return the data without rows of weight zero."""
         weights = self.samples.weights
         if weights is None or weights.all():
             return self

@@ -327,7 +327,7 @@ class StatedMethod(Objective):
     spectral: ClassVar[type[AbsoluteTrace]] = AbsoluteTrace
 
     def opened(self, data: Data, room: int) -> Opened:
-        """The data that the matrices are of, with room for directions in which nothing varies."""
+        """Return the data of the matrices, with room for constant directions."""
         if not self.traits.products or self._empty_is_best(data.samples):
             data = data.everywhere()
         parts = data.samples, *filter(None, [data.background])

@@ -84,7 +84,7 @@ class NestedMethod(Objective):
             vars(self).update(domain="St", formula=formula)
 
     def column_weights(self, r: int) -> Array:
-        """v_j, the sum of the weights of all levels r_k >= j, in units of v_1."""
+        """Return v_j, the sum of the weights of all levels r_k >= j, in units of v_1."""
         if not self.nested:
             return np.ones(r)
         levels = range(1, r + 1) if self.nested is True else self.nested

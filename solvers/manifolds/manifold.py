@@ -49,20 +49,20 @@ class Manifold(ABC):
         return (self,)
 
     def split(self, Z: Array) -> list[Array]:
-        """The factors' matrices, as views of the array Z (leading axes are kept)."""
+        """Split Z into the factors' matrices, as views of the array (leading axes are kept)."""
         return [Z]
 
     def join(self, parts: Sequence[Array]) -> Array:
-        """The array of the factors' matrices; the inverse of `split`."""
+        """Join the factors' matrices to an array; the inverse of `split`."""
         return parts[0]
 
     @abstractmethod
     def project(self, M: Array, Z: Array) -> Array:
-        """Orthogonal projection of the ambient matrix Z onto the tangent space at M."""
+        """Project the ambient matrix Z orthogonally onto the tangent space at M."""
 
     @abstractmethod
     def curve(self, M: Array, V: Array, t: float = 1.0) -> tuple[Array, Array]:
-        """The retraction curve: R_M(tV) and its exact derivative with respect to t, tangent there.
+        """Return the retraction R_M(tV) and its exact derivative in t, tangent there.
 
         The derivative makes a line search's slope exact, so that it can trust slopes where
         differences of f are lost in rounding.
@@ -70,41 +70,41 @@ class Manifold(ABC):
 
     @abstractmethod
     def multiplier(self, M: Array, G: Array) -> Multiplier:
-        """Lagrange's multiplier of the constraint at M, where the Euclidean gradient is G."""
+        """Return Lagrange's multiplier of the constraint at M, for the Euclidean gradient G."""
 
     @abstractmethod
     def hessian(self, M: Array, S: Multiplier, V: Array, HV: Array) -> Array:
-        """Riemannian Hessian product: of the Lagrangian with multiplier S, projected.
+        """Return the Riemannian Hessian product: of the Lagrangian with multiplier S, projected.
 
         HV is the Euclidean Hessian product. S is the same for all V at a point.
         """
 
     @abstractmethod
     def random_point(self, rng: np.random.Generator) -> Array:
-        """A point drawn uniformly (standard normal entries where there is no uniform law)."""
+        """Draw a uniform point (standard normal entries on unbounded manifolds)."""
 
     def nearest(self, Z: Array) -> Array:
-        """The point nearest to the ambient matrix Z: cleans up rounding or a guess."""
+        """Return the point nearest to the ambient matrix Z, a guess or rounded point."""
         return np.array(Z, dtype=np.float64)
 
     def inner(self, M: Array, U: Array, V: Array) -> float:
-        """Inner product of tangent vectors at M, the trace of U'V."""
+        """Return the inner product of tangent vectors at M, the trace of U'V."""
         return float(np.vdot(U, V))
 
     def norm(self, M: Array, V: Array) -> float:
-        """Length of a tangent vector."""
+        """Return the length of a tangent vector."""
         return math.sqrt(np.vdot(V, V))
 
     def gradient(self, M: Array, G: Array) -> Array:
-        """Riemannian gradient from the Euclidean gradient G."""
+        """Return the Riemannian gradient from the Euclidean gradient G."""
         return self.project(M, G)
 
     def retract(self, M: Array, V: Array) -> Array:
-        """The point reached from M along the tangent vector V."""
+        """Return the point reached from M along the tangent vector V."""
         return self.curve(M, V)[0]
 
     def transport(self, M: Array, N: Array, V: Array) -> Array:
-        """The tangent vector V at M (or a stack of them) carried to N, by projection."""
+        """Transport the tangent vector V at M (or a stack of vectors) to N, by projection."""
         return self.project(N, V)
 
     def random_tangent(self, M: Array, rng: np.random.Generator) -> Array:
@@ -350,7 +350,7 @@ class Orthonormal(Manifold):
         return Q, self.project(Q, W - Q @ QW + Q @ (lower - lower.T))
 
     def gradient(self, M: Array, G: Array) -> Array:
-        """Projection of G, twice.
+        """Project G twice.
 
         Near a solution G is nearly normal, and what one projection leaves of it, eps |G|, would be
         as large as the gradient.
@@ -358,7 +358,7 @@ class Orthonormal(Manifold):
         return self.project(M, self.project(M, G))
 
     def hessian(self, M: Array, S: Array, V: Array, HV: Array) -> Array:
-        """Projection of HV - VS; the second term is the curvature of the constraint."""
+        """Project HV - VS; the second term is the curvature of the constraint."""
         curved = V @ S
         return self.project(M, np.subtract(HV, curved, curved))
 
@@ -406,11 +406,11 @@ class Stiefel(Orthonormal):
         return math.pi * math.sqrt(self.r)
 
     def project(self, M: Array, Z: Array) -> Array:
-        """Z - M sym(M'Z)."""
+        """Return Z - M sym(M'Z)."""
         return Z - M @ sym(M.T @ Z)
 
     def multiplier(self, M: Array, G: Array) -> Array:
-        """sym(M'G)."""
+        """Return sym(M'G)."""
         return sym(M.T @ G)
 
 
@@ -441,19 +441,19 @@ class Grassmann(Orthonormal):
         return 0.5 * math.pi * math.sqrt(self.r)
 
     def project(self, M: Array, Z: Array) -> Array:
-        """(I - MM') Z, or that of each matrix of a stack."""
+        """Return (I - MM') Z, for a matrix or a stack."""
         times = np.dot if Z.ndim == 2 else np.matmul  # of few columns in two thirds of the time
         normal = times(M, times(M.T, Z))
         return np.subtract(Z, normal, normal)
 
     def gradient(self, M: Array, G: Array) -> Array:
-        """Projection of G, twice: see `Orthonormal.gradient`."""
+        """Project G twice: see `Orthonormal.gradient`."""
         for _ in range(2):
             G = G - np.dot(M, np.dot(M.T, G))
         return G
 
     def multiplier(self, M: Array, G: Array) -> Array:
-        """M'G.
+        """Return M'G.
 
         V M'G is horizontal already; that `hessian` projects it too keeps the rounding in V from
         growing in Krylov methods, where M'G may act as negative curvature.

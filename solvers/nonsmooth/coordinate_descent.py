@@ -23,7 +23,7 @@ _UNSEEN = 1e-8
 
 @dataclass(frozen=True)
 class CoordinateDescent(Solver[State]):
-    """Sweeps over the coefficients, each minimised by itself, then along the face that they are on.
+    """Minimise each coefficient in turn, then along the face of the active coefficients.
 
     A problem with Z, T and lasso is to minimise |T - ZM|^2 + lasso |M|_1.
 

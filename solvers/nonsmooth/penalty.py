@@ -18,27 +18,27 @@ class Penalty(ABC):
 
     @abstractmethod
     def value(self, M: Array) -> float:
-        """h(M)."""
+        """Return h(M)."""
 
     @abstractmethod
     def prox(self, Z: Array, t: float) -> Array:
-        """The minimiser of |N - Z|^2/2 + t h(N) over N."""
+        """Return the minimiser of |N - Z|^2/2 + t h(N) over N."""
 
     @abstractmethod
     def prox_derivative(self, Z: Array, t: float) -> Array:
-        """Derivative of each entry of the prox with respect to that of Z."""
+        """Return the derivative of each entry of the prox in the same entry of Z."""
 
     @abstractmethod
     def threshold(self, shape: tuple[int, ...]) -> Array:
-        """Size of the slopes that each entry at zero withstands: its subgradients are within."""
+        """Return the bound of the subgradients of each zero entry."""
 
     @abstractmethod
     def slope(self, M: Array) -> Array:
-        """Derivative of h where M is not zero; zero where M is, the kinks of h."""
+        """Return the derivative of h at nonzero M; zero at zero M, the kinks of h."""
 
     @abstractmethod
     def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
-        """Value, gradient and diagonal Hessian of a smooth h whose kinks are rounded off.
+        """Return value, gradient and diagonal Hessian of a smoothed h.
 
         `width` is the size of the entries at which the rounding ends.
         """
@@ -60,7 +60,7 @@ class L1(Penalty):
         return float(np.sum(self.weight * np.abs(M)))
 
     def prox(self, Z: Array, t: float) -> Array:
-        """Soft thresholding: Z is moved towards zero by tw, and no further."""
+        """Threshold softly: move Z towards zero by tw, and no further."""
         return np.sign(Z) * np.maximum(np.abs(Z) - t * self.weight, 0.0)
 
     def prox_derivative(self, Z: Array, t: float) -> Array:
@@ -73,7 +73,7 @@ class L1(Penalty):
         return self.weight * np.sign(M)
 
     def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
-        """sqrt(m^2 + width^2) in the place of |m|."""
+        """Return sqrt(m^2 + width^2) instead of |m|."""
         root = np.sqrt(M * M + width * width)
         ratio = width / root
         return (

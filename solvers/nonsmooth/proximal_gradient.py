@@ -509,7 +509,7 @@ class Smoothed(Problem):
 
 @dataclass(frozen=True)
 class Smoothing(ProximalGradient):
-    """Smoothing continuation by trust regions, finished by proximal gradients from the lowest end.
+    """Smoothing continuation by trust regions, finished by proximal gradients.
 
     |m| is replaced by sqrt(m^2 + w^2), w falling stage by stage from the size of M's entries: wide
     kinks let entries cross zero, where proximal gradients from the same start would fix the first
@@ -530,7 +530,7 @@ class Smoothing(ProximalGradient):
         keep_numbers(self, "widths", positive=True)
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
-        """The start, the end of each stage, then the proximal gradient steps."""
+        """Yield the start, the end of each stage, then the proximal gradient steps."""
         require_separable(problem)
         lowest = self.initialise(problem, M)
         yield lowest

@@ -1,0 +1,133 @@
+"""The texts of the project, and a random sample of their sentences for a reader.
+
+``python -m tests.words SEED`` prints 120 sentences of the documentation, public docstrings,
+messages and comments: each should be clear at first reading to someone who has not seen the code.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import random
+import re
+import sys
+import tokenize
+import warnings
+from collections.abc import Callable, Iterator
+
+import ldr
+from tests.house import ROOT, modules
+from tests.test_public_api import LISTED
+
+# A first line may not begin so: it has no subject.
+HEADLESS = re.compile(r"(Of|What|Whether|How|Which|That|The same)\b")
+# Words that stand for something named elsewhere.
+VAGUE = re.compile(r"\b(those|these|what|it|one|other)\b", re.IGNORECASE)
+# Imperatives that may begin the first line of a public function.
+VERBS = re.compile(
+    r"(Add|Append|Bootstrap|Bound|Build|Check|Choose|Compute|Convert|Count|Declare|Draw|Find|Fit"
+    r"|Import|Join|List|Load|Make|Map|Maximise|Merge|Minimise|Name|Open|Optimise|Plot|Predict"
+    r"|Print|Project|Raise|Read|Refuse|Report|Restrict|Return|Rotate|Run|Save|Score|Show|Shrink"
+    r"|Solve|Split|Take|Test|Threshold|Transport|Tune|Turn|Warn|Write|Yield)\b"
+)
+
+
+def docstrings(public: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every docstring of the library, or of its public ones."""
+    for name, path in modules().items():
+        if name.split(".")[0] == "ldr":
+            yield from _docstrings(ast.parse(path.read_text(encoding="utf-8")), name, public)
+
+
+def _docstrings(node: ast.AST, name: str, public: bool) -> Iterator[tuple[str, str]]:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    if isinstance(node, documented) and (text := ast.get_docstring(node)):
+        yield name, text
+    for child in ast.iter_child_nodes(node):
+        own = getattr(child, "name", "") if isinstance(child, documented) else ""
+        if not (public and (own.startswith("_") or isinstance(node, ast.FunctionDef))):
+            yield from _docstrings(child, f"{name}.{own}" if own else name, public)
+
+
+def public_callables() -> dict[str, Callable[..., object]]:
+    """Return the public functions and classes of `ldr` and their public methods, by name."""
+    found: dict[str, Callable[..., object]] = {}
+    places = [ldr, *filter(inspect.ismodule, (getattr(ldr, name) for name in LISTED))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # names that changed their meaning
+        for place in places:
+            for name in getattr(place, "__all__", dir(place)):
+                _add(found, f"{place.__name__}.{name}", getattr(place, name))
+    return found
+
+
+def _add(found: dict[str, Callable[..., object]], name: str, value: object) -> None:
+    own = getattr(value, "__module__", "").startswith("ldr") and name.split(".")[-1][0] != "_"
+    if not own or not callable(value) or value in found.values():
+        return
+    found[name] = value
+    for base in value.__mro__ if inspect.isclass(value) else ():
+        for method, each in vars(base).items():
+            function = getattr(each, "__func__", each)  # of class methods
+            if inspect.isfunction(function):
+                _add(found, f"{base.__module__}.{base.__name__}.{method}", function)
+
+
+def sentences() -> dict[str, list[str]]:
+    """Return the sentences of the project, by their kind."""
+    sources = [path for name, path in modules().items() if name.split(".")[0] == "ldr"]
+    texts = [path.read_text(encoding="utf-8") for path in sources]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return {
+        "documentation": [s for page in pages for s in _prose(page.read_text(encoding="utf-8"))],
+        "docstring": [s for _, text in docstrings(public=True) for s in _prose(text)],
+        "message": [s for text in texts for s in _messages(ast.parse(text))],
+        "comment": [s for text in texts for s in _comments(text)],
+    }
+
+
+def _prose(text: str) -> Iterator[str]:
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    for paragraph in re.split(r"\n\s*\n|\n(?=- )", text):
+        if not re.match(r"\s*(#|\||>>>|\.\.|<|!)|.*\n\s*---", paragraph):
+            for sentence in re.split(r"(?<=[.!?]) (?=[A-Z`])", " ".join(paragraph.split())):
+                if len(sentence.split()) > 3:
+                    yield sentence
+
+
+def _messages(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            text = node.exc.args[0]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("warn") and node.args:
+            text = node.args[0]
+        else:
+            continue
+        if isinstance(text, (ast.JoinedStr, ast.Constant)):
+            yield " ".join(ast.unparse(text).split())
+
+
+def _comments(text: str) -> Iterator[str]:
+    last, found = -2, ""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and "type: ignore" not in token.string:
+            if found and token.start[0] != last + 1:
+                yield found
+                found = ""
+            found, last = f"{found} {token.string.lstrip('# ')}".strip(), token.start[0]
+    if found:
+        yield found
+
+
+def main(seed: int, count: int = 120) -> None:
+    """Print sentences drawn at random, equally many of each kind."""
+    rng = random.Random(seed)
+    kinds = sentences()
+    for kind, found in kinds.items():
+        for sentence in rng.sample(found, count // len(kinds)):
+            print(f"{kind}: {sentence}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
