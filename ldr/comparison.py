@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, TypeAlias
@@ -469,7 +470,7 @@ def _dimension(
     data = as_data(rule, rows.data.X, None)
     if standardise:
         data = Units.of(rule, data).divided(data)
-    found, notes = by_rule(r, rule, data)
+    found, notes = by_rule(r, rule, data, solve)
     return found, tuple(f"{note} ({rule.name} of all rows)" for note in notes)
 
 
@@ -483,13 +484,10 @@ def _compared(
 ) -> Compared:
     """Solve a method on all samples, and score each fold."""
     sampled = folds.sampled
-
-    def fit(X: Rows, y: PerRow, r: Dimension, certify: bool = False) -> Result:
-        return solve(sampled.objective, X, r, y=y, certify=certify, **options)
-
+    fit: Callable[..., Result] = partial(solve, sampled.objective, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.ConvergenceWarning)
-        result = fit(sampled.data.X, sampled.data.y, r, certify=True)
+        result = fit(sampled.data.X, r, y=sampled.data.y)
     rival = at_heuristic(result) is not None
 
     def scores(new: Part, old: Part) -> list[list[HeldOut]]:
@@ -500,9 +498,9 @@ def _compared(
             pairs.append((replace(new, result=at), replace(old, result=at)))
         return [[criterion(*pair) for criterion in by.values()] for pair in pairs]
 
-    scored = [fold.get(result.r) for fold in folds.scored(fit, [result.r], scores)]
-    found = [fold for fold in scored if fold is not None]
-    if len(found) < len(scored):
+    scored = folds.scored(partial(fit, certify=False), [result.r], scores)
+    found = [each for fold in scored for each in fold.values()]
+    if len(found) < len(folds.parts):
         raise ArgumentError("; ".join(folds.notes))
     ours, *theirs = zip(*found, strict=True)
     pooled = [

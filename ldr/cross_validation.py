@@ -21,8 +21,9 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernel import as_response, is_categorical
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import OF_Y, Need
-from ldr.objectives.prediction import ClassPredictor, GroupedRows, LinearPredictor
+from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.objectives.problem import Carried, near
+from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.sums import dense
 from ldr.projecting import predicted, views_of
 from ldr.resampling import Indices, Sampled, runs_of
@@ -95,22 +96,18 @@ class HeldOut:
         if self.classes is not None:
             codes = np.unique(self.classes, return_inverse=True)[1]
             right, sizes = (np.bincount(codes, each) for each in (w * self.values[:, 0], w))
-            counted = sizes > 0
-            found = {
-                "accuracy": self.score,
-                "balanced_accuracy": float(np.mean(right[counted] / sizes[counted])),
-                "majority": float(sizes.max() / sizes.sum()),
-            }
+            shares = right[sizes > 0] / sizes[sizes > 0]
+            found = {"accuracy": self.score, "balanced_accuracy": float(shares.mean())}
+            found["majority"] = float(sizes.max() / w.sum())
             if self.log_loss is not None:
                 found["log_loss"] = float(np.average(self.log_loss[w > 0], weights=w[w > 0]))
             return found
         if self.reference is None or self.kind in (LIKELIHOOD, PRODUCT):
             return {}
-        left, total = -(w @ self.values), -(w @ self.reference)
+        left, total, found = -(w @ self.values), -(w @ self.reference), {}
         columns = {"": slice(None)}
         if self.kind == ERROR and len(left) > 1:
             columns |= {f"_{k}": slice(k, k + 1) for k in range(len(left))}
-        found = {}
         for end, k in columns.items():
             of_mean = total[k].sum()
             found[f"q2{end}"] = float(1.0 - left[k].sum() / of_mean) if of_mean > 0 else math.nan
@@ -192,14 +189,15 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
     return HeldOut(OBJECTIVE if timed else DESCRIPTION, value, new.weights)
 
 
-def _classified(new: Part, predictor: ClassPredictor, decision: Array) -> HeldOut:
+def _classified(
+    truth: np.ndarray, weights: Array, classes: np.ndarray, priors: Array, decision: Array
+) -> HeldOut:
     """Score classes by their logarithmic odds."""
-    truth, classes = as_array(new.y), predictor.classes
-    logs = decision - scipy.special.logsumexp(decision, axis=1, keepdims=True)
+    logs = scipy.special.log_softmax(decision, axis=1)
     loss = -np.max(np.where(truth[:, None] == classes, logs, -np.inf), axis=1)
-    guesses = classes[np.argmax(decision, axis=1)], classes[np.argmax(predictor.priors)]
+    guesses = classes[np.argmax(decision, axis=1)], classes[np.argmax(priors)]
     right, usual = (np.asarray(truth == each, dtype=float)[:, None] for each in guesses)
-    return HeldOut(ACCURACY, right, new.weights, usual, truth, loss)
+    return HeldOut(ACCURACY, right, weights, usual, truth, loss)
 
 
 def _squared(truth: Array, found: Array, mean: Array, weights: Array) -> HeldOut:
@@ -243,9 +241,8 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
     """Score reconstructions about the training mean, of whole samples or by elements."""
     result, samples = new.result, new.featured()
     samples.expect_columns(len(result.mean))
-    unit = np.ones(len(result.mean))
-    if result.scale is not None and result.features is None:
-        unit = result.scale
+    scaled = result.scale is not None and result.features is None
+    unit = result.scale if scaled else np.ones(len(result.mean))
     U, sizes, _ = np.linalg.svd((result.P * unit).T, full_matrices=False)
     Q = U[:, sizes > sizes[0] * np.finfo(float).eps * len(U)]
     free = 1.0 - np.sum(Q**2, axis=1)
@@ -284,9 +281,7 @@ def of_trials(new: Part, old: Part) -> HeldOut:
     many = FEATURES.get(new.result.objective.name) == "flat"
     options = {"solver": "lsqr", "shrinkage": "auto"} if many else {}
     model = LinearDiscriminantAnalysis(**options).fit(F, y)
-    predictor = ClassPredictor(G, model.classes_, model.priors_, G, G)
-    trials = replace(new, X=Samples(G, marks=Marks(w)), y=z)
-    return _classified(trials, predictor, model.predict_log_proba(G))
+    return _classified(z, w, model.classes_, model.priors_, model.predict_log_proba(G))
 
 
 def _features_of_trials(part: Part) -> tuple[Array, np.ndarray, Array]:
@@ -427,21 +422,24 @@ def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, C
 
 def class_scores(new: Part, old: Part | None) -> HeldOut:
     """Score classes by `predict`, or else by the nearest class mean in the projection."""
-    result = new.result
+    result, truth, weights = new.result, as_array(new.y), new.weights
     if result.predictors and result.objective.traits.predicts == "classes":
-        decision, predictor = predicted(result, new.views[0], 0, "decision"), result.predictors[0]
-        assert isinstance(predictor, ClassPredictor)
-        found = _classified(new, predictor, decision)
+        predictor = result.predictors[0]
+        decision = predicted(result, new.views[0], 0, "decision")
         skipped = getattr(result.objective, "unlabelled", None)
-        counted = 1.0 if skipped is None else found.classes != skipped
-        return replace(found, weights=found.weights * counted)
-    assert old is not None
-    codes, classes = as_labels(old.y, len(old.Y[0]))
-    rows = Samples(old.Y[0], marks=Marks(old.weights))
-    centre, identity = _mean(old.Y[0], old.weights), np.eye(rows.d)
-    (predictor,) = GroupedRows(classes, codes, rows).predictors((identity,), (centre,))
+        weights = weights if skipped is None else weights * (truth != skipped)
+    else:
+        assert old is not None
+        codes, classes = as_labels(old.y, len(old.Y[0]))
+        centre = _mean(old.Y[0], old.weights)
+        rows = Samples(old.Y[0] - centre, marks=Marks(old.weights))
+        moments = class_moments(rows, codes, len(classes))
+        predictor = ClassPredictor.of(
+            np.eye(rows.d), classes, replace(moments, apart=moments.means)
+        )
+        decision = predictor.decision(new.Y[0] - centre)
     assert isinstance(predictor, ClassPredictor)
-    return _classified(new, predictor, predictor.decision(new.Y[0] - centre))
+    return _classified(truth, weights, predictor.classes, predictor.priors, decision)
 
 
 def response_scores(new: Part, old: Part | None, what: str = "response") -> HeldOut:
@@ -606,11 +604,11 @@ class Folds:
 
     def scored(
         self,
-        fit: Callable[[Rows, PerRow, int], Result],
+        fit: Callable[..., Result],
         order: Sequence[int],
         score: Callable[[Part, Part], Scored],
     ) -> Iterator[dict[int, Scored]]:
-        """Yield the score of each fold's held-out samples by r."""
+        """Yield the score of each fold's held-out samples by r, of results `fit(X, r, y=y)`."""
         unconverged = 0
         failed: dict[str, list[tuple[int, int]]] = {}
         for number, both in enumerate(self.parts, start=1):
@@ -621,7 +619,7 @@ class Folds:
                 try:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", errors.ConvergenceWarning)
-                        result = fit(X, y, r)
+                        result = fit(X, r, y=y)
                     unconverged += not result.converged
                     found[r] = score(Part(result, Z, z, after), Part(result, X, y, before))
                 except FAILURES as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,12 +20,10 @@ from ldr.cross_validation import (
     HeldOut,
     held_out,
 )
-from ldr.inputs import as_data, as_generator, as_objective, check_r, with_marks
-from ldr.objectives.data.data import as_tuple, single
+from ldr.inputs import as_generator, as_objective, with_marks
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
 from ldr.result import Result
-from ldr.scaling import divided
 from ldr.solvers.checks import Pickled, choice, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError
@@ -33,7 +31,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
 from ldr.tables import beside, text
-from ldr.types import Argument, PerRow, PerView, Rows, Splitter
+from ldr.types import PerRow, Rows, Splitter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -235,10 +233,8 @@ def path(
 ) -> Path:
     """Solve an objective for several dimensions, and score each on held-out samples.
 
-    Where the solver iterates, the solution of all samples starts at the better of the heuristic and
-    the previous M completed by what of the heuristic M lies outside its span; folds are solved as
-    by `ldr.solve`. Values need not be monotone in r: ratios fall, and the spaces of different r are
-    not nested.
+    Each is solved as by `ldr.solve`. Values need not be monotone in r: ratios fall, and the spaces
+    of different r are not nested.
 
     Parameters
     ----------
@@ -289,15 +285,16 @@ def path(
     objective = as_objective(objective, parameters)
     if rule is not None:
         choice("rule", rule, RULES)
-    rng = as_generator(random_state)
-    options: dict[str, Argument] = {
-        "standardise": standardise,
-        "solver": solver,
-        "starts": starts,
-        "tolerance": tolerance,
-        "max_iterations": max_iterations,
-        "random_state": rng,
-    }
+    fit = partial(
+        solve,
+        objective,
+        standardise=standardise,
+        solver=solver,
+        starts=starts,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        random_state=as_generator(random_state),
+    )
     order = _ascending(dimensions, 0 if folds is not None else 1)
     sampled = None
     if folds is None:
@@ -306,16 +303,12 @@ def path(
         sampled = Sampled.of(objective, X, y, "folds", sample_weight, groups)
         X, y = sampled.data.X, sampled.data.y
     solved = [r for r in order if r > 0] or [1]
-    along = _along(objective, X, y, solved, certify=certify, **options)
+    along = (fit(X, r, y=y, certify=certify) for r in solved)
     results = tuple(complete(along, len(solved), "dimensions"))
     if sampled is None or len(results) < len(solved):
         return Path(results)
     parts = Folds.of(sampled, folds, random_state)
-
-    def fit(X: Rows, y: PerRow, r: int) -> Result:
-        return solve(objective, X, r, y=y, certify=False, **options)
-
-    scored = parts.scored(fit, solved, partial(held_out, elements=True))
+    scored = parts.scored(partial(fit, certify=False), solved, partial(held_out, elements=True))
     found = complete(scored, len(parts.parts), "folds")
     if len(found) == 1:
         return Path(results)
@@ -375,50 +368,3 @@ def _ascending(dimensions: Iterable[int], least: int) -> list[int]:
     if not order or len(set(order)) < len(order):
         raise ArgumentError(f"dimensions must be different whole numbers, got {dimensions!r}")
     return order
-
-
-def _along(
-    objective: Objective,
-    X: Rows,
-    y: PerRow,
-    order: list[int],
-    starts: int | None,
-    **options: Argument,
-) -> Iterator[Result]:
-    """Yield the results of ascending dimensions, each started from its predecessor."""
-    previous = None
-    for r in order:
-        start = "baseline" if previous is None else _nested_start(objective, X, y, r, previous)
-        found = solve(objective, X, r, y=y, start=start, starts=starts, **options)
-        if previous is None and starts is None and found.starts is not None:
-            starts = len(found.starts.names) + len(found.starts.merged) + 1  # and the nested one
-        yield found
-        previous = found
-
-
-def _nested_start(objective: Objective, X: Rows, y: PerRow, r: int, previous: Result) -> PerView:
-    """Return the better start: the heuristic, or the previous M with further columns.
-
-    These are the leading directions of the heuristic outside the span of M: the same combinations
-    of its columns in all views, which keeps pairs together.
-    """
-    if previous.solver == "closed-form":
-        return "baseline"
-    data = as_data(objective, X, y)
-    check_r(r, objective, data)
-    if previous.scale is not None:
-        data = divided(data, previous.scale)
-    problem = objective.bind(data, r)
-    heuristic = problem.baseline()
-    filler = problem.random_point(np.random.default_rng(0)) if heuristic is None else heuristic
-    matrices, fillers = as_tuple(previous.M), problem.lift(filler)
-    bases = [np.linalg.qr(M)[0] for M in matrices]
-    left = [N - Q @ (Q.T @ N) for Q, N in zip(bases, fillers, strict=True)]
-    wider = fillers[0].shape[1] - matrices[0].shape[1]  # none of a matrix of coefficients
-    combined = np.linalg.svd(np.vstack(left), full_matrices=False)[2][:wider].T
-    nested = [np.hstack([M, rest @ combined]) for M, rest in zip(matrices, left, strict=True)]
-    if heuristic is not None:
-        value = problem.at(problem.lower(nested)).value
-        if problem.at(heuristic).value <= value:
-            return "baseline"
-    return single(nested)
