@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.inputs import as_generator, check_asked, check_r, is_open
-from ldr.multistart import Multistart, best_of, closed_form_run, solver_for
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.opening import as_samples
@@ -21,21 +20,23 @@ from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.solver import Stopping
 from ldr.tables import beside, text
 from ldr.types import Dimension, Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ldr.objectives.factor_model import FactorModel
+    from ldr.result import Result
 
 Mask = npt.NDArray[np.bool_]
 
 
-def by_rule(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
+def by_rule(
+    r: Dimension, objective: Objective, data: Data, solve: Callable[..., Result]
+) -> tuple[int, tuple[str, ...]]:
     """Return the number of dimensions that the data choose, and a note of the rule.
 
+    - solve: `ldr.solve`
     - raises ArgumentError: r is no number of dimensions, or there is no such rule for the objective
       or the data.
     """
@@ -55,7 +56,7 @@ def by_rule(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[
             f"{' of weighted rows' if objective.traits.rule else ''}: expected a whole number; "
             "ldr.path with folds= tells what held-out rows say of each"
         )
-    return _by_bic(objective, data) if objective.traits.rule == "bic" else _by_chance(data)
+    return _by_bic(objective, data, solve) if objective.traits.rule == "bic" else _by_chance(data)
 
 
 def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
@@ -99,15 +100,19 @@ def _by_chance(data: Data) -> tuple[int, tuple[str, ...]]:
     return found, (f"r = {found}: by parallel analysis of the covariance",)
 
 
-def _by_bic(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
+def _by_bic(
+    objective: Objective, data: Data, solve: Callable[..., Result]
+) -> tuple[int, tuple[str, ...]]:
     """Return the r with the smallest BIC, searching until BIC rises."""
     least, best = np.inf, 0
     for r in range(1, objective.largest_r(data) + 1):
         try:
-            model = _model(objective, data, r)
+            model = solve(objective, data, r, certify=False).model
         except (ArgumentError, SingularError):  # more factors than the data tell apart
             break
-        if model.free_parameters - model.mean.size > model.mean.size * (model.mean.size + 1) // 2:
+        assert model is not None
+        d = model.mean.size
+        if model.free_parameters - d > d * (d + 1) // 2:
             break
         if model.bic < least:
             least, best = model.bic, r
@@ -116,21 +121,6 @@ def _by_bic(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
     if best == 0:
         raise ArgumentError(f"r = 'auto': the data have no dimension for {objective.name!r}")
     return best, (f"r = {best}: the least BIC, {least:.6g}",)
-
-
-def _model(objective: Objective, data: Data, r: int) -> FactorModel:
-    """Fit the likelihood from its own initialisations."""
-    problem = objective.bind(data, r)
-    baseline = problem.baseline()
-    solver = solver_for("auto", problem)
-    if solver is None or baseline is None:
-        run = closed_form_run(problem)
-    else:
-        points = {"baseline": baseline, **problem.starts()}
-        (_, run), _ = best_of(Multistart(problem, solver, Stopping()).runs(points), len(points))
-    model = problem.model(run.M)
-    assert model is not None
-    return model
 
 
 # Horn's parallel analysis.

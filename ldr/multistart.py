@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,8 +73,6 @@ class StartPoints:
         if not self._several:
             return {}
         try:
-            if self._stopping.max_iterations is None:
-                return self._problem.starts()
             with sharing(Budget(self._stopping.max_iterations)):
                 return self._problem.starts()
         except TimeLimitError:
@@ -285,7 +281,6 @@ class Multistart:
         self._problem, self._solver = problem, solver
         self._search = problem if isinstance(problem, LocalOptima) else None
         self._stopping, self._observers = stopping, observers
-        self._sharing = nullcontext if stopping.max_iterations is None else sharing
         self._budgets: dict[str, Budget] = {}
         self._begun: dict[str, Array] = {}
         self._twins: dict[str, str] = {}
@@ -314,7 +309,7 @@ class Multistart:
         return {name: self._ends[own] for name, own in through.items() if own in self._ends}
 
     def _in_threads(self, points: Mapping[str, Array], workers: int) -> None:
-        with ThreadPoolExecutor(os.cpu_count() if workers < 0 else workers) as pool:
+        with ThreadPoolExecutor(workers) as pool:
 
             def submitted(work: Callable[..., Made], *given: Any) -> Future[Made]:
                 return pool.submit(copy_context().run, work, *given)
@@ -344,7 +339,7 @@ class Multistart:
         if self._search is None or self._stopping.max_iterations == 0:
             return point
         # what is not done of this when the time is over need not be
-        with self._sharing(self._budgets[name]), until_told():
+        with sharing(self._budgets[name]), until_told():
             if name != GIVEN:
                 point = self._search.approach(point)
             for easier in self._search.easier:
@@ -365,7 +360,7 @@ class Multistart:
         problem, search = self._problem, self._search
         if name not in self._begun or self._late(name):
             return
-        with self._sharing(self._budgets[name]), until_told():
+        with sharing(self._budgets[name]), until_told():
             start, lead = self._begun[name], self._lead
             if search is not None and lead is not None and search.a_step_from(lead.run, start):
                 self._ends[name] = lead
@@ -396,34 +391,23 @@ def search(
     - prove: whether to end with the first run that is proved to be optimal
     """
     multistart = Multistart(problem, solver, stopping, observers)
-    provable = isinstance(problem, LocalOptima) and problem.provable
-    if not (prove and provable and workers == 1):
+    if not (prove and workers == 1 and isinstance(problem, LocalOptima) and problem.provable):
         return multistart.runs(points.all, workers), len(points.all), None
-    assert isinstance(problem, LocalOptima)
     named: Mapping[str, Array] = {points.name: points.first}
     runs: dict[str, Ended] = {}
     proof, best = None, math.inf
-
-    def in_turn() -> Iterator[str]:
-        nonlocal named
-        yield points.name
-        with until_told():
-            named = points.all
-        yield from list(named)[1:]
-
-    for name in in_turn():
-        found = {} if runs and over() else multistart.runs({name: named[name]})
-        if not found:
-            break
+    while len(runs) < len(named) and not (runs and over()):
+        name = list(named)[len(runs)]
+        found = multistart.runs({name: named[name]})
         runs |= found
-        run = found[name].run
-        if run.status in _TOLD:
+        if not found or (run := found[name].run).status in _TOLD:
             break
-        if len(runs) == 1 or run.value < best - _BETTER * abs(best):
-            with until_told():
+        with until_told():
+            if len(runs) == 1 or run.value < best - _BETTER * abs(best):
                 proof = problem.proof(run.M)
-        if proof:
-            return runs, len(runs), proof
+            if proof:
+                return runs, len(runs), proof
+            named = points.all
         best = min(best, run.value)
     return runs, len(named), None
 

@@ -316,7 +316,7 @@ def solve(
     stopping = as_stopping(tolerance, max_iterations)
     if starts is not None:
         whole("starts", starts, 1)
-    check_workers(workers)
+    workers = check_workers(workers)
     method = solver if isinstance(solver, Solver) else as_solver(solver)
     check_observers(observers)
     flag("standardise", standardise)
@@ -346,7 +346,7 @@ def solve(
         else:
             from ldr.dimension_rule import by_rule
 
-            r, notes = by_rule(r, objective, data)
+            r, notes = by_rule(r, objective, data, solve)
         problem = objective.bind(data, r)
 
         deadline.task = "the heuristic was computed"
