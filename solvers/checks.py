@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from inspect import get_annotations
@@ -37,9 +38,10 @@ def whole(name: str, value: object, least: int) -> int:
 
 def workers(count: object) -> int:
     """Return a number of threads; -1 is a thread for each core."""
-    if whole("workers", count, -1) == 0:
+    threads = whole("workers", count, -1)
+    if threads == 0:
         raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
-    return int(count)  # type: ignore[call-overload]
+    return threads if threads > 0 else os.cpu_count() or 1
 
 
 def number(

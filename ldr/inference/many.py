@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -214,14 +213,13 @@ def optima(
     Options are those of `ldr.solve`, for problems that are solved one by one.
     """
     whole("r", r, 1)
-    check_workers(workers)
+    threads = check_workers(workers)
     context = copy_context()  # the time limit and Ctrl-C
 
     def of_chunk(chunk: Chunk) -> list[Solutions]:
         return [context.copy().run(_of_chunk, objective, chunk, r, with_maps, options)]
 
-    count = (os.cpu_count() or 1) if workers < 0 else workers
-    return Solutions.joined(fold(of_chunk, operator.iadd, zip(problems), count))
+    return Solutions.joined(fold(of_chunk, operator.iadd, zip(problems), threads))
 
 
 def _of_chunk(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +19,7 @@ from ldr.objectives.slices import sliced
 from ldr.resampling import Resampling, Sampled
 from ldr.scaling import Units
 from ldr.solvers.checks import Pickled, choice, flag, whole
+from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.deadline import complete, within
 from ldr.solvers.errors import ArgumentError, SingularError, warn
 from ldr.solvers.linalg.eigen import rank_tolerance
@@ -445,6 +445,7 @@ def permutation_test(
     """
     objective = as_objective(objective, parameters)
     whole("permutations", permutations, 1)
+    threads = check_workers(workers)
     if stop_after is not None:
         whole("stop_after", stop_after, 1)
     rng = as_generator(random_state)
@@ -460,7 +461,6 @@ def permutation_test(
         if steps is not None:
             hypothesis = hypothesis.compact()
         size = chunk_size(hypothesis.views)
-        threads = (os.cpu_count() or 1) if workers < 0 else workers
         # between looks at the clock
         batch = 2 * threads * size if objective.traits.stacks else 4 * threads
 
