@@ -6,9 +6,10 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -35,19 +36,23 @@ from ldr.objectives.problem import (
     PROVED_GLOBAL,
     BoundObjective,
     Certificate,
+    Compared,
     Fitted,
     Placed,
     Thorough,
+    certificate_of,
     has_orthonormal_maps,
     near,
 )
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.view import span_of
 from ldr.result import Result
 from ldr.solvers import errors
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.deadline import check, hearing, unlimited, until_told, within
 from ldr.solvers.errors import TimeLimitError, warn
+from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Observer, Run, Solver, Stopping
 from ldr.solvers.status import Status
 from ldr.types import Dimension, PerRow, Rows, Start
@@ -89,15 +94,11 @@ def certify_run(
     """
     certificate = None
     notes: tuple[str, ...] = ()
-    known = problem.certificate
-    if thorough and isinstance(problem, Thorough):
+    known: Callable[[Array], Certificate | None] = partial(certificate_of, problem)
+    if thorough and isinstance(problem, Thorough) and problem.rest is None:
         known = problem.thorough_certificate
     with until_told() as told:
-        certificate = proof
-        if proof is None and problem.rest is not None:  # beyond the columns that were searched
-            value = -run.value * problem.unit
-            certificate = problem.rest.certificate(problem.lift(run.M)[0], value)
-        certificate = certificate or known(run.M)
+        certificate = proof or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
             if run.status is Status.STALLED and certificate.kind == "global":
                 # at a proved optimum that no step lowers, what is left of the gradient is rounding
@@ -148,8 +149,8 @@ def _by_curvature(
                 kind = "none"
                 message = f"stationary, but a zero of M is about to change (slack {slack:.1e})"
     certificate = Certificate(kind, gap, message, curvature.smallest)
-    if problem.span is not None:
-        certificate = certificate.restricted_to(problem.span)
+    if (span := span_of(problem.views)) is not None:
+        certificate = certificate.restricted_to(span)
     if problem.hidden(run.M) > PROVED_GLOBAL * abs(run.value):
         certificate = replace(certificate, kind="none", message=NEARLY_COLLINEAR)
     return certificate
@@ -391,7 +392,8 @@ def solve(
                 )
                 notes += further
                 with until_told():
-                    compared = problem.comparisons(run.M)
+                    if isinstance(problem, Compared):
+                        compared = problem.comparisons(run.M)
             with unlimited():
                 ends = [run.M]
                 if baseline is not None and baseline is not run.M:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.composite import weighted_sum
-from ldr.objectives.objective import Objective, penalty_of
+from ldr.objectives.objective import Objective, known_everywhere, penalty_of
 from ldr.objectives.problem import BoundObjective, restated
 from ldr.objectives.registry import as_objective
 from ldr.objectives.view import noted
@@ -51,13 +51,10 @@ class Normalised(Objective, relative_improvement=False):
         return self.objective.largest_r(data)
 
     def order(self, data: Data) -> int:
-        return self.objective.order(data)
-
-    def seen(self, data: Data) -> Data:
-        return data.everywhere() if self.traits.products == "optimum" else data
+        return self.objective.order(known_everywhere(self, data))
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        bound = self.objective.bind(self.seen(data), r)
+        bound = self.objective.bind(known_everywhere(self, data), r)
         found = bound.at(_best(bound))
         best = found.value * bound.unit
         rng = np.random.default_rng(0)

@@ -120,16 +120,12 @@ class Objective(Brief, Pickled, ABC):
 
     def check_memory(self, data: Data) -> None:
         """Refuse data whose square arrays would not fit into memory, with a way out."""
-        order = self.order(self.seen(data))
+        order = self.order(data)
         if (size := _ARRAYS * 8.0 * order**2) <= memory.SMALL:
             return
         of_rows = any(view.n_known and order == view.n and order != view.d for view in data.views)
         what = f"{self.name}, with {_ARRAYS} arrays of {order} x {order} numbers,"
         memory.check_memory(size, what, _FEWER_ROWS if of_rows else _FEWER_COLUMNS)
-
-    def seen(self, data: Data) -> Data:
-        """Return the data as used by the problem."""
-        return data
 
     @abstractmethod
     def bind(self, data: Data, r: int) -> BoundObjective:
@@ -217,6 +213,11 @@ def single_samples(data: Data) -> list[str]:
         f"class {shown(classes[alone[0]])}{more} has one sample: it has no neighbour in its "
         "class, and adds nothing to the scatter within classes"
     ]
+
+
+def known_everywhere(objective: Objective, data: Data) -> Data:
+    """Return the data, with a matrix of columns x columns where products find only the optimum."""
+    return data.everywhere() if objective.traits.products == "optimum" else data
 
 
 def in_memory(objective: Objective, data: Data) -> Data:
@@ -312,18 +313,18 @@ class Sum(Objective):
     def largest_r(self, data: Data) -> int:
         return min(part.largest_r(data) for _, part in self.terms)
 
-    def seen(self, data: Data) -> Data:
+    def _seen(self, data: Data) -> Data:
         alone = len(self.terms) == 1 and self.penalty is None
-        return data.everywhere() if self.traits.products == "optimum" and not alone else data
+        return data if alone else known_everywhere(self, data)
 
     def order(self, data: Data) -> int:
-        return max(part.order(self.seen(data)) for _, part in self.terms)
+        return max(part.order(self._seen(data)) for _, part in self.terms)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         """Return the problem on the terms' common manifold, in their common coordinates."""
         from ldr.objectives.families.composite import weighted_sum
 
-        bounds = [part.bind(self.seen(data), r) for _, part in self.terms]
+        bounds = [part.bind(self._seen(data), r) for _, part in self.terms]
         weights = [weight for weight, _ in self.terms]
         penalty = 0.0 if self.penalty is None else self.penalty.weight
         return weighted_sum(self, weights, bounds, penalty=penalty)

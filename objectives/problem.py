@@ -172,23 +172,6 @@ class BoundObjective(Problem):
         """Return a bound for the rounding error of the value at M by the data's sums, if known."""
         return 0.0
 
-    @property
-    def span(self) -> str | None:
-        """The subspace that M cannot leave, in words; None without such a restriction."""
-        spans = dict.fromkeys([view.coordinates.span for view in self.views])
-        return " and ".join(filter(None, spans)) or None
-
-    def rewards_leaving(self, weight: float = 1.0) -> bool:
-        """Return True if weight * f(Q'M) may fall as M leaves the span of Q."""
-        return any(not isinstance(factor, Orthonormal) for factor in self.manifold.factors)
-
-    def beyond(self) -> Self:
-        """Return f as a function of Q'M, for M that may leave the span of Q.
-
-        A ridge also counts in the columns that the coordinates leave out.
-        """
-        return self
-
     def baseline(self) -> Array | None:
         """Return the baseline's point; None for objectives without a baseline."""
         return None
@@ -287,10 +270,6 @@ class BoundObjective(Problem):
     def parameters(self, M: Array) -> Fitted:
         """Return numbers and small matrices that a model fits along with M."""
         return self.chosen
-
-    def comparisons(self, M: Array) -> Fitted:
-        """Return further `parameters` that cost other optima, computed with the certificate."""
-        return {}
 
     def model(self, M: Array) -> FactorModel | None:
         """Return the fitted model, for likelihoods."""
@@ -460,11 +439,27 @@ class Thorough(Protocol):
 
 
 @runtime_checkable
+class Compared(Protocol):
+    """Problem with further parameters, at the cost of other optima."""
+
+    def comparisons(self, M: Array) -> Fitted:
+        """Return the parameters, which are computed with the certificate."""
+
+
+@runtime_checkable
 class Carried(Protocol):
     """Problem with fitted parameters beside M, whose value at M from different data is defined."""
 
     def value_of(self, M: Array, fitted: Fitted) -> float:
         """Return the function at M, with the fitted parameters of M."""
+
+
+def certificate_of(problem: BoundObjective, M: Array) -> Certificate | None:
+    """Return the certificate of M among all columns, those that the views leave out included."""
+    if problem.rest is None:
+        return problem.certificate(M)
+    value = -problem.at(M).value * problem.unit
+    return problem.rest.certificate(problem.lift(M)[0], value)
 
 
 def has_orthonormal_maps(problem: BoundObjective) -> bool:

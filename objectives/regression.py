@@ -27,7 +27,7 @@ from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
 from ldr.objectives.statistics.products import column_means, shifted_rows
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import Compact, View
+from ldr.objectives.view import Compact, View, span_of
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
@@ -214,7 +214,7 @@ class Regression(BoundObjective):
             "the objective is convex and the gap is zero",
             "the objective is convex: the optimum is this near",
         )
-        return found.restricted_to(str(self.span)) if self.restricted else found
+        return found.restricted_to(str(span_of(self.views))) if self.restricted else found
 
     def _above_optimum(self, point: RegressionPoint) -> float:
         """f(M) - f* = g'H^{-1}g of the quadratic f, with the gradient -2g and the Hessian 2H."""
@@ -715,7 +715,7 @@ class ReducedRank(BoundObjective):
             "no fit of rank r is closer: the gap is zero",
             "no fit of rank r is closer by more",
         )
-        return found.restricted_to(str(self.span)) if self.fit.restricted else found
+        return found.restricted_to(str(span_of(self.views))) if self.fit.restricted else found
 
 
 @dataclass(frozen=True)

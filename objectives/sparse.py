@@ -14,7 +14,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.composite import WeightedSum, weighted_sum
 from ldr.objectives.l1 import L1
 from ldr.objectives.lda import OrthogonalLDA
-from ldr.objectives.objective import Objective, Shorthand
+from ldr.objectives.objective import Objective, Shorthand, known_everywhere
 from ldr.objectives.parameters import Need, number
 from ldr.objectives.pca import PCA
 from ldr.objectives.problem import BoundObjective
@@ -41,13 +41,10 @@ class SparseMethod(Shorthand, weighted=True):
         return self.smooth + L1(self.penalty)
 
     def order(self, data: Data) -> int:
-        return self.smooth.order(data)
-
-    def seen(self, data: Data) -> Data:
-        return data.everywhere() if self.smooth.traits.products == "optimum" else data
+        return self.smooth.order(known_everywhere(self.smooth, data))
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        smooth = self.smooth.bind(self.seen(data), r)
+        smooth = self.smooth.bind(known_everywhere(self.smooth, data), r)
         return weighted_sum(self, [1.0], [smooth], penalty=self.penalty, kind=self.kind)
 
 

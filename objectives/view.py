@@ -113,6 +113,12 @@ def then(first: Features | None, second: Features | None) -> Features | None:
     return Composed(first, second)
 
 
+def span_of(views: Sequence[View]) -> str | None:
+    """Return the subspaces that M cannot leave, in words; None without such a restriction."""
+    spans = dict.fromkeys([view.coordinates.span for view in views])
+    return " and ".join(filter(None, spans)) or None
+
+
 class Restriction(Protocol):
     """Coordinates on top of a view's, with notes for the user."""
 

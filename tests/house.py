@@ -23,7 +23,7 @@ FLOORS = ("ldr.solvers", "ldr.objectives", "ldr", "experiments", "benchmarks")
 LARGEST = {
     "library lines": 50050,
     "library files": 187,
-    "public members of Objective and BoundObjective": 50,
+    "public members of Objective and BoundObjective": 45,
     "tuned constants": 182,
 }
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.problem import (
     BoundObjective,
     Certificate,
+    Compared,
     Fitted,
     LocalOptima,
     Stated,
+    certificate_of,
     check_dimension,
     like,
     near,
@@ -37,6 +39,34 @@ from ldr.solvers.manifolds import (
 )
 from ldr.solvers.nonsmooth.penalty import L1
 from ldr.solvers.problem import Point
+
+
+@runtime_checkable
+class Beyond(Protocol):
+    """A function of M whose ridge counts also in what its coordinates leave out."""
+
+    def beyond(self) -> BoundObjective:
+        """Return f as a function of Q'M, for M that may leave the span of Q."""
+
+
+@runtime_checkable
+class RewardsLeaving(Protocol):
+    """A function that says whether it rewards an M outside of its coordinates."""
+
+    def rewards_leaving(self, weight: float = 1.0) -> bool:
+        """Return True if weight * f(Q'M) may fall as M leaves the span of Q."""
+
+
+def beyond(bound: BoundObjective) -> BoundObjective:
+    """Return the function where M may leave the span of its coordinates."""
+    return bound.beyond() if isinstance(bound, Beyond) else bound
+
+
+def rewards_leaving(bound: BoundObjective, weight: float) -> bool:
+    """Return True if weight * f may fall as M leaves the span of its coordinates."""
+    if isinstance(bound, RewardsLeaving):
+        return bound.rewards_leaving(weight)
+    return any(not isinstance(factor, Orthonormal) for factor in bound.manifold.factors)
 
 
 @dataclass(frozen=True)
@@ -126,7 +156,6 @@ class WeightedSum(LocalOptima):
 
     starts = _of_the_only_term("starts")
     point = _of_the_only_term("point")
-    comparisons = _of_the_only_term("comparisons")
     mean_at = _of_the_only_term("mean_at")
     model = _of_the_only_term("model")
     remarks = _of_the_only_term("remarks")
@@ -174,7 +203,7 @@ class WeightedSum(LocalOptima):
         return self._of([like(own.bound, term.bound) for own, term in pairs])
 
     def beyond(self) -> Self:
-        return self._of([term.bound.beyond() for term in self.terms])
+        return self._of([beyond(term.bound) for term in self.terms])
 
     def _of(self, bounds: Sequence[BoundObjective]) -> Self:
         """Return the sum with its terms replaced."""
@@ -188,7 +217,7 @@ class WeightedSum(LocalOptima):
         return sum(abs(term.weight) * term.bound.hidden(Z) for term, Z in lowered)
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
-        return any(term.bound.rewards_leaving(weight * term.weight) for term in self.terms)
+        return any(rewards_leaving(term.bound, weight * term.weight) for term in self.terms)
 
     def baseline(self) -> Array | None:
         return best_heuristic(self, self.terms)
@@ -219,6 +248,9 @@ class WeightedSum(LocalOptima):
         first = self.terms[0]
         return first.bound.maps(first.lower(self.manifold, M))
 
+    def comparisons(self, M: Array) -> Fitted:
+        return self.only.comparisons(M) if isinstance(self.only, Compared) else {}
+
     def parameters(self, M: Array) -> Fitted:
         """A model's, and the share of zeros in M where they are penalised."""
         fitted: Fitted = _of_the_only_term("parameters")(self, M)
@@ -229,7 +261,7 @@ class WeightedSum(LocalOptima):
         return {**fitted, "sparsity": zeros / sum(N.size for N in matrices)}
 
     def certificate(self, M: Array) -> Certificate | None:
-        known = self.terms[0].bound.certificate(M) if self.same_optimum else None
+        known = certificate_of(self.terms[0].bound, M) if self.same_optimum else None
         return known and replace(known, gap=known.gap * self.terms[0].weight)
 
 
@@ -287,7 +319,7 @@ def weighted_sum(
             f"{unit:g}: expected at most {1e100 * unit:g}"
         )
     terms = [
-        Term(weight * (b.unit / unit), b if all(each is None for each in T) else b.beyond(), T)
+        Term(weight * (b.unit / unit), b if all(each is None for each in T) else beyond(b), T)
         for weight, b, T in zip(weights, bounds, maps, strict=True)
     ]
     notes = []
@@ -355,7 +387,7 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
                 "columns of X, because its variable is whitened or of features"
             )
         in_columns = all(view.coordinates.is_columns for view in bound.views)
-        if not in_columns and bound.rewards_leaving(weight):
+        if not in_columns and rewards_leaving(bound, weight):
             raise ArgumentError(
                 f"objective {name!r} takes no penalty here: with fewer rows than columns, or "
                 "with collinear ones, M is restricted to the span of the rows, where a penalty of "
@@ -457,6 +489,8 @@ def _as_trace(
         trace, weight = term.bound, unit * term.weight
         if not (isinstance(trace, Trace) and trace.plain and isinstance(trace.A, np.ndarray)):
             return None
+        if trace.rest is not None:  # its matrix is of a part of the columns
+            return None
         (T,) = term.maps
         A += (weight * trace.scale) * (trace.A if T is None else T.T @ trace.A @ T)
         offset += weight * trace.offset
@@ -467,6 +501,6 @@ def _as_trace(
         return None
     # Where a term says that M has no part outside the coordinates, it stands alone.
     alone = all(term.same_point for term in active) and not any(outside)
-    beyond = None if None in outside else (0.0 if alone else math.inf)
+    left_out = None if None in outside else (0.0 if alone else math.inf)
     found = {"A": A, "r": r, "offset": offset, "doubt": doubt}
-    return {**found, "is_square": is_square, "outside": beyond}
+    return {**found, "is_square": is_square, "outside": left_out}

@@ -33,7 +33,7 @@ from ldr.objectives.starts import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
-from ldr.objectives.view import Compact, Range, View, noted
+from ldr.objectives.view import Compact, Range, View, noted, span_of
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import rounding_of_correlations
 from ldr.solvers.linalg.eigen import power_of_two, rank_tolerance, top_eigenvectors, unit_diagonal
@@ -286,15 +286,16 @@ class MultiBlock(Blocks, LocalOptima):
             "no value exceeds the dual bound",
             "the covariances are too close to singular for a bound",
         )
-        if self.span is None or self.holds_outside(value):
+        if (span := span_of(self.views)) is None or self.holds_outside(value):
             return found
-        return found.restricted_to(self.span)
+        return found.restricted_to(span)
 
     def holds_outside(self, value: float) -> bool:
         """Return True if the claim about M also holds over the columns left out."""
         return False
 
     def beyond(self) -> Self:
+        """The same function of a variable of more columns."""
         other = copy(self)
         vars(other).update(is_part=True)
         return other

@@ -19,7 +19,7 @@ from ldr.objectives.problem import (
     check_dimension,
 )
 from ldr.objectives.statistics.covariance import CovarianceOperator, Variation
-from ldr.objectives.view import IN_RANGE, Range, View
+from ldr.objectives.view import IN_RANGE, Range, View, span_of
 from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
 from ldr.solvers.linalg.krylov import Ritz, block_krylov
@@ -245,7 +245,7 @@ class Trace(BoundObjective):
         doubt = self.doubt / self.unit
         proved = max(0.0, value - self.offset + most + rounding)
         gap, restricted = proved + doubt, False
-        if self.span is not None and (more := self._more_outside()) > 0:
+        if span_of(self.views) is not None and (more := self._more_outside()) > 0:
             restricted = gap + more > PROVED_GLOBAL * size
             gap += 0.0 if restricted else more
         bounded = "a proved sum of the extreme eigenvalues bounds the value"
@@ -255,7 +255,7 @@ class Trace(BoundObjective):
             "M spans an extreme eigenspace of A (proved)",
             bounded if proved > doubt else NEARLY_COLLINEAR,
         )
-        return found.restricted_to(str(self.span)) if restricted else found
+        return found.restricted_to(str(span_of(self.views))) if restricted else found
 
     def _by_chance(self, A: CovarianceOperator, M: Array) -> Certificate:
         ritz = self._eigen and self._by_krylov[-1]

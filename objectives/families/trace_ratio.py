@@ -24,7 +24,7 @@ from ldr.objectives.problem import (
     check_dimension,
 )
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Range
+from ldr.objectives.view import Range, span_of
 from ldr.solvers.checks import number, whole
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.errors import ArgumentError, SingularError
@@ -354,9 +354,9 @@ class TraceRatio(BoundObjective):
         the least of the r eigenvalues, it would raise the ratio, and the claim is restricted.
         """
         found = self._within(M)
-        if self.span is None or not self._better_outside(M):
+        if (span := span_of(self.views)) is None or not self._better_outside(M):
             return found
-        return found.restricted_to(self.span)
+        return found.restricted_to(span)
 
     def _within(self, M: Array) -> Certificate:
         """Return the certificate of M among all M in the same coordinates."""

@@ -38,7 +38,7 @@ from ldr.objectives.problem import (
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
-from ldr.objectives.view import Compact, View, noted
+from ldr.objectives.view import Compact, View, noted, span_of
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import top_singular
 from ldr.solvers.manifolds import Array
@@ -135,7 +135,7 @@ class Bilinear(Blocks, BoundObjective):
             "M spans leading singular subspaces, aligned",
             bounded if missed > self.doubt else NEARLY_COLLINEAR,
         )
-        return found.restricted_to(str(self.span)) if self.restricted else found
+        return found.restricted_to(str(span_of(self.views))) if self.restricted else found
 
 
 def bilinear(objective: Stated, a: Compact, b: Compact, r: int) -> Bilinear:

@@ -16,6 +16,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.matrices import Against
 from ldr.objectives.families.wide import WideSums
+from ldr.objectives.registry import named
 from ldr.objectives.statistics import products as products_of_rows
 
 N, D, CLASSES = 300, 60, 5
@@ -315,11 +316,18 @@ def test_sums_penalties_and_typical_values_are_of_arrays(name, monkeypatch):
         ldr.solve(objective, data, 2, **given)
 
 
-def test_a_multiple_of_what_products_find_is_found_by_them(by_products):
-    single = ldr.solve("orthogonal-cca", PAIR, 2)
-    double = ldr.solve(2 * OrthogonalCCA(), PAIR, 2)
+@pytest.mark.parametrize("name", ["orthogonal-cca, ridge", "cca", "pls", "lda", "orthogonal-lda"])
+def test_a_multiple_of_what_products_find_is_found_by_them(name, by_products):
+    """Its claim is of all columns, too."""
+    data, given = METHODS[name]
+    objective = named(name.partition(",")[0], **{k: v for k, v in given.items() if k != "y"})
+    single, double = (
+        ldr.solve(one, data, 2, y=given.get("y")) for one in (objective, 2 * objective)
+    )
     assert double.value == pytest.approx(2 * single.value, rel=1e-12)
     assert any("products" in note for note in double.notes)
+    assert double.certificate.kind == single.certificate.kind
+    assert double.certificate.gap == pytest.approx(2 * single.certificate.gap, abs=1e-10)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 5])
