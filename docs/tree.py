@@ -1,4 +1,4 @@
-"""How to choose a method, as a picture and as a table, from that of `ldr.choose`."""
+"""The table of `ldr.choose` as Markdown and as a picture."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What stands beside the rows, as a reader says it.
+# What the user has beside X.
 ANSWERS = {
     Beside.NOTHING: "nothing",
-    Beside.GAPS: "nothing, and\nsome are missing",
+    Beside.GAPS: "nothing, values\nare missing",
     Beside.LABELS: "labels",
     Beside.RESPONSE: "a response",
-    Beside.VIEWS: "other views of\nthe same rows",
-    Beside.BACKGROUND: "other rows,\na background",
-    Beside.TIME: "time",
+    Beside.VIEWS: "further views of\nthe same samples",
+    Beside.BACKGROUND: "a background",
+    Beside.TIME: "a time order",
 }
 _HEADER = ("you have", "you want", "use", "instead of")
 _LINE = 0.42  # inches
@@ -35,7 +35,7 @@ def table() -> str:
 
 
 def branches() -> dict[Beside, list[Advice]]:
-    """The rows of the table under each answer; what fits several is told of rows alone."""
+    """Return the rows of the table by answer; rows for several answers are under "nothing"."""
     found: dict[Beside, list[Advice]] = {answer: [] for answer in ANSWERS}
     for advice in TABLE:
         found[Beside.NOTHING if Beside.NOTHING in advice.fits else advice.fits[0]].append(advice)
@@ -66,7 +66,7 @@ def picture() -> Figure:
     middle = sum(places) / len(places)
     for place in places:
         _branch(ax, (_COLUMNS[0] + 0.5, middle), (_COLUMNS[1] - 0.05, place))
-    _box(ax, _COLUMNS[0], middle, "What stands\nbeside the rows?")
+    _box(ax, _COLUMNS[0], middle, "What is there\nbeside X?")
     return figure
 
 

@@ -25,7 +25,7 @@ Chosen = dict[str, tuple[Objective, str]]
 
 
 def asked_for(methods: Sequence[str | Objective]) -> Chosen:
-    """Return the given methods by name, or by their representation where a name stands twice."""
+    """Return the given methods by name, or by repr if a name occurs twice."""
     if isinstance(methods, (str, Objective)) or not len(methods):
         raise ArgumentError(f"methods must be a list of names or objectives, got {methods!r}")
     objectives = [as_objective(method, {}) for method in methods]
@@ -33,26 +33,26 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
     labels = [repr(o) if names.count(o.name) > 1 else o.name for o in objectives]
     twice = [label for label in labels if labels.count(label) > 1]
     if twice:
-        raise ArgumentError(f"methods has {twice[0]} twice, expected different ones")
+        raise ArgumentError(f"methods has {twice[0]} twice, expected distinct methods")
     return {label: (o, "asked for") for label, o in zip(labels, objectives, strict=True)}
 
 
 def beyond(chosen: Chosen, n: int) -> dict[str, str]:
-    """Return the methods that take minutes for n rows, which nobody named, and why."""
-    why = f"it looks at all pairs of {n} rows, which takes long: name it to have it"
+    """Return the methods that take minutes for n rows and were not named, and why."""
+    why = f"all pairs of {n} samples take long: name the method to compare it"
     return {name: why for name, (o, _) in chosen.items() if o.traits.by_pairs and n > 1000}
 
 
 class Beside(StrEnum):
-    """Kinds of data, in the words of why a method was taken."""
+    """Kinds of data, as the reason why a method was selected."""
 
-    VIEWS = "X is a pair of views of the same rows"
-    BACKGROUND = "X is a pair with other rows, a background"
+    VIEWS = "X is a pair of views of the same samples"
+    BACKGROUND = "X is a pair of samples and a background"
     GAPS = "X has missing values"
     LABELS = "y holds labels"
     RESPONSE = "y holds a response"
-    TIME = "the rows are a time series"
-    NOTHING = "there are rows alone"
+    TIME = "the samples are a time series"
+    NOTHING = "X has samples alone"
 
 
 _NEEDED = {
@@ -78,16 +78,16 @@ def beside(X: Rows, y: PerRow = None, time_order: bool = False) -> Beside:
 
 
 def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
-    """Return the methods of the registry that fit the data, and why each was taken."""
+    """Return the methods of the registry that fit the data, and why each was selected."""
     found = beside(X, y, time_order)
     if found is Beside.GAPS:
         fitting = [name for name, method in REGISTRY.items() if method.traits.imputes]
-    else:  # what needs that and nothing else
+    else:  # methods that need exactly this
         needs = (_NEEDED[found],) if found in _NEEDED else ()
         fitting = [name for name, method in REGISTRY.items() if method.needs == needs]
     chosen = {name: (REGISTRY[name](), str(found)) for name in fitting}
     if found in (Beside.LABELS, Beside.RESPONSE, Beside.TIME):
-        chosen["pca"] = REGISTRY["pca"](), "pca, which does not look at it, as a yardstick"
+        chosen["pca"] = REGISTRY["pca"](), "pca, which ignores it, for comparison"
     return chosen
 
 
@@ -100,10 +100,10 @@ def has_gaps(X: Rows) -> bool:
 class Advice:
     """A row of the table of methods by question.
 
-    - has, wants: what is there, and what is to be found
+    - has, wants: the data, and the question
     - use: methods of the registry, the first to be tried first
-    - instead_of: what is done without them
-    - fits: the data that it is for
+    - instead_of: common practice without them
+    - fits: kinds of data
     """
 
     has: str
@@ -113,46 +113,46 @@ class Advice:
     fits: tuple[Beside, ...]
 
 
-# Two lines a row: the data that it is for, what is there, what is to be found; the methods, the
-# first to be tried first, and what is done without them. ANY: samples, with y or in time order.
+# Two lines a row: kind of data, what the user has and wants; the methods, the first to be tried
+# first, and common practice without them. ANY: samples, with y or in time order.
 _TEXT = """
-ANY: rows | the most variance
+ANY: samples | directions of largest variance
     pca
-ANY: rows, some of them broken | the most variance, outliers aside
-    robust-pca | pca after outliers were deleted by eye
-ANY: rows | axes that few columns make up
-    sparse-pca | loadings of pca, small ones not printed
-ANY: rows whose columns have noise of their own | common factors of noisy columns, and how many
+ANY: samples with outliers | largest variance, outliers aside
+    robust-pca | pca after deleting outliers by eye
+ANY: samples | components with few nonzero loadings
+    sparse-pca | pca with small loadings hidden
+ANY: samples whose features have separate noise | common factors and their number
     fa, ppca | pca
-ANY: answers (yes/no), or counts | what varies in yes/no answers and counts
+ANY: yes/no answers, or counts | principal components of answers or counts
     exponential-family-pca | pca of zeros and ones
-GAPS: rows with gaps | common factors, and the gaps filled
-    fa, ppca | means in the gaps, then pca
-ANY: rows of mixed signals | independent sources of mixed signals
+GAPS: samples with missing values | common factors, missing values imputed
+    fa, ppca | imputed means, then pca
+ANY: mixed signals | independent sources
     ica, uica | pca
-ANY: rows, or distances | distances kept
-    mds-stress, mds-distances | the first two axes of pca
-LABELS: labels | classes apart, and to predict them
+ANY: samples, or distances | distances preserved
+    mds-stress, mds-distances | first two components of pca
+LABELS: labels | separate and predict classes
     lda, nca | pca, coloured by class
 LABELS: labels | orthonormal directions, more than classes
-    orthogonal-lda | lda's directions made orthonormal
-RESPONSE: a response | what it depends on, whatever the shape
-    sdr, sir, save | columns by their correlation
-RESPONSE: a response | to predict it from few directions
+    orthogonal-lda | lda's directions, orthonormalised
+RESPONSE: a response | directions it depends on, also nonlinearly
+    sdr, sir, save | features by their correlation
+RESPONSE: a response | predict it from few directions
     pls-regression, ridge-regression, lasso | pca, then a regression
-VIEWS: two views of the same rows | what the two share
-    cca, pls, orthogonal-cca | pca of both beside one another
-VIEWS: three views or more | what three or more share
+VIEWS: two views of the same samples | variation shared by both
+    cca, pls, orthogonal-cca | pca of the joined features
+VIEWS: three or more views | variation shared by all
     mcca, maxdiff, orthogonal-mcca, maxbet | cca of every pair
-BACKGROUND: a background, or noise | what the rows have and it has not
-    contrastive-pca, opca | pca of the rows
-TIME: time | what changes slowly
-    sfa, orthogonal-maf, tica | pca, which does not know of time
-LABELS: trials of classes (EEG) | whose power differs, or what is evoked
-    csp, xdawn | channels picked by hand
-TIME: time | the dynamics: rotations, decay
+BACKGROUND: a background, or noise | variation that the background lacks
+    contrastive-pca, opca | pca of the samples
+TIME: a time order | slow signals
+    sfa, orthogonal-maf, tica | pca, which ignores time
+LABELS: trials of classes (EEG) | differences of power, or evoked responses
+    csp, xdawn | channels selected by hand
+TIME: a time order | dynamics: rotations, decay
     dynamics | pca, then a fit
-ANY: rows near a curved sheet | neighbours kept as neighbours
+ANY: samples near a curved sheet | neighbours preserved
     orthogonal-lpp, orthogonal-npe | pca
 """
 
@@ -189,7 +189,7 @@ class Choice(tuple[Advice, ...]):
 def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Choice:
     """Return the questions that suit the data, and the methods that answer them.
 
-    Nothing is solved; `ldr.compare` judges methods on held-out rows.
+    Nothing is solved; `ldr.compare` scores methods on held-out samples.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Cho
     y : array (n,), optional
         Labels or a response.
     time_order : bool
-        Whether the rows follow one another in time.
+        True if the samples are a time series.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Cho
     Raises
     ------
     ldr.errors.DataError
-        X is no data.
+        X is not a data matrix.
 
     Examples
     --------

@@ -246,7 +246,7 @@ def test_a_background_is_not_split():
         (((X[:, :6], X[:, 6:]),), {"orthogonal-cca", "cca", "pls"}, "X is a pair of views"),
         (((X[:90], X[90:170]),), {"opca", "contrastive-pca"}, "a background"),
         ((np.where(X > 2, np.nan, X),), {"ppca", "fa"}, "missing values"),
-        ((X,), {"pca", "ica", "mds", "fa"}, "rows alone"),
+        ((X,), {"pca", "ica", "mds", "fa"}, "samples alone"),
         ((X, None, True), {"orthogonal-maf", "sfa", "dynamics", "pca"}, "a time series"),
     ],
 )
