@@ -28,9 +28,16 @@ _EXPLAINED = {"labels", "response", "second view", "time order"}
 # Square arrays that a method has at once: matrices, factors and eigenvectors.
 _ARRAYS = 8
 _FEWER_COLUMNS = (
-    "leave out columns, or take a method of few directions of sparse rows by itself, in no sum, "
-    "without a penalty and not normalised (pca, orthogonal-lda, orthogonal-maf, pls)"
+    "leave out columns, or take a method that knows sparse rows by products, in no sum, without a "
+    "penalty and not normalised ({})"
 )
+# Methods that do, by what is given beside X.
+_BY_PRODUCTS = {
+    Need.LABELS: "lda, orthogonal-lda",
+    Need.RESPONSE: "ridge-regression, lasso, pls-regression",
+    Need.SECOND_VIEW: "pls, cca",
+    Need.TIME_ORDER: "maf, orthogonal-maf",
+}
 _FEWER_ROWS = "give fewer rows, or landmarks= or components= where there are such"
 
 
@@ -125,7 +132,9 @@ class Objective(Brief, Pickled, ABC):
             return
         of_rows = any(view.n_known and order == view.n and order != view.d for view in data.views)
         what = f"{self.name}, with {_ARRAYS} arrays of {order} x {order} numbers,"
-        memory.check_memory(size, what, _FEWER_ROWS if of_rows else _FEWER_COLUMNS)
+        others = [_BY_PRODUCTS[need] for need in self.needs if need in _BY_PRODUCTS]
+        fewer_columns = _FEWER_COLUMNS.format(", ".join(others) or "pca, ppca, fa")
+        memory.check_memory(size, what, _FEWER_ROWS if of_rows else fewer_columns)
 
     @abstractmethod
     def bind(self, data: Data, r: int) -> BoundObjective:

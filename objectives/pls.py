@@ -17,10 +17,21 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
 from ldr.objectives.prediction import LinearPredictor, Outputs
 from ldr.objectives.problem import Fitted, check_dimension
-from ldr.objectives.regression import Fit, Regression, RegressionPoint, outputs_of
+from ldr.objectives.regression import (
+    Fit,
+    Regression,
+    RegressionPoint,
+    Rounding,
+    WideRows,
+    centred_outputs,
+    outputs_of,
+    unit_of,
+)
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Compact
+from ldr.objectives.view import Compact, View
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import power_of_two
+from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array
 
 
@@ -75,7 +86,12 @@ EXPLAINED = 1e-13
 
 @dataclass(frozen=True)
 class PLSRegression(
-    Objective, weighted=True, predicts="response", transposed=False, from_sums=True
+    Objective,
+    weighted=True,
+    predicts="response",
+    transposed=False,
+    from_sums=True,
+    products="optimum",
 ):
     r"""Partial least squares (PLS) regression.
 
@@ -114,43 +130,96 @@ class PLSRegression(
     algorithm: str = word("simpls", ("simpls", "nipals"))
 
     def bind(self, data: Data, r: int) -> ScoreRegression:
+        if data.samples.wide:
+            return self._of_products(data, r)
         fit = Fit.of(Compact.of(data.samples), outputs_of(data), "the covariance")
-        check_dimension(r, fit.Z.shape[1])
-        weights, rotations = successive_weights(fit.Z, fit.T, r, self.algorithm == "nipals")
+        outputs = Outputs.of(data.y, fit.stats.means[1])
+        found = self._weights(fit.Z, fit.T, r)
+        return self._on_scores(
+            fit.view, fit.Z, fit.T, found, fit.stats.n, outputs, fit.rounding, fit.left
+        )
+
+    def _of_products(self, data: Data, r: int) -> ScoreRegression:
+        """Make the problem in the coordinates of the scores, r rows and the rest of Y."""
+        rows, (Y, outputs) = WideRows.of(data.samples), centred_outputs(data)
+        found = self._weights(rows.Z, Y, r)
+        scores = rows.Z @ found[1]
+        Z, T = (rows.Z.T @ scores).T, scores.T @ Y
+        rest = float(np.linalg.norm(Y - scores @ T) ** 2)
+        sizes = np.linalg.norm(rows.Z.sizes(found[1]), axis=0)
+        rounding = ScoreRounding(sizes, float(np.linalg.norm(Y)))
+        view = rows.view("one weight after another")
+        return self._on_scores(view, Z, T, found, data.samples.weight, outputs, rounding, rest)
+
+    def _weights(self, Z: Array | LessMeans, T: Array, r: int) -> tuple[Array, Array]:
+        check_dimension(r, min(Z.shape))
+        return successive_weights(Z, T, r, self.algorithm == "nipals")
+
+    def _on_scores(
+        self,
+        view: View,
+        Z: Array,
+        T: Array,
+        found: tuple[Array, Array],
+        n: float,
+        outputs: Outputs,
+        rounding: Rounding,
+        left: float,
+    ) -> ScoreRegression:
+        """Make the problem of the weights and rotations that were found."""
+        weights, rotations = found
         Q = np.linalg.qr(rotations)[0]
-        coordinates, n = fit.view.coordinates, fit.stats.n
-        P = math.sqrt(n) * coordinates.lift(rotations).T
+        P = math.sqrt(n) * view.coordinates.lift(rotations).T
         sign = signs(P)
         return ScoreRegression(
             self,
-            (replace(fit.view, coordinates=Subspace(Q, coordinates)),),
-            fit.Z @ Q,
-            fit.T,
-            r,
-            fit.left,
-            outputs=Outputs.of(data.y, fit.stats.means[1]),
-            rounding=fit.rounding,
-            weights=coordinates.lift(weights),
+            (replace(view, coordinates=Subspace(Q, view.coordinates)),),
+            Z @ Q,
+            T,
+            r=len(P),
+            constant=left,
+            outputs=outputs,
+            rounding=rounding,
+            weights=view.coordinates.lift(weights),
             P=sign[:, None] * P,
-            scores=fit.Z @ rotations * sign,
+            scores=Z @ rotations * sign,
             n=n,
         )
 
 
-def successive_weights(Z: Array, T: Array, r: int, nipals: bool) -> tuple[Array, Array]:
+@dataclass(frozen=True)
+class ScoreRounding:
+    """Bound on what the rounding of products with sparse rows may change of a fit by its scores.
+
+    - sizes (r,): lengths of the sums of absolute terms of each score of length 1
+    - outputs: the length of Y
+    """
+
+    sizes: Array
+    outputs: float
+
+    def __call__(self, fitted: Array, rest: float) -> float:
+        """See `Regression.rounding`."""
+        size = float(np.linalg.norm(self.sizes @ np.abs(fitted))) + self.outputs
+        return SUMS_ROUNDING * size**2
+
+
+def successive_weights(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> tuple[Array, Array]:
     """Return unit weights W and rotations R of rows Z to orthonormal scores ZR.
 
     The weight is the leading singular vector of S, the products Z'T minus those of earlier scores.
     Once T is explained, Z takes its place.
     """
-    k, q, unit = Z.shape[1], T.shape[1], power_of_two(Z)
-    Z, T = Z / unit, T / power_of_two(T)
-    S = Z.T @ np.hstack([T, Z])
-    least = EXPLAINED * np.linalg.norm(S[:, :q])
-    W, R, P, V = (np.zeros((k, r)) for _ in range(4))
+    k, unit = Z.shape[1], unit_of(Z)
+    Z, T = Z * (1.0 / unit), T / power_of_two(T)
+    S = Z.T @ T
+    least = EXPLAINED * np.linalg.norm(S)
+    W, R, P, left, right = (np.zeros((k, r)) for _ in range(5))
     for j in range(r):
-        explained = np.linalg.norm(S[:, :q]) <= least
-        w = np.linalg.svd(S[:, q:] if explained else S[:, :q], full_matrices=False)[0][:, 0]
+        if np.linalg.norm(S) <= least:
+            w = _leading_vector(Z, left[:, :j], right[:, :j])
+        else:
+            w = np.linalg.svd(S, full_matrices=False)[0][:, 0]
         t = Z @ w
         rotation = w
         for _ in range(2):  # once more for what rounding left
@@ -158,13 +227,37 @@ def successive_weights(Z: Array, T: Array, r: int, nipals: bool) -> tuple[Array,
             rotation, t = rotation - R[:, :j] @ along, t - Z @ (R[:, :j] @ along)
         length = np.linalg.norm(t)
         W[:, j], R[:, j], P[:, j] = w, rotation / length, Z.T @ (t / length)
-        left, right = P[:, j], R[:, j]
+        left[:, j], right[:, j] = P[:, j], R[:, j]
         if not nipals:
             for _ in range(2):
-                left = left - V[:, :j] @ (V[:, :j].T @ left)
-            left = right = V[:, j] = left / np.linalg.norm(left)
-        S = S - np.outer(left, right @ S)
+                left[:, j] -= left[:, :j] @ (left[:, :j].T @ left[:, j])
+            left[:, j] /= np.linalg.norm(left[:, j])
+            right[:, j] = left[:, j]
+        S = S - np.outer(left[:, j], right[:, j] @ S)
     return W, R / unit
+
+
+def _leading_vector(Z: Array | LessMeans, left: Array, right: Array) -> Array:
+    """Return the leading left singular vector of Z'Z minus the products of earlier scores."""
+
+    def deflated(G: Array) -> Array:
+        for a, b in zip(left.T, right.T, strict=True):
+            G = G - np.multiply.outer(a, b @ G)
+        return G
+
+    if isinstance(Z, np.ndarray):
+        return np.linalg.svd(deflated(Z.T @ Z))[0][:, 0]
+
+    def back(u: Array) -> Array:
+        for a, b in zip(left.T[::-1], right.T[::-1], strict=True):
+            u = u - b * (a @ u)
+        return Z.T @ (Z @ u)
+
+    from scipy.sparse.linalg import LinearOperator, svds
+
+    k = Z.shape[1]
+    G = LinearOperator((k, k), lambda v: deflated(Z.T @ (Z @ v.ravel())), back, dtype=np.float64)
+    return np.asarray(svds(G, 1, v0=np.ones(k))[0][:, 0])
 
 
 @dataclass(frozen=True)

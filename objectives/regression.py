@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
+from ldr.objectives.families.wide import operator
+from ldr.objectives.families.wide_pairs import as_sparse
 from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
@@ -25,9 +28,9 @@ from ldr.objectives.prediction import LinearPredictor, Outputs, Regressed
 from ldr.objectives.problem import BoundObjective, Certificate, Stated, check_dimension
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
-from ldr.objectives.statistics.products import column_means, shifted_rows
+from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import Compact, View, span_of
+from ldr.objectives.view import Compact, View, noted, span_of
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
@@ -38,11 +41,21 @@ from ldr.solvers.linalg.eigen import (
     power_of_two,
     top_eigenvectors,
 )
+from ldr.solvers.linalg.krylov import block_krylov
+from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
 from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+# Of eigenvectors by products, the residual relative to the largest eigenvalue, whose square is what
+# they add to a value, and the products that may take.
+_EXACT, _MOST_PRODUCTS = 1e-8, 300
+# Of LSMR, where it leads to the lasso's baseline: well-conditioned columns take some tens.
+_LSMR_STEPS = 500
 # See `Regression.rounding`.
 Rounding = Callable[[Array, float], float]
 
@@ -68,7 +81,7 @@ class RegressionPoint(Point):
     @cached_property
     def gradient(self) -> Array:
         problem = self._problem
-        smooth = -2.0 * problem.Z.T @ self.residual + 2.0 * problem.ridge * self.M
+        smooth = -2.0 * (problem.Z.T @ self.residual) + 2.0 * problem.ridge * self.M
         at_zero = np.sign(smooth) * np.maximum(np.abs(smooth) - problem.lasso, 0.0)
         return np.where(self.M == 0, at_zero, smooth + problem.lasso * np.sign(self.M))
 
@@ -113,11 +126,11 @@ class Regression(BoundObjective):
     rounding: Rounding | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        inputs, outputs = power_of_two(self.Z), power_of_two(self.T)
+        inputs, outputs = unit_of(self.Z), power_of_two(self.T)
         (view,) = self.views
         vars(self).update(
             views=(replace(view, coordinates=Scaling(outputs / inputs, view.coordinates)),),
-            Z=self.Z / inputs,
+            Z=self.Z * (1.0 / inputs),
             T=self.T / outputs,
             constant=self.constant / outputs**2,
             ridge=min(self.ridge / inputs**2, LARGEST**2),
@@ -229,66 +242,100 @@ class Regression(BoundObjective):
 
 @dataclass(frozen=True)
 class WideRegression(Regression):
-    """Regression on sparse rows of very many columns by products: Z is SciPy's linear operator."""
+    """Regression on sparse rows of very many columns, by products."""
 
-    def __post_init__(self) -> None:
-        """The numbers keep their unit: no solver looks at them."""
+    Z: LessMeans  # type: ignore[assignment]
 
     @cached_property
     def _solution(self) -> Array:
-        """By Golub and Kahan's bidiagonalisation (LSMR), column by column."""
-        from scipy.sparse.linalg import lsmr
-
-        damp, precision = math.sqrt(self.ridge), float(np.finfo(float).eps)
-        solved = partial(lsmr, self.Z, damp=damp, atol=precision, btol=precision, conlim=0.0)
-        return np.column_stack([solved(t)[0] for t in self.T.T])
+        """Coefficients by LSMR; with a lasso, whose baseline they are, of limited steps."""
+        steps = _LSMR_STEPS if self.lasso > 0 else None
+        return least_squares(self.Z, self.T, self.ridge, steps)
 
     def baseline(self) -> Array:
         return self._solution
 
+    def _rounding(self, M: Array) -> float:
+        size = float(np.linalg.norm(self.Z.sizes(M))) + float(np.linalg.norm(self.T))
+        return SUMS_ROUNDING * size**2
+
     def certificate(self, M: Array) -> Certificate:
-        """f(M) - f* = g'H^{-1}g, 2g the gradient and H at least the ridge."""
-        point = self.at(M)
-        slope = 0.5 * float(np.linalg.norm(point.gradient))
-        size = float(np.linalg.norm(self.T)) + float(np.linalg.norm(self.T - point.residual))
-        gap = slope**2 / self.ridge + SUMS_ROUNDING * size**2 if self.ridge > 0 else math.inf
+        """Without a lasso f(M) - f* = g'H^{-1}g, 2g the gradient and H at least the ridge."""
+        if self.lasso > 0:
+            return super().certificate(M)
+        slope = 0.5 * float(np.linalg.norm(self.at(M).gradient))
+        gap = slope**2 / self.ridge + self._rounding(M) if self.ridge > 0 else math.inf
         return Certificate.of_gap(
-            gap,
-            1e-9 * float(np.vdot(self.T, self.T)),
+            gap * self.unit,
+            1e-9 * float(np.vdot(self.T, self.T)) * self.unit,
             "the objective is convex and the gap is zero",
             "the objective is convex: the optimum is this near",
-            f"the normal equations are solved to {slope:.0e}, and products do not tell how small "
-            "singular values are: a ridge does",
+            f"{unseen_by_products(slope)}: a ridge does",
         )
 
 
-def _of_products(objective: Stated, data: Data, r: int, ridge: float) -> WideRegression:
-    """Make the problem of the centred rows, which are never formed."""
-    from scipy.sparse.linalg import LinearOperator
-
-    samples, w = data.samples, data.samples.weights
-    X, shift = shifted_rows(samples)
-    centre, roots = column_means(X, w), np.ones(samples.n) if w is None else np.sqrt(w)
-
-    def times(V: Array) -> Array:
-        return ((X @ V - centre @ V).T * roots).T
-
-    def back(Y: Array) -> Array:
-        Y = (Y.T * roots).T
-        return np.asarray(X.T @ Y - np.multiply.outer(centre, Y.sum(axis=0)))
-
-    Y = outputs_of(data).dense()
-    mean, mean_y = shift + centre, np.average(Y, 0, w)
-    view = View(mean, scatter=RowScatter(samples, mean))
-    return WideRegression(
-        objective,
-        (view.noting("the coefficients are found by products with the sparse rows (LSMR)"),),
-        LinearOperator(samples.shape, times, back, times, np.float64, back),
-        weighted(Y - mean_y, w),
-        r,
-        ridge=ridge,
-        outputs=Outputs.of(data.y, mean_y),
+def unseen_by_products(slope: float) -> str:
+    """Return the reason why products give no bound for an optimum that they found."""
+    return (
+        f"the normal equations are solved to {slope:.0e}, and products do not tell how small "
+        "singular values are"
     )
+
+
+def least_squares(Z: LessMeans, T: Array, ridge: float = 0.0, steps: int | None = None) -> Array:
+    """Solve min |T - ZM|^2 + ridge |M|^2 by Golub and Kahan's bidiagonalisation (LSMR)."""
+    from scipy.sparse.linalg import lsmr
+
+    solved = partial(
+        lsmr,
+        Z.operator(),
+        damp=math.sqrt(ridge),
+        atol=float(np.finfo(float).eps),
+        btol=float(np.finfo(float).eps),
+        conlim=0.0,
+        maxiter=steps or 50 * min(Z.shape),  # rounding makes more of them than there are columns
+    )
+    return np.column_stack([solved(t)[0] for t in T.T])
+
+
+def unit_of(Z: Array | LessMeans) -> float:
+    """Return the power of two next above the largest entry, for sparse rows the largest stored."""
+    return power_of_two(Z.K.data if isinstance(Z, LessMeans) else Z)
+
+
+@dataclass(frozen=True)
+class WideRows:
+    """Sparse rows of very many columns minus their mean, which are never formed.
+
+    - Z: these rows, times the roots of their weights
+    - mean (d,)
+    """
+
+    samples: Samples
+    Z: LessMeans
+    mean: Array
+
+    @classmethod
+    def of(cls, samples: Samples) -> WideRows:
+        X, shift = shifted_rows(samples)
+        w, centre = samples.weights, column_means(X, samples.weights)
+        roots = np.ones(samples.n) if w is None else np.sqrt(w)
+        columns = scaled_rows(X, None if w is None else roots).tocsc()
+        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # scikit-learn takes no more
+            columns.indices = columns.indices.astype(np.int32, copy=False)
+            columns.indptr = columns.indptr.astype(np.int32, copy=False)
+        return cls(samples, LessMeans(columns, roots, centre), shift + centre)
+
+    def view(self, how: str) -> View:
+        note = f"the coefficients are found by products with the sparse rows ({how})"
+        return View(self.mean, notes=(note,), scatter=RowScatter(self.samples, self.mean))
+
+
+def centred_outputs(data: Data) -> tuple[Array, Outputs]:
+    """Return the response minus its mean, times the roots of the weights, and its predictor."""
+    Y, w = outputs_of(data).dense(), data.samples.weights
+    mean = np.average(Y, 0, w)
+    return weighted(Y - mean, w), Outputs.of(data.y, mean)
 
 
 def outputs_of(data: Data) -> Samples:
@@ -306,8 +353,11 @@ def regression(
     one they do not, and for n < d the rows themselves are used.
     """
     samples, outputs = data.samples, outputs_of(data)
-    if samples.wide and lasso == 0:
-        return _of_products(objective, data, r, ridge)
+    short = samples.is_sparse and samples.n < samples.d and not samples.is_small
+    if samples.wide or (lasso > 0 and short):
+        rows, (T, of_y) = WideRows.of(samples), centred_outputs(data)
+        view = rows.view("coordinate descent" if lasso > 0 else "LSMR")
+        return WideRegression(objective, (view,), rows.Z, T, r, 0.0, ridge, lasso, outputs=of_y)
     if lasso > 0 and samples.n < samples.d:
         return _of_rows(objective, data, outputs, r, lasso)
     compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
@@ -347,11 +397,13 @@ class Fit:
     - view: of the coefficients M of Z
     - whitened: the inputs, in whose whitened coordinates the rows are Q
     - stats: of inputs, changed by `whitened`, and outputs
+    - beyond: sum of squares of outputs that are not in the rows
     """
 
     view: View
     whitened: Whitened
     stats: ViewMoments
+    beyond: float = 0.0
 
     @classmethod
     def of(cls, inputs: Compact, outputs: Samples, what: str) -> Fit:
@@ -379,7 +431,7 @@ class Fit:
     @cached_property
     def left(self) -> float:
         """Sum of squares of the outputs outside T."""
-        return _left(self.stats, self.T)
+        return self.beyond + _left(self.stats, self.T)
 
     @property
     def restricted(self) -> bool:
@@ -473,7 +525,7 @@ class RidgeRegression(PenalisedRegression, products="optimum", from_sums=True):
 
 
 @dataclass(frozen=True)
-class Lasso(PenalisedRegression):
+class Lasso(PenalisedRegression, products="optimum"):
     r"""Least absolute shrinkage and selection operator (lasso).
 
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \sum_{ij} |m_{ij}|
@@ -720,7 +772,12 @@ class ReducedRank(BoundObjective):
 
 @dataclass(frozen=True)
 class ReducedRankRegression(
-    Objective, weighted=True, predicts="view", transposed=False, from_sums=True
+    Objective,
+    weighted=True,
+    predicts="view",
+    transposed=False,
+    from_sums=True,
+    products="optimum",
 ):
     r"""Reduced-rank regression.
 
@@ -753,8 +810,57 @@ class ReducedRankRegression(
     heuristic: str = word("pcr", ("pcr", "pls"))
 
     def bind(self, data: Data, r: int) -> ReducedRank:
+        if any(view.wide for view in data.views):
+            return self._of_products(data, r)
         a, b = (Compact.of(view, quiet=True) for view in data.views)
         fit = Fit.of(a, b.rows, "the covariance of the inputs")
         outputs = KnownScatter(fit.stats.block(1, 1), fit.stats.n)
         views = (fit.view, b.view(fit.stats.means[1], outputs))
         return ReducedRank(self, views, fit, r, self.heuristic)
+
+    def _of_products(self, data: Data, r: int) -> WideReducedRank:
+        """Make the problem in a subspace of the optimum and the baseline, by products.
+
+        The optimum has the leading eigenvectors of Y'F, F the fitted values of least squares.
+        """
+        check_dimension(r, min(min(view.shape) for view in data.views))
+        inputs, outputs = (WideRows.of(as_sparse(view)) for view in data.views)
+        Z, Y = inputs.Z, outputs.Z
+        hat = operator(Y.shape[1], lambda V: Y.T @ (Z @ least_squares(Z, Y @ V)))
+        V = _leading(hat, r)
+        if self.heuristic == "pcr":
+            E = _leading(operator(Z.shape[1], lambda V: Z.T @ (Z @ V)), r)
+        else:
+            E = _leading(operator(Z.shape[1], lambda V: Z.T @ (Y @ (Y.T @ (Z @ V)))), r)
+        B = least_squares(Z, Y @ V)
+        slope = float(np.linalg.norm(Z.T @ (Y @ V - Z @ B)))
+        of_inputs = np.linalg.qr(np.hstack([B, E]))[0]
+        of_outputs = np.linalg.qr(np.hstack([V, Y.T @ (Z @ E)]))[0]
+        a = Compact.along(of_inputs, inputs.mean, data.views[0])
+        b = Compact.along(of_outputs, outputs.mean, data.views[1])
+        fit = Fit.of(a, b.rows, "the covariance of the inputs")
+        fit = replace(fit, beyond=max(0.0, Y.squares - float(fit.stats.block(1, 1).trace())))
+        views = (fit.view, b.view(fit.stats.means[1]))
+        note = (
+            f"M is sought in {a.rows.d} dimensions of {Z.shape[1]} and in {b.rows.d} of "
+            f"{Y.shape[1]}, found by products with the sparse rows (LSMR)"
+        )
+        return WideReducedRank(self, noted(views, note), fit, r, self.heuristic, slope=slope)
+
+
+def _leading(S: LinearOperator, r: int) -> Array:
+    """Return the top r eigenvectors of a positive semidefinite matrix known by its products."""
+    return block_krylov(S, r, tolerance=_EXACT, most_products=_MOST_PRODUCTS).vectors
+
+
+@dataclass(frozen=True)
+class WideReducedRank(ReducedRank):
+    """Reduced rank of sparse rows of very many columns, in a subspace found by products.
+
+    - slope: length of the residual of the normal equations
+    """
+
+    slope: float = field(kw_only=True)
+
+    def certificate(self, M: Array) -> Certificate:
+        return Certificate("none", math.inf, unseen_by_products(self.slope))

@@ -32,11 +32,11 @@ from ldr.objectives.parameters import Need, flag, whole
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import pair_moments
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.statistics.products import LessMeans
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.objectives.statistics.time import count_pairs
 from ldr.objectives.view import Compact, Quadratic
 from ldr.solvers.errors import ArgumentError, TooLargeError
+from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.manifolds.manifold import thin_svd
 

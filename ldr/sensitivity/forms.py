@@ -32,9 +32,10 @@ from ldr.objectives.families.matrices import (
 )
 from ldr.objectives.graphs import HeatedEdges, NeighbourWeights
 from ldr.objectives.kernel import as_response, deviations
-from ldr.objectives.statistics.products import LessMeans, ProductOf, Squares
+from ldr.objectives.statistics.products import ProductOf, Squares
 from ldr.objectives.statistics.sums import membership
 from ldr.objectives.statistics.time import count_pairs, pair_matrix
+from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:

@@ -134,6 +134,11 @@ class Samples:
         return self.by_products and self.is_sparse and min(self.shape) > WIDE
 
     @property
+    def is_small(self) -> bool:
+        """Whether an array of all rows is no larger than columns x columns may be."""
+        return self.n * self.d <= WIDE**2
+
+    @property
     def in_pieces(self) -> bool:
         """True if the rows stay in their files; for n < d their span is computed instead."""
         return self.stored and self.n >= self.d
@@ -245,7 +250,7 @@ class Samples:
 
     def dense_if_few(self) -> Array:
         """`dense`, also of sparse rows no larger than columns x columns of others may be."""
-        if not self.is_sparse or self.n * self.d > WIDE**2:
+        if not self.is_sparse or not self.is_small:
             return self.dense()
         return np.asarray(self.array.toarray(), dtype=np.float64)
 

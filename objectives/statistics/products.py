@@ -233,22 +233,6 @@ class Squares:
 
 
 @dataclass(frozen=True, eq=False)
-class LessMeans:
-    """K - ab', not symmetric."""
-
-    K: csr_array
-    a: Array
-    b: Array
-
-    def __matmul__(self, Y: Array) -> Array:
-        return np.asarray(self.K @ Y - np.outer(self.a, self.b @ Y))
-
-    @property
-    def T(self) -> LessMeans:
-        return LessMeans(self.K.T.tocsr(), self.b, self.a)
-
-
-@dataclass(frozen=True, eq=False)
 class ProductOf:
     """A product of matrices, sparse or not, that need not be symmetric."""
 

@@ -18,8 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from ldr.solvers.checks import LARGEST
@@ -28,6 +31,10 @@ from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator, complement
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator
 
 # Residuals below this share of what cancels in them are converged; the steps that may take.
 _RESIDUAL, _STEPS = 1e-10, 300
@@ -43,6 +50,53 @@ _EPS = float(np.finfo(float).eps)
 # residuals R = AU - BU diag(s) - U diag(t), which are preconditioned.
 Small = Callable[[Array, Array], tuple[Array, Array, Array]]
 Preconditioned = Callable[[Array, Array, Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class LessMeans:
+    """K - ab', not symmetric, of a sparse K that is never filled."""
+
+    K: csr_array
+    a: Array
+    b: Array
+
+    def __matmul__(self, Y: Array) -> Array:
+        check()
+        return np.asarray(self.K @ Y - np.multiply.outer(self.a, self.b @ Y))
+
+    def __mul__(self, number: float) -> LessMeans:
+        return LessMeans(self.K * number, self.a, self.b * number)
+
+    @cached_property
+    def T(self) -> LessMeans:
+        return LessMeans(self.K.T, self.b, self.a)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.K.shape
+        return n, d
+
+    @property
+    def squares(self) -> float:
+        """Sum of the squares of the entries."""
+        own, crossed = self.K.power(2).sum(), self.a @ (self.K @ self.b)
+        return float(own - 2.0 * crossed + (self.a @ self.a) * (self.b @ self.b))
+
+    def sizes(self, Y: Array) -> Array:
+        """Return |Z||Y|: products with Y of absolute terms."""
+        Y = np.abs(Y)
+        return np.asarray(abs(self.K) @ Y + np.multiply.outer(np.abs(self.a), np.abs(self.b) @ Y))
+
+    def columns(self, which: npt.NDArray[np.intp]) -> LessMeans:
+        """Return some of the columns."""
+        return LessMeans(self.K[:, which], self.a, self.b[which])
+
+    def operator(self) -> LinearOperator:
+        """Return the matrix as an operator of SciPy."""
+        from scipy.sparse.linalg import LinearOperator
+
+        times, back = self.__matmul__, self.T.__matmul__
+        return LinearOperator(self.shape, times, back, times, np.float64, back)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.products import LessMeans, conjugate_gradients
+from ldr.solvers.loop import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
@@ -25,7 +28,9 @@ _UNSEEN = 1e-8
 class CoordinateDescent(Solver[State]):
     """Minimise each coefficient in turn, then along the face of the active coefficients.
 
-    A problem with Z, T and lasso is to minimise |T - ZM|^2 + lasso |M|_1.
+    A problem with Z, T and lasso is to minimise |T - ZM|^2 + lasso |M|_1. Z is an array, or sparse
+    columns less their means: then sweeps keep the intercept, and the way along the face is found by
+    conjugate gradients.
 
     Where columns of Z are nearly collinear, sweeps creep. On the coefficients that are not zero,
     with their signs, the problem is least squares; the way to its minimum lowers the function up to
@@ -63,29 +68,39 @@ class CoordinateDescent(Solver[State]):
 
 
 def _lower(old: RiemannianPoint, new: RiemannianPoint) -> RiemannianPoint:
-    flatter = new.value == old.value and new.gradient_norm < old.gradient_norm
+    alike = new.value <= old.value + VALUE_ROUNDING * abs(old.value)
+    flatter = alike and new.gradient_norm < old.gradient_norm
     return new if new.value < old.value or flatter else old
 
 
-def _swept(Z: Array, t: Array, m: Array, penalty: float) -> Array:
+def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     """The coefficients after some sweeps."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import Lasso
 
+    columns: Any = Z
+    times, sweeps = 1, 100
+    if isinstance(Z, LessMeans):
+        columns, t = Z.K, t + (Z.b @ m) * Z.a
+        times, sweeps = 10, 10  # each may be long: a deadline is looked at between them
     model = Lasso(
-        alpha=penalty / (2 * len(Z)),
+        alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,
         warm_start=True,
         tol=1e-14,  # of the duality gap, relative to |t|^2
-        max_iter=100,
+        max_iter=sweeps,
     )
     model.coef_ = m.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # whether it has is ours to say
-        return np.asarray(model.fit(Z, t).coef_, dtype=np.float64)
+        for _ in range(times):
+            check()
+            if model.fit(columns, t).n_iter_ < sweeps:
+                break
+    return np.asarray(model.coef_, dtype=np.float64)
 
 
-def _along_faces(Z: Array, t: Array, m: Array, penalty: float) -> Array:
+def _along_faces(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     """Towards the minimum of |t - Zm|^2 + penalty |m|_1 among the coefficients with m's signs."""
     m = m.copy()
     for _ in range(_FACES):
@@ -93,7 +108,8 @@ def _along_faces(Z: Array, t: Array, m: Array, penalty: float) -> Array:
         if not len(free):
             break
         signs = np.sign(m[free])
-        direction, whole = _to_minimum(Z[:, free], t, m[free], 0.5 * penalty * signs)
+        face = Z.columns(free) if isinstance(Z, LessMeans) else Z[:, free]
+        direction, whole = _to_minimum(face, t, m[free], 0.5 * penalty * signs)
         falling = direction * signs < 0
         with np.errstate(over="ignore"):
             lengths = np.where(falling, -m[free] / np.where(falling, direction, 1.0), math.inf)
@@ -106,11 +122,14 @@ def _along_faces(Z: Array, t: Array, m: Array, penalty: float) -> Array:
     return m
 
 
-def _to_minimum(Z: Array, t: Array, m: Array, slope: Array) -> tuple[Array, float]:
+def _to_minimum(Z: Array | LessMeans, t: Array, m: Array, slope: Array) -> tuple[Array, float]:
     """Return the direction from m to the minimum of |t - Zm|^2/2 + <slope, m>, and the step.
 
     Infinite if the slope has a part outside the row space of Z: along it the function is unbounded.
     """
+    if isinstance(Z, LessMeans):
+        downhill = (Z.T @ (t - Z @ m) - slope)[:, None]
+        return conjugate_gradients(lambda V: Z.T @ (Z @ V), downhill, lambda R: R)[0][:, 0], 1.0
     U, s, Vt = np.linalg.svd(Z, full_matrices=False)
     kept = s > max(Z.shape) * np.finfo(float).eps * s[0]
     U, s, Vt = U[:, kept], s[kept], Vt[kept]

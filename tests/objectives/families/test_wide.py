@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array, hstack, random_array
 
 import ldr
 from benchmarks import sparse_wide
@@ -61,6 +61,20 @@ METHODS = {
     "ridge-regression, weights": (
         topics(0, 1e3)[0],
         {"y": np.stack([RESPONSE, Y], axis=1), "sample_weight": 1.0 + np.arange(N) % 3},
+    ),
+    "lasso": (X, {"y": RESPONSE, "penalty": 20.0}),
+    "lasso, weights": (
+        topics(0, 1e3)[0],
+        {"y": np.stack([RESPONSE, Y], axis=1), "sample_weight": 1.0 + np.arange(N) % 3},
+    ),
+    "pls-regression": (X, {"y": RESPONSE}),
+    "pls-regression, nipals": (
+        topics(0, 1e3)[0],
+        {
+            "y": np.stack([RESPONSE, Y], axis=1),
+            "sample_weight": 1.0 + np.arange(N) % 3,
+            "algorithm": "nipals",
+        },
     ),
     "pls": (PAIR, {}),
     "orthogonal-cca, ridge": (PAIR, {"ridge": 0.1}),
@@ -282,6 +296,68 @@ def test_least_squares_of_products_says_what_it_does_not_know(monkeypatch):
     assert found.value == pytest.approx(arrays.value, rel=1e-12)
     np.testing.assert_allclose(found.M, arrays.M, atol=1e-8)
     assert found.certificate.kind == "none" and "a ridge does" in found.certificate.message
+
+
+@pytest.mark.parametrize("name", ["lasso", "least-squares", "pls-regression"])
+def test_regressions_of_products_on_columns_of_many_units(name, monkeypatch):
+    data, given = topics(0, 0.0, 3.0)[0], {"penalty": 20.0} if name == "lasso" else {}
+    arrays, found = both_ways(monkeypatch, name, data, {"y": RESPONSE, **given})
+    assert found.value == pytest.approx(arrays.value, rel=1e-10)
+    assert found.value - found.certificate.gap <= arrays.value * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("rows", [60, N], ids=["few rows", "rows"])
+def test_lasso_of_products_sees_the_intercept_in_the_columns(rows, monkeypatch):
+    """Columns that sum to one, of which some are proportional, beside the constant."""
+    codes = np.arange(rows) % 40
+    onehot = csr_array((np.ones(rows), (np.arange(rows), codes)), shape=(rows, 40))
+    data = csr_array(hstack([onehot, 2.0 * onehot[:, :5], X[:rows, :30]]))
+    given = {"y": RESPONSE[:rows] + codes, "penalty": 0.5}
+    arrays = ldr.solve("lasso", data, 1, **given)
+    monkeypatch.setattr(samples, "WIDE", 20)
+    found = ldr.solve("lasso", data, 1, **given)
+    assert any("products" in note for note in found.notes)
+    assert found.value == pytest.approx(arrays.value, rel=1e-9)
+    assert found.certificate.gap <= 1e-9 * found.baseline
+
+
+@pytest.mark.parametrize("algorithm", ["simpls", "nipals"])
+def test_pls_regression_of_products_goes_on_where_the_response_is_explained(algorithm, monkeypatch):
+    data = csr_array(np.linalg.qr(X.toarray()[:, 10:16] - 1.0)[0])
+    given = {"y": data.toarray()[:, 2], "algorithm": algorithm}
+    arrays = ldr.solve("pls-regression", data * np.arange(1.0, 7.0), 4, **given)
+    monkeypatch.setattr(samples, "WIDE", 3)
+    found = ldr.solve("pls-regression", data * np.arange(1.0, 7.0), 4, **given)
+    assert any("products" in note for note in found.notes)
+    np.testing.assert_allclose(found.P @ found.P.T, arrays.P @ arrays.P.T, atol=1e-8)
+
+
+REDUCED = {
+    "both": (PAIR, {}),
+    "pls": (PAIR, {"heuristic": "pls"}),
+    "weights": (PAIR, {"sample_weight": 1.0 + np.arange(N) % 3}),
+    "few outputs": ((X, PAIR[1].toarray()[:, :7]), {}),
+    "few inputs": ((X.toarray()[:, 10:17], PAIR[1]), {}),
+    "dependent": ((DEPENDENT, PAIR[1]), {}),
+}
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_reduced_rank_regression_of_products(name, monkeypatch):
+    arrays, found = both_ways(monkeypatch, "reduced-rank-regression", *REDUCED[name])
+    assert found.value == pytest.approx(arrays.value, rel=1e-12)
+    assert found.baseline == pytest.approx(arrays.baseline, rel=1e-8)
+    for mine, known in zip(found.P, arrays.P, strict=True):
+        np.testing.assert_allclose(mine, known, atol=1e-8)
+    assert found.certificate.kind == "none" and "singular values" in found.certificate.message
+    assert any("products" in note for note in found.notes)
+
+
+def test_advice_on_many_columns_fits_the_question(by_products, monkeypatch):
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
+    with pytest.raises(DataError, match="ridge-regression, lasso, pls-regression"):
+        ldr.solve("principal-components-regression", X, 2, y=RESPONSE)
 
 
 def test_shrinkage_of_many_columns_is_refused(by_products):
