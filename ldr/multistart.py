@@ -32,92 +32,6 @@ Made = TypeVar("Made")
 GIVEN = "given"
 
 
-class StartPoints:
-    """The points that a solver starts from, by name.
-
-    - solver: None where the solution has a closed form: then none of the objective's own are made
-    - start: the first, as `ldr.solve` takes it
-    - count: how many; None for the first and, where that is the baseline, the objective's own
-    """
-
-    def __init__(
-        self,
-        problem: BoundObjective,
-        data: Data,
-        baseline: Array | None,
-        solver: Solver | None,
-        start: Start,
-        count: int | None,
-        random: np.random.Generator | None,
-        stopping: Stopping,
-    ) -> None:
-        self._problem, self._baseline, self._stopping = problem, baseline, stopping
-        self._by_name, self._count = isinstance(start, str), count
-        self.name = start if isinstance(start, str) else GIVEN
-        self._random = random
-        # the objective's own can cost as much as an iteration
-        several = count is not None and count > 1
-        if self._by_name:
-            several = self.name != "random" and (count != 1 or self.name != "baseline")
-        self._several = several and solver is not None
-        self.first = self._named() if isinstance(start, str) else self._given(start, data)
-
-    @cached_property
-    def _rng(self) -> np.random.Generator:
-        """The generator; the system's entropy takes as long as statistics."""
-        return self._random or np.random.default_rng()
-
-    @cached_property
-    def _own(self) -> dict[str, Array]:
-        """The objective's own starts; none where the time is over and the heuristic will do."""
-        if not self._several:
-            return {}
-        try:
-            with sharing(Budget(self._stopping.max_iterations)):
-                return self._problem.starts()
-        except TimeLimitError:
-            if self.name != "baseline" or self._baseline is None:
-                raise
-            return {}
-
-    def _named(self) -> Array:
-        if self.name == "baseline" and self._baseline is not None:
-            return self._baseline
-        if self.name in ("random", "baseline"):
-            return self._problem.random_point(self._rng)
-        if self.name in self._own:
-            return self._own[self.name]
-        known = ", ".join(map(repr, ("baseline", "random", *self._own)))
-        raise ArgumentError(f"start must be one of {known}, or an array, got {self.name!r}")
-
-    def _given(self, start: object, data: Data) -> Array:
-        count, problem = len(data.views), self._problem
-        given = start if count > 1 else (start,)
-        if not isinstance(given, (tuple, list)) or len(given) != count:
-            raise ArgumentError(f"start must be {count} arrays, one a view")
-        shapes = [M.shape for M in problem.lift(problem.random_point(np.random.default_rng(0)))]
-        return problem.lower([_start_matrix(M, s) for M, s in zip(given, shapes, strict=True)])
-
-    @cached_property
-    def all(self) -> dict[str, Array]:
-        """The first, then the objective's own, then random ones.
-
-        One of the objective's own that is the first itself gives it its name and comes once.
-        """
-        name, count, others = self.name, self._count, {}
-        for own, point in self._own.items():
-            if np.array_equal(point, self.first):
-                name = own
-            else:
-                others[own] = point
-        if count is None:
-            count = 1 + len(others) if self._by_name and self.name == "baseline" else 1
-        points = dict(list({name: self.first, **others}.items())[:count])
-        for k in range(1, count - len(points) + 1):
-            points[f"random {k}"] = self._problem.random_point(self._rng)
-        return points
-
-
 def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
     """A start of the user's as a matrix of full rank."""
     try:
@@ -269,17 +183,28 @@ class Multistart:
     Starts that come to the `same` point have one run, which is then the end of each of them, and so
     is the first run of those that are `a_step_from` its end. `max_iterations` limits what each
     start takes in all, with the runs that lead to its own.
+
+    - solver: None where the solution has a closed form: then no starts of the objective are made
+    - start: the first, as `ldr.solve` takes it
+    - count: how many; None for the first and, where that is the baseline, those of the objective
     """
 
     def __init__(
         self,
         problem: BoundObjective,
-        solver: Solver,
+        data: Data,
+        baseline: Array | None,
+        solver: Solver | None,
+        start: Start,
+        count: int | None,
+        random: np.random.Generator | None,
         stopping: Stopping,
-        observers: Sequence[Observer] = (),
+        observers: Sequence[Observer],
+        workers: int,
     ) -> None:
-        self._problem, self._solver = problem, solver
-        self._search = problem if isinstance(problem, LocalOptima) else None
+        self._problem, self._baseline, self._solver = problem, baseline, solver
+        self._local = problem if isinstance(problem, LocalOptima) else None
+        self._count, self._random, self._workers = count, random, workers
         self._stopping, self._observers = stopping, observers
         self._budgets: dict[str, Budget] = {}
         self._begun: dict[str, Array] = {}
@@ -287,8 +212,95 @@ class Multistart:
         self._ends: dict[str, Ended] = {}
         self._lead: Ended | None = None
         self._stopped = False
+        self._name = start if isinstance(start, str) else GIVEN
+        self._first = self._named(start) if isinstance(start, str) else self._given(start, data)
 
-    def runs(self, points: Mapping[str, Array], workers: int = 1) -> dict[str, Ended]:
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        """The generator; the system's entropy takes as long as statistics."""
+        return self._random or np.random.default_rng()
+
+    @cached_property
+    def _own(self) -> dict[str, Array]:
+        """The objective's own starts; none where the time is over and the heuristic will do."""
+        several = self._count is not None and self._count > 1
+        if self._name != GIVEN:
+            several = self._name != "random" and (self._count != 1 or self._name != "baseline")
+        if not several or self._solver is None:  # they can cost as much as an iteration
+            return {}
+        try:
+            with sharing(Budget(self._stopping.max_iterations)):
+                return self._problem.starts()
+        except TimeLimitError:
+            if self._name != "baseline" or self._baseline is None:
+                raise
+            return {}
+
+    def _named(self, name: str) -> Array:
+        if name == "baseline" and self._baseline is not None:
+            return self._baseline
+        if name in ("random", "baseline"):
+            return self._problem.random_point(self._rng)
+        if name in self._own:
+            return self._own[name]
+        known = ", ".join(map(repr, ("baseline", "random", *self._own)))
+        raise ArgumentError(f"start must be one of {known}, or an array, got {name!r}")
+
+    def _given(self, start: object, data: Data) -> Array:
+        count, problem = len(data.views), self._problem
+        given = start if count > 1 else (start,)
+        if not isinstance(given, (tuple, list)) or len(given) != count:
+            raise ArgumentError(f"start must be {count} arrays, one a view")
+        shapes = [M.shape for M in problem.lift(problem.random_point(np.random.default_rng(0)))]
+        return problem.lower([_start_matrix(M, s) for M, s in zip(given, shapes, strict=True)])
+
+    def _points(self) -> dict[str, Array]:
+        """The first start, then the objective's own, then random ones.
+
+        One of the objective's own that is the first itself gives it its name and comes once.
+        """
+        name, count, others = self._name, self._count, {}
+        for own, point in self._own.items():
+            if np.array_equal(point, self._first):
+                name = own
+            else:
+                others[own] = point
+        if count is None:
+            count = 1 + len(others) if self._name == "baseline" else 1
+        points = dict(list({name: self._first, **others}.items())[:count])
+        for k in range(1, count - len(points) + 1):
+            points[f"random {k}"] = self._problem.random_point(self._rng)
+        return points
+
+    def search(self) -> tuple[dict[str, Ended], int, Certificate | None]:
+        """The runs by the names of their starts; how many there were to be; a proof of the best.
+
+        If no count was given the first run that is proved to be optimal is the last.
+        """
+        local = self._local
+        if self._count is not None or self._workers > 1 or local is None or not local.provable:
+            points = self._points()
+            return self._runs(points), len(points), None
+        points = {self._name: self._first}
+        runs: dict[str, Ended] = {}
+        proof, best = None, math.inf
+        while len(runs) < len(points) and not (runs and over()):
+            name = list(points)[len(runs)]
+            found = self._runs({name: points[name]})
+            runs |= found
+            if not found or (run := found[name].run).status in _TOLD:
+                break
+            with until_told():
+                if len(runs) == 1 or run.value < best - _BETTER * abs(best):
+                    proof = local.proof(run.M)
+                if proof:
+                    return runs, len(runs), proof
+                if len(runs) == 1:
+                    points = self._points()
+            best = min(best, run.value)
+        return runs, len(points), None
+
+    def _runs(self, points: Mapping[str, Array]) -> dict[str, Ended]:
         """A run from each named point.
 
         - raises KeyboardInterrupt, TimeLimitError: Before there was a point to return.
@@ -296,20 +308,20 @@ class Multistart:
         for name in points:
             self._budgets[name] = Budget(self._stopping.max_iterations)
         with hearing():
-            if workers == 1 or len(points) == 1:
+            if self._workers == 1 or len(points) == 1:
                 for name, point in points.items():
                     self._begin(name, self._approach(name, point))
                     self._solve(name)
             else:
-                self._in_threads(points, workers)
+                self._in_threads(points)
         if not self._ends:
             check()
             raise KeyboardInterrupt
         through = {name: self._twins.get(name, name) for name in points}
         return {name: self._ends[own] for name, own in through.items() if own in self._ends}
 
-    def _in_threads(self, points: Mapping[str, Array], workers: int) -> None:
-        with ThreadPoolExecutor(workers) as pool:
+    def _in_threads(self, points: Mapping[str, Array]) -> None:
+        with ThreadPoolExecutor(self._workers) as pool:
 
             def submitted(work: Callable[..., Made], *given: Any) -> Future[Made]:
                 return pool.submit(copy_context().run, work, *given)
@@ -321,7 +333,7 @@ class Multistart:
                 runs = []
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
-                    if self._search is not None and self._search.leads:
+                    if self._local is not None and self._local.leads:
                         result_of(runs[0])  # the others look at its end
                 for run in runs:
                     result_of(run)
@@ -336,14 +348,15 @@ class Multistart:
         """Where a run begins; None where none does."""
         if self._late(name):
             return None
-        if self._search is None or self._stopping.max_iterations == 0:
+        local, solver = self._local, self._solver
+        if local is None or solver is None or self._stopping.max_iterations == 0:
             return point
         # what is not done of this when the time is over need not be
         with sharing(self._budgets[name]), until_told():
             if name != GIVEN:
-                point = self._search.approach(point)
-            for easier in self._search.easier:
-                point = point if over() else minimise(easier, point, self._solver, _ROUGHLY).M
+                point = local.approach(point)
+            for easier in local.easier:
+                point = point if over() else minimise(easier, point, solver, _ROUGHLY).M
         return point
 
     def _begin(self, name: str, point: Array | None) -> None:
@@ -351,18 +364,19 @@ class Multistart:
         if point is None:
             return
         for known, M in self._begun.items():
-            if self._search is not None and self._search.same(M, point):
+            if self._local is not None and self._local.same(M, point):
                 self._twins[name] = known
                 return
         self._begun[name] = point
 
     def _solve(self, name: str) -> None:
-        problem, search = self._problem, self._search
+        problem, local = self._problem, self._local
         if name not in self._begun or self._late(name):
             return
+        assert self._solver is not None
         with sharing(self._budgets[name]), until_told():
             start, lead = self._begun[name], self._lead
-            if search is not None and lead is not None and search.a_step_from(lead.run, start):
+            if local is not None and lead is not None and local.a_step_from(lead.run, start):
                 self._ends[name] = lead
                 return
             now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
@@ -372,44 +386,8 @@ class Multistart:
                 run = unless_flat(now, run, problem.random_point)
                 self._ends[name] = Ended(now, run)
             first = name == next(iter(self._budgets))
-            if search is not None and first and search.leads and run.status.converged:
+            if local is not None and first and local.leads and run.status.converged:
                 self._lead = self._ends[name]
-
-
-def search(
-    points: StartPoints,
-    problem: BoundObjective,
-    solver: Solver,
-    stopping: Stopping,
-    observers: Sequence[Observer] = (),
-    workers: int = 1,
-    *,
-    prove: bool,
-) -> tuple[dict[str, Ended], int, Certificate | None]:
-    """The runs from the points, by name; how many there were to be; a proof of the best end.
-
-    - prove: whether to end with the first run that is proved to be optimal
-    """
-    multistart = Multistart(problem, solver, stopping, observers)
-    if not (prove and workers == 1 and isinstance(problem, LocalOptima) and problem.provable):
-        return multistart.runs(points.all, workers), len(points.all), None
-    named: Mapping[str, Array] = {points.name: points.first}
-    runs: dict[str, Ended] = {}
-    proof, best = None, math.inf
-    while len(runs) < len(named) and not (runs and over()):
-        name = list(named)[len(runs)]
-        found = multistart.runs({name: named[name]})
-        runs |= found
-        if not found or (run := found[name].run).status in _TOLD:
-            break
-        with until_told():
-            if len(runs) == 1 or run.value < best - _BETTER * abs(best):
-                proof = problem.proof(run.M)
-            if proof:
-                return runs, len(runs), proof
-            named = points.all
-        best = min(best, run.value)
-    return runs, len(named), None
 
 
 def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, ...]]:

@@ -25,7 +25,7 @@ from ldr.inputs import (
     check_r,
     opened,
 )
-from ldr.multistart import StartPoints, Starts, best_of, closed_form_run, search, solver_for
+from ldr.multistart import Multistart, Starts, best_of, closed_form_run, solver_for
 from ldr.objectives.data.data import Data, single
 from ldr.objectives.data.opening import without_header
 from ldr.objectives.data.stored import StoredSamples
@@ -361,7 +361,18 @@ def solve(
                 heuristic = closed.value
             else:
                 heuristic = near(problem, baseline).value(baseline)
-        points = StartPoints(problem, data, baseline, chosen, start, starts, random_state, stopping)
+        multistart = Multistart(
+            problem,
+            data,
+            baseline,
+            chosen,
+            start,
+            starts,
+            random_state,
+            stopping,
+            observers,
+            workers,
+        )
 
         deadline.task = "the solution was computed"
         reached = proof = certificate = None
@@ -372,10 +383,7 @@ def solve(
                 run = closed
             else:
                 try:
-                    prove = starts is None
-                    runs, count, proof = search(
-                        points, problem, chosen, stopping, observers, workers, prove=prove
-                    )
+                    runs, count, proof = multistart.search()
                 except TimeLimitError:
                     if baseline is None or heuristic is None:
                         raise
