@@ -487,7 +487,7 @@ def _compared(
     fit: Callable[..., Result] = partial(solve, sampled.objective, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.ConvergenceWarning)
-        result = fit(sampled.data.X, r, y=sampled.data.y)
+        result = fit(sampled.data, r)
     rival = at_heuristic(result) is not None
 
     def scores(new: Part, old: Part) -> list[list[HeldOut]]:

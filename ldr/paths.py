@@ -301,7 +301,7 @@ def path(
         X, y = with_marks(objective, X, y, sample_weight, groups)
     else:
         sampled = Sampled.of(objective, X, y, "folds", sample_weight, groups)
-        X, y = sampled.data.X, sampled.data.y
+        X = sampled.data
     solved = [r for r in order if r > 0] or [1]
     along = (fit(X, r, y=y, certify=certify) for r in solved)
     results = tuple(complete(along, len(solved), "dimensions"))

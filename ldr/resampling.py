@@ -144,11 +144,13 @@ class Sampled:
         """Open the data; refuse distances, whose rows are columns too."""
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
+        names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
         X = known_trials(X, "X") or X  # what mne reads is read once
         X, y, sample_weight, groups = in_order(
             objective, X, y, sample_weight=sample_weight, groups=groups
         )
         data = data_in_order(objective, X, y, sample_weight, groups)
+        data = replace(data, view_names=names)
         n, marks = data.samples.n, data.samples.marks
         data.check_y()
         if marks is not None and marks.trials is not None:

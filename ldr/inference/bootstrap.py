@@ -259,9 +259,7 @@ def bootstrap(
     _check(sampled, block)
     rng = as_generator(random_state)
     own: dict[str, Argument] = {"standardise": standardise, "solver": solver, "random_state": rng}
-    named = isinstance(X, dict) and objective.views > 1
-    given = dict(zip(X, sampled.data.views, strict=True)) if named else sampled.data.X
-    result = solve(objective, given, r, y=sampled.data.y, **own)
+    result = solve(objective, sampled.data, r, **own)
     if any(as_tuple(result.features)):
         raise ArgumentError(
             f"objective {objective.name!r} is of features that are fitted to the rows: those of "

@@ -188,11 +188,12 @@ def dimension(
         limit = min(whole("most", most, 1), limit)
     elif used in ("bic", "folds"):
         limit = min(limit, _FEW)
-    options: dict[str, Argument] = {"groups": groups, "standardise": standardise}
+    options: dict[str, Argument] = {"y": y, "groups": groups, "standardise": standardise}
+    options |= {"certify": False, "random_state": rng}
     if used == "permutation":
-        options = {"null": null.kind, "groups": null.groups, "permutations": permutations}
         given, labels = null.own().problem(0)
-        tested = permutation_test(objective, given, limit, y=labels, random_state=rng, **options)
+        options = {"y": labels, "null": null.kind, "groups": null.groups, "random_state": rng}
+        tested = permutation_test(objective, given, limit, permutations=permutations, **options)
         return _by_permutation(tested, level)
     if used == "ladle":
         return _by_ladle(objective, null, limit, rng)
@@ -204,14 +205,11 @@ def dimension(
         return Dimension(objective, r, used, criterion, steps, numbers, bars)
     if used == "bic":
         steps = np.arange(1, limit + 1)
-        likelihoods = path(
-            objective, X, list(steps), y=y, certify=False, random_state=rng, **options
-        )
-        models = [result.model for result in likelihoods.results]
+        models = [result.model for result in path(objective, X, list(steps), **options).results]
         scores = np.array([model.bic for model in models if model is not None])
         return Dimension(objective, int(steps[np.argmin(scores)]), used, "BIC", steps, scores)
     options |= {"folds": folds, "rule": rule, "random_state": random_state}
-    return _by_folds(path(objective, X, range(limit + 1), y=y, certify=False, **options))
+    return _by_folds(path(objective, X, range(limit + 1), **options))
 
 
 def _natural(objective: Objective, null: Null) -> str:

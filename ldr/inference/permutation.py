@@ -122,11 +122,8 @@ class Null:
         units, moved = Resampling(self.groups), self.y if self.moved == "response" else None
         way_out = "null='groups', which permutes whole groups"
         if self.kind == "groups":
-            way_out = (
-                "more groups"
-                if moved is not None
-                else "more trials of equal length, or null='within'"
-            )
+            of_views = "more trials of equal length, or null='within'"
+            way_out = of_views if moved is None else "more groups"
             if self.moved not in ("response", "second view"):
                 raise ArgumentError(
                     "null='groups' permutes the y of groups, or pairs trials of several views "
@@ -162,8 +159,9 @@ class Null:
 
     def compact(self) -> Null:
         """Replace views of more columns than samples by their principal component scores."""
-        views = tuple(X if len(X) > X.shape[1] else _scores(X) for X in self.views)
-        return replace(self, views=views)
+        centred = (X - X.mean(axis=0) for X in self.views)
+        views = (Z if len(Z) > Z.shape[1] else np.multiply(*_principal(Z)) for Z in centred)
+        return replace(self, views=tuple(views))
 
     def own(self) -> Chunk:
         """Return the data without permutation."""
@@ -207,11 +205,11 @@ def _whole_groups(moved: str, y: np.ndarray | None, groups: Orders | None) -> bo
 # Canonical correlations, step by step.
 
 
-def _scores(X: Array) -> Array:
-    """Return the principal component scores of the samples."""
-    W, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    kept = s > rank_tolerance(max(X.shape)) * s[0]
-    return np.asarray(W[:, kept] * s[kept])
+def _principal(X: Array) -> tuple[Array, Array]:
+    """Return the left singular vectors and the singular values of centred samples of X's rank."""
+    W, s, _ = np.linalg.svd(X, full_matrices=False)
+    kept = s > rank_tolerance(X.shape[1]) * s.max(initial=0.0)
+    return W[:, kept], s[kept]
 
 
 def canonical_bases(
@@ -228,9 +226,7 @@ def _whitened(X: Array, ridge: float) -> Array:
     if ridge == 0:  # which spares the units of the columns
         sizes = np.linalg.norm(X, axis=0)
         X = X[:, sizes > 0] / sizes[sizes > 0]
-    W, s, _ = np.linalg.svd(X, full_matrices=False)
-    kept = s > rank_tolerance(X.shape[1]) * s.max(initial=0.0)
-    W, s = W[:, kept], s[kept]
+    W, s = _principal(X)
     return np.asarray(W * (s / np.sqrt(s**2 + ridge * np.mean(s**2)) if ridge else 1.0))
 
 
