@@ -278,7 +278,7 @@ def test_of_many_rows_those_of_pairs_are_compared_where_they_were_asked_for():
     Z, y = rng.standard_normal((1001, 3)), np.arange(1001) % 3
     found = ldr.compare(None, Z, y, 1, folds=2)
     assert {"lmnn", "nca", "wda"} <= set(found.left_out)
-    assert "all pairs of 1001 rows" in found.left_out["nca"] and "left out: nca" in repr(found)
+    assert "all pairs of 1001 samples" in found.left_out["nca"] and "left out: nca" in repr(found)
     assert {"orthogonal-lda", "lda", "pca"} <= {method.name for method in found.methods}
     (asked,) = ldr.compare(["mds-stress"], Z[:, :2], r=1, folds=2).methods
     assert asked.name == "mds-stress"
