@@ -418,6 +418,6 @@ class GKDR(Objective, weighted=True, sparse=False):
         width = self.width or kernel_width(rows.X, w, 1, 1)
         response = Response.of(data.y, len(rows.X), self.response, w)
         Z = response.features(self.response_width, None)[0]
-        G = gradient_outer_product(rows.X, Z, width, self.epsilon, w)
-        doubt = r * SUMS_ROUNDING * (1.0 + 1.0 / self.epsilon) * spectral_bound(G)
+        G, rounding = gradient_outer_product(rows.X, Z, width, self.epsilon, w)
+        doubt = r * (SUMS_ROUNDING * (1.0 + 1.0 / self.epsilon) * spectral_bound(G) + rounding)
         return Trace(self, (rows.view.noting(*response.notes),), G, r, doubt=doubt)

@@ -10,7 +10,8 @@ from ldr.objectives.kernel import Response, gaussian_gram, median_distance
 from ldr.objectives.statistics.sums import Codes, even_rows, quantiles, weighted
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import DataError
-from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
+from ldr.solvers.linalg.eigen import length, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 _ROWS = 1000  # of the gradient outer product, whose time is cubic in them
@@ -33,12 +34,12 @@ def gradient_directions(
     X, Z = X[rows], Z[rows]
     U, s, _ = np.linalg.svd(Z, full_matrices=False)
     Z = (U * s)[:, :_RESPONSES]
-    return top_eigenvectors(gradient_outer_product(X, Z, median_distance(X), epsilon), r)[1]
+    return top_eigenvectors(gradient_outer_product(X, Z, median_distance(X), epsilon)[0], r)[1]
 
 
 def gradient_outer_product(
     X: Array, Z: Array, width: float, epsilon: float, weights: Array | None = None
-) -> Array:
+) -> tuple[Array, float]:
     """mean_i sum_p grad g_p(x_i) grad g_p(x_i)' of the kernel regression g of Z on X, k x k.
 
     g(x) = Z'(K + n eps I)^{-1} k(x), K the Gaussian Gram matrix, so that with the rows
@@ -47,6 +48,8 @@ def gradient_outer_product(
     for the inverse.
 
     Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
+
+    - returns rounding: by which differences of nearly equal terms may move an eigenvalue
     """
     n, k = len(X) if weights is None else weights.sum(), X.shape[1]
     K = gaussian_gram(X, width)
@@ -59,7 +62,9 @@ def gradient_outer_product(
         check()
         gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
-    return outer / n
+    largest = float(np.abs(X).max()) * np.sqrt(k) / width**2  # of the terms, beside K and A
+    off = SUMS_ROUNDING * 2.0 * largest * length(weighted(K @ np.abs(A), weights)) / np.sqrt(n)
+    return outer / n, off * (2.0 * np.sqrt(np.trace(outer) / n) + off)
 
 
 def slice_codes(response: Response, slices: int, weights: Array | None = None) -> Codes:
