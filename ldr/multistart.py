@@ -64,7 +64,7 @@ _BETTER = 1e-9
 _ROUGHLY = Stopping(1e-4, 50)
 # Steps before a function is approximated anew, how often that is, and a change of its value there
 # that does not matter.
-_FIRST_STEPS, _TIMES, _SAME = 3, 4, 1e-8
+_FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg
 
 from ldr.solvers.deadline import check, until_told
 from ldr.solvers.loop import minimise
@@ -90,12 +91,12 @@ def _least_ritz_pair(
     for k in range(1, most + 1):
         basis[k - 1], images[k - 1] = V.ravel(), point.hessian(V).ravel()
         T[k - 1, :k] = T[:k, k - 1] = basis[:k] @ images[k - 1]
-        ritz, vectors = np.linalg.eigh(T[:k, :k])
+        least, vectors = scipy.linalg.eigh(T[:k, :k], subset_by_index=(0, 0), check_finite=False)
         found = (vectors[:, 0] @ basis[:k]).reshape(V.shape)
-        residual = (vectors[:, 0] @ images[:k]).reshape(V.shape) - ritz[0] * found
+        residual = (vectors[:, 0] @ images[:k]).reshape(V.shape) - least[0] * found
         length = manifold.norm(M, residual)
-        decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(ritz[0])
-        if decided or k == most or length <= 1e-9 * np.abs(ritz).max():  # else: rounding
+        decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(least[0])
+        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():  # else: rounding
             break
         V = residual
         if preconditioner is not None and k >= 2:
@@ -105,7 +106,7 @@ def _least_ritz_pair(
         if not length > 0:  # nothing of it is left beside the basis
             break
         V = V / length
-    return ritz, found
+    return np.asarray(np.linalg.eigvalsh(T[:k, :k]), np.float64), found
 
 
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
