@@ -28,7 +28,7 @@ from ldr.objectives.families.row_sum import (
     some_rows,
 )
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, word
+from ldr.objectives.parameters import flag, number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import KnownScatter
@@ -48,6 +48,16 @@ _EPS = float(np.finfo(float).eps)
 _NO_DISTANCE = 1e-14
 # Steps at most, of the median and of reweighted pca; of the latter's each is a pass over a file.
 _STEPS, _PASSES = 200, 10
+
+
+@dataclass(frozen=True)
+class Sphere(Frame):
+    """The directions of rows from a centre: unit vectors, and zero for a row at the centre."""
+
+    def of(self, rows: Array) -> Array:
+        Z = super().of(rows)
+        lengths = np.linalg.norm(Z, axis=1, keepdims=True)
+        return np.divide(Z, lengths, where=lengths > _NO_DISTANCE, out=np.zeros_like(Z))
 
 
 class Distances(NamedTuple):
@@ -197,9 +207,12 @@ class RobustPCA(Objective, weighted=True, sparse=False):
 
     rho(t) = t, with its kink rounded: sqrt(t^2 + e^2) - e. Or Huber's rho(t) = t^2/2 up to a
     threshold, and linear beyond it. The data are centred at their geometric median, the point of
-    least sum of distances, as outliers move the mean. P = M'. There are local optima. An outlier
-    counts by its distance instead of its square, but it does count: many outliers in one direction,
-    or a few that are very far, are still followed.
+    least sum of distances, as outliers move the mean. P = M'. There are local optima.
+
+    Use sphere=True where outliers may be far: each sample is divided by its distance from the
+    centre, and counts by its direction alone. Without it an outlier counts by its distance instead
+    of its square, but it does count: many outliers in one direction, or 2 % that are 500 times as
+    far as the others, are still followed.
 
     An evaluation takes O(ndr) time; for samples in a file or on a cluster it is a pass over them.
     The baseline is iteratively reweighted pca, O(nd^2 + d^3) a step, from pca of the samples'
@@ -219,8 +232,11 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     epsilon : float
         e, in units of the median distance of the rows from the centre.
     threshold : float, optional
-        Huber's, in units of X; by default the median distance of the rows from the subspace of
-        spherical pca.
+        Huber's, in units of X, or of unit vectors with sphere=True; by default the median distance
+        of the rows from the subspace of spherical pca.
+    sphere : bool
+        Whether the samples are divided by their distances from the centre first. A sample at the
+        centre does not count then.
     """
 
     name = "robust-pca"
@@ -230,10 +246,13 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     loss: str = word("l1", LOSSES)
     epsilon: float = number(1e-3, positive=True)
     threshold: float | None = number(None, optional=True, positive=True)
+    sphere: bool = flag(False)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         rows = MedianRows.of(self, data, r)
-        loss, length = self._loss(rows, r), rows.frame.length
+        if self.sphere:
+            rows = replace(rows, frame=Sphere(rows.frame.centre, rows.frame.length))
+        loss, length = self._loss(rows, r), self._length(rows)
         unit = length if self.loss == "l1" else length**2
         starts = heuristics(rows, loss, r)
         if not data.samples.in_pieces:
@@ -257,6 +276,10 @@ class RobustPCA(Objective, weighted=True, sparse=False):
             unit=unit,
         )
 
+    def _length(self, rows: MedianRows) -> float:
+        """The length that is 1 in the frame of the rows."""
+        return 1.0 if self.sphere else rows.frame.length
+
     def _loss(self, rows: MedianRows, r: int) -> Loss:
         """rho, from the rows' distances from the centre and from a typical residual."""
         lengths, w = rows.distances(), rows.samples.weights
@@ -264,7 +287,7 @@ class RobustPCA(Objective, weighted=True, sparse=False):
         rounding = self.epsilon * (typical if typical > _NO_LENGTH * mean else mean)
         if self.loss == "l1":
             return RoundedDistance(rounding)
-        threshold = (self.threshold or 0.0) / rows.frame.length
+        threshold = (self.threshold or 0.0) / self._length(rows)
         if not threshold:
             threshold = median(rows.distances(top_eigenvectors(rows.scatters()[1], r)[1]), w)
         return Huber(max(threshold, rounding))

@@ -295,9 +295,11 @@ def _lagged(k: int, Z: Sequence[Traced], Y: Sequence[Traced]) -> Traced:
 
 
 def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """None of a row at the centre, and of a threshold at its least."""
+    """None of a row at the centre, of a threshold at its least, and of samples on a sphere."""
     problem, X = optimum.problem, data.samples.dense()
     if not isinstance(problem, Reconstruction) or not isinstance(objective, RobustPCA):
+        return None
+    if objective.sphere:
         return None
     Z, (view,), loss = problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)

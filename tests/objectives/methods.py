@@ -124,6 +124,7 @@ def cases(of):
         "lmnn linear": (of.X, of.LABELS, {"hinge": "linear", "width": 1.0}),
         "wda": (of.X, of.LABELS, {"reg": 5.0}),
         "robust-pca huber": (of.X, None, {"loss": "huber"}),
+        "robust-pca sphere": (of.X, None, {"sphere": True}),
     }
 
 

@@ -63,6 +63,34 @@ def test_value_is_the_formula(loss):
     assert result.value == pytest.approx(formula.sum(), rel=1e-5)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("far", [3, 30, 300])
+def test_on_a_sphere_far_samples_do_not_turn_the_subspace(far, loss):
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((100, 3)))[0]
+    A = rng.standard_normal((215, 3)) * [5, 3, 2] @ basis.T + 0.1 * rng.standard_normal((215, 100))
+    A[:4] += far * rng.standard_normal((4, 100))
+    assert angle(ldr.solve("robust-pca", A, 3, loss=loss, sphere=True).M, basis) < 5
+
+
+def test_value_on_a_sphere_is_the_formula():
+    A = np.vstack([X, np.zeros((1, X.shape[1]))])
+    plain, result = (ldr.solve("robust-pca", A, 2, epsilon=1e-6, sphere=s) for s in (False, True))
+    np.testing.assert_array_equal(result.mean, plain.mean)
+    Z = A - result.mean
+    Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+    lengths = np.linalg.norm(Z - Z @ result.M @ result.M.T, axis=1)
+    assert result.value == pytest.approx(lengths.sum(), rel=1e-5)
+
+
+def test_a_sample_at_the_centre_does_not_count_on_a_sphere():
+    A = np.random.default_rng(0).standard_normal((40, 5))
+    both = np.vstack([A, -A])  # the median is the origin
+    with_centre = np.vstack([both, np.zeros((1, 5))])
+    values = [ldr.solve("robust-pca", Z, 2, sphere=True).value for Z in (both, with_centre)]
+    assert values[1] == pytest.approx(values[0], rel=1e-12)
+
+
 def median_of(A, w=None):
     marks = None if w is None else Marks(weights=w)
     centre, notes = robust_pca.geometric_median(

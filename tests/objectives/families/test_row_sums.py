@@ -90,6 +90,7 @@ BUILT_IN = {
     "robust-pca": (X, {}),
     "robust-pca huber": (X, {"loss": "huber"}),
     "robust-pca threshold": (X, {"loss": "huber", "threshold": 2.0}),
+    "robust-pca sphere": (X, {"sphere": True}),
     "ppca": (GAPS, {}),
     "fa": (GAPS, {}),
 }
