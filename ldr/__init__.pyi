@@ -2,6 +2,7 @@ from . import errors, estimators, objectives, observers, plots, report, solvers,
 from .checking import Check, check
 from .comparison import Comparison, compare
 from .cross_validation import score
+from .diagnosis import Diagnosis, diagnose
 from .dimension_rule import ParallelAnalysis, parallel_analysis
 from .estimators import (
     CCA,
@@ -127,6 +128,7 @@ __all__ = [
     "Comparison",
     "ContrastivePCA",
     "DemixedPCA",
+    "Diagnosis",
     "Dimension",
     "DirectionalRegression",
     "DistanceMDS",
@@ -177,6 +179,7 @@ __all__ = [
     "check",
     "choose",
     "compare",
+    "diagnose",
     "dimension",
     "errors",
     "estimators",

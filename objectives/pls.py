@@ -102,8 +102,9 @@ class PLSRegression(
     coefficients on the centred data; P has the weights with which the scores are uncorrelated and
     of unit variance. The scores U of Y are those that predict it best: the least ||Y - UQ'||_F, of
     least norm, with the regression Q of Y on the scores. `parameters["vip"]` is the variable
-    importance of each feature, whose mean square is 1: sqrt(d sum_k s_k w_jk^2 / sum_k s_k), s_k
-    the part of ||Y||^2 that score k explains. Features of X and of Y in different units should be
+    importance in projection of each feature, whose mean square is 1: sqrt(d sum_k s_k w_jk^2 /
+    sum_k s_k), s_k the part of ||Y||^2 that score k explains and w_k the orthonormal weights of
+    NIPALS, whatever the algorithm. Features of X and of Y in different units should be
     standardised. Once the response is explained, further weights are principal components of the
     deflated X, and the coefficients stay.
 
@@ -134,7 +135,7 @@ class PLSRegression(
             return self._of_products(data, r)
         fit = Fit.of(Compact.of(data.samples), outputs_of(data), "the covariance")
         outputs = Outputs.of(data.y, fit.stats.means[1])
-        found = self._weights(fit.Z, fit.T, r)
+        found = self._rotations(fit.Z, fit.T, r)
         return self._on_scores(
             fit.view, fit.Z, fit.T, found, fit.stats.n, outputs, fit.rounding, fit.left
         )
@@ -142,32 +143,31 @@ class PLSRegression(
     def _of_products(self, data: Data, r: int) -> ScoreRegression:
         """Make the problem in the coordinates of the scores, r rows and the rest of Y."""
         rows, (Y, outputs) = WideRows.of(data.samples), centred_outputs(data)
-        found = self._weights(rows.Z, Y, r)
-        scores = rows.Z @ found[1]
+        found = self._rotations(rows.Z, Y, r)
+        scores = rows.Z @ found
         Z, T = (rows.Z.T @ scores).T, scores.T @ Y
         rest = float(np.linalg.norm(Y - scores @ T) ** 2)
-        sizes = np.linalg.norm(rows.Z.sizes(found[1]), axis=0)
+        sizes = np.linalg.norm(rows.Z.sizes(found), axis=0)
         rounding = ScoreRounding(sizes, float(np.linalg.norm(Y)))
         view = rows.view("one weight after another")
         return self._on_scores(view, Z, T, found, data.samples.weight, outputs, rounding, rest)
 
-    def _weights(self, Z: Array | LessMeans, T: Array, r: int) -> tuple[Array, Array]:
+    def _rotations(self, Z: Array | LessMeans, T: Array, r: int) -> Array:
         check_dimension(r, min(Z.shape))
-        return successive_weights(Z, T, r, self.algorithm == "nipals")
+        return score_rotations(Z, T, r, self.algorithm == "nipals")
 
     def _on_scores(
         self,
         view: View,
         Z: Array,
         T: Array,
-        found: tuple[Array, Array],
+        rotations: Array,
         n: float,
         outputs: Outputs,
         rounding: Rounding,
         left: float,
     ) -> ScoreRegression:
-        """Make the problem of the weights and rotations that were found."""
-        weights, rotations = found
+        """Make the problem of the rotations that were found."""
         Q = np.linalg.qr(rotations)[0]
         P = math.sqrt(n) * view.coordinates.lift(rotations).T
         sign = signs(P)
@@ -180,7 +180,7 @@ class PLSRegression(
             constant=left,
             outputs=outputs,
             rounding=rounding,
-            weights=view.coordinates.lift(weights),
+            weights=view.coordinates.lift(Q),
             P=sign[:, None] * P,
             scores=Z @ rotations * sign,
             n=n,
@@ -204,8 +204,8 @@ class ScoreRounding:
         return SUMS_ROUNDING * size**2
 
 
-def successive_weights(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> tuple[Array, Array]:
-    """Return unit weights W and rotations R of rows Z to orthonormal scores ZR.
+def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Array:
+    """Return rotations R of rows Z to orthonormal scores ZR, one after another.
 
     The weight is the leading singular vector of S, the products Z'T minus those of earlier scores.
     Once T is explained, Z takes its place.
@@ -214,7 +214,7 @@ def successive_weights(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> 
     Z, T = Z * (1.0 / unit), T / power_of_two(T)
     S = Z.T @ T
     least = EXPLAINED * np.linalg.norm(S)
-    W, R, P, left, right = (np.zeros((k, r)) for _ in range(5))
+    R, P, left, right = (np.zeros((k, r)) for _ in range(4))
     for j in range(r):
         if np.linalg.norm(S) <= least:
             w = _leading_vector(Z, left[:, :j], right[:, :j])
@@ -226,7 +226,7 @@ def successive_weights(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> 
             along = (Z @ R[:, :j]).T @ t
             rotation, t = rotation - R[:, :j] @ along, t - Z @ (R[:, :j] @ along)
         length = np.linalg.norm(t)
-        W[:, j], R[:, j], P[:, j] = w, rotation / length, Z.T @ (t / length)
+        R[:, j], P[:, j] = rotation / length, Z.T @ (t / length)
         left[:, j], right[:, j] = P[:, j], R[:, j]
         if not nipals:
             for _ in range(2):
@@ -234,7 +234,7 @@ def successive_weights(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> 
             left[:, j] /= np.linalg.norm(left[:, j])
             right[:, j] = left[:, j]
         S = S - np.outer(left[:, j], right[:, j] @ S)
-    return W, R / unit
+    return R / unit
 
 
 def _leading_vector(Z: Array | LessMeans, left: Array, right: Array) -> Array:
@@ -264,7 +264,7 @@ def _leading_vector(Z: Array | LessMeans, left: Array, right: Array) -> Array:
 class ScoreRegression(Regression):
     """Least squares on scores, whose map is that of the scores.
 
-    - weights (d, r): of length 1
+    - weights (d, r): orthonormal, of the span of the first k rotations for each k
     - P (r, d): to scores of unit variance
     - scores (m, r): the same in the rows of Z, of length 1
     - n: the number of rows of the data, or the sum of their weights

@@ -20,6 +20,7 @@ from ldr.plots.maps import (
 from ldr.plots.run import (
     bootstrap,
     convergence,
+    diagnosis,
     dimension,
     improvement,
     influence,
@@ -36,6 +37,7 @@ __all__ = [
     "compare",
     "convergence",
     "correlation_circle",
+    "diagnosis",
     "dimension",
     "draw_comparison",
     "improvement",

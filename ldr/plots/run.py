@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ldr.diagnosis import Diagnosis
     from ldr.dimension_rule import ParallelAnalysis
     from ldr.inference.bootstrap import Bootstrap
     from ldr.inference.dimension import Dimension
@@ -287,6 +288,36 @@ def influence(found: Influence, *, ax: Panels = None) -> Figure:
             note(panel, name, (row, numbers[row]), offset, ha="center", va=side, fontsize=8)
         panel.margins(y=0.1)
         finish(panel, "row", what)
+    return figure_of(panels[0])
+
+
+def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
+    """T2 of samples against Q, with the limits of both; and predictions against measurements.
+
+    Parameters
+    ----------
+    found : ldr.Diagnosis
+    ax : matplotlib Axes, or two of them where there are predictions, optional
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    panels = given_panels(ax, 1 if found.measured is None else 2)
+    for some, colour in ((~found.outside, SINGLE), (found.outside, HIGHLIGHT)):
+        panels[0].scatter(found.t2[some], found.q[some], s=14, color=colour)
+    for row in np.flatnonzero(found.outside):
+        note(panels[0], str(row), (found.t2[row], found.q[row]), (3, 3), fontsize=7)
+    panels[0].axvline(found.t2_limit, color=HIGHLIGHT, linestyle="--", linewidth=1)
+    if np.isfinite(found.q_limit):
+        mark(panels[0], found.q_limit, f"limits at {found.level:g}")
+    finish(panels[0], "Hotelling's T2", "Q, squared distance from the model")
+    if found.measured is not None and found.predicted is not None:
+        measured, predicted = np.ravel(found.measured), np.ravel(found.predicted)
+        panels[1].scatter(measured, predicted, s=14, color=SINGLE)
+        ends = [min(measured.min(), predicted.min()), max(measured.max(), predicted.max())]
+        panels[1].plot(ends, ends, **DASHED, linewidth=1)
+        finish(panels[1], "measured", "predicted")
     return figure_of(panels[0])
 
 

@@ -1,0 +1,174 @@
+"""T2, Q and their limits, RMSECV and importances of features, beside programs that share no code.
+
+The programs are those of textbooks: eigenvectors of the covariance for pca, NIPALS for pls.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.model_selection import KFold, cross_val_predict
+
+import ldr
+from ldr.diagnosis import q_limit
+from ldr.errors import ArgumentError, DataError, SingularError
+from tests import real_data
+
+
+def spectra(n=60, d=80, noise=0.02):
+    """Sums of three bands whose heights vary, and the height of one of them with an error."""
+    rng = np.random.default_rng(3)
+    at = np.linspace(0, 1, d)
+    bands = np.exp(-(((at - np.array([[0.3], [0.5], [0.7]])) / 0.08) ** 2))
+    heights = rng.gamma(3.0, 1.0, (n, 3))
+    X = heights @ bands + noise * rng.standard_normal((n, d))
+    return X, heights[:, 1] + 0.1 * rng.standard_normal(n)
+
+
+def jackson_mudholkar(values, level):
+    """The limit of Q by its definition, of eigenvalues in a list."""
+    theta = [sum(v**m for v in values) for m in (1, 2, 3)]
+    h = 1 - 2 * theta[0] * theta[2] / (3 * theta[1] ** 2)
+    z = stats.norm.ppf(level)
+    inner = z * h * math.sqrt(2 * theta[1]) / theta[0] + 1
+    inner += theta[1] * h * (h - 1) / theta[0] ** 2
+    return theta[0] * inner ** (1 / h)
+
+
+def t2_limits(n, r, level):
+    new = r * (n * n - 1) / (n * (n - r)) * stats.f(r, n - r).ppf(level)
+    own = (n - 1) ** 2 / n * stats.beta(r / 2, (n - r - 1) / 2).ppf(level)
+    return own, new
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize("level", [0.95, 0.99])
+def test_pca_by_eigenvectors(standardise, level):
+    X, _ = spectra()
+    new = X[:7] * 1.1
+    unit = X.std(axis=0) if standardise else np.ones(X.shape[1])
+    Z, W = (X - X.mean(0)) / unit, (new - X.mean(0)) / unit
+    values, vectors = np.linalg.eigh(np.cov(Z.T))
+    values, P = values[::-1], vectors[:, ::-1][:, :3]
+    result = ldr.solve("pca", X, 3, standardise=standardise)
+    own, other = t2_limits(len(X), 3, level)
+    for rows, given, limit in ((Z, {}, own), (W, {"new": new}, other)):
+        found = ldr.diagnose(result, X, level=level, **given)
+        np.testing.assert_allclose(found.t2, np.sum((rows @ P) ** 2 / values[:3], axis=1), 1e-8)
+        expected = np.sum((rows - rows @ P @ P.T) ** 2, axis=1)
+        np.testing.assert_allclose(found.q, expected, rtol=1e-8)
+        assert found.t2_limit == pytest.approx(limit, rel=1e-8)
+        expected = jackson_mudholkar(values[3:].tolist(), level)
+        assert found.q_limit == pytest.approx(expected, rel=1e-8)
+
+
+def nipals(X, y, r):
+    """Weights, scores, and loadings of X and y, of NIPALS for one response; X, y centred."""
+    E, found = X.copy(), []
+    for _ in range(r):
+        w = E.T @ y
+        w /= np.linalg.norm(w)
+        t = E @ w
+        p, q = E.T @ t / (t @ t), y @ t / (t @ t)
+        E = E - np.outer(t, p)
+        found.append((w, t, p, q))
+    return (np.array(each).T for each in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("algorithm", ["simpls", "nipals"])
+@pytest.mark.parametrize("data", [spectra, real_data.diabetes])
+def test_pls_by_nipals(data, algorithm):
+    X, y = data()
+    Z, v = X - X.mean(0), y - y.mean()
+    W, T, P, q = nipals(Z, v, 3)
+    result = ldr.solve("pls-regression", X, 3, y=y, algorithm=algorithm)
+    found = ldr.diagnose(result, X, y)
+    t2 = np.sum(T**2 / (np.sum(T**2, axis=0) / (len(X) - 1)), axis=1)
+    np.testing.assert_allclose(found.t2, t2, rtol=1e-8)
+    E = Z - T @ P.T
+    np.testing.assert_allclose(found.q, np.sum(E**2, axis=1), rtol=1e-8)
+    values = np.linalg.eigvalsh(E.T @ E / (len(X) - 1))
+    assert found.q_limit == pytest.approx(jackson_mudholkar(values.clip(0).tolist(), 0.95), 1e-8)
+    assert found.t2_limit == pytest.approx(t2_limits(len(X), 3, 0.95)[0], rel=1e-8)
+    assert found.rmse == pytest.approx(np.sqrt(np.mean((v - T @ q) ** 2)), rel=1e-8)
+    explained = q**2 * np.sum(T**2, axis=0)
+    vip = np.sqrt(X.shape[1] * W**2 @ explained / explained.sum())
+    np.testing.assert_allclose(result.parameters["vip"], vip, rtol=1e-8)
+
+
+def test_importances_are_scikit_learns_weights_for_several_responses():
+    X, Y = real_data.linnerud()
+    for r in (1, 2, 3):
+        theirs = PLSRegression(r, tol=1e-15, max_iter=100_000).fit(X, Y)
+        explained = np.sum(theirs.y_loadings_**2, axis=0) * np.sum(theirs.x_scores_**2, axis=0)
+        vip = np.sqrt(X.shape[1] * theirs.x_weights_**2 @ explained / explained.sum())
+        scaled = Y / Y.std(axis=0)
+        found = ldr.solve("pls-regression", X, r, y=scaled, algorithm="nipals", standardise=True)
+        np.testing.assert_allclose(found.parameters["vip"], vip, rtol=1e-8)
+
+
+def test_rmsecv_is_that_of_cross_validated_predictions():
+    X, y = spectra()
+    path = ldr.path("pls-regression", X, range(1, 5), y=y, folds=KFold(6))
+    for k, r in enumerate(range(1, 5)):
+        folds = cross_val_predict(PLSRegression(r, scale=False), X, y, cv=KFold(6))
+        assert path.rmsecv[k] == pytest.approx(np.sqrt(np.mean((y - folds) ** 2)), rel=1e-8)
+
+
+def test_rmsep_is_of_new_samples():
+    X, y = spectra()
+    result = ldr.solve("pls-regression", X[:40], 3, y=y[:40])
+    found = ldr.diagnose(result, X[:40], y[40:], new=X[40:])
+    errors = y[40:] - PLSRegression(3, scale=False).fit(X[:40], y[:40]).predict(X[40:])
+    assert found.rmse == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-8)
+    Y = np.column_stack([y, y**2])
+    both = ldr.diagnose(ldr.solve("pls-regression", X, 3, y=Y), X, Y)
+    assert both.rmse.shape == (2,) and "RMSE" in repr(both)
+
+
+def test_samples_outside_are_those_that_were_moved():
+    X, _ = spectra()
+    within, beside = X.copy(), X.copy()
+    within[5] = X.mean(0) + 8 * (X[5] - X.mean(0))
+    beside[7] += np.linspace(-1, 1, X.shape[1])
+    result = ldr.solve("pca", X, 3)
+    assert ldr.diagnose(result, X, new=within, level=0.999).outside[5]
+    found = ldr.diagnose(result, X, new=beside, level=0.999)
+    assert found.q[7] > 100 * found.q_limit and found.outside[7]
+
+
+def test_the_limit_of_q_with_a_negative_power_and_with_none():
+    values = np.r_[1.0, np.full(400, 0.01)]
+    h = 1 - 2 * values.sum() * np.sum(values**3) / (3 * np.sum(values**2) ** 2)
+    assert h < -0.5 and q_limit(values, 0.95) > values.sum()
+    level = np.mean(stats.chi2(1).rvs((4000, 401), random_state=0) @ values < q_limit(values, 0.95))
+    assert 0.93 < level < 0.985  # with |h| in the place of h none is below
+    flat = [np.array([1.0, s, s]) for s in (0.2, 0.2 + 1e-9)]
+    assert q_limit(flat[0], 0.95) == pytest.approx(q_limit(flat[1], 0.95), rel=1e-6)
+
+
+def test_limits_where_nothing_is_left_and_refusals():
+    X, y = real_data.diabetes()
+    whole = ldr.diagnose(ldr.solve("pca", X, 10), X)
+    assert math.isnan(whole.q_limit) and whole.outside.sum() == np.sum(whole.t2 > whole.t2_limit)
+    result = ldr.solve("pca", X, 3)
+    with pytest.raises(ArgumentError, match="level must be"):
+        ldr.diagnose(result, X, level=95)
+    with pytest.raises(ArgumentError, match="predicts nothing"):
+        ldr.diagnose(result, X, y)
+    with pytest.raises(DataError, match="5 or more"):
+        ldr.diagnose(result, X[:4])
+    with pytest.raises(SingularError, match="collinear"):
+        ldr.diagnose(result, np.outer(np.arange(20.0), np.ones(10)))
+    with pytest.raises(ArgumentError, match="of one view"):
+        ldr.diagnose(ldr.solve("cca", (X[:, :5], X[:, 5:]), 2), X)
+
+
+def test_the_picture():
+    X, y = spectra()
+    result = ldr.solve("pls-regression", X, 3, y=y)
+    figure = ldr.diagnose(result, X, y).plot()
+    assert [ax.get_xlabel() for ax in figure.axes] == ["Hotelling's T2", "measured"]
+    assert len(ldr.diagnose(result, X).plot().axes) == 1
