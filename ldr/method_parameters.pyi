@@ -9,6 +9,7 @@ class MethodParameters(TypedDict, total=False):
     average: str
     centre: str
     contrast: str
+    covariance_estimator: Any
     degree: int
     degrees: float
     derivatives: Any
@@ -41,10 +42,11 @@ class MethodParameters(TypedDict, total=False):
     ridge: float
     saturation: float
     segment: int | None
-    shrinkage: str | None
+    shrinkage: float | str | None
     signal: Any
     skew: bool
     slices: int
+    sphere: bool
     target: Any
     threshold: float | None
     unlabelled: Any

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,30 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array, as_labels
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking
-from ldr.objectives.families.stated import StatedMethod
+from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio
 from ldr.objectives.graphs import LaplacianMethod
-from ldr.objectives.parameters import Need, number
+from ldr.objectives.parameters import Need, declared, number
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import restated
 from ldr.objectives.statistics import Codes
 from ldr.objectives.statistics.products import Squares, scaled_rows
 from ldr.objectives.statistics.sums import class_averages
+from ldr.objectives.view import Compact
+from ldr.solvers.checks import real
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
+
+
+def _check_shrinkage(owner: DiscriminantMethod, name: str, allowed: tuple[str, ...]) -> None:
+    given = owner.shrinkage
+    if given is None or (isinstance(given, str) and given in allowed):
+        return
+    share = real(given)
+    if share is None or not 0 <= share <= 1:
+        raise ArgumentError(f"{name} must be 'auto', a number from 0 to 1 or None, got {given!r}")
+    object.__setattr__(owner, name, share)
 
 
 @dataclass(frozen=True)
@@ -44,35 +59,90 @@ class DiscriminantMethod(
     ridge : float
         Added to the diagonal of S_W, in units of its mean diagonal. Where S_W is singular,
         orthogonal LDA needs one; the classical one is restricted to the range of S_W without it.
-    shrinkage : "auto" or None
+    shrinkage : "auto", float or None
         "auto" moves the covariance of every class, and that of all rows, towards its diagonal by
         Ledoit and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is their
-        difference then. The shares by which they were moved are in the result's parameters.
+        difference then. The shares by which they were moved are in the result's parameters. A
+        number s between 0 and 1 makes of each C the matrix (1 - s) C + s tr(C)/d I.
+    covariance_estimator : object, optional
+        What estimates the covariance of every class, and of all rows, in the place of shrinkage:
+        an estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. It is
+        of rows in memory.
     """
 
     sense = "max"
     needs = (Need.LABELS,)
     divisor = "S_W"
 
+    shrinkage: float | str | None = declared(
+        None, partial(_check_shrinkage, allowed=("auto",)), kw_only=True
+    )
+    covariance_estimator: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = self.covariance_estimator
+        if given is not None and not hasattr(given, "fit"):
+            raise ArgumentError(
+                f"covariance_estimator must have fit, as those of sklearn.covariance, got {given!r}"
+            )
+        if given is not None and self.shrinkage is not None:
+            raise ArgumentError(
+                "covariance_estimator and shrinkage parameters are not None. Only one of the two "
+                "can be set."
+            )
+
+    @property
+    def shrinks(self) -> bool:
+        return self.shrinkage is not None or self.covariance_estimator is not None
+
     def classes(self, data: Data) -> Cells:
         return data.labels[1]
 
+    def within(self, data: Data) -> Array:
+        """S_W in all columns, shrunk where it is to be."""
+        opened = Opened(self.name, data, Compact.of_columns(data.samples), [data.samples])
+        return self.shrunken(self._pencil(opened), data).plain.B
+
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
-        if self.shrinkage is None:
+        if not self.shrinks:
             return rows
-        codes, classes = data.labels
-        within = statistics.ledoit_wolf(rows.compact.rows, codes, len(classes))
-        total = statistics.ledoit_wolf(rows.compact.rows)
+        of_within, of_total, chosen = self._added(rows, data)
 
         def how(found: Pencil, change: Change) -> Pencil:
             assert found.total is not None and found.groups is not None
-            S_W, S_T = found.B + change.of_matrix(within.added), found.total
-            S_T = S_T + change.of_matrix(total.added)
+            S_W, S_T = found.B + change.of_matrix(of_within), found.total
+            S_T = S_T + change.of_matrix(of_total)
             groups = replace(found.groups, within=S_W, between=S_T - S_W)
             return replace(found, A=S_T - S_W, B=S_W, total=S_T, groups=groups)
 
-        of_total = float(total.coefficients[0])
-        return rows.changed(how, shrinkage=within.coefficients, of_total=of_total)
+        return rows.changed(how, **chosen)
+
+    def _added(self, rows: RowPencil, data: Data) -> tuple[Array, Array, dict[str, float | Array]]:
+        """What shrinkage adds to S_W and to S_T, and the shares by which they are moved."""
+        samples, (codes, classes) = rows.compact.rows, data.labels
+        S_W, S_T = rows.plain.B, rows.plain.total
+        assert S_T is not None
+        if self.covariance_estimator is not None:
+            X, estimator = samples.dense(), deepcopy(self.covariance_estimator)
+
+            def scatter(Z: Array) -> Array:
+                estimator.fit(Z)
+                return len(Z) * np.atleast_2d(estimator.covariance_)
+
+            of_classes = [scatter(X[codes == k]) for k in range(len(classes))]
+            return np.sum(of_classes, axis=0) - S_W, scatter(X) - S_T, {}
+        if isinstance(self.shrinkage, float):
+            s, d = self.shrinkage, samples.d
+            moved = [s * (np.trace(S) / d * np.eye(d) - S) for S in (S_W, S_T)]
+            return moved[0], moved[1], {}
+        within = statistics.ledoit_wolf(samples, codes, len(classes))
+        total = statistics.ledoit_wolf(samples)
+        shares: dict[str, float | Array] = {
+            "shrinkage": within.coefficients,
+            "of_total": float(total.coefficients[0]),
+        }
+        return within.added, total.added, shares
 
 
 @dataclass(frozen=True)
@@ -101,7 +171,7 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
     def notes_on(self, data: Data, r: int) -> list[str]:
         """Return a note if the baseline has fewer than r directions."""
         rank = len(data.labels[1]) - 1
-        if self.shrinkage is not None or r <= rank:
+        if self.shrinks or r <= rank:
             return []
         return [
             f"S_B has rank {rank}, the number of classes less one: the heuristic's further "
@@ -135,9 +205,10 @@ class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=T
     name = "lda"
     baseline = "top generalised eigenvectors of (S_B, S_W)"
     exact = "yes"
+    shares = True
 
     def notes_on(self, data: Data, r: int) -> list[str]:
-        if self.shrinkage is not None:
+        if self.shrinks:
             return []
         return few_directions(r, len(data.labels[1]), "classes")
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ldr.cross_validation import score
 from ldr.inputs import aligned, check_asked, is_open, opened
 from ldr.objectives.data.array_types import is_dask
-from ldr.objectives.data.data import as_tuple, single
+from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_labels, distinct
 from ldr.objectives.data.samples import Samples
@@ -444,7 +444,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             data = opened(objective, samples, y, **beside)
             most = objective.largest_r(data)
             if r is None:
-                r = min(objective.bind(data, 1).manifold.factors[0].shape[0], most)
+                r = self._most(objective, data, most)
             if isinstance(r, int) and r > most:
                 raise ArgumentError(
                     f"n_components = {r} is out of range: expected 1 <= n_components <= {most}"
@@ -461,6 +461,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.mean_ = in_precision_of(first, self.result_.mean)
         self.__dict__.update(_by_other_names(self.result_))
         return self
+
+    def _most(self, objective: Objective, data: Data, most: int) -> int:
+        """The components of n_components=None: all in which the data vary."""
+        return min(objective.bind(data, 1).manifold.factors[0].shape[0], most)
 
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
         check_is_fitted(self)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ldr.estimators.base import Projection
+from ldr.estimators.base import Projection, in_precision_of
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics.covariance import Variation
@@ -170,13 +170,22 @@ class Mixing(Projection):
     ----------
     mixing_ : ndarray (n_features, n_components)
         The pseudoinverse of `components_`: X is mean_ + sources mixing_', up to what r leaves out.
+    whitening_ : ndarray (n_components, n_features)
+        The inverse of the principal axes of what the sources make up, each times its standard
+        deviation. Of `ICA` (X - mean_) whitening_' is white, and the sources are turns of it;
+        scikit-learn's has the sum of squares 1 where this has the variance 1.
     n_iter_ : int
     """
 
     @property
+    def whitening_(self) -> PerView:
+        axes, lengths, _ = np.linalg.svd(self.mixing_, full_matrices=False)
+        return in_precision_of(self.components_, (axes / lengths).T)
+
+    @property
     def mixing_(self) -> PerView:
         check_is_fitted(self)
-        return np.linalg.pinv(self.result_.P)
+        return in_precision_of(self.components_, np.linalg.pinv(self.result_.P))
 
     @property
     def n_iter_(self) -> int:

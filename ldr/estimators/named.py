@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import (
     Projection,
@@ -23,125 +22,28 @@ from ldr.estimators.base import (
     other_rows,
     taking,
 )
+from ldr.estimators.classifiers import PRIORS, Classifies, Discriminates
 from ldr.estimators.gaussian import WHITEN, Gaussian, Mixing, Principal
 from ldr.estimators.of_trials import PARAMETER, OfTrials
 from ldr.inputs import aligned, as_objective
 from ldr.objectives.docstrings import described
+from ldr.objectives.lda import DiscriminantMethod
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.pls import PLSRegression
-from ldr.objectives.prediction import ClassPredictor, LinearPredictor
+from ldr.objectives.prediction import LinearPredictor
 from ldr.objectives.registry import REGISTRY
 from ldr.projecting import project_rows
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
 from ldr.trial_layout import FEATURES
-from ldr.types import Argument, Dimension, PerRow, PerView, Rows, Start, XandY
+from ldr.types import Argument, Dimension, PerRow, PerView, Rows, Start
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 Initialises = TypeVar("Initialises", bound=Callable[..., None])
-
-
-class Classifies(ClassifierMixin, Projection):
-    """scikit-learn classifier: predicts the class of the nearest mean in the projection.
-
-    See `ldr.Result.predict`. The `score` is the accuracy, as `ldr.score` has it.
-
-    Attributes
-    ----------
-    classes_, priors_ : ndarray (c,)
-        The labels, and their shares of the training samples.
-    coef_, intercept_ : ndarray (c, n_features), (c,)
-        Of `decision_function`; of two classes (1, n_features) and (1,), as in scikit-learn.
-    """
-
-    @property
-    def classes_(self) -> np.ndarray:
-        return self._predictor.classes
-
-    @property
-    def priors_(self) -> Array:
-        return self._predictor.priors
-
-    @property
-    def coef_(self) -> Array:
-        """`decision_function(X)` is X coef_' + intercept_, as in scikit-learn."""
-        found = self._predictor
-        coefficients = found.means @ found.W @ found.W.T @ found.P
-        return coefficients[1:] - coefficients[:1] if len(coefficients) == 2 else coefficients
-
-    @property
-    def intercept_(self) -> Array:
-        found = self._predictor
-        offsets = found.decision(np.zeros((1, len(found.P))))[0]
-        offsets = offsets[1:] - offsets[:1] if len(offsets) == 2 else offsets
-        return np.asarray(offsets - self.coef_ @ self.result_.mean)
-
-    @property
-    def _predictor(self) -> ClassPredictor:
-        check_is_fitted(self)
-        (found,) = self.result_.predictors
-        assert isinstance(found, ClassPredictor)
-        return found
-
-    def predict_log_proba(self, X: Rows) -> Array:
-        """Return the logarithm of `predict_proba`, without rounding to zero.
-
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (m, d)
-
-        Returns
-        -------
-        ndarray (m, c)
-        """
-        return np.asarray(log_softmax(self._predicted(X, "decision"), axis=1))
-
-    def predict_proba(self, X: Rows) -> Array:
-        """Return the probability of each class, in the order of `classes_`.
-
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (m, d)
-
-        Returns
-        -------
-        ndarray (m, c)
-        """
-        return self._predicted(X, "probabilities")
-
-    def decision_function(self, X: Rows) -> Array:
-        """Return log p(k | x) up to a constant; for two classes, the second minus the first.
-
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (m, d)
-
-        Returns
-        -------
-        ndarray (m, c), of two classes (m,)
-        """
-        decision = self._predicted(X, "decision")
-        return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
-
-    def _given(
-        self, objective: Objective, X: Rows, y: PerRow, *others: Argument, **options: Argument
-    ) -> XandY:
-        if getattr(y, "ndim", 1) == 2:
-            y = column_or_1d(y, warn=True)
-        return super()._given(objective, X, y, *others, **options)
-
-    def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
-        """Return the accuracy; rows of data frames are paired by index."""
-        return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = self.n_components == 1  # of more than two classes
-        return tags
 
 
 class Regresses(RegressorMixin, Projection):
@@ -328,6 +230,9 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         own.append(inspect.Parameter("views", keyword, default=None, annotation="Views | None"))
     if Principal in bases:
         own.append(inspect.Parameter("whiten", keyword, default=False, annotation="bool"))
+    if Discriminates in bases:
+        own.append(inspect.Parameter("priors", keyword, default=None, annotation="PerRow"))
+        own.append(inspect.Parameter("store_covariance", keyword, default=False, annotation="bool"))
     if OfTrials in bases:
         default = FEATURES[method.name]
         own.append(inspect.Parameter("features", keyword, default=default, annotation="str"))
@@ -355,6 +260,8 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
         return (OfTrials, Named)
     if method.name in MODELS:
         return (MODELS[method.name], Named)
+    if issubclass(method, DiscriminantMethod):
+        return (Discriminates, Named)
     # Of scikit-learn's classifiers every label is a class.
     if method.traits.predicts == "classes" and not hasattr(method, "unlabelled"):
         return (Classifies, Named)
@@ -373,6 +280,7 @@ def _docstring(method: type[Objective]) -> str:
             own="".join(f"{entry}\n" for entry in own)
             + (_VIEWS if method.views > 1 else PARAMETER if method.name in FEATURES else "")
             + (WHITEN if method.name == "pca" else "")
+            + (PRIORS if issubclass(method, DiscriminantMethod) else "")
         ),
         objective=method.__name__,
         source=method.source,

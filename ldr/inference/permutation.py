@@ -269,7 +269,7 @@ def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[floa
     orthogonal-lda is in units of the covariance of all samples, which permutations do not change.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
-    if getattr(objective, "shrinkage", None) is not None:
+    if getattr(objective, "shrinks", False):
         return None
     if objective.name in ("orthogonal-cca", "cca") and len(null.views) == 2:
         return *null.views, (ridge, ridge)

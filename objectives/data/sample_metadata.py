@@ -152,7 +152,10 @@ def _check_discrete(classes: Cells, n: int) -> None:
 
 def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: int) -> None:
     if counts.max() == 1:
-        smallest = 2
+        raise DataError(
+            "The number of samples must be more than the number of classes: y has "
+            f"{len(classes)} samples, each with a label of its own"
+        )
     small = np.flatnonzero(counts < smallest)
     if len(small) == 0:
         return

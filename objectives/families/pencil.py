@@ -199,21 +199,28 @@ class Shrinking(Objective):
         Added to the diagonal of what is divided by, in units of its mean diagonal.
     """
 
-    shrinkage: str | None = optional_word(("auto",))
+    shrinkage: float | str | None = optional_word(("auto",))
     ridge: float = number(0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shrinkage is not None:  # the rule counts rows, and looks at them twice
-            vars(self).update(weighted=False, from_sums=False, matrices=_unknown)
+        if self.shrinks:  # by a rule that counts rows, and looks at them twice; or by a number
+            weighted = self.traits.weighted and isinstance(self.shrinkage, float)
+            self._set_traits(weighted=weighted, from_sums=False)
+            vars(self).update(matrices=_unknown)
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether the covariance is shrunk."""
+        return self.shrinkage is not None
 
     def compact(self, samples: Samples) -> Compact:
         """Return the rows; with shrinkage in all columns, as the shrinkage target has full rank."""
-        if self.shrinkage is None:
+        if not self.shrinks:
             return Compact.of(samples)
         if samples.wide:
             raise DataError(
-                f"shrinkage='auto' makes a matrix of {samples.d} x {samples.d}, "
+                f"shrinkage makes a matrix of {samples.d} x {samples.d}, "
                 f"{8 * samples.d**2 / 2**30:.3g} GiB, of the sparse {samples.name}: give ridge= a "
                 "positive value instead, or fewer columns"
             )

@@ -333,7 +333,7 @@ class StatedMethod(Objective):
         parts = data.samples, *filter(None, [data.background])
         for part in parts[1:]:  # the samples are checked where their rows are opened
             check_squares(part)
-        if isinstance(self, Shrinking) and self.shrinkage is not None:
+        if isinstance(self, Shrinking) and self.shrinks:
             return Opened(self.name, data, self.compact(data.samples), parts)
         if len(parts) > 1 or self.about_zero:
             return Opened(self.name, data, *Compact.about_zero(*parts, room=room))

@@ -23,6 +23,7 @@ INFINITE = {("TrustRegion", "long")}
 # What may be 0; what else is out of range, beside what is below 0 and words that nobody knows.
 ZERO = {"acceptance", "alpha", "long", "mu", "penalty", "regularisation", "ridge", "theta"}
 NOTHING = {("LMNN", "width"): True, ("LMNN", "penalty"): False}
+NOTHING |= {("LDA", "shrinkage"): True, ("OrthogonalLDA", "shrinkage"): True}
 OUTSIDE = {"acceptance": 0.3, "degree": 3, "kappa": 1.0, "landmarks": 1, "least_noise": 0.7}
 OUTSIDE |= {"power": 3, "segment": 3, "slices": 1}
 

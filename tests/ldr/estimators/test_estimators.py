@@ -131,7 +131,8 @@ def test_parameters_are_the_objectives(name):
     fields = {field.name: field for field in dataclasses.fields(REGISTRY[name])}
     given = estimator(3).get_params()
     assert set(inspect.signature(estimator).parameters) == set(given)
-    own = {"views"} if REGISTRY[name].views > 1 else {"features", "whiten"} & set(given)
+    beyond = {"features", "whiten", "priors", "store_covariance"}
+    own = {"views"} if REGISTRY[name].views > 1 else beyond & set(given)
     assert set(given) == {"n_components", *fields, *own, *OPTIONS}
     assert ("features" in given) == (name in FEATURES)
     assert given["n_components"] == 3

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import RFE
 
@@ -87,6 +87,46 @@ def test_classifiers_are_linear(rows, labels):
     assert RFE(ldr.LDA(1), n_features_to_select=3).fit(rows, labels).support_.sum() == 3
 
 
+def test_discriminants_know_what_those_of_scikit_learn_know():
+    theirs = LinearDiscriminantAnalysis(store_covariance=True).fit(X, y)
+    for r in (1, 2, None):
+        ours = ldr.LDA(r, store_covariance=True).fit(X, y)
+        shares = theirs.explained_variance_ratio_[:r]
+        np.testing.assert_allclose(ours.explained_variance_ratio_, shares, rtol=1e-10)
+        np.testing.assert_allclose(
+            np.abs((X - ours.xbar_) @ ours.scalings_), np.abs(theirs.transform(X)[:, :r]), atol=1e-9
+        )
+    for name in ("means_", "covariance_", "priors_", "coef_", "intercept_"):
+        expected = getattr(theirs, name)
+        np.testing.assert_allclose(getattr(ours, name), expected, rtol=1e-8, atol=1e-9)
+    in_units = ldr.LDA(2, store_covariance=True, standardise=True).fit(X, y)
+    np.testing.assert_allclose(in_units.covariance_, theirs.covariance_, rtol=1e-9, atol=1e-9)
+    in_blocks = ldr.OrthogonalLDA(2, store_covariance=True)
+    for rows in np.array_split(np.random.default_rng(0).permutation(len(X)), 3):
+        in_blocks.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    np.testing.assert_allclose(in_blocks.means_, theirs.means_, rtol=1e-10)
+    np.testing.assert_allclose(in_blocks.covariance_, theirs.covariance_, rtol=1e-9, atol=1e-9)
+    assert not hasattr(ldr.LDA(2).fit(X, y), "covariance_")
+    assert ldr.LDA(2).fit(X.astype(np.float32), y).coef_.dtype == np.float32
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.2])
+def test_priors_are_those_of_scikit_learn(shrinkage):
+    priors = [0.2, 0.5, 0.3]
+    theirs = LinearDiscriminantAnalysis(solver="lsqr", priors=priors, shrinkage=shrinkage)
+    theirs.fit(X, y)
+    ours = ldr.LDA(None, priors=priors, shrinkage=shrinkage, store_covariance=True).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(ours.covariance_, theirs.covariance_, rtol=1e-9, atol=1e-9)
+    with pytest.warns(UserWarning, match="do not sum to 1"):
+        np.testing.assert_allclose(ldr.LDA(2, priors=[4, 10, 6]).fit(X, y).priors_, priors)
+    for wrong, message in (([-0.5, 1, 0.5], "must be non-negative"), ([0.5, 0.5], "shape")):
+        with pytest.raises(ArgumentError, match=message):
+            ldr.LDA(2, priors=wrong).fit(X, y)
+    with pytest.raises(ArgumentError, match="all samples at once"):
+        ldr.LDA(2, priors=priors).partial_fit(X, y)
+
+
 @pytest.mark.parametrize("standardise", [False, True])
 @pytest.mark.parametrize(
     "estimator",
@@ -111,6 +151,12 @@ def test_sources_are_mixed_again(estimator):
     again = found.transform(X[:, :3]) @ found.mixing_.T + found.mean_
     np.testing.assert_allclose(again, X[:, :3], atol=1e-10)
     assert found.n_iter_ > 0
+    if estimator is ldr.ICA:
+        white = (X[:, :3] - found.mean_) @ found.whitening_.T
+        np.testing.assert_allclose(np.cov(white.T, bias=True), np.eye(3), atol=1e-10)
+        theirs = FastICA(3, whiten="unit-variance", random_state=0).fit(X[:, :3]).whitening_
+        expected = np.sqrt(len(X)) * np.abs(theirs)
+        np.testing.assert_allclose(np.abs(found.whitening_), expected, rtol=1e-8)
 
 
 def test_rows_in_float32_are_transformed_to_float32():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy
 from scipy.spatial.distance import cdist
-from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.covariance import OAS, ShrunkCovariance, ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import StandardScaler
 
@@ -58,6 +58,41 @@ def test_all_components_predict_as_scikit_learn_does(name):
     ours = ldr.LDA(n_components=X.shape[1], shrinkage="auto").fit(X, y)
     assert np.array_equal(ours.predict(X), theirs.predict(X))
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("given", [{"shrinkage": 0.3}, {"covariance_estimator": OAS()}])
+def test_a_number_and_an_estimator_are_those_of_scikit_learn(name, given):
+    X, y = DATA[name]()
+    theirs = LinearDiscriminantAnalysis(solver="eigen", **given).fit(X, y)
+    ours = ldr.LDA(None, store_covariance=True, **given).fit(X, y)
+    np.testing.assert_allclose(ours.covariance_, theirs.covariance_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+    shares = theirs.explained_variance_ratio_
+    np.testing.assert_allclose(ours.explained_variance_ratio_[: len(shares)], shares, rtol=1e-9)
+    orthogonal = ldr.solve("orthogonal-lda", X, 2, y=y, **given)
+    S_W = len(X) * theirs.covariance_
+    estimate = OAS() if "covariance_estimator" in given else ShrunkCovariance(shrinkage=0.3)
+    S_T = len(X) * estimate.fit(X).covariance_
+    traces = [np.trace(orthogonal.M.T @ S @ orthogonal.M) for S in (S_T - S_W, S_W)]
+    assert orthogonal.value == pytest.approx(traces[0] / traces[1], rel=1e-9)
+    assert orthogonal.certificate.kind == "global"
+
+
+def test_shrinkage_by_a_number_takes_weights_and_pieces():
+    X, y = real_data.wine()
+    weights = np.arange(len(X)) % 3
+    repeated = np.repeat(np.arange(len(X)), weights)
+    for method in ("lda", "orthogonal-lda"):
+        weighted = ldr.solve(method, X, 2, y=y, shrinkage=0.3, sample_weight=weights).value
+        expected = ldr.solve(method, X[repeated], 2, y=y[repeated], shrinkage=0.3).value
+        assert weighted == pytest.approx(expected, rel=1e-10)
+        pieces = ldr.solve(method, lambda: iter(np.array_split(X, 7)), 2, y=y, shrinkage=0.3)
+        whole = ldr.solve(method, X, 2, y=y, shrinkage=0.3)
+        assert pieces.value == pytest.approx(whole.value, rel=1e-10)
+    assert not ldr.objectives.LDA(covariance_estimator=OAS()).traits.weighted
+    with pytest.raises(ArgumentError, match="Only one of the two can be set"):
+        ldr.objectives.LDA(shrinkage=0.3, covariance_estimator=OAS())
 
 
 @pytest.mark.parametrize("method", ["orthogonal-lda", "lda"])

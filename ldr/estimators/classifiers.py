@@ -1,0 +1,237 @@
+"""Estimators that predict classes, with scikit-learn's names for what they know."""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import add
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ldr.estimators.base import Projection, in_precision_of
+from ldr.inputs import aligned, opened
+from ldr.objectives.data.data import Data, as_tuple
+from ldr.objectives.data.sample_metadata import CodedLabels, as_array, as_labels
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.lda import DiscriminantMethod
+from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import ClassPredictor
+from ldr.objectives.statistics import Codes
+from ldr.objectives.statistics.sums import class_averages, dense
+from ldr.scaling import divided
+from ldr.solvers.checks import flag
+from ldr.solvers.errors import ArgumentError, warn
+from ldr.solvers.manifolds import Array
+from ldr.types import Argument, PerRow, PerView, Rows, XandY
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+PRIORS = """priors : array (c,), optional
+    The probability of each class, in the order of `classes_`: every class weighs so much, in S_W
+    and S_B too. By default the shares of the samples.
+store_covariance : bool
+    Whether `covariance_` is kept, the pooled covariance of the classes (over n), shrunk if asked.
+"""
+
+
+class Classifies(ClassifierMixin, Projection):
+    """scikit-learn classifier: predicts the class of the nearest mean in the projection.
+
+    See `ldr.Result.predict`. The `score` is the accuracy, as `ldr.score` has it.
+
+    Attributes
+    ----------
+    classes_, priors_ : ndarray (c,)
+        The labels, and their shares of the training samples.
+    coef_, intercept_ : ndarray (c, n_features), (c,)
+        Of `decision_function`; of two classes (1, n_features) and (1,), as in scikit-learn.
+    """
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return self._predictor.classes
+
+    @property
+    def priors_(self) -> Array:
+        return self._predictor.priors
+
+    @property
+    def coef_(self) -> Array:
+        """`decision_function(X)` is X coef_' + intercept_, as in scikit-learn."""
+        found = self._predictor
+        coefficients = found.means @ found.W @ found.W.T @ found.P
+        if len(coefficients) == 2:
+            coefficients = coefficients[1:] - coefficients[:1]
+        return coefficients.astype(self.components_.dtype)
+
+    @property
+    def intercept_(self) -> Array:
+        found = self._predictor
+        offsets = found.decision(np.zeros((1, len(found.P))))[0]
+        offsets = offsets[1:] - offsets[:1] if len(offsets) == 2 else offsets
+        return np.asarray(offsets - self.coef_ @ self.result_.mean)
+
+    @property
+    def _predictor(self) -> ClassPredictor:
+        check_is_fitted(self)
+        (found,) = self.result_.predictors
+        assert isinstance(found, ClassPredictor)
+        return found
+
+    def predict_log_proba(self, X: Rows) -> Array:
+        """Return the logarithm of `predict_proba`, without rounding to zero.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m, c)
+        """
+        return np.asarray(log_softmax(self._predicted(X, "decision"), axis=1))
+
+    def predict_proba(self, X: Rows) -> Array:
+        """Return the probability of each class, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m, c)
+        """
+        return self._predicted(X, "probabilities")
+
+    def decision_function(self, X: Rows) -> Array:
+        """Return log p(k | x) up to a constant; for two classes, the second minus the first.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m, c), of two classes (m,)
+        """
+        decision = self._predicted(X, "decision")
+        return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
+
+    def _given(
+        self, objective: Objective, X: Rows, y: PerRow, *others: Argument, **options: Argument
+    ) -> XandY:
+        if getattr(y, "ndim", 1) == 2:
+            y = column_or_1d(y, warn=True)
+        return super()._given(objective, X, y, *others, **options)
+
+    def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
+        """Return the accuracy; rows of data frames are paired by index."""
+        return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self.n_components == 1  # of more than two classes
+        return tags
+
+
+class Discriminates(Classifies):
+    """`LDA` and `OrthogonalLDA`, with what scikit-learn's LinearDiscriminantAnalysis knows.
+
+    `transform` of `LDA` differs in its scale: its components have the sum of squares 1 within the
+    classes, where scikit-learn's `scalings_` give the variance 1. Predictions are the same if
+    n_components is c - 1 or more, with shrinkage all columns; None is as many.
+
+    Attributes
+    ----------
+    means_ : ndarray (c, n_features)
+        The means of the classes.
+    covariance_ : ndarray (n_features, n_features)
+        With `store_covariance`.
+    xbar_ : ndarray (n_features,)
+        The mean of the classes, weighted by `priors_`.
+    scalings_ : ndarray (n_features, n_components)
+        Of `LDA`: (X - xbar_) scalings_ has the variance 1 within the classes.
+    explained_variance_ratio_ : ndarray (n_components,)
+        Of `LDA` the share of each component in tr(S_W^{-1} S_B).
+    """
+
+    priors: PerRow
+    store_covariance: bool
+    means_: Array
+
+    def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> Self:
+        (rows,) = as_tuple(samples)
+        codes, classes = as_labels(y, rows.n)
+        if isinstance(y, CodedLabels) and self.priors is not None:
+            raise ArgumentError("priors= needs all samples at once: use fit")
+        if self.priors is not None:
+            beside = {**beside, "sample_weight": self._weights(codes, beside)}
+        store = flag("store_covariance", self.store_covariance)
+        super()._solve(objective, samples, y, **beside)
+        data = opened(objective, samples, y, **beside)
+        sums = data.samples.reduce(partial(_sums, classes=len(classes)), add, codes)
+        self.means_ = in_precision_of(rows, sums[:, :-1] / sums[:, -1:])
+        self.__dict__.pop("covariance_", None)
+        if store:
+            pooled = self._pooled(objective, data, float(sums[:, -1].sum()))
+            self.covariance_ = in_precision_of(rows, pooled)
+        own = self.result_.directions.own
+        if "explained_share" in own:
+            self.explained_variance_ratio_ = own["explained_share"]
+        return self
+
+    def _weights(self, codes: Codes, beside: dict[str, PerRow]) -> Array:
+        """A weight for each sample with which the classes weigh what their priors are."""
+        priors = as_array(self.priors, "priors").astype(np.float64)
+        given = beside.get("sample_weight")
+        weights = np.ones(len(codes)) if given is None else as_array(given).astype(np.float64)
+        sizes = np.bincount(codes, weights)
+        if priors.shape != sizes.shape:
+            raise ArgumentError(f"priors has shape {priors.shape}, expected {sizes.shape}")
+        if not np.all(priors > 0):
+            raise ArgumentError(
+                f"priors must be non-negative, and above 0 where there are samples, got {priors}"
+            )
+        if abs(priors.sum() - 1.0) > 1e-5:
+            warn("The priors do not sum to 1. Renormalizing", UserWarning)
+        shares = priors / priors.sum() * sizes.sum() / sizes
+        return weights * shares[codes]
+
+    def _pooled(self, objective: Objective, data: Data, n: float) -> Array:
+        """The pooled covariance, in the units of the columns."""
+        assert isinstance(objective, DiscriminantMethod)
+        scale = self.result_.scale
+        if scale is not None:
+            data = divided(data, scale)
+        C = objective.within(data) / n
+        return C if scale is None else scale[:, None] * C * scale
+
+    def _most(self, objective: Objective, data: Data, most: int) -> int:
+        """Without shrinkage no more components of `LDA` than tell the classes apart."""
+        most = super()._most(objective, data, most)
+        assert isinstance(objective, DiscriminantMethod)
+        plain = objective.name == "lda" and not objective.shrinks
+        return min(most, len(data.labels[1]) - 1) if plain else most
+
+    @property
+    def xbar_(self) -> Array:
+        check_is_fitted(self)
+        return np.asarray(self.priors_ @ self.means_)
+
+    @property
+    def scalings_(self) -> Array:
+        (seen,) = self.result_.directions.variations
+        assert seen is not None
+        return np.asarray(self.components_).T * np.sqrt(seen.n)
+
+
+def _sums(piece: Samples, codes: Codes, classes: int) -> Array:
+    """The sum of each class's samples, and beside it what they weigh, (c, d + 1)."""
+    shares, sizes = class_averages(codes, classes, piece.weights)
+    means = sum(dense(shares[:, where] @ block) for where, block in piece.blocks())
+    return np.column_stack([sizes[:, None] * means, sizes])
