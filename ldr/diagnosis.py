@@ -55,12 +55,12 @@ class Diagnosis(Pickled):
 
     @property
     def outside(self) -> np.ndarray:
-        """Whether T2 or Q of each sample exceeds its limit."""
+        """Return True for each sample whose T2 or Q exceeds its limit."""
         return np.asarray((self.t2 > self.t2_limit) | (self.q > self.q_limit))
 
     @property
     def rmse(self) -> Array | float | None:
-        """Root mean squared error of the predictions, of each response.
+        """Return the root mean squared error of the predictions, for each response.
 
         RMSEC of the samples that the result was solved for, RMSEP of others; RMSECV is the `rmsecv`
         of `ldr.path`.
@@ -71,7 +71,7 @@ class Diagnosis(Pickled):
         return float(found) if found.ndim == 0 else np.asarray(found)
 
     def plot(self, *, ax: Panels = None) -> Figure:
-        """T2 against Q, and predictions against measurements; see `ldr.plots.diagnosis`."""
+        """Plot T2 against Q, and predictions against measurements; see `ldr.plots.diagnosis`."""
         from ldr.plots import diagnosis
 
         return diagnosis(self, ax=ax)

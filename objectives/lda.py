@@ -100,7 +100,7 @@ class DiscriminantMethod(
         return data.labels[1]
 
     def within(self, data: Data) -> Array:
-        """S_W in all columns, shrunk where it is to be."""
+        """Return S_W in all columns, after shrinkage."""
         opened = Opened(self.name, data, Compact.of_columns(data.samples), [data.samples])
         return self.shrunken(self._pencil(opened), data).plain.B
 
@@ -119,7 +119,7 @@ class DiscriminantMethod(
         return rows.changed(how, **chosen)
 
     def _added(self, rows: RowPencil, data: Data) -> tuple[Array, Array, dict[str, float | Array]]:
-        """What shrinkage adds to S_W and to S_T, and the shares by which they are moved."""
+        """Return what shrinkage adds to S_W and to S_T, and the shares that it chose."""
         samples, (codes, classes) = rows.compact.rows, data.labels
         S_W, S_T = rows.plain.B, rows.plain.total
         assert S_T is not None

@@ -292,7 +292,7 @@ def influence(found: Influence, *, ax: Panels = None) -> Figure:
 
 
 def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
-    """T2 of samples against Q, with the limits of both; and predictions against measurements.
+    """Plot T2 of samples against Q, with both limits, and predictions against measurements.
 
     Parameters
     ----------

@@ -211,7 +211,7 @@ class Shrinking(Objective):
 
     @property
     def shrinks(self) -> bool:
-        """Whether the covariance is shrunk."""
+        """Return True if the covariance is shrunk."""
         return self.shrinkage is not None
 
     def compact(self, samples: Samples) -> Compact:
