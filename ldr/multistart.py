@@ -18,7 +18,7 @@ from ldr import solvers
 from ldr.objectives.data.data import Data
 from ldr.objectives.problem import BoundObjective, Certificate, LocalOptima, near
 from ldr.solvers.checks import LARGEST, SMALLEST
-from ldr.solvers.deadline import check, hearing, over, result_of, until_told
+from ldr.solvers.deadline import check, over, result_of, until_told
 from ldr.solvers.errors import ArgumentError, TimeLimitError
 from ldr.solvers.loop import VALUE_ROUNDING, Budget, minimise, sharing, unless_flat
 from ldr.solvers.manifolds import Array
@@ -307,13 +307,12 @@ class Multistart:
         """
         for name in points:
             self._budgets[name] = Budget(self._stopping.max_iterations)
-        with hearing():
-            if self._workers == 1 or len(points) == 1:
-                for name, point in points.items():
-                    self._begin(name, self._approach(name, point))
-                    self._solve(name)
-            else:
-                self._in_threads(points)
+        if self._workers == 1 or len(points) == 1:
+            for name, point in points.items():
+                self._begin(name, self._approach(name, point))
+                self._solve(name)
+        else:
+            self._in_threads(points)
         if not self._ends:
             check()
             raise KeyboardInterrupt

@@ -234,7 +234,7 @@ class SampleSums:
         return self.opened.data.labels
 
     def scatters_of_classes(self) -> tuple[Array, Array]:
-        codes, classes = self.labels()
+        codes, classes = self.opened.data.labels
         return self.rows.of_groups(codes, len(classes))
 
     def scatters_of_groups(self, groups: Callable[[Cells], Codes]) -> tuple[Array, Array]:
@@ -285,9 +285,9 @@ class SampleSums:
             unrelated=found.unrelated,
         )
         if rows.classes is not None and found.B is rows.classes.within:
-            total, n = rows.classes.total, rows.n
-            sizes = np.sqrt(diagonal(total) + n * rows.mean**2)
-            return pencil(found.B, rows.mean, sizes, total, KnownScatter(total, n))
+            total, mean, n = rows.classes.total, rows.mean, rows.n
+            sizes = np.sqrt(diagonal(total) + n * mean**2)
+            return pencil(found.B, mean, sizes, total, KnownScatter(total, n))
         mean, scatter = np.zeros(len(found.B)), None
         if shares is None:
             mean, scatter = rows.mean, KnownScatter(rows.scatter(), rows.moments.n)

@@ -327,7 +327,8 @@ class TraceRatio(BoundObjective):
         (M'AM, M'BM) belong to the span, not to its axes.
         """
         AM, BM = self.at(M).products
-        a = -self.objective.sign * self._size * np.sum(M * AM, axis=0)
+        sign = -self.objective.sign
+        a = sign * self._size * np.sum(M * AM, axis=0)
         b = self._size * np.sum(M * BM, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = {"ratio": a / b, "share": b / b.sum(), "numerator": a, "denominator": b}
@@ -335,7 +336,7 @@ class TraceRatio(BoundObjective):
             pairs = scipy.linalg.eigh(M.T @ AM, M.T @ BM, eigvals_only=True)[::-1]
         except np.linalg.LinAlgError:  # M'BM is singular
             return found
-        return {**found, "generalised_eigenvalue": -self.objective.sign * pairs}
+        return {**found, "generalised_eigenvalue": sign * pairs}
 
     def baseline(self) -> Array:
         return self._heuristic
@@ -449,10 +450,11 @@ def trace_ratio(
     Outside the range A vanishes too, and the ratio is 0/0. A minimum is the maximum with the sign
     of A changed. Nested where the objective asks for it.
     """
-    weights = objective.column_weights(r)
-    rows, ridge, rest = rows.narrowed(r, ridge, -objective.sign, weights)
+    weights, sign = objective.column_weights(r), -objective.sign
+    rows, ridge, rest = rows.narrowed(r, ridge, sign, weights)
     notes = [*notes, *(() if rest is None else (rest.note,))]
-    A, B, total = rows.plain.A, rows.plain.B, rows.plain.total
+    plain, coordinates = rows.plain, rows.compact.coordinates
+    A, B, total = plain.A, plain.B, plain.total
     check_comparable(A, rows.what, length(B))
     view, spread = rows.view.noting(*notes), diagonal(B)
     varied, name = (B, rows.what) if total is None else (total, "the total scatter")
@@ -467,20 +469,18 @@ def trace_ratio(
     return TraceRatio(
         objective,
         (view.within(kept).noting(*ridged),),
-        -objective.sign * kept(A),
+        sign * kept(A),
         definite,
         r,
         restricted=total is None and bool(kept.notes),
         outside=math.inf if lost else amount,
         weights=weights,
         sums=(
-            kept.squares(np.abs(np.diag(A)) + rows.plain.terms(0.0) * spread),
+            kept.squares(np.abs(np.diag(A)) + plain.terms(0.0) * spread),
             kept.squares(spread),
         ),
         sibling=objective.sibling,
-        answers=rows.answers(
-            rows.plain, rows.compact.coordinates, ridged=B if amount else None, ridge=amount
-        ),
+        answers=rows.answers(plain, coordinates, ridged=B if amount else None, ridge=amount),
         chosen=rows.chosen,
         rest=rest,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +70,7 @@ class ClassMoments:
         """The number of samples, or the sum of their weights."""
         return float(self.counts.sum()) if self.counts.dtype.kind == "f" else int(self.counts.sum())
 
-    @property
+    @cached_property
     def total(self) -> Array:
         """S_W + S_B, the scatter of all samples."""
         return self.within + self.between

@@ -40,10 +40,6 @@ SUMS_ROUNDING = OF_SUMS * _U
 _GROWTH, _TRIES_AT_M, _TRIES = 8.0, 3, 100
 
 
-def _gamma(k: float) -> float:
-    return k * _U / (1.0 - k * _U)
-
-
 class Majorant:
     """(s + delta)I + NDN' >= K, and a weighted sum of the r largest eigenvalues of that.
 
@@ -63,7 +59,9 @@ class Majorant:
         k, r = self.N.shape
         size = float(np.vdot(self.N, self.N)) * _SAFETY
         defect = float(np.linalg.norm(self.N.T @ self.N - np.eye(r))) * _SAFETY
-        growth = (1.0 + defect + _gamma(k + 1) * size) * (1.0 + _gamma(r + 2))
+        rounded = _U * np.array([k + 1, r + 2, k + 8, r + 4])
+        of_sizes, of_sums, self._of_factor, self._of_diagonal = rounded / (1.0 - rounded)
+        growth = (1.0 + defect + of_sizes * size) * (1.0 + of_sums)
         self.weight = float(weights.sum())
         self.total = float(weights @ self.D) * growth  # of what is above s + delta
 
@@ -73,10 +71,9 @@ class Majorant:
         Beyond k + 1 operations an entry: a BLAS may multiply by reciprocals where the proof
         divides.
         """
-        (k, r), diagonal = self.N.shape, self._diagonal
-        gamma = _gamma(k + 8)
+        k, diagonal, gamma = len(self.N), self._diagonal, self._of_factor
         errors = gamma / (1.0 - gamma) * np.abs(diagonal - self.K.diagonal() + self.s + delta)
-        errors += k * _TINY + _gamma(r + 4) * diagonal + self._fixed
+        errors += k * _TINY + self._of_diagonal * diagonal + self._fixed
         return np.asarray(k * _SAFETY * (errors + 3.0 * _U * (abs(self.s) + delta)))
 
     def top_sum(self, delta: float) -> float:

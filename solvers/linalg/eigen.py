@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -110,8 +111,9 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
                 basis = orthogonal_to(first)
                 rest, within = top_eigenvectors(sym(basis.T @ (A @ basis)), r - large)
                 return np.append(values[:large], rest), np.hstack([first, basis @ within])
-    values, vectors = _all(A, graded)
-    return values[:r], np.ascontiguousarray(vectors[:, :r])
+    with decomposing(d):
+        values, vectors = _deflated_eigen(A) if graded else np.linalg.eigh(A)
+    return values[::-1][:r], np.ascontiguousarray(vectors[:, ::-1][:, :r])
 
 
 def few_of_many(A: Array, r: int) -> bool:
@@ -125,14 +127,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     Where columns have very different units A is graded, A = DSD with S well-conditioned: then the
     small eigenvalues and their vectors are accurate too.
     """
-    return _all(A, is_graded(A))
-
-
-def _all(A: Array, graded: bool) -> tuple[Array, Array]:
-    """Return all eigenpairs of A, known to be graded or not."""
-    with decomposing(len(A)):
-        values, vectors = _deflated_eigen(A) if graded else np.linalg.eigh(A)
-    return values[::-1], vectors[:, ::-1]
+    return top_eigenvectors(A, len(A))
 
 
 def is_graded(A: Array) -> bool:
@@ -223,15 +218,10 @@ def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Arr
         raise SingularError(
             "the matrix on the right of a generalised eigenproblem is not positive definite"
         )
-    half = _divided(L, A * scale * scale[:, None])
-    values, vectors = top_eigenvectors(sym(_divided(L, half.T)), r)
-    return values, scale[:, None] * _divided(L, vectors, trans=1)
-
-
-def _divided(L: Array, B: Array, trans: int = 0) -> Array:
-    """L^{-1}B, or L'^{-1}B."""
-    found = scipy.linalg.solve_triangular(L, B, trans=trans, lower=True, check_finite=False)
-    return np.asarray(found)
+    divided = partial(scipy.linalg.solve_triangular, L, lower=True, check_finite=False)
+    half = divided(A * scale * scale[:, None])
+    values, vectors = top_eigenvectors(sym(divided(half.T)), r)
+    return values, scale[:, None] * divided(vectors, trans=1)
 
 
 def rank_tolerance(d: int) -> float:

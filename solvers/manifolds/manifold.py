@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -43,7 +44,7 @@ class Manifold(ABC):
     def diameter(self) -> float:
         """Length scale for trust regions, about the largest distance; `inf` where unbounded."""
 
-    @property
+    @cached_property
     def factors(self) -> tuple[Manifold, ...]:
         """Factors of a product; for any single manifold, itself."""
         return (self,)
@@ -261,14 +262,9 @@ RETRACTIONS = ("polar", "qr")
 _GRAM_CONDITION = 1e4
 
 
-def transpose(Z: Array) -> Array:
-    """Transpose of a matrix or of each matrix of a stack."""
-    return Z.swapaxes(-1, -2)
-
-
 def sym(S: Array) -> Array:
     """Symmetric part of a square matrix or of each matrix of a stack."""
-    return 0.5 * (S + transpose(S))
+    return 0.5 * (S + S.swapaxes(-1, -2))
 
 
 def polar_factor(Y: Array) -> Array:
