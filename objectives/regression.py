@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +18,8 @@ from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
-from ldr.objectives.families.wide import operator
-from ldr.objectives.families.wide_pairs import as_sparse
+from ldr.objectives.families.wide import GUARDS, apart, coupled, diagonal_matrix, scaled
+from ldr.objectives.families.wide_pairs import Covariances, Pencil
 from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
@@ -42,14 +41,17 @@ from ldr.solvers.linalg.eigen import (
     top_eigenvectors,
 )
 from ldr.solvers.linalg.krylov import block_krylov
-from ldr.solvers.linalg.products import LessMeans
+from ldr.solvers.linalg.products import (
+    Found,
+    LessMeans,
+    columns_of,
+    largest_pairs,
+    pencil_values,
+)
 from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
 from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
-
-if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
 
 # Of eigenvectors by products, the residual relative to the largest eigenvalue, whose square is what
 # they add to a value, and the products that may take.
@@ -270,16 +272,9 @@ class WideRegression(Regression):
             1e-9 * float(np.vdot(self.T, self.T)) * self.unit,
             "the objective is convex and the gap is zero",
             "the objective is convex: the optimum is this near",
-            f"{unseen_by_products(slope)}: a ridge does",
+            f"the normal equations are solved to {slope:.0e}, and products do not tell how small "
+            "singular values are: a ridge does",
         )
-
-
-def unseen_by_products(slope: float) -> str:
-    """Return the reason why products give no bound for an optimum that they found."""
-    return (
-        f"the normal equations are solved to {slope:.0e}, and products do not tell how small "
-        "singular values are"
-    )
 
 
 def least_squares(Z: LessMeans, T: Array, ridge: float = 0.0, steps: int | None = None) -> Array:
@@ -819,48 +814,63 @@ class ReducedRankRegression(
         return ReducedRank(self, views, fit, r, self.heuristic)
 
     def _of_products(self, data: Data, r: int) -> WideReducedRank:
-        """Make the problem in a subspace of the optimum and the baseline, by products.
+        """Make the problem in a subspace with the optimum and the baseline, by products.
 
-        The optimum has the leading eigenvectors of Y'F, F the fitted values of least squares.
+        The optimum has the leading pairs of w'Kv, K the covariance of inputs and outputs, of w with
+        w'Cw = 1, C that of the inputs, and of v of length 1.
         """
         check_dimension(r, min(min(view.shape) for view in data.views))
-        inputs, outputs = (WideRows.of(as_sparse(view)) for view in data.views)
-        Z, Y = inputs.Z, outputs.Z
-        hat = operator(Y.shape[1], lambda V: Y.T @ (Z @ least_squares(Z, Y @ V)))
-        V = _leading(hat, r)
+        inputs, outputs = data.views
+        known = Covariances.of(inputs, outputs, 0.0)
+        K, C = known.K, known.own[0]
+        scale = np.concatenate([1.0 / np.sqrt(known.spreads[0]), np.ones(K.shape[1])])
+        lengths = apart(C, diagonal_matrix(np.ones(K.shape[1])))
+        pencil = scaled(coupled(K), scale), scaled(lengths, scale)
+        start = columns_of(min(r + GUARDS, *K.shape), np.empty((len(scale), 0)))
+        found = largest_pairs(*pencil, start, r)
         if self.heuristic == "pcr":
-            E = _leading(operator(Z.shape[1], lambda V: Z.T @ (Z @ V)), r)
+            E = block_krylov(C, r, tolerance=_EXACT, most_products=_MOST_PRODUCTS).vectors
         else:
-            E = _leading(operator(Z.shape[1], lambda V: Z.T @ (Y @ (Y.T @ (Z @ V)))), r)
-        B = least_squares(Z, Y @ V)
-        slope = float(np.linalg.norm(Z.T @ (Y @ V - Z @ B)))
-        of_inputs = np.linalg.qr(np.hstack([B, E]))[0]
-        of_outputs = np.linalg.qr(np.hstack([V, Y.T @ (Z @ E)]))[0]
-        a = Compact.along(of_inputs, inputs.mean, data.views[0])
-        b = Compact.along(of_outputs, outputs.mean, data.views[1])
+            E = known.blocks(known.leading(r, False)[1].V[:, :r])[0]
+        best = scale[:, None] * found.V[:, :r]
+        a, b, _ = known.inside(np.hstack([best, np.concatenate([E, K.T @ E])]))
         fit = Fit.of(a, b.rows, "the covariance of the inputs")
-        fit = replace(fit, beyond=max(0.0, Y.squares - float(fit.stats.block(1, 1).trace())))
-        views = (fit.view, b.view(fit.stats.means[1]))
+        n = known.rows[0].weight
+        total = n * float(known.spreads[1].sum())
+        fit = replace(fit, beyond=max(0.0, total - float(fit.stats.block(1, 1).trace())))
         note = (
-            f"M is sought in {a.rows.d} dimensions of {Z.shape[1]} and in {b.rows.d} of "
-            f"{Y.shape[1]}, found by products with the sparse rows (LSMR)"
+            f"M is sought in {a.rows.d} dimensions of {inputs.d} and in {b.rows.d} of {outputs.d}, "
+            f"which block Davidson found from {found.products} products with the sparse rows: "
+            f"residual {found.residual:.0e}"
         )
-        return WideReducedRank(self, noted(views, note), fit, r, self.heuristic, slope=slope)
-
-
-def _leading(S: LinearOperator, r: int) -> Array:
-    """Return the top r eigenvectors of a positive semidefinite matrix known by its products."""
-    return block_krylov(S, r, tolerance=_EXACT, most_products=_MOST_PRODUCTS).vectors
+        return WideReducedRank(
+            self,
+            noted((fit.view, b.view(fit.stats.means[1])), note),
+            fit,
+            r,
+            self.heuristic,
+            pencil=pencil,
+            found=found,
+            n=n,
+            total=total,
+        )
 
 
 @dataclass(frozen=True)
 class WideReducedRank(ReducedRank):
     """Reduced rank of sparse rows of very many columns, in a subspace found by products.
 
-    - slope: length of the residual of the normal equations
+    - pencil, found: the eigenproblem of the leading pairs, whose eigenvalues s_k explain
+      n (s_1^2 + ... + s_r^2) of the total sum of squares
     """
 
-    slope: float = field(kw_only=True)
+    pencil: Pencil = field(kw_only=True)
+    found: Found = field(kw_only=True)
+    n: float = field(kw_only=True)
+    total: float = field(kw_only=True)
 
     def certificate(self, M: Array) -> Certificate:
-        return Certificate("none", math.inf, unseen_by_products(self.slope))
+        found = self.found
+        most = pencil_values(*self.pencil, found.V, self.r, found.products, outside=0.0)
+        left = self.total * (1.0 - SUMS_ROUNDING) - self.n * float(np.sum(most**2))
+        return Certificate.of_chance(max(0.0, self.at(M).value - left), found.residual)

@@ -23,7 +23,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 # Bytes of text that are read at a time, of which pyarrow keeps some 32 ahead.
 _BLOCK_BYTES = 2**20
 # Bytes of a Parquet column that are fetched at a time.
-_BUFFER = 2**18
+_BUFFER = 2**16
 # Numbers that are names: 007 is not 7. And whole numbers of more digits than a float has.
 _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"

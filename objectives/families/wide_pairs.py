@@ -116,7 +116,7 @@ class Covariances:
 
     @classmethod
     def of(cls, a: Samples, b: Samples, ridge: float) -> Covariances:
-        rows = [CentredRows.of(as_sparse(view)).distinct for view in (a, b)]
+        rows = [CentredRows.of(_sparse(view)).distinct for view in (a, b)]
         spreads = [view.squares(view.counts) / view.weight for view in rows]
         ridges = [ridge * view.mean_of(each) for view, each in zip(rows, spreads, strict=True)]
         return cls((a, b), rows, Form.covariance(*rows), spreads, ridges)
@@ -299,7 +299,7 @@ def _not_spanned(C: LinearOperator, M: Array) -> Array:
     return U[:, sizes > _BESIDE]
 
 
-def as_sparse(samples: Samples) -> Samples:
+def _sparse(samples: Samples) -> Samples:
     """Return dense rows as sparse rows."""
     if samples.is_sparse:
         return samples

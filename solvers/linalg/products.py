@@ -76,12 +76,6 @@ class LessMeans:
         n, d = self.K.shape
         return n, d
 
-    @property
-    def squares(self) -> float:
-        """Sum of the squares of the entries."""
-        own, crossed = self.K.power(2).sum(), self.a @ (self.K @ self.b)
-        return float(own - 2.0 * crossed + (self.a @ self.a) * (self.b @ self.b))
-
     def sizes(self, Y: Array) -> Array:
         """Return |Z||Y|: products with Y of absolute terms."""
         Y = np.abs(Y)
