@@ -536,6 +536,7 @@ class Folds:
     sampled: Sampled
     parts: list[tuple[Indices, Indices]]  # training and held-out samples
     notes: list[str]  # warnings on the folds, and why some could not run
+    trials: Indices | None  # of a time series, also for methods that know of no time order
 
     @classmethod
     def of(
@@ -600,7 +601,7 @@ class Folds:
                 (np.flatnonzero(np.isin(trials, a)), np.flatnonzero(np.isin(trials, b)))
                 for a, b in parts
             ]
-        return cls(sampled, parts, notes)
+        return cls(sampled, parts, notes, trials)
 
     def scored(
         self,
@@ -614,7 +615,7 @@ class Folds:
         for number, both in enumerate(self.parts, start=1):
             found = {}
             (X, y), (Z, z) = (self.sampled.part(rows) for rows in both)
-            before, after = (runs_of(rows, self.sampled.trials) for rows in both)
+            before, after = (runs_of(rows, self.trials) for rows in both)
             for r in order:
                 try:
                     with warnings.catch_warnings():

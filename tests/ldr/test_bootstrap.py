@@ -60,6 +60,8 @@ def test_two_views_have_angles_each():
     called = ldr.bootstrap("pls", named, 2, draws=5, random_state=0)
     np.testing.assert_allclose(called.angles, found.angles)
     assert "of view body in degrees" in repr(called)
+    path = ldr.path("pls", named, [1], folds=2, random_state=0)
+    assert path.results[0].view_names == ("exercise", "body")
     labels = [panel.get_xlabel() for panel in called.plot().axes]
     assert labels == ["principal angle of view exercise", "principal angle of view body"]
 

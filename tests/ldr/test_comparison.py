@@ -107,24 +107,32 @@ def test_that_nothing_is_predicted_is_said():
     assert found.findings[0].endswith("the training mean predicts better than all")
 
 
-def test_time_series_are_cut_into_pieces_in_order():
-    found = ldr.compare(["orthogonal-maf", "pca"], SERIES, r=2, folds=3)
+@pytest.mark.parametrize("trials", [None, np.repeat(np.arange(15), 10)])
+def test_time_series_are_cut_into_pieces_in_order(trials):
+    """Blocks with a gap, or whole trials, of which no step leads to another, for any method."""
+    found = ldr.compare(["orthogonal-maf", "pca"], SERIES, r=2, folds=3, groups=trials)
     assert found.judged_by == ("Q2 of the next step",)
-    assert list(folds_of("orthogonal-maf", SERIES, None, 3)[1][1]) == list(range(50, 100))
+    parts = folds_of("orthogonal-maf", SERIES, None, 3, trials)
+    assert trials is not None or list(parts[1][1]) == list(range(50, 100))
+    given = np.zeros(150) if trials is None else trials
+
+    def steps(rows):
+        kept = (np.diff(rows) == 1) & (np.diff(given[rows]) == 0)
+        return rows[:-1][kept], rows[1:][kept]
+
     for method in ("orthogonal-maf", "pca"):
         left = total = 0.0
-        for training, held in folds_of("orthogonal-maf", SERIES, None, 3):
-            assert not {held[0] - 1, held[-1] + 1} & set(training)
-            first = [i for i in training if i + 1 in set(training)]
-            trials = np.cumsum(np.diff(training, prepend=training[0]) > 1)
-            given = {"groups": trials} if method == "orthogonal-maf" else {}
-            result = ldr.solve(method, SERIES[training], 2, **given)
-            Y = result.transform(SERIES)
-            then = Y[np.array(first) + 1]
-            model = LinearRegression().fit(Y[first], then)
-            ahead = Y[held[1:]] / then.std(axis=0)
-            left += np.sum((ahead - model.predict(Y[held[:-1]]) / then.std(axis=0)) ** 2)
-            total += np.sum((ahead - then.mean(axis=0) / then.std(axis=0)) ** 2)
+        for training, held in parts:
+            assert trials is not None or not {held[0] - 1, held[-1] + 1} & set(training)
+            ends = (np.diff(training) > 1) | (np.diff(given[training]) != 0)
+            runs = np.cumsum(np.append(False, ends))
+            options = {"groups": runs} if method == "orthogonal-maf" else {}
+            Y = ldr.solve(method, SERIES[training], 2, **options).transform(SERIES)
+            (first, then), (new, ahead) = ([Y[rows] for rows in steps(r)] for r in (training, held))
+            unit = then.std(axis=0)
+            guess = LinearRegression().fit(first, then).predict(new)
+            left += np.sum(((ahead - guess) / unit) ** 2)
+            total += np.sum(((ahead - then.mean(axis=0)) / unit) ** 2)
         (one,) = [one for one in found.methods if one.name == method]
         assert one.scores["Q2 of the next step"].mean() == pytest.approx(1 - left / total)
 

@@ -18,9 +18,8 @@ from tests.objectives import methods
 X, labels = real_data.wine()
 
 
-def folds_of(name, data, y, count):
-    objective = named(name)
-    sampled = Sampled.of(objective, data, y, "folds")
+def folds_of(name, data, y, count, groups=None):
+    sampled = Sampled.of(named(name), data, y, "folds", None, groups)
     return Folds.of(sampled, count, 0).parts
 
 
