@@ -209,7 +209,7 @@ class Comparison(Pickled):
         beyond = float(scipy.stats.t.ppf(0.975, self.folds - 1))
         for m, scores in rivals:
             ours, theirs = m.scores[judged], scores[judged]
-            apart, error = float(np.mean(theirs - ours)), _error(theirs - ours)
+            apart, error = np.mean(theirs - ours), scipy.stats.sem(theirs - ours)
             if apart >= 0.0005:  # in the digits that are shown
                 noise = ", within the noise of the folds" if apart <= beyond * error else ""
                 found.append(
@@ -275,13 +275,8 @@ def _framed(records: list[Record]) -> Frame:
 def _means(scores: Mapping[str, Array], numbers: Mapping[str, float]) -> dict[str, float]:
     found = {name: value for name, value in numbers.items() if name == "rmsecv"}
     for name, each in scores.items():
-        found |= {name: float(np.mean(each)), f"{name} (error)": _error(each)}
+        found |= {name: float(np.mean(each)), f"{name} (error)": float(scipy.stats.sem(each))}
     return found
-
-
-def _error(scores: Array) -> float:
-    """Return the standard error of the mean."""
-    return float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
 
 
 def at_heuristic(result: Result) -> Result | None:
