@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy
 
 from ldr.cross_validation import Folds, Part, class_scores, response_scores
-from ldr.inputs import as_objective, in_order
+from ldr.inputs import as_objective
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.kernel import is_categorical
 from ldr.objectives.objective import Objective
@@ -259,11 +259,10 @@ def tune(
         raise ArgumentError("parameters is empty: expected numbers to start from, by name")
     if objective.views > 1:
         raise ArgumentError(f"{objective.name} is of several views, expected a method of one")
-    X, y, groups = in_order(objective, X, y, groups=groups)
     sampled = Sampled.of(objective, X, y, "held-out loss", groups=groups)
     splits = Folds.of(sampled, folds, random_state).parts
     parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]
-    held_out = _HeldOut(objective, parts, r, _loss(loss, y), at_first, evaluations)
+    held_out = _HeldOut(objective, parts, r, _loss(loss, sampled.data.y), at_first, evaluations)
     start = np.zeros(sum(value.size for value in at_first.values()))
 
     def share_of_first(decades: Array) -> tuple[float, Array]:

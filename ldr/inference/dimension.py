@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import tee
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ldr.dimension_rule import parallel_analysis
-from ldr.inference.many import chunks, optima
+from ldr.inference.many import gathered, optima
 from ldr.inference.permutation import Null, PermutationTest, pairs_of, permutation_test
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.data.sample_metadata import as_labels
@@ -256,12 +255,10 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     labelled = Need.LABELS in objective.needs and null.y is not None
     classes = as_labels(null.y, null.n)[0] if labelled else None
     units = Resampling(np.arange(null.n) if null.groups is None else null.groups, classes)
-    rows, again = tee(units.drawn(rng)[0] for _ in range(200))  # as Luo and Li
-    y = None if null.y is None else map(null.y.__getitem__, again)
-    del again  # it would keep all of them where there is no y
+    rows = (units.drawn(rng)[0] for _ in range(200))  # as Luo and Li
+    samples = (((X[k],), None if null.y is None else null.y[k]) for k in rows)
     own = optima(objective, [null.own()], last + 1, certify=False)
-    samples = chunks(objective, (X[k] for k in rows), y)
-    drawn = optima(objective, samples, last + 1, certify=False)
+    drawn = optima(objective, gathered(samples, null.y is None), last + 1, certify=False)
     if own.sizes is None or drawn.numbers is None:
         raise ArgumentError(f"objective {objective.name!r} has no eigenvalues for method='ladle'")
     scaled = ((each.P * X.std(axis=0)).transpose(0, 2, 1) for each in (own, drawn))

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
-from itertools import groupby, islice
-from typing import TYPE_CHECKING
+from itertools import groupby, islice, repeat
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 
 Orders = npt.NDArray[np.intp]
+# The views and y of one problem.
+Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
 # Numbers in the rows of a chunk: temporary arrays of 2 MiB stay in the cache.
 _CHUNK_NUMBERS = 2**18
 
@@ -68,7 +70,8 @@ def chunks(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk]:
         raise DataError(
             f"X must be a stack (b, n, d) or an iterable of data sets, got {type(X).__name__}"
         )
-    return _gathered(X, y, pair)
+    shared = y is None or (isinstance(y, np.ndarray) and y.ndim == 1)
+    return gathered(_problems(X, y, pair, shared), shared)
 
 
 def _is_array(view: Rows) -> bool:
@@ -98,24 +101,25 @@ def chunk_size(views: Iterable[Array]) -> int:
     return max(1, _CHUNK_NUMBERS // sum(math.prod(view.shape[-2:]) for view in views))
 
 
-def _gathered(X: Iterable[Rows], y: PerRow, pair: bool) -> Iterator[Chunk]:
-    """Yield chunks of consecutive problems of equal shape."""
-    shared = y is None or (isinstance(y, np.ndarray) and y.ndim == 1)
-    labels = None if shared else iter(y)
+def _problems(X: Iterable[Rows], y: PerRow, pair: bool, shared: bool) -> Iterator[Problem]:
+    """Yield the data sets of an iterable, each with its y."""
+    labels = repeat(y) if shared else iter(y)
+    for k, one in enumerate(X):
+        own = next(labels, None)
+        if own is None and not shared:
+            raise DataError(f"y has {k} entries, fewer than the data sets in X")
+        yield tuple(one) if pair else (one,), own
 
-    def problems() -> Iterator[tuple[tuple[Rows, ...], PerRow]]:
-        for k, one in enumerate(X):
-            own = y if labels is None else next(labels, None)
-            if labels is not None and own is None:
-                raise DataError(f"y has {k} entries, fewer than the data sets in X")
-            yield tuple(one) if pair else (one,), own
 
-    def shape(problem: tuple[tuple[Rows, ...], PerRow]) -> object:
+def gathered(problems: Iterable[Problem], shared: bool) -> Iterator[Chunk]:
+    """Yield chunks of consecutive problems of equal shape; y may be shared by all."""
+
+    def shape(problem: Problem) -> object:
         views, own = problem
         plain = all(_is_array(view) and view.ndim == 2 for view in views)
         return plain and (*(view.shape for view in views), np.shape(own))
 
-    for plain, group in groupby(problems(), shape):
+    for plain, group in groupby(problems, shape):
         alike = iter(group)
         for views, own in alike:
             if not plain:
