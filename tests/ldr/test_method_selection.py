@@ -5,27 +5,20 @@ import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
 import ldr
-from ldr.method_selection import TABLE, Beside
+from ldr.method_selection import _NEEDED, TABLE, Beside
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY
 
 WINE, CLASSES = load_wine(return_X_y=True)
 GAPS = np.where(np.arange(WINE.size).reshape(WINE.shape) % 17 == 0, np.nan, WINE)
-NEEDED = {
-    Beside.LABELS: Need.LABELS,
-    Beside.RESPONSE: Need.RESPONSE,
-    Beside.VIEWS: Need.SECOND_VIEW,
-    Beside.BACKGROUND: Need.BACKGROUND,
-    Beside.TIME: Need.TIME_ORDER,
-}
 
 
 @pytest.mark.parametrize("advice", TABLE, ids=lambda advice: advice.wants)
 def test_methods_of_a_row_can_use_what_is_there(advice):
     methods = [REGISTRY[name] for name in advice.use]
     for found in advice.fits:
-        if found in NEEDED and len(advice.fits) == 1:
-            assert all(NEEDED[found] in method.needs for method in methods)
+        if found in _NEEDED and len(advice.fits) == 1:
+            assert all(_NEEDED[found] in method.needs for method in methods)
         elif found is Beside.GAPS:
             assert all(method.traits.missing for method in methods)
         else:

@@ -32,10 +32,14 @@ def test_permutations_keep_what_they_say(null):
         assert sorted(order) == list(range(10))
         if null != "groups":
             np.testing.assert_array_equal(UNEQUAL[order], UNEQUAL)
-            continue
-        for k in range(4):  # all of another group of this size, in its order
-            (taken,) = set(UNEQUAL[order[UNEQUAL == k]])
-            np.testing.assert_array_equal(order[UNEQUAL == k], np.flatnonzero(UNEQUAL == taken))
+        for k in range(4):
+            found, places = order[UNEQUAL == k], np.flatnonzero(UNEQUAL == k)
+            if null == "shift":
+                turns = [np.roll(places, step) for step in range(len(places))]
+                assert any(np.array_equal(found, turn) for turn in turns)
+            elif null == "groups":  # all of another group of this size, in its order
+                (taken,) = set(UNEQUAL[found])
+                np.testing.assert_array_equal(found, np.flatnonzero(UNEQUAL == taken))
     of_groups = np.array([5, 5, 6, 7])
     for order in units.permuted("groups", 50, rng):
         found = units.of_groups(of_groups[UNEQUAL][order])
@@ -109,8 +113,9 @@ def test_groups_that_cannot_be_drawn():
         ldr.bootstrap("pca", X, 1, groups=np.zeros(192))
     with pytest.raises(ArgumentError, match="has a background"):
         ldr.bootstrap("opca", (X, X[:9]), 1, groups=np.repeat(np.arange(24), 8))
-    with pytest.raises(DataError, match="one group a row"):
-        ldr.bootstrap("pca", X, 1, groups=np.arange(24))
+    for function in (ldr.bootstrap, ldr.permutation_test):
+        with pytest.raises(DataError, match="one group a row"):
+            function("pca", X, 1, groups=np.arange(24))
 
 
 def test_groups_go_with_the_samples_that_count():
