@@ -56,14 +56,14 @@ class DiscriminantMethod(
 
     Parameters
     ----------
-    ridge : float
-        Added to the diagonal of S_W, in units of its mean diagonal. Where S_W is singular,
-        orthogonal LDA needs one; the classical one is restricted to the range of S_W without it.
     shrinkage : "auto", float or None
         "auto" moves the covariance of every class, and that of all rows, towards its diagonal by
         Ledoit and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is their
         difference then. The shares by which they were moved are in the result's parameters. A
         number s between 0 and 1 makes of each C the matrix (1 - s) C + s tr(C)/d I.
+    ridge : float
+        Added to the diagonal of S_W, in units of its mean diagonal. Where S_W is singular,
+        orthogonal LDA needs one; the classical one is restricted to the range of S_W without it.
     covariance_estimator : object, optional
         What estimates the covariance of every class, and of all rows, in the place of shrinkage:
         an estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. It is
@@ -205,7 +205,6 @@ class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=T
     name = "lda"
     baseline = "top generalised eigenvectors of (S_B, S_W)"
     exact = "yes"
-    shares = True
 
     def notes_on(self, data: Data, r: int) -> list[str]:
         if self.shrinks:
@@ -214,6 +213,10 @@ class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=T
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         return PencilMatrices(*data.scatters_of_classes(), ridge=self.ridge)
+
+    def derived_numbers(self, eigenvalues: Array, trace: float) -> dict[str, Array]:
+        """Return the shares in tr(S_W^{-1} S_B)."""
+        return {"explained_share": eigenvalues / (trace or 1.0)}
 
 
 def few_directions(r: int, groups: int, what: str) -> list[str]:

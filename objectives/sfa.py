@@ -198,7 +198,8 @@ class TICA(PairMethod, StatedMethod, stacks=True):
     top generalised eigenvectors, so that negative autocorrelations come last, whatever their size.
 
     Use it when samples are in time order, for the slowest processes, such as those between the
-    states of a molecule; autocorrelations never exceed 1, as those of maf may. Do not use
+    states of a molecule; autocorrelations never exceed 1, as those of maf may. The components have
+    their implied `timescale`, -lag / log|eigenvalue|, in samples. Do not use
     it for short series whose means drift: the drift is the slowest process.
 
     Source: Molgedey & Schuster 1994; Perez-Hernandez et al. 2013.
@@ -211,6 +212,16 @@ class TICA(PairMethod, StatedMethod, stacks=True):
     def matrices(self, data: DataSums) -> PencilMatrices:
         A, C, shares = data.rows.of_pairs(self.lag)
         return PencilMatrices(A, C, ridge=self.ridge, shares=shares, cancels=1.0)
+
+    def derived_numbers(self, eigenvalues: Array, trace: float) -> dict[str, Array]:
+        """Return the implied timescales."""
+        return {"timescale": timescales(eigenvalues, self.lag)}
+
+
+def timescales(sizes: Array, lag: int) -> Array:
+    """Return -lag / log|size|, in samples: after so many a process has decayed to 1/e."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(lag / np.abs(np.log(np.abs(sizes))))
 
 
 @dataclass(frozen=True)
@@ -282,6 +293,7 @@ class VAMP(PairMethod):
             right=right.coordinates,
             right_mean=right.mean,
             power=self.power,
+            lag=self.lag,
             chosen=chosen_by(shrunk),
         )
 
@@ -311,6 +323,7 @@ class Propagator(SpectralTrace):
     right: Coordinates = field(kw_only=True)
     right_mean: Array = field(kw_only=True)
     power: int = field(kw_only=True)
+    lag: int = field(kw_only=True)
 
     def parameters(self, M: Array) -> Fitted:
         V = polar_factor(self.K.T @ M)
@@ -319,7 +332,8 @@ class Propagator(SpectralTrace):
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return the singular values of M'K, in canonical axes the singular values of K."""
-        return {"singular_value": np.linalg.norm(self.K.T @ M, axis=0)}
+        sizes = np.linalg.norm(self.K.T @ M, axis=0)
+        return {"singular_value": sizes, "timescale": timescales(sizes, self.lag)}
 
     def value_of(self, M: Array, fitted: Fitted) -> float:
         """Return the value with the singular functions of an earlier fit."""

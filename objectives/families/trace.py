@@ -203,12 +203,11 @@ class Trace(BoundObjective):
         return Axes.principal(np.sign(self.scale) * self.compressed(M))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """The diagonal of M'AM, and its shares of tr A where the objective has `shares`."""
+        """Return the diagonal of M'AM, and what the objective derives from it."""
         found = {"eigenvalue": np.sign(self.scale) * axes.numbers}
-        shared = getattr(self.objective, "shares", False) and self.rest is None
-        if shared and isinstance(self.A, np.ndarray):
-            total = self._size * float(np.trace(self.A))
-            found["explained_share"] = axes.numbers / (total or 1.0)
+        derived = getattr(self.objective, "derived_numbers", None)
+        if derived is not None and isinstance(self.A, np.ndarray) and self.rest is None:
+            found |= derived(found["eigenvalue"], self._size * float(np.trace(self.A)))
         return found
 
     def baseline(self) -> Array:

@@ -9,6 +9,7 @@ import pytest
 import scipy.linalg
 import scipy.signal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
@@ -81,6 +82,7 @@ def test_tica_of_deeptime(data):
     ours = ldr.solve("tica", data, 2, lag=3)
     eigenvalues = ours.components["eigenvalue"]
     np.testing.assert_allclose(eigenvalues, theirs.singular_values[:2], rtol=1e-12)
+    np.testing.assert_allclose(ours.components["timescale"], theirs.timescales(2), rtol=1e-8)
     assert span_distance(ours.P.T, theirs.singular_vectors_left[:, :2]) < 1e-12
     np.testing.assert_allclose(ours.mean, theirs.mean_0, rtol=1e-13)
 
@@ -139,7 +141,22 @@ def test_tica_is_bounded_where_maf_is_not():
     mean = 0.5 * (heads.mean(axis=0) + tails.mean(axis=0))
     a, b = (np.asarray(side - mean, dtype=float) for side in (heads, tails))
     expected = scipy.linalg.eigh(a.T @ b + b.T @ a, a.T @ a + b.T @ b, eigvals_only=True)
-    assert ldr.solve("tica", X, 2).value == pytest.approx(expected.sum(), rel=1e-12)
+    found = ldr.solve("tica", X, 2)
+    assert found.value == pytest.approx(expected.sum(), rel=1e-12)
+    times = -1 / np.log(np.abs(expected[::-1]))
+    np.testing.assert_allclose(found.components["timescale"], times, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["tica", "vamp"])
+def test_timescales_are_those_of_the_processes(name):
+    """Two autoregressive processes, mixed: each decays to 1/e after -1/log of its coefficient."""
+    noise, decay = np.random.default_rng(0).standard_normal((20000, 2)), np.array([0.95, 0.7])
+    processes = scipy.signal.lfilter([1.0], [1.0, -decay[0]], noise[:, 0])
+    other = scipy.signal.lfilter([1.0], [1.0, -decay[1]], noise[:, 1])
+    X = np.column_stack([processes, other]) @ [[1.0, 0.4], [-0.3, 1.0]]
+    for lag in (1, 3):
+        found = ldr.solve(name, X, 2, lag=lag).components["timescale"]
+        np.testing.assert_allclose(found, -1 / np.log(decay), rtol=0.15)
 
 
 @pytest.mark.parametrize("name", ["tica", "vamp"])
@@ -350,6 +367,39 @@ def test_ssd_of_mne(trials):
     ours = ldr.solve("ssd", by_time(X), 3, rate=200.0, **bands)
     np.testing.assert_allclose(ours.components["eigenvalue"], theirs.evals_[:3], rtol=1e-9)
     np.testing.assert_allclose(cosines(ours.P, theirs.filters_[:3]), 1.0, rtol=1e-10)
+
+
+def same_features(ours, theirs):
+    """Whether features (trials, r, ...) differ by a shift and a scale for each component alone."""
+    F, G = (each.swapaxes(0, 1).reshape(each.shape[1], -1) for each in (ours, theirs))
+    F, G = ((each - each.mean(1)[:, None]) / each.std(1)[:, None] for each in (F, G))
+    np.testing.assert_allclose(np.sign(np.sum(F * G, axis=1))[:, None] * F, G, atol=1e-6)
+
+
+def test_features_and_scores_in_pipelines_are_those_of_mne():
+    mne = peer("mne.decoding")
+    X, labels = _trials(2)
+    X = X + np.sin(np.arange(50) / (5.0 + labels[:, None, None]))[:, 0, :, None] * X[0, 0]
+    epochs, quantity = X.swapaxes(1, 2), rng.standard_normal(40)
+    power, given = {"features": "power"}, np.random.default_rng(1).standard_normal(40)
+    spocs = ldr.SPoC(4, **power).fit(epochs, given), mne.SPoC(n_components=4).fit(epochs, given)
+    same_features(*(each.transform(epochs) for each in spocs))
+    steps = (make_pipeline(each, LinearRegression()) for each in spocs)
+    scores = [cross_val_score(each, epochs, quantity, cv=4) for each in steps]
+    np.testing.assert_allclose(*scores, rtol=1e-6)
+    theirs = mne.XdawnTransformer(n_components=2).fit(epochs, labels)
+    for c in (0, 1):
+        ours = ldr.Xdawn(2, target=c, features="time").fit(epochs, labels)
+        same_features(ours.transform(epochs), theirs.transform(epochs)[:, 2 * c : 2 * c + 2])
+    X = _oscillation().reshape(2, 1000, 6).swapaxes(1, 2)
+    bands = {"signal": (8.0, 12.0), "noise": (5.0, 16.0)}
+    filters = [
+        {"l_freq": a, "h_freq": b, "l_trans_bandwidth": a / 4, "h_trans_bandwidth": b / 4}
+        for a, b in bands.values()
+    ]
+    theirs = mne.SSD(200.0, *filters, sort_by_spectral_ratio=False, n_components=3).fit(X)
+    ours = ldr.SSD(3, rate=200.0, features="time", **bands).fit(X)
+    same_features(ours.transform(X), theirs.transform(X))
 
 
 def test_ssd_finds_an_oscillation_where_pca_finds_drifts():
