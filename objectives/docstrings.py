@@ -21,8 +21,9 @@ def complete(cls: type) -> None:
     merged: dict[str, str] = {}
     for documented in (*(base.__doc__ for base in reversed(cls.__bases__)), text):
         merged.update(described(documented))
+    known = {name for base in cls.__bases__ for name in getattr(base, "__dataclass_fields__", ())}
     for name in inspect.get_annotations(cls):  # those of the bases first, as of the fields
-        if name in merged:
+        if name in merged and name not in known:
             merged[name] = merged.pop(name)
     lines = text.splitlines()
     first, last = _section(lines)
