@@ -430,15 +430,13 @@ def compare(
 
 def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
     """Return the first objective; refuse objectives of different kinds of data."""
-    first = objectives[0]
-    kind = first.views, Need.BACKGROUND in first.needs
-    for other in objectives:
-        if (other.views, Need.BACKGROUND in other.needs) != kind:
-            raise ArgumentError(
-                f"methods has {first.name!r} and {other.name!r}, which take other data: expected "
-                "methods of rows alone, of two views, or of rows and a background"
-            )
-    return first
+    kinds = {(o.views, Need.BACKGROUND in o.needs): o.name for o in objectives}
+    if len(kinds) > 1:
+        raise ArgumentError(
+            f"methods has {' and '.join(map(repr, kinds.values()))}, which take other data: "
+            "expected methods of rows alone, of two views, or of rows and a background"
+        )
+    return objectives[0]
 
 
 def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: bool) -> Objective:

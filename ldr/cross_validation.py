@@ -555,9 +555,8 @@ class Folds:
         from sklearn import model_selection
 
         objective, trials, splitter = sampled.objective, sampled.trials, folds
-        first = np.arange(sampled.n)
-        if trials is not None:
-            first = np.searchsorted(trials, np.arange(trials[-1] + 1))
+        units = np.arange(sampled.n) if trials is None else trials
+        first = np.searchsorted(units, np.arange(units[-1] + 1))
         y = None if sampled.data.y is None else as_array(sampled.data.y)[first]
         blocks = sampled.ordered and trials is None and not OF_Y & set(objective.needs)
         numbered = not hasattr(folds, "split")

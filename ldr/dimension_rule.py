@@ -15,7 +15,6 @@ from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.objective import Objective
-from ldr.objectives.statistics import mean
 from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
@@ -221,19 +220,17 @@ def parallel_analysis(
     samples = as_samples(X, allow_nan=True)
     rows = samples.dense()
     there = ~np.isnan(rows)
-    if there.all():
+    complete_rows = bool(there.all())
+    if complete_rows:
         check_squares(samples)
-        eigenvalues_of: Callable[[Array], Array] = _eigenvalues
-        Z = rows - mean(samples)
-    else:
-        eigenvalues_of = _pairwise(there, correlation, samples)
-        Z = np.where(there, rows - np.nanmean(rows, axis=0), 0.0)
+    eigenvalues_of = _eigenvalues if complete_rows else _pairwise(there, correlation, samples)
+    Z = np.where(there, rows - np.nanmean(rows, axis=0, dtype=np.float64), 0.0)
     if correlation:
         Z = _standardised(Z, there)
     deviations = _deviations(Z, there)
 
     def drawn() -> Array:
-        if null == "permutation" and there.all():
+        if null == "permutation" and complete_rows:
             return rng.permuted(Z, axis=0)
         if null == "permutation":
             permuted = np.zeros_like(Z)

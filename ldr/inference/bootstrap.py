@@ -45,12 +45,6 @@ def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
     return turn @ P
 
 
-def percentile(draws: Array, level: float) -> tuple[Array, Array]:
-    """Return the percentile interval of each entry (Efron 1979)."""
-    low, high = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0)
-    return low, high
-
-
 def bias_corrected(
     draws: Array, estimate: Array, without: Array, level: float
 ) -> tuple[Array, Array]:
@@ -142,7 +136,8 @@ class Bootstrap(Pickled):
         number("level", level, positive=True, below=1.0)
         maps = as_tuple(self.maps)
         if self.without is None:
-            return single([percentile(draws, level) for draws in maps])
+            ends = (1 - level) / 2, (1 + level) / 2
+            return single([tuple(np.quantile(draws, ends, axis=0)) for draws in maps])
         views = zip(maps, as_tuple(self.result.P), as_tuple(self.without), strict=True)
         return single([bias_corrected(*each, level) for each in views])
 
