@@ -203,7 +203,7 @@ class Whitening(Further):
     @classmethod
     def of(cls, B: Array, outer: Coordinates) -> Whitening:
         """Whiten the positive definite B."""
-        W, inverse, orthogonal = _root_in_units(B)
+        W, inverse, orthogonal = inverse_root(B)
         return cls(W, inverse, outer, orthogonal)
 
     @cached_property
@@ -238,19 +238,12 @@ def _alike(B: Array, scale: Array) -> bool:
     return float(scale.min()) ** 2 > _CONDITIONED * mean and has_full_rank(B / mean, _CONDITIONED)
 
 
-def inverse_root(B: Array) -> tuple[Array, Array]:
-    """W with W'BW = I, and its inverse.
+def inverse_root(B: Array) -> tuple[Array, Array, bool]:
+    """Return W with W'BW = I, its inverse, and True if W's columns are orthogonal.
 
-    Columns in which B is zero are left out of W, which has zeros there. Eigenvalues that are lost
-    to rounding are taken for what rounding leaves of them.
-    """
-    return _root_in_units(B)[:2]
-
-
-def _root_in_units(B: Array) -> tuple[Array, Array, bool]:
-    """Return `inverse_root` of B, scaled to a unit diagonal for accuracy, and False if scaled.
-
-    If B's columns have similar lengths B is not scaled, and W's columns are orthogonal.
+    B is scaled to a unit diagonal for accuracy, unless its columns have similar lengths: then W's
+    columns are orthogonal. Columns in which B is zero are left out of W, which has zeros there.
+    Eigenvalues that are lost to rounding are taken for what rounding leaves of them.
     """
     scale = np.sqrt(np.maximum(B.diagonal(), 0.0))
     if scale.all() and _alike(B, scale):

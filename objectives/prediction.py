@@ -70,7 +70,7 @@ class ClassPredictor:
         """
         n = groups.counts.sum()
         total = np.diag(np.maximum(np.diag(groups.total), 0.0))
-        W, _ = inverse_root((groups.within + np.finfo(float).eps * total) / n)
+        W, _, _ = inverse_root((groups.within + np.finfo(float).eps * total) / n)
         return cls(P, classes, groups.counts / n, groups.apart, W)
 
     def in_units(self, scale: Array, outputs: Array) -> ClassPredictor:

@@ -328,7 +328,10 @@ class StatedMethod(Objective):
 
     def opened(self, data: Data, room: int) -> Opened:
         """Return the data of the matrices, with room for constant directions."""
-        if not self.traits.products or self._empty_is_best(data.samples):
+        samples = data.samples
+        # a minimum is 0 outside the span of few rows, where nothing varies
+        empty_is_best = self.sense == "min" and samples.n_known and samples.n < samples.d
+        if not self.traits.products or empty_is_best:
             data = data.everywhere()
         parts = data.samples, *filter(None, [data.background])
         for part in parts[1:]:  # the samples are checked where their rows are opened
@@ -339,10 +342,6 @@ class StatedMethod(Objective):
             return Opened(self.name, data, *Compact.about_zero(*parts, room=room))
         compact = Compact.of(data.samples, room=room, by_products=True)
         return Opened(self.name, data, compact, [compact.rows])
-
-    def _empty_is_best(self, samples: Samples) -> bool:
-        """Return True if a minimum is 0 outside the span of few rows, where nothing varies."""
-        return self.sense == "min" and samples.n_known and samples.n < samples.d
 
     def bind(self, data: Data, r: int) -> Trace | TraceRatio:
         opened = self.opened(data, r if self.sense == "max" and not self.divisor else 0)

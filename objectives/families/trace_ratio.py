@@ -354,24 +354,20 @@ class TraceRatio(BoundObjective):
         direction that the coordinates leave out counts in f with -t B: where that is more than
         the least of the r eigenvalues, it would raise the ratio, and the claim is restricted.
         """
-        found = self._within(M)
-        if (span := span_of(self.views)) is None or not self._better_outside(M):
-            return found
-        return found.restricted_to(span)
-
-    def _within(self, M: Array) -> Certificate:
-        """Return the certificate of M among all M in the same coordinates."""
         rho = -self.at(M).value
         bound = trace_ratio_bound(self.A, self.B, M, self.weights, self.sums)
         gap = max(0.0, float(np.nextafter(bound - rho, np.inf)))
         top = "top eigenspaces at all levels" if self.nested else "a top eigenspace"
-        return Certificate.of_gap(
+        found = Certificate.of_gap(
             gap,
             PROVED_GLOBAL * abs(rho),
             f"M spans {top} of A - rho B (proved)",
             "a Cholesky factor proves that no ratio is larger",
             "rounding is too large for a proof",
         )
+        if (span := span_of(self.views)) is None or not self._better_outside(M):
+            return found
+        return found.restricted_to(span)
 
     def parameters(self, M: Array) -> Fitted:
         """The ratio at each level, of nested subspaces."""

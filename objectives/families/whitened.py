@@ -325,7 +325,7 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
     """Return T (d, k) and its inverse: B is the identity in T'(x - mean), up to rounding."""
     varied, name = given.varied(first)
     check_varies(varied, name)
-    T, inverse = inverse_root(varied)
+    T, inverse, _ = inverse_root(varied)
     if first.total is not None:  # may be more than what is to be the identity
         with np.errstate(over="ignore", invalid="ignore"):
             check_comparable(np.sum(T * (first.total @ T), axis=0), name)
@@ -342,7 +342,7 @@ def _of_rows(
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
     sized = scale * T  # the numbers in the rows, in coordinates
-    W, inverse = inverse_root(varied)
+    W, inverse, _ = inverse_root(varied)
     _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
     lost = shares * tolerance >= 1.0
     silent = np.eye(len(W))[:, ~W.any(axis=1)]
@@ -369,7 +369,7 @@ def _of_rows(
         before, M = kept(first.B), kept.rows(T)
         ridged = add_ridge(before, given.ridge, given.what)[1]
         B = B + ridge_amount(before, given.ridge) * (M.T @ M)
-    more, less = inverse_root(W.T @ B @ W)
+    more, less, _ = inverse_root(W.T @ B @ W)
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
     varies = first.total is not None and bool(diagonal(first.total)[constant].any())

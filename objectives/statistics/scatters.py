@@ -28,7 +28,6 @@ from ldr.objectives.statistics.sums import (
     class_sums,
     column_sums,
     counted_rows,
-    counting_rows,
     dense,
     full,
     membership,
@@ -204,7 +203,8 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     None where the class means are already small against the spread within classes.
     """
     first_rows = np.empty(len(counts), dtype=np.intp)
-    counting = counting_rows(samples.n, samples.weights, samples.n)[::-1]
+    weights = samples.weights
+    counting = (np.arange(samples.n) if weights is None else np.flatnonzero(weights))[::-1]
     first_rows[codes[counting]] = counting  # of equal codes the last one written
     rows = pilot_rows(samples)
     if len(rows) < len(counting):
