@@ -15,6 +15,7 @@ from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
@@ -65,6 +66,8 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
     """
     first = objective.bind(data, 1)
     most = min(first.manifold.factors[0].shape[0], objective.largest_r(data))
+    if objective.name in ("tica", "vamp"):
+        return _by_kinetic_variance(share, objective.bind(data, most))
     M = seen = None
     if (
         objective.traits.transposed
@@ -89,6 +92,19 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
         )
     r = int(reached[0]) + 1
     return r, (f"r = {r}: the fewest that explain {share:g} of the variance",)
+
+
+def _by_kinetic_variance(share: float, whole: BoundObjective) -> tuple[int, tuple[str, ...]]:
+    """Return the fewest processes that have a share of the squares of all autocorrelations.
+
+    Source: Noe & Clementi 2015.
+    """
+    M = whole.closed_form()
+    assert M is not None
+    sizes = next(iter(whole.numbers(M, whole.axes(M, [None]), [None]).values()))
+    explained = np.cumsum(sizes**2) / np.sum(sizes**2)
+    r = int(np.flatnonzero(explained >= min(share, explained[-1]))[0]) + 1
+    return r, (f"r = {r}: the fewest that explain {share:g} of the kinetic variance",)
 
 
 def _by_chance(data: Data) -> tuple[int, tuple[str, ...]]:

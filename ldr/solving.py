@@ -202,9 +202,10 @@ def solve(
     r : int, float or "auto"
         Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version). A
         number between 0 and 1 asks for the fewest dimensions that explain that share of the
-        variance, of closed forms with orthonormal M (pca, mds, ...); "auto" for those that parallel
-        analysis finds (pca, mds, log-det-pca), or of the least BIC (ppca, fa). A note names the
-        rule; the statistics are found once or twice more.
+        variance, of closed forms with orthonormal M (pca, mds, ...), or of the kinetic variance,
+        the squares of all autocorrelations (tica, vamp); "auto" for those that parallel analysis
+        finds (pca, mds, log-det-pca), or of the least BIC (ppca, fa). A note names the rule; the
+        statistics are found once or twice more.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions); or the name of a column, where X is the path of a table, as ``("label", str)``

@@ -148,6 +148,17 @@ def test_tica_is_bounded_where_maf_is_not():
 
 
 @pytest.mark.parametrize("name", ["tica", "vamp"])
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
+def test_a_share_of_the_kinetic_variance(name, share):
+    """As `var_cutoff` of deeptime."""
+    X = SERIES @ rng.standard_normal((SERIES.shape[1], SERIES.shape[1]))
+    sizes = np.asarray(ldr.solve(name, X, X.shape[1], lag=2).components.iloc[:, 0])
+    expected = np.searchsorted(np.cumsum(sizes**2) / np.sum(sizes**2), share) + 1
+    found = ldr.solve(name, X, share, lag=2)
+    assert found.r == expected and any("kinetic variance" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", ["tica", "vamp"])
 def test_timescales_are_those_of_the_processes(name):
     """Two autoregressive processes, mixed: each decays to 1/e after -1/log of its coefficient."""
     noise, decay = np.random.default_rng(0).standard_normal((20000, 2)), np.array([0.95, 0.7])
