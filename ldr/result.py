@@ -219,7 +219,8 @@ class Result(Pickled):
         Returns
         -------
         ndarray (m, r)
-            Or a DataFrame where X is one (pandas or polars); a tuple of them for several views.
+            Or a DataFrame where X is one (pandas or polars), a DataArray of xarray with the
+            coordinates of its rows; a tuple of them for several views.
             The columns of a DataFrame are named `columns`. Of a Dask array or DataFrame it is one
             in the same chunks of rows, which has not been computed yet.
         """

@@ -188,7 +188,7 @@ def solve(
         A name in the registry (`ldr.objectives.list()` prints them), an objective with its
         parameters (``ldr.objectives.OrthogonalMAF(lag=2)``), a kernel version (`ldr.kernel`), or
         one of your own (`ldr.objective`).
-    X : array, memory map, sparse matrix or DataFrame (n, d); or data larger than memory
+    X : array, memory map, sparse matrix, DataFrame or DataArray (n, d); or data larger than memory
         Samples in rows. Sparse data stay sparse. Nothing is changed in place. The rows of pandas
         objects, of X, a second view and y, are paired by their index: in another order it is put in
         order, and indices that differ otherwise are refused. The path of a .npy,

@@ -54,7 +54,7 @@ def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
     return array, feature_names
 
 
-def _open(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
+def _open(X: Given, name: str) -> tuple[Given, tuple[str, ...] | None]:
     """Unwrap the container: an ndarray or sparse matrix, and the columns' names if any."""
     if type(X) is np.ndarray or isinstance(X, np.memmap) or hasattr(X, "tocsr"):
         return X, None
@@ -63,6 +63,9 @@ def _open(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
         raise DataError(f"{name} is a LazyFrame, whose rows are not there yet: {name}.collect()")
     if all(hasattr(X, attribute) for attribute in ("columns", "dtypes", "to_numpy")):
         return open_frame(X, name)
+    if is_labelled(X) and X.ndim == 2:
+        named = X.dims[1] in X.coords
+        return X.to_numpy(), tuple(map(str, X[X.dims[1]].to_numpy())) if named else None
     try:
         return np.asarray(X), None
     except ValueError as error:  # rows of unequal lengths
@@ -70,6 +73,11 @@ def _open(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
             f"{name} could not be read as a 2-D array of numbers ({error}); "
             f"samples in rows of equal length were expected"
         ) from error
+
+
+def is_labelled(X: Given) -> bool:
+    """Return True for a DataArray of xarray, which need not be installed."""
+    return type(X).__module__.startswith("xarray.") and hasattr(X, "dims")
 
 
 def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
@@ -140,11 +148,11 @@ def check_shape(array: Given, name: str, minimum_rows: int) -> None:
 
 
 def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
-    """Return Y as a data frame with X's index if X is a frame; else Y unchanged.
+    """Return Y with X's index or coordinates if X is a frame or a DataArray; else Y unchanged.
 
     - Y (m, r)
     - names: of the r columns
-    - returns pandas.DataFrame, polars.DataFrame or ndarray (m, r)
+    - returns pandas.DataFrame, polars.DataFrame, xarray.DataArray or ndarray (m, r)
     """
     library = type(X).__module__.partition(".")[0]
     if library == "pandas" and hasattr(X, "columns"):
@@ -155,4 +163,10 @@ def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
         import polars
 
         return polars.DataFrame(Y, schema=list(names))
+    if is_labelled(X):
+        import xarray
+
+        rows = {name: each for name, each in X.coords.items() if each.dims == X.dims[:1]}
+        coords = {**rows, "component": list(names)}
+        return xarray.DataArray(Y, dims=(X.dims[0], "component"), coords=coords)
     return Y

@@ -85,6 +85,35 @@ def test_data_frames_keep_their_index_and_views_their_kind():
     assert isinstance(b, pl.DataFrame) and b.columns == ["orthogonal-cca_b0", "orthogonal-cca_b1"]
 
 
+def test_data_arrays_of_xarray_keep_their_names_and_coordinates():
+    xarray = pytest.importorskip("xarray")
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((20, 3))
+    days = np.arange("2024-01-01", "2024-01-21", dtype="M8[D]")
+    given = xarray.DataArray(
+        values,
+        dims=("day", "station"),
+        coords={"day": days, "week": ("day", np.arange(20) // 7), "station": ["Oslo", "Rome", "x"]},
+    )
+    found = ldr.solve("pca", given, 2)
+    assert found.feature_names == ("Oslo", "Rome", "x")
+    assert found.value == ldr.solve("pca", values, 2).value
+    scores = found.transform(given)
+    assert scores.dims == ("day", "component") and set(scores.coords) == {
+        "day",
+        "week",
+        "component",
+    }
+    assert scores.component.values.tolist() == ["pca0", "pca1"]
+    np.testing.assert_array_equal(scores.day.values, given.day.values)
+    np.testing.assert_array_equal(scores.values, found.transform(values))
+    with pytest.raises(ldr.errors.ArgumentError, match="other columns, or in another order"):
+        found.transform(given[:, ::-1])
+    bare = xarray.DataArray(values, dims=("a", "b"))
+    assert ldr.solve("pca", bare, 2).feature_names is None
+    assert ldr.PCA(2).fit(given).transform(given).shape == (20, 2)
+
+
 def test_chunks_of_dask_without_rows_stay_so():
     result, few = ldr.solve("pca", X, 2), np.arange(len(X)) < 9
     rows = da.from_array(X, chunks=(100, -1))[da.from_array(few, chunks=100)]

@@ -26,6 +26,10 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     expected = FILES[config.getoption("--peer")].expected
     for item in items:
-        reasons = [why for name, why in expected.items() if item.name.startswith(name)]
+        reasons = [
+            why
+            for name, why in expected.items()
+            if item.originalname == name or ("[" in name and item.name.startswith(name))
+        ]
         if reasons:
             item.add_marker(pytest.mark.xfail(reason=reasons[0], strict=True))
