@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -185,7 +186,9 @@ class MappedFile(Source):
 def load_npy(path: Path, name: str) -> Cells:
     """A map of the array in an .npy file."""
     try:
-        return np.lib.format.open_memmap(path, mode="r")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of files that Python 2 wrote
+            return np.lib.format.open_memmap(path, mode="r")
     except (FileNotFoundError, PermissionError):
         raise
     except OSError as error:

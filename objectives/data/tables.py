@@ -148,10 +148,10 @@ class TextFile(Table):
         try:
             with self._reader(threads=False) as reader:  # whose errors say in what row
                 self._schema = reader.schema
+            names = self._schema.names  # which must be text
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
-        count = range(len(self._schema))
-        self._cells = tuple(self._schema.names) if header else tuple(map(str, count))
+        self._cells = tuple(names) if header else tuple(map(str, range(len(names))))
         check_distinct(self._cells, path.name, name)
         self.all_columns = named(self._cells, path.name) if header else self._cells
         self._choose(self.all_columns)
@@ -255,10 +255,11 @@ class ParquetFiles(Table):
                 for part in found.get_fragments()
             ]
             self._schema = found.schema
+            names = self._schema.names
             index = (self._schema.pandas_metadata or {}).get("index_columns", [])
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
-        self.all_columns = tuple(name for name in self._schema.names if name not in index)
+        self.all_columns = tuple(name for name in names if name not in index)
         check_distinct(self.all_columns, path.name, name)
         self.n = sum(rows for _, rows, _ in self._parts)
         self._choose(self.all_columns)
