@@ -61,16 +61,16 @@ def test_noise_has_one_dimension():
 
 
 def test_where_there_is_no_rule_that_is_said():
-    with pytest.raises(ArgumentError, match=r"no rule for objective 'orthogonal-lda'.*ldr\.path"):
-        ldr.solve("orthogonal-lda", X, "auto", y=Y)
-    with pytest.raises(ArgumentError, match="'orthogonal-lda' is none: expected a whole number"):
-        ldr.solve("orthogonal-lda", X, 0.5, y=Y)
-    with pytest.raises(ArgumentError, match=r"the 7 dimensions that 'autocovariance' has expl"):
-        ldr.solve("autocovariance", X[:7], 0.9999)
-    with pytest.raises(ArgumentError, match="r = 'auto': the data have no dimension for 'fa'"):
-        ldr.solve("fa", X[:, :2], "auto")
-    with pytest.raises(ArgumentError, match="read more than once"):
-        ldr.solve("pca", iter([X[:90], X[90:]]), 0.5)
+    refused = [
+        (r"no rule for objective 'orthogonal-lda'.*ldr\.path", "orthogonal-lda", X, "auto", Y),
+        ("'orthogonal-lda' is none: expected a whole number", "orthogonal-lda", X, 0.5, Y),
+        ("the 7 dimensions that 'autocovariance' has expl", "autocovariance", X[:7], 0.9999, None),
+        ("r = 'auto': the data have no dimension for 'fa'", "fa", X[:, :2], "auto", None),
+        ("read more than once", "pca", iter([X[:90], X[90:]]), 0.5, None),
+    ]
+    for words, name, rows, r, y in refused:
+        with pytest.raises(ArgumentError, match=words):
+            ldr.solve(name, rows, r, y=y)
     for r in (1.5, 0.0, "some"):
         with pytest.raises(ArgumentError, match="r must be a whole number, a share"):
             ldr.solve("pca", X, r)
@@ -85,9 +85,8 @@ def test_parallel_analysis_finds_the_factors(null, correlation):
     rng = np.random.default_rng(1)
     Z = 2 * rng.standard_normal((300, 3)) @ rng.standard_normal((3, 12))
     Z += rng.standard_normal(Z.shape)
-    found = ldr.parallel_analysis(
-        Z + 100, null=null, correlation=correlation, draws=50, random_state=0
-    )
+    options = {"null": null, "correlation": correlation, "draws": 50, "random_state": 0}
+    found = ldr.parallel_analysis(Z + 100, **options)
     assert found.r == 3
     C = np.corrcoef(Z.T) if correlation else np.cov(Z.T, bias=True)
     np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(C)[::-1], rtol=1e-9)
@@ -129,18 +128,15 @@ def test_parallel_analysis_of_gaps_is_of_pairwise_complete_rows(correlation):
     Z = 2 * rng.standard_normal((300, 2)) @ rng.standard_normal((2, 8))
     Z += rng.standard_normal(Z.shape) + 50
     Z[rng.random(Z.shape) < 0.2] = np.nan
-    found = ldr.parallel_analysis(Z, correlation=correlation, draws=40, random_state=0)
+    options = {"correlation": correlation, "draws": 40, "random_state": 0}
+    found = ldr.parallel_analysis(Z, **options)
     C = np.empty((8, 8))
     for i, j in np.ndindex(C.shape):
         pair = Z[:, [i, j]][~np.isnan(Z[:, [i, j]]).any(axis=1)]
         of_pair = np.corrcoef(pair.T) if correlation else np.cov(pair.T, bias=True)
         C[i, j] = of_pair[0, 1]
     np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(C)[::-1], rtol=1e-9)
-    assert found.r == 2
-    normal = ldr.parallel_analysis(
-        Z, null="gaussian", correlation=correlation, draws=40, random_state=0
-    )
-    assert normal.r == 2
+    assert found.r == ldr.parallel_analysis(Z, null="gaussian", **options).r == 2
 
 
 def test_parallel_analysis_of_columns_never_observed_together():

@@ -42,9 +42,9 @@ def test_values_are_those_of_solve(name):
 
 @pytest.mark.smoke
 def test_held_out_scores():
-    path = ldr.path("orthogonal-lda", X, [1, 2, 4], y=labels, folds=4, random_state=0)
+    options = {"y": labels, "folds": 4, "random_state": 0}
+    path, again = (ldr.path("orthogonal-lda", X, [1, 2, 4], **options) for _ in range(2))
     assert path.scores.shape == (3, 4)
-    again = ldr.path("orthogonal-lda", X, [1, 2, 4], y=labels, folds=4, random_state=0)
     np.testing.assert_array_equal(path.scores, again.scores)
     training, held = folds_of("orthogonal-lda", X, labels, 4)[2]
     result = ldr.solve("orthogonal-lda", X[training], 2, y=labels[training])

@@ -127,11 +127,8 @@ def test_scales_are_those_of_the_columns(loss):
 def test_better_than_a_grid_in_few_solves(data, name, r, number, start, grid, most):
     X, y = data()
     found = ldr.tune(name, X, r, {number: start}, y=y, random_state=0)
-    tried = [
-        ldr.tune(name, X, r, {number: value}, y=y, random_state=0, evaluations=1).loss
-        for value in grid
-    ]
-    assert found.loss < min(tried)
+    options = {"y": y, "random_state": 0, "evaluations": 1}
+    assert found.loss < min(ldr.tune(name, X, r, {number: at}, **options).loss for at in grid)
     assert found.solves < most * 5
     assert getattr(found.result.objective, number) == found.parameters[number]
     assert "held-out" in repr(found) and found.kind in repr(found)
@@ -157,16 +154,16 @@ def test_a_planted_weighting_of_columns():
 
 def test_what_cannot_be_tuned_is_refused_in_words():
     X, y = wine()
-    with pytest.raises(ArgumentError, match="'rigde' is no number"):
-        ldr.tune("orthogonal-lda", X, 2, {"rigde": 1.0}, y=y)
-    with pytest.raises(ArgumentError, match="ridge starts at 0"):
-        ldr.tune("orthogonal-lda", X, 2, {"ridge": 0.0}, y=y)
-    with pytest.raises(ArgumentError, match="needs y=, or loss="):
-        ldr.tune("pca", X, 2, {"scales": np.ones(13)})
-    with pytest.raises(ArgumentError, match="parameters is empty: expected numbers to start from"):
-        ldr.tune("pca", X, 2, {}, y=y)
-    with pytest.raises(ArgumentError, match="several views"):
-        ldr.tune("orthogonal-cca", (X, X[:, :3]), 2, {"ridge": 1.0})
+    refused = [
+        ("'rigde' is no number", "orthogonal-lda", X, {"rigde": 1.0}, y),
+        ("ridge starts at 0", "orthogonal-lda", X, {"ridge": 0.0}, y),
+        ("needs y=, or loss=", "pca", X, {"scales": np.ones(13)}, None),
+        ("parameters is empty: expected numbers to start from", "pca", X, {}, y),
+        ("several views", "orthogonal-cca", (X, X[:, :3]), {"ridge": 1.0}, None),
+    ]
+    for words, name, rows, parameters, labels in refused:
+        with pytest.raises(ArgumentError, match=words):
+            ldr.tune(name, rows, 2, parameters, y=labels)
 
 
 @pytest.mark.parametrize("value", [0.0, 3, np.float32(-1.0)])
@@ -185,7 +182,6 @@ def test_a_loss_that_is_no_number_is_refused(value):
 
 def test_classes_that_no_training_row_has_are_named():
     X, y = wine()
+    y = np.sort(y)
     with pytest.raises(DataError, match="a class that no training sample of its fold has"):
-        ldr.tune(
-            "pca", X, 2, {"scales": np.ones(13)}, y=np.sort(y), folds=PredefinedSplit(np.sort(y))
-        )
+        ldr.tune("pca", X, 2, {"scales": np.ones(13)}, y=y, folds=PredefinedSplit(y))
