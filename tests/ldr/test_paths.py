@@ -33,11 +33,11 @@ def test_values_are_those_of_solve(name):
     data, y, parameters = next(
         case for key, case in (methods.RANDOM | SDR).items() if methods.name_of(key) == name
     )
-    path = ldr.path(name, data, [3, 1, 2], y=y, random_state=0, **parameters)
+    options = {"y": y, "certify": False, **parameters}
+    path = ldr.path(name, data, [3, 1, 2], random_state=0, **options)
     assert path.dimensions == (1, 2, 3)
     for r, value in zip(path.dimensions, path.values, strict=True):
-        alone = ldr.solve(name, data, r, y=y, certify=False, **parameters).value
-        assert value == pytest.approx(alone, rel=1e-9)
+        assert value == pytest.approx(ldr.solve(name, data, r, **options).value, rel=1e-9)
 
 
 @pytest.mark.smoke
