@@ -199,13 +199,12 @@ class Multistart:
         count: int | None,
         random: np.random.Generator | None,
         stopping: Stopping,
-        observers: Sequence[Observer],
-        workers: int,
     ) -> None:
         self._problem, self._baseline, self._solver = problem, baseline, solver
         self._local = problem if isinstance(problem, LocalOptima) else None
-        self._count, self._random, self._workers = count, random, workers
-        self._stopping, self._observers = stopping, observers
+        self._count, self._random, self._stopping = count, random, stopping
+        self._observers: Sequence[Observer] = ()
+        self._workers = 1
         self._budgets: dict[str, Budget] = {}
         self._begun: dict[str, Array] = {}
         self._twins: dict[str, str] = {}
@@ -272,12 +271,14 @@ class Multistart:
             points[f"random {k}"] = self._problem.random_point(self._rng)
         return points
 
-    def search(self) -> tuple[dict[str, Ended], int, Certificate | None]:
-        """The runs by the names of their starts; how many there were to be; a proof of the best.
+    def search(
+        self, observers: Sequence[Observer], workers: int
+    ) -> tuple[dict[str, Ended], int, Certificate | None]:
+        """Return the runs by the names of their starts, the number of starts, a proof of the best.
 
         If no count was given the first run that is proved to be optimal is the last.
         """
-        local = self._local
+        self._observers, self._workers, local = observers, workers, self._local
         if self._count is not None or self._workers > 1 or local is None or not local.provable:
             points = self._points()
             return self._runs(points), len(points), None

@@ -362,18 +362,7 @@ def solve(
                 heuristic = closed.value
             else:
                 heuristic = near(problem, baseline).value(baseline)
-        multistart = Multistart(
-            problem,
-            data,
-            baseline,
-            chosen,
-            start,
-            starts,
-            random_state,
-            stopping,
-            observers,
-            workers,
-        )
+        points = Multistart(problem, data, baseline, chosen, start, starts, random_state, stopping)
 
         deadline.task = "the solution was computed"
         reached = proof = certificate = None
@@ -384,7 +373,7 @@ def solve(
                 run = closed
             else:
                 try:
-                    runs, count, proof = multistart.search()
+                    runs, count, proof = points.search(observers, workers)
                 except TimeLimitError:
                     if baseline is None or heuristic is None:
                         raise
