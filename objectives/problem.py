@@ -438,12 +438,12 @@ class Thorough(Protocol):
     def thorough_certificate(self, M: Array) -> Certificate | None: ...
 
 
-@runtime_checkable
-class Compared(Protocol):
-    """Problem with further parameters, at the cost of other optima."""
+class Compared:
+    """Base of problems with further parameters, at the cost of other optima."""
 
     def comparisons(self, M: Array) -> Fitted:
         """Return the parameters, which are computed with the certificate."""
+        raise NotImplementedError
 
 
 @runtime_checkable

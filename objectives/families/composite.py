@@ -141,7 +141,7 @@ def _of_the_only_term(name: str, *, if_same: bool = False) -> Any:
 
 
 @dataclass(frozen=True)
-class WeightedSum(LocalOptima):
+class WeightedSum(LocalOptima, Compared):
     """Minimise c + sum_k w_k f_k(T_k M) + penalty, f_k the bound objectives.
 
     With a penalty, zero entries of M stay zero in the user's coordinates. A multiple of a single

@@ -20,6 +20,7 @@ from ldr.objectives.problem import (
     PROVED_GLOBAL,
     BoundObjective,
     Certificate,
+    Compared,
     Fitted,
     check_dimension,
 )
@@ -176,7 +177,7 @@ class TraceRatioPoint(Point):
 
 
 @dataclass(frozen=True)
-class TraceRatio(BoundObjective):
+class TraceRatio(BoundObjective, Compared):
     """Minimise -tr(M'AM) / tr(M'BM) on the Grassmann manifold.
 
     The heuristic is the orthonormalised top_r generalised eigenvectors of (A, B), which maximise

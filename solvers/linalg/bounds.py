@@ -59,8 +59,9 @@ class Majorant:
         k, r = self.N.shape
         size = float(np.vdot(self.N, self.N)) * _SAFETY
         defect = float(np.linalg.norm(self.N.T @ self.N - np.eye(r))) * _SAFETY
-        rounded = _U * np.array([k + 1, r + 2, k + 8, r + 4])
-        of_sizes, of_sums, self._of_factor, self._of_diagonal = rounded / (1.0 - rounded)
+        of_sizes, of_sums, self._of_factor, self._of_diagonal = [
+            terms * _U / (1.0 - terms * _U) for terms in (k + 1, r + 2, k + 8, r + 4)
+        ]
         growth = (1.0 + defect + of_sizes * size) * (1.0 + of_sums)
         self.weight = float(weights.sum())
         self.total = float(weights @ self.D) * growth  # of what is above s + delta
