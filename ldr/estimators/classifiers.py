@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Self
@@ -14,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ldr.estimators.base import Projection, in_precision_of
 from ldr.inputs import aligned, opened
 from ldr.objectives.data.data import Data, as_tuple
-from ldr.objectives.data.sample_metadata import CodedLabels, as_array, as_labels
+from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.lda import DiscriminantMethod
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import ClassPredictor
 from ldr.objectives.statistics import Codes
-from ldr.objectives.statistics.sums import class_averages, dense
+from ldr.objectives.statistics.sums import class_sums, counted_rows, dense
 from ldr.scaling import divided
 from ldr.solvers.checks import flag
 from ldr.solvers.errors import ArgumentError, warn
@@ -173,11 +174,15 @@ class Discriminates(Classifies):
             beside = {**beside, "sample_weight": self._weights(codes, beside)}
         store = flag("store_covariance", self.store_covariance)
         super()._solve(objective, samples, y, **beside)
-        data = opened(objective, samples, y, **beside)
-        sums = data.samples.reduce(partial(_sums, classes=len(classes)), add, codes)
-        self.means_ = in_precision_of(rows, sums[:, :-1] / sums[:, -1:])
-        self.__dict__.pop("covariance_", None)
+        weights, counted = beside.get("sample_weight"), rows
+        if weights is not None:
+            counted = replace(rows, marks=Marks(as_array(weights).astype(np.float64)))
+        sums = counted.reduce(partial(_sums, classes=len(classes)), add, codes)
+        with np.errstate(invalid="ignore"):  # a class without weight has no mean
+            self.means_ = in_precision_of(rows, sums[:, :-1] / sums[:, -1:])
+        self.__dict__.pop("covariance_", None)  # of another fit
         if store:
+            data = opened(objective, samples, y, **beside)
             pooled = self._pooled(objective, data, float(sums[:, -1].sum()))
             self.covariance_ = in_precision_of(rows, pooled)
         own = self.result_.directions.own
@@ -231,7 +236,10 @@ class Discriminates(Classifies):
 
 
 def _sums(piece: Samples, codes: Codes, classes: int) -> Array:
-    """The sum of each class's samples, and beside it what they weigh, (c, d + 1)."""
-    shares, sizes = class_averages(codes, classes, piece.weights)
-    means = sum(dense(shares[:, where] @ block) for where, block in piece.blocks())
-    return np.column_stack([sizes[:, None] * means, sizes])
+    """Return the sum of each class's samples, and beside it their weight, (c, d + 1)."""
+    found = np.zeros((classes, piece.d + 1))
+    for where, block in piece.blocks():
+        weights = None if piece.weights is None else piece.weights[where]
+        found[:, :-1] += class_sums(counted_rows(dense(block), weights), codes[where], classes)
+        found[:, -1] += np.bincount(codes[where], weights, minlength=classes)
+    return found

@@ -135,7 +135,7 @@ class Samples:
 
     @property
     def is_small(self) -> bool:
-        """Whether an array of all rows is no larger than columns x columns may be."""
+        """Return True if an array of all rows is no larger than columns x columns may be."""
         return self.n * self.d <= WIDE**2
 
     @property

@@ -295,7 +295,7 @@ class MultiBlock(Blocks, LocalOptima):
         return False
 
     def beyond(self) -> Self:
-        """The same function of a variable of more columns."""
+        """Return the same function of a variable of more columns."""
         other = copy(self)
         vars(other).update(is_part=True)
         return other
