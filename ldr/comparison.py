@@ -155,9 +155,8 @@ class Comparison(Pickled):
     @property
     def columns(self) -> dict[str, list[str]]:
         """Columns of the printed table as text, by their titles."""
-        records, titles = self.records, {"value": "value", "improvement": "improvement"}
-        titles |= {"certificate": "certificate", "rmsecv": "RMSECV"}
-        titles |= {name: name for name in self.judged_by} | {"seconds": "time"}
+        records, titles = self.records, {"rmsecv": "RMSECV", "seconds": "time"}
+        shown = ("value", "improvement", "certificate", "rmsecv", *self.judged_by, "seconds")
 
         def cell(record: Record, name: str) -> str:
             value = record[name]
@@ -170,8 +169,8 @@ class Comparison(Pickled):
             return f"{value:.2g} s" if name == "seconds" else text(value)
 
         columns = {
-            title: [cell(record, name) for record in records]
-            for name, title in titles.items()
+            titles.get(name, name): [cell(record, name) for record in records]
+            for name in shown
             if name in records[0]
         }
         heuristic = [record["projection"] == "heuristic" for record in records]

@@ -86,10 +86,9 @@ class Null:
             views = (*views, data.background.dense())
         y = None if data.y is None else as_array(data.y)
         moved = "order" if sampled.ordered else "columns"
-        if objective.views > 1:
-            moved = "second view"
-        elif data.background is not None or y is not None:
-            moved = "response" if data.background is None else "background"
+        moved = moved if y is None else "response"
+        moved = moved if data.background is None else "background"
+        moved = moved if objective.views == 1 else "second view"
         default = "rows" if codes is None else "within"
         if kind == "auto":
             kind = "groups" if _whole_groups(moved, y, codes) else default
@@ -119,12 +118,12 @@ class Null:
             return
         if self.groups is None:
             raise ArgumentError(f"null={self.kind!r} needs groups=, the group of each sample")
-        units, moved = Resampling(self.groups), self.y if self.moved == "response" else None
-        way_out = "null='groups', which permutes whole groups"
+        units, way_out = Resampling(self.groups), "null='groups', which permutes whole groups"
         if self.kind == "groups":
-            of_views = "more trials of equal length, or null='within'"
-            way_out = of_views if moved is None else "more groups"
-            if self.moved not in ("response", "second view"):
+            way_out = "more groups"
+            if self.moved == "second view":
+                way_out = "more trials of equal length, or null='within'"
+            elif self.moved != "response":
                 raise ArgumentError(
                     "null='groups' permutes the y of groups, or pairs trials of several views "
                     "anew; this method has neither: expected 'within', 'rows' or 'shift'"
@@ -134,7 +133,7 @@ class Null:
                     "null='groups' permutes the y of whole groups: expected groups=, in each of "
                     "which all rows have the same y; where y varies within groups null='within'"
                 )
-        count = units.arrangements(self.kind, moved)
+        count = units.arrangements(self.kind, self.y if self.moved == "response" else None)
         if count < _FEWEST:
             raise ArgumentError(
                 f"null={self.kind!r} has {count:.0f} distinct permutation(s) of these data, and no "
