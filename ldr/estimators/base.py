@@ -56,6 +56,8 @@ _PASSED = (
 # on the terminal, `rotation` what is done to the result; `ldr.solve` takes the others.
 OPTIONS = {name: inspect.signature(solve).parameters[name].default for name in _PASSED}
 OPTIONS |= {"verbose": False, "rotation": None}
+# Names of scikit-learn's for some of them.
+ELSEWHERE = {"max_iter": "max_iterations", "tol": "tolerance", "scale": "standardise"}
 
 
 def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., None]:
@@ -72,9 +74,10 @@ def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., 
 
     def __init__(self: object, *args: object, **kwargs: object) -> None:
         for unknown in kwargs.keys() - signature.parameters.keys():
+            called = f"; {unknown} is called {ELSEWHERE[unknown]}" if unknown in ELSEWHERE else ""
             raise ArgumentError(
                 f"{name} has no parameter {unknown!r}; it has: "
-                f"{', '.join([*signature.parameters][1:])}{hint}"
+                f"{', '.join([*signature.parameters][1:])}{called}{hint}"
             )
         try:
             given = signature.bind(self, *args, **kwargs)

@@ -143,6 +143,8 @@ def test_parameters_are_the_objectives(name):
         assert re.search(rf"^(.*, )?{parameter}( :|,|$)", documented, re.MULTILINE)
     with pytest.raises(ArgumentError, match=f"{estimator.__name__} has no parameter 'no_such'; it"):
         estimator(no_such=1)
+    with pytest.raises(ArgumentError, match="; max_iter is called max_iterations"):
+        estimator(max_iter=1)
 
 
 @functools.cache
