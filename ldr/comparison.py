@@ -379,7 +379,7 @@ def compare(
     if not hasattr(folds, "split"):
         whole("folds", folds, 2)
     if X is None:
-        raise ArgumentError("X is None, expected the rows to compare methods on")
+        raise ArgumentError("X is None, expected the samples on which to compare the methods")
     if are_arrays(X):
         refuse_layout(X, "X")
     X, trials = of_array(X)
@@ -457,7 +457,7 @@ def _dimension(
     if not is_open(r):
         return r, ()
     if first.views > 1 or Need.BACKGROUND in first.needs:
-        raise ArgumentError(f"r = {r!r} needs the columns of one X: expected a whole number")
+        raise ArgumentError(f"r = {r!r} needs the columns of a single X: expected a whole number")
     rule = named("ppca" if gaps else "pca")
     data = as_data(rule, rows.data.X, None)
     if standardise:

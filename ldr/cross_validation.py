@@ -275,8 +275,8 @@ def of_trials(new: Part, old: Part) -> HeldOut:
 
     if len(F) <= len(np.unique(y)):
         raise DataError(
-            f"{len(F)} trials are too few to learn {len(np.unique(y))} classes of trials from: "
-            "expected more trials than classes in each training part; use fewer folds"
+            f"{len(F)} trials are too few to learn {len(np.unique(y))} classes from: expected more "
+            "trials than classes in each training part; use fewer folds"
         )
     many = FEATURES.get(new.result.objective.name) == "flat"
     options = {"solver": "lsqr", "shrinkage": "auto"} if many else {}
@@ -327,7 +327,7 @@ def _objective_value(new: Part) -> float:
     if isinstance(problem, Carried):
         value = problem.value_of(Z, result.parameters)
     elif len(problem.manifold.factors) > len(problem.views):
-        raise ArgumentError(f"objective {objective.name!r} fits more than a map: no score")
+        raise ArgumentError(f"objective {objective.name!r} fits more than a map: it has no score")
     else:
         value = near(problem, Z).value(Z)
     value = problem.reported(value)
@@ -391,7 +391,9 @@ def score(
         raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
     objective = result.objective
     if Need.DISTANCES in objective.needs:
-        raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
+        raise ArgumentError(
+            f"objective {objective.name!r} is of the distances of n samples: no score"
+        )
     if isinstance(result.P, tuple):
         X = views_of(X, len(result.P), result.view_names)
     data = as_data(of_features(objective), X, y, sample_weight, groups, minimum_rows=1)
@@ -511,7 +513,7 @@ def _steps(part: Part) -> tuple[Array, Array, Array]:
 def _hidden_entries(new: Part, old: Part) -> HeldOut:
     """Score the imputation of a tenth of the entries, hidden at random, in standardised columns."""
     if new.result.model is None or new.result.features is not None:
-        raise ArgumentError("it does not impute missing values")
+        raise ArgumentError("the model does not impute missing values")
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)

@@ -150,7 +150,7 @@ def diagnose(
     if share is None or not 0 < share < 1:
         raise ArgumentError(f"level must be a number above 0 and below 1, got {level!r}")
     if isinstance(result.P, tuple) or result.features is not None:
-        raise ArgumentError("result must be of one view and of no features")
+        raise ArgumentError("result must have a single view and no feature map")
     Z, T = _centred(result, X, "X")
     n, r = T.shape
     if n < r + 2:

@@ -79,8 +79,8 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
         seen = None if M is None else whole.variations(M)[0]
     if M is None or seen is None:
         raise ArgumentError(
-            f"r = {share!r} is a share of the variance, which is a rule for closed forms with "
-            f"orthonormal M, such as pca, and {objective.name!r} is none: expected a whole number"
+            f"r = {share!r} is a share of the variance, which selects r for closed forms with "
+            f"orthonormal M, such as pca, but not for {objective.name!r}: expected a whole number"
         )
     turned = seen.turned(whole.axes(M, [seen]).turns[0])
     explained = np.cumsum(turned.variances) / turned.total
@@ -134,7 +134,7 @@ def _by_bic(
         elif r - best >= 2:  # it rose twice
             break
     if best == 0:
-        raise ArgumentError(f"r = 'auto': the data have no dimension for {objective.name!r}")
+        raise ArgumentError(f"r = 'auto' found no dimension for {objective.name!r}")
     return best, (f"r = {best}: the least BIC, {least:.6g}",)
 
 
@@ -294,7 +294,7 @@ def _pairwise(there: Mask, correlation: bool, samples: Samples) -> Callable[[Arr
         names = samples.feature_names or range(samples.d)
         raise DataError(
             f"{samples.name}: columns {names[i]!r} and {names[j]!r} have {n[i, j]:.0f} row(s) in "
-            "which both are observed, expected 2 at least: leave one of them out"
+            "which both are observed, expected at least 2: leave out one of the two columns"
         )
 
     def eigenvalues(Z: Array) -> Array:

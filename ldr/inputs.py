@@ -34,7 +34,8 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
     """The objective that a name or an instance stands for."""
     if "sample_weight" in parameters:  # which the doors that take it name themselves
         raise ArgumentError(
-            "sample_weight= is not taken here, where all rows count alike: repeat the rows instead"
+            "sample_weight= is not supported here: all samples have equal weight; repeat samples "
+            "instead"
         )
     if isinstance(objective, str):
         return named(objective, **parameters)
@@ -42,8 +43,8 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
         registry.as_objective(objective)  # which refuses it
     if parameters:
         raise ArgumentError(
-            f"unknown argument {next(iter(parameters))!r}: parameters of an objective go into the "
-            "objective itself unless it is given by name"
+            f"unknown argument {next(iter(parameters))!r}: give parameters to the objective "
+            "itself, unless the objective is given by name"
         )
     return objective
 
@@ -216,8 +217,8 @@ def as_seconds(time_limit: object) -> float:
     seconds = number("time_limit", time_limit, positive=True, finite=False)
     if seconds <= _SHORTEST:
         raise ArgumentError(
-            f"time_limit must be a number > {_SHORTEST:g}, in seconds, got {time_limit!r}: nothing "
-            "is solved in less"
+            f"time_limit must be a number > {_SHORTEST:g}, in seconds, got {time_limit!r}: no "
+            "problem is solved in less"
         )
     return seconds
 
@@ -318,7 +319,7 @@ def check_weighted(objective: Objective) -> None:
                 "; the methods of the registry do, and sums over rows (sum_over_rows=True) in jax"
             )
         raise ArgumentError(
-            f"objective {objective.name!r} takes no weights of its rows (sample_weight=){whose}"
+            f"objective {objective.name!r} takes no sample weights (sample_weight=){whose}"
         )
 
 
@@ -355,8 +356,8 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
     by_place = f"reset both indices, or pass {name}.to_numpy(), to pair rows by their place"
     if not (index.is_unique and others.is_unique):
         raise DataError(
-            f"{first_name} and {name} have indices that differ and hold duplicates, so it cannot "
-            f"be told which rows belong together; {by_place}"
+            f"{first_name} and {name} have different indices with duplicates, so rows cannot be "
+            f"paired by index; {by_place}"
         )
     places = others.get_indexer(index)
     absent = index[places < 0]

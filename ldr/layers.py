@@ -174,7 +174,7 @@ def layer(
     def second(*_: Traced) -> Traced:
         raise ArgumentError(
             f"a layer of {objective.name!r} has first derivatives only, expected no derivative of "
-            "a derivative; methods of matrices quadratic in the rows have those of every order"
+            "a derivative; methods of matrices quadratic in the rows have all orders"
         )
 
     def called(
@@ -359,7 +359,7 @@ def _check(
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
         _moved(at(X, y, parameters).along(still), projector)  # says what ties
-        raise SingularError("the equations of the optimum are singular: it is not alone")
+        raise SingularError("the equations of the optimum are singular: it is not isolated")
     return np.ones((), J.dtype)
 
 

@@ -62,5 +62,5 @@ def load(path: str | Path) -> Result:
     """
     found = read_model(path, {kind.__name__: kind for kind in _KINDS})
     if not isinstance(found, Result):
-        raise DataError(f"{path} holds no result, but {type(found).__name__}")
+        raise DataError(f"{path} holds a {type(found).__name__}, expected a Result")
     return found

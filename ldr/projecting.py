@@ -107,7 +107,7 @@ def project_rows(
     samples = as_samples(of_array(X)[0], name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(
-            f"{name} has other columns, or in another order, than the data solved for: got "
+            f"{name} has other columns than the data solved for, or in another order: got "
             f"{', '.join(samples.feature_names)}; expected {', '.join(columns)}"
         )
     if features is not None:

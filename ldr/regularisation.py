@@ -234,7 +234,7 @@ def refit(
     if penalty_of(result.objective) is None:
         raise ArgumentError(
             f"result is of {result.objective!r}, expected an objective with a penalty, such as "
-            "'sparse-pca' or ldr.objectives.PCA() + ldr.l1(0.1): without one nothing is shrunk"
+            "'sparse-pca' or ldr.objectives.PCA() + ldr.l1(0.1): refit removes its shrinkage"
         )
     data = as_data(result.objective, X, y, sample_weight, groups)
     for view, M in zip(data.views, as_tuple(result.M), strict=True):

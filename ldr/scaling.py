@@ -44,8 +44,8 @@ class Units:
     def of(cls, objective: Objective, data: Data) -> Units:
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(
-                f"objective {objective.name!r} is of distances, which have no columns to divide: "
-                "leave standardise= out"
+                f"objective {objective.name!r} is of distances, without columns to standardise: "
+                "leave out standardise="
             )
         for view in data.views:
             check_squares(view)

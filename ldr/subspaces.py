@@ -127,7 +127,7 @@ def _pair(A: npt.ArrayLike, B: npt.ArrayLike, alike: bool = False) -> tuple[Arra
     if alike and A.shape != B.shape:
         raise DataError(f"A has shape {A.shape} and B {B.shape}, expected the same")
     if len(A) != len(B):
-        raise DataError(f"A has {len(A)} rows and B {len(B)}, expected the same space")
+        raise DataError(f"A has {len(A)} rows and B {len(B)}, expected the same number")
     return A, B
 
 
@@ -153,4 +153,4 @@ def _basis(A: Array) -> Array:
         diagonal = np.abs(np.diag(R))
         if diagonal[-1] > len(A) * np.finfo(float).eps * diagonal[0]:
             return np.asarray(Q)
-    raise DataError(f"a matrix of shape {A.shape} has dependent columns: it spans fewer dimensions")
+    raise DataError(f"a matrix of shape {A.shape} has dependent columns: expected full rank")

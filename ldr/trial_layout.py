@@ -148,9 +148,9 @@ def refuse_layout(X: Rows, name: str) -> NoReturn:
     else:
         got, shape = f"has shape {X.shape}", "trials, "
     raise DataError(
-        f"{name} {got}, of which the order of the axes is not known: pass ldr.trials(X) for "
-        f"({shape}channels, times), which is mne's order, or ldr.trials(X, 'times, channels') for "
-        f"({shape}times, channels), which version 0.9 took it for"
+        f"{name} {got}, whose order of axes is unknown: pass ldr.trials(X) for ({shape}channels, "
+        f"times), mne's order, or ldr.trials(X, 'times, channels') for ({shape}times, channels), "
+        "the order assumed by version 0.9"
     )
 
 
@@ -221,7 +221,7 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     (20, 2)
     """
     if isinstance(result.P, tuple):
-        raise ArgumentError("result must be of one view, got one of several")
+        raise ArgumentError("result must have a single view, got several")
     rows, numbers = of_array(X)
     numbers = numbers if groups is None else groups
     if numbers is None:

@@ -159,8 +159,8 @@ class _HeldOut:
             return -float(np.sum(scored.values)), -float(np.sum(scored.reference))
         if not np.isfinite(scored.log_loss).all():
             raise DataError(
-                "a held-out sample is of a class that no training sample of its fold has; expected "
-                "folds= whose training samples have every class"
+                "a held-out sample has a class without training samples in its fold; expected "
+                "folds= with every class in the training samples"
             )
         return float(np.sum(scored.log_loss)), len(scored.log_loss)
 
@@ -258,7 +258,7 @@ def tune(
     if not at_first:
         raise ArgumentError("parameters is empty: expected numbers to start from, by name")
     if objective.views > 1:
-        raise ArgumentError(f"{objective.name} is of several views, expected a method of one")
+        raise ArgumentError(f"{objective.name} has several views, expected a method of one")
     sampled = Sampled.of(objective, X, y, "held-out loss", groups=groups)
     splits = Folds.of(sampled, folds, random_state).parts
     parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]

@@ -43,7 +43,7 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
         except MissingValuesError as error:
             names = " and ".join(repr(n) for n, method in REGISTRY.items() if method.traits.imputes)
             raise DataError(
-                f"{error}: {names} take missing values (NaN), and their `impute` fills them in"
+                f"{error}: {names} accept missing values (NaN), and their `impute` fills them in"
             ) from error
         except TooLargeError:
             raise
@@ -55,8 +55,8 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
             ) from error
         except np.linalg.LinAlgError as error:
             raise SingularError(
-                f"a decomposition of the data failed ({error}): their columns are too far apart in "
-                "size; divide them by their standard deviations"
+                f"a decomposition of the data failed ({error}): the scales of the columns are too "
+                "far apart; divide them by their standard deviations"
             ) from error
 
     return said

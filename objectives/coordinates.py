@@ -252,8 +252,8 @@ def inverse_root(B: Array) -> tuple[Array, Array, bool]:
     there = np.flatnonzero(scale)
     if len(there) == 0:
         raise SingularError(
-            "the matrix that is to be inverted is zero: nothing varies there, so no direction is "
-            "better"
+            "the matrix to be inverted is zero: nothing varies there, and all directions have the "
+            "same value"
         )
     W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))
     scaled = unit_diagonal(B)[0][np.ix_(there, there)]

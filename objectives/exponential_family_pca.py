@@ -136,7 +136,7 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
         _check_entries(X, there, family, samples.name)
         complete, constant = bool(there.all()), np.nanmin(X, axis=0) == np.nanmax(X, axis=0)
         if constant.all():
-            raise DataError(f"{samples.name} has no column that varies")
+            raise DataError(f"{samples.name} has constant columns only")
         X = np.where(there, X, 0.0)
         w = np.ones(len(X)) if samples.weights is None else samples.weights
         counted = there * w[:, None]
@@ -165,13 +165,13 @@ def _check_entries(X: Array, there: npt.NDArray[np.bool_], family: Bernoulli, na
     if len(wrong):
         i, j = wrong[0]
         raise DataError(
-            f"{name} has {len(wrong)} entries that are none of the family, the first is "
-            f"{X[i, j]:g} in row {i}, column {j}; expected {family.takes}"
+            f"{name} has {len(wrong)} entries outside the family's range, the first is {X[i, j]:g} "
+            f"in row {i}, column {j}; expected {family.takes}"
         )
     for axis, what in ((0, "column"), (1, "row")):
         empty = np.flatnonzero(~there.any(axis=axis))
         if len(empty):
-            raise DataError(f"{name} has nothing but missing values in {what} {empty[0]}")
+            raise DataError(f"{name} has only missing values in {what} {empty[0]}")
 
 
 class NaturalPoint(Point):

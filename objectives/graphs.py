@@ -101,7 +101,7 @@ def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = N
 
     edges = radius_neighbors_graph(_rows(samples), epsilon, mode="distance").tocoo()
     if edges.nnz == 0:
-        raise DataError(f"no two rows are within epsilon = {epsilon:g} of one another")
+        raise DataError(f"no two rows are within the distance epsilon = {epsilon:g}")
     return _symmetric_graph(edges.row, edges.col, edges.data, samples.n, heat)
 
 
@@ -176,9 +176,9 @@ def check_settled(samples: Samples, neighbours: int) -> None:
     last, next_ = distances[:, k - 1], distances[:, k]
     for i in np.flatnonzero(next_ <= last * (1.0 + _EQUAL))[:1]:
         raise SingularError(
-            f"the problem does not change smoothly: row {i} is as far from its neighbour number "
-            f"{k} as from the next, {last[i]:.12g} and {next_[i]:.12g}, and the graph jumps as "
-            "rows move; another number of neighbours, or graph= as a matrix, which stays"
+            f"the problem is not smooth: row {i} is as far from its neighbour number {k} as from "
+            f"the next, {last[i]:.12g} and {next_[i]:.12g}, and the graph jumps as rows move; use "
+            "another number of neighbours, or a fixed matrix, graph="
         )
 
 
@@ -299,9 +299,9 @@ def _heat_weights(distances: Array, heat: float | str | None) -> Array:
     weights = np.exp(-squared / width)
     if weights.size and weights.max() < SMALLEST:
         raise DataError(
-            f"heat = {width:.2g} is so small beside the edges' squared lengths, "
-            f"{squared.min():.2g} and more, that every weight is all but zero: give a larger one, "
-            "or heat='median'"
+            f"heat = {width:.2g} is too small relative to the edges' squared lengths, at least "
+            f"{squared.min():.2g}: every weight is nearly zero; give a larger value, or "
+            "heat='median'"
         )
     return np.asarray(weights)
 

@@ -259,7 +259,7 @@ def _positive_eigen(K: Array) -> tuple[Array, Array]:
         values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), check_finite=False)
     kept = values > rank_tolerance(len(K)) * float(np.abs(values).max())
     if not kept.any():
-        raise SingularError("the kernel matrix is zero once centred: all rows look the same to it")
+        raise SingularError("the centred kernel matrix is zero: all rows are equal to it")
     return values[kept][::-1], vectors[:, kept][:, ::-1]
 
 
@@ -282,13 +282,13 @@ class Kernel(OfFeatures):
         inner = self.objective
         if Need.DISTANCES in inner.needs:
             raise ArgumentError(
-                f"objective {inner.name!r} is of distances: it has no kernel version"
+                f"objective {inner.name!r} is of distances and has no kernel version"
             )
         from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
         if not callable(self.metric) and self.metric not in list(PAIRWISE_KERNEL_FUNCTIONS):
             raise ArgumentError(
-                f"metric={self.metric!r} is no kernel; expected one of "
+                f"metric={self.metric!r} is not a kernel; expected one of "
                 f"{', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}, or a function of two rows"
             )
         kept = ("formula", "source", "sense", "baseline", "views", "needs", "domain", "exact")

@@ -44,7 +44,7 @@ class L1:
         if factor < 0:
             raise ArgumentError(
                 f"a penalty cannot be subtracted or have a negative weight, got {factor:g}: it "
-                "would no longer be convex"
+                "would not be convex"
             )
         return L1(self.weight * factor)
 

@@ -33,7 +33,7 @@ class Normalised(Objective, relative_improvement=False):
         inner = self.objective
         if penalty_of(inner) is not None:
             raise ArgumentError(
-                "only a smooth objective can be normalised: add the penalty to what is normalised"
+                "only a smooth objective can be normalised: add the penalty afterwards"
             )
         kept = ("source", "views", "needs", "baseline", "domain", "exact")
         for attribute in kept:
@@ -64,8 +64,8 @@ class Normalised(Objective, relative_improvement=False):
         terms = abs(float(np.vdot(found.M, found.gradient))) * bound.unit
         if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best), terms):
             raise DataError(
-                f"objective {self.objective.name!r} cannot be normalised: it is the same at the "
-                f"best M ({best:.6g}) and at random ones ({typical:.6g})"
+                f"objective {self.objective.name!r} cannot be normalised: its value at the best M "
+                f"({best:.6g}) equals that at random M ({typical:.6g})"
             )
         sign = self.objective.sign
         problem = weighted_sum(

@@ -345,13 +345,13 @@ def _check_data_agree(parts: Sequence[Objective]) -> None:
     for part in parts[1:]:
         if part.views != first.views:
             raise ArgumentError(
-                f"objectives {first.name!r} and {part.name!r} do not add up: one is of "
+                f"objectives {first.name!r} and {part.name!r} cannot be added: one is of "
                 f"{first.views} view(s) of the data, the other of {part.views}"
             )
         if (Need.DISTANCES in part.needs) != (Need.DISTANCES in first.needs):
             raise ArgumentError(
-                f"objectives {first.name!r} and {part.name!r} do not add up: one is of distances, "
-                "the other of samples"
+                f"objectives {first.name!r} and {part.name!r} cannot be added: one is of "
+                "distances, the other of samples"
             )
 
 
@@ -360,9 +360,9 @@ def _check_maps_agree(parts: Sequence[Objective]) -> None:
     for part in parts if len(parts) > 1 else ():
         if not part.traits.transposed:
             raise ArgumentError(
-                f"objective {part.name!r} does not add up with others: its map P is not M', "
-                "because its variable is whitened or the coefficients of a model; sums are of "
-                "functions of one M with P = M'"
+                f"objective {part.name!r} cannot be a term of a sum: its map P is not M', because "
+                "its variable is whitened or the coefficients of a model; sums are of functions "
+                "of one M with P = M'"
             )
 
 

@@ -85,8 +85,8 @@ class LogDeterminant(BoundObjective):
         M = self.manifold.nearest(self._eigen[1])
         if not math.isfinite(self.value(M)):
             raise SingularError(
-                f"|M'CM| of {self.r} dimensions is zero to rounding: the columns vary in units too "
-                "far apart; divide X by its standard deviations, or lower r"
+                f"|M'CM| in {self.r} dimensions is zero to rounding: the units of the columns are "
+                "too far apart; divide X by its standard deviations, or lower r"
             )
         return M
 

@@ -312,7 +312,7 @@ class MedianRows:
             stats = moments(samples)
             square = float(stats.covariance.trace())
             if square == 0:
-                raise DataError("all rows of X are equal, expected data that vary")
+                raise DataError("all rows of X are equal, expected varying data")
             frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
             scatter = KnownScatter(stats.scatter, stats.n)
             view = View(np.zeros(samples.d), notes=(IN_PIECES,), scatter=scatter)

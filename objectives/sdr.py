@@ -210,8 +210,8 @@ class KernelPoint(PairwisePoint):
             factor = scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             raise SingularError(
-                f"the Gram matrix of XM is singular beside n epsilon = {problem.ridge:.1e}: give "
-                "epsilon= a larger value"
+                f"the Gram matrix of XM is singular relative to n epsilon = {problem.ridge:.1e}: "
+                "give epsilon= a larger value"
             ) from None
         T = scipy.linalg.cho_solve(factor, problem.Z, check_finite=False)
         S = weighted(T, w)

@@ -332,7 +332,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         highest = max(max(subset) for subset in self.of)
         if highest >= factors.shape[1]:
             raise DataError(
-                f"y has {factors.shape[1]} column(s), of which of={self.of} names number {highest}"
+                f"y has {factors.shape[1]} column(s), but of={self.of} refers to number {highest}"
             )
         levels, codes, _ = zip(*(distinct(factor, "y") for factor in factors.T), strict=True)
         shape = tuple(map(len, levels))
@@ -341,7 +341,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         if missing:
             raise DataError(
                 f"the factors in y have {math.prod(shape)} combinations of levels, {missing} of "
-                "which have no rows; expected rows of every one"
+                "them without samples; expected samples of every combination"
             )
         return cells, shape
 

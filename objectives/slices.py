@@ -84,5 +84,5 @@ def sliced(y: npt.ArrayLike, n: int, slices: int, weights: Array | None = None) 
     """Slice of each sample, of which there must be two at least."""
     codes = slice_codes(Response.of(y, n), slices, weights)
     if codes.max() == 0:
-        raise DataError("y is constant, or nearly: it has a single slice, expected two at least")
+        raise DataError("y is constant, or nearly, and has a single slice: expected at least two")
     return codes

@@ -304,7 +304,7 @@ def _of_trials(e: Array, trials: Codes, share: Array) -> Array:
     z = deviations(z, weights)
     size = np.sqrt(np.average(z**2, weights=weights))
     if not size > 0:
-        raise DataError("y is the same in all trials, expected a quantity that varies")
+        raise DataError("y is the same in all trials, expected a varying quantity")
     return np.where(weights > 0, z / size, 0.0)
 
 
@@ -439,7 +439,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
         if len(found) == 0:
             shown = ", ".join(map(repr, classes.tolist()[:9]))
             raise ArgumentError(
-                f"target = {self.target!r} is no label of y: expected one of {shown}"
+                f"target = {self.target!r} is not a label of y: expected one of {shown}"
             )
         return found
 
@@ -517,8 +517,8 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
                 )
         if not self.noise[0] <= self.signal[0] <= self.signal[1] <= self.noise[1]:
             raise ArgumentError(
-                f"signal = {self.signal!r} must lie within noise = {self.noise!r}, whose rest it "
-                "is held against"
+                f"signal = {self.signal!r} must lie within noise = {self.noise!r}, whose remainder "
+                "is its denominator"
             )
 
     divisor = "the second moment beside the band"

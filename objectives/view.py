@@ -75,7 +75,7 @@ class Quadratic(Features):
             products = np.hstack([Z, Z[:, i] / self.unit * Z[:, j]])
         if not np.isfinite(products).all():
             raise DataError(
-                f"{samples.name} has entries whose products are no numbers, as large as "
+                f"{samples.name} has entries whose squares overflow, as large as "
                 f"{np.abs(Z).max():.1e}: divide it by a number"
             )
         return Samples(products, None, samples.name, marks=samples.marks)
@@ -218,8 +218,8 @@ class Compact:
         space = statistics.WidenedRowSpace.of(statistics.row_space(samples), room)
         if space.scores.shape[1] == 0:
             raise SingularError(
-                f"{samples.name} has rows that are all equal: nothing varies there, so no "
-                "direction is better"
+                f"{samples.name} has equal rows only: nothing varies, and all directions have the "
+                "same value"
             )
         name = None if room else "the span of the rows"
         coordinates = Subspace(space, name=name)

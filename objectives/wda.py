@@ -365,7 +365,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
         if samples.in_pieces or samples.d <= samples.n > _MOST_ROWS:
             if samples.weights is not None:
                 raise ArgumentError(
-                    f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
+                    f"wda takes weights (sample_weight=) for at most {_MOST_ROWS} rows in memory"
                 )
             from ldr.objectives.families.pairwise import in_batches
 
@@ -485,7 +485,7 @@ class Transport(Projected):
             np.add.at(W, pairs.kinds, plans.W)
             _add_laplacian(s, plans.S, pairs, Y1)
         if not W[1] > 0:
-            raise DataError("the classes of X are equal there: no distance is between them")
+            raise DataError("the classes of X coincide in the projection: their distances are 0")
         return W, s
 
     def at(self, M: Array) -> TransportPoint:

@@ -168,8 +168,8 @@ class Pickled:
         others = (own - set(state)) | (set(state) - declared - set(dir(type(self))))
         if own and others:
             raise DataError(
-                f"a pickled {type(self).__name__} has other attributes than this version's "
-                f"({', '.join(sorted(others))}): another version of ldr wrote it; read it with "
-                "that one and keep P and mean, which are arrays, or solve again"
+                f"a pickled {type(self).__name__} has other attributes than in this version "
+                f"({', '.join(sorted(others))}), because another version of ldr wrote it: read it "
+                "with that version and save P and mean, which are arrays, or solve again"
             )
         vars(self).update(state)

@@ -86,8 +86,8 @@ def minimise(
     """
     if problem.penalty is not None and not solver.handles_penalty:
         raise ArgumentError(
-            f"solver={solver.name!r} minimises smooth functions, and the problem has a penalty "
-            "that is not smooth: use solver='proximal-gradient' or 'smoothing'"
+            f"solver={solver.name!r} minimises smooth functions, and the problem has a nonsmooth "
+            "penalty: use solver='proximal-gradient' or 'smoothing'"
         )
     stopping, budget = stopping or Stopping(), _budget.get()
     if budget is not None and budget.left is not None:

@@ -165,7 +165,7 @@ def _counterparts(kinds: Any, theirs: TheirManifold, shape: tuple[int, ...]) -> 
         ours = Stiefel if kind is kinds.Stiefel else Grassmann
         found = [ours(d, r) for _ in range(power[0] if power else 1)]
     if sum(one.dimension for one in found) != theirs.dim:
-        raise ArgumentError(f"initial_point of shape {shape} is no point of {theirs}")
+        raise ArgumentError(f"initial_point of shape {shape} is not a point of {theirs}")
     return found
 
 

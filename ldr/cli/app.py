@@ -304,8 +304,8 @@ def transform(
         named = result.feature_names if several else (result.feature_names,)
         if len(files) != len(named):
             raise ArgumentError(
-                f"{model} is of {result.objective.name!r}, of {len(named)} view(s), and there are "
-                f"{len(files)} file(s): give --view for each but the first"
+                f"{model} is of {result.objective.name!r} with {len(named)} view(s), got "
+                f"{len(files)} file(s): give DATA, and --view for each further view"
             )
         gaps = result.model is not None and result.features is None
         rows = tuple(

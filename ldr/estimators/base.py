@@ -242,7 +242,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         objective = self._objective()
         begun = hasattr(self, "_totals")
         if not begun and hasattr(self, "result_"):
-            warn("partial_fit begins anew: fit keeps no sums to add to", UserWarning)
+            warn("partial_fit starts anew, because fit stores no sums", UserWarning)
         samples, y = self._given(objective, X, y, background, reset=not begun, minimum_rows=1)
         blocks = as_tuple(samples)
         if objective.views > 1 and len({block.n for block in blocks}) > 1:
@@ -268,12 +268,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """The labels of the first call."""
         given = None if classes is None else distinct(as_array(classes, "classes"), "classes")[0]
         if given is not None and len(given) == 0:
-            raise DataError("classes is empty, expected all the labels there are, or None")
+            raise DataError("classes is empty, expected all labels, or None")
         known = getattr(self, "_classes", None)
         if known is None:
             return as_labels(y, n, smallest_class=1)[1] if given is None else given
         if given is not None and not np.array_equal(given, known):
-            raise DataError(f"classes = {given} are others than those of the first call, {known}")
+            raise DataError(f"classes = {given} differ from those of the first call, {known}")
         return known
 
     def transform(self, X: Rows) -> Rows:
@@ -477,7 +477,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _lift(self, Y: Rows, P: Array, mean: Array, scale: Array | None) -> Array:
         """Nearest in the units that the projection was found in."""
         if any(as_tuple(self.result_.features)):
-            raise ArgumentError("there is no inverse of the feature map before the projection")
+            raise ArgumentError("the feature map before the projection has no inverse")
         given = as_samples(Y, "X", 1)
         if given.d != len(P):
             raise ArgumentError(f"X has {given.d} columns, expected n_components = {len(P)}")
@@ -662,8 +662,8 @@ class TwoViews(Projection):
         """The column numbers of each group, of d columns with names."""
         if not isinstance(self.views, (list, tuple, dict)) or len(self.views) < 2:
             raise ArgumentError(
-                "views must be two groups of columns or more, as ([0, 1, 2], [3, 4]) or a dict of "
-                f"them by name, got {self.views!r}"
+                "views must be two or more groups of columns, such as ([0, 1, 2], [3, 4]) or a "
+                f"dict of groups by name, got {self.views!r}"
             )
         numbers = {name: k for k, name in enumerate(names)} | {k: k for k in range(d)}
         given = self.views if isinstance(self.views, dict) else dict(enumerate(self.views))
@@ -712,8 +712,8 @@ class TwoViews(Projection):
     ) -> XandY:
         if self.views is not None and objective.views == 1:
             raise ArgumentError(
-                f"views= is for objectives of several views, but {objective.name!r} has one: leave "
-                "it out"
+                f"views= is for objectives of several views, and {objective.name!r} has one view: "
+                "leave it out"
             )
         if self.views is not None:
             return self._grouped(objective, X, **{"minimum_rows": 2, **rows}), None
@@ -729,7 +729,7 @@ class TwoViews(Projection):
 
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
         if self.views is not None:
-            raise ArgumentError("predict is of views that are given apart: leave out views=")
+            raise ArgumentError("predict takes the views as separate arrays: leave out views=")
         found = super()._predicted(X, question)
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 

@@ -257,8 +257,8 @@ def bootstrap(
     result = solve(objective, sampled.data, r, **own)
     if any(as_tuple(result.features)):
         raise ArgumentError(
-            f"objective {objective.name!r} is of features that are fitted to the rows: those of "
-            "different draws are not comparable"
+            f"objective {objective.name!r} fits its feature map to the samples: features of "
+            "different draws are not comparable, and there is no bootstrap"
         )
     own["start"] = "baseline" if result.solver == "closed-form" else result.M
     if result.status is Status.INTERRUPTED:

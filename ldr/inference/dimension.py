@@ -234,8 +234,8 @@ def _by_permutation(found: PermutationTest, level: float) -> Dimension:
     """Choose r as the number of directions with p-values up to the level."""
     if found.p_values is None:
         raise ArgumentError(
-            f"objective {found.objective.name!r} has no number for every direction, which "
-            "method='permutation' tests; expected 'folds'"
+            f"objective {found.objective.name!r} has no score for every direction, which "
+            "method='permutation' tests; expected method='folds'"
         )
     p = np.array(found.p_values)
     r, steps = int(np.sum(np.cumprod(p <= level))), np.arange(1, len(p) + 1)
@@ -248,8 +248,8 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     eigen = objective.traits.stacks and len(null.views) == 1 and objective.sense == "max"
     if not eigen or null.timed:
         raise ArgumentError(
-            f"objective {objective.name!r} is no symmetric eigenproblem of one view, largest "
-            "first, whose rows can be drawn one by one: method='ladle' does not know it"
+            f"objective {objective.name!r} is not a symmetric eigenproblem of one view, largest "
+            "first, whose samples can be resampled: method='ladle' does not apply"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
     labelled = Need.LABELS in objective.needs and null.y is not None
@@ -280,7 +280,7 @@ def _by_folds(found: Path) -> Dimension:
     if found.chosen is None:
         raise ArgumentError(
             f"objective {objective.name!r} has no rule for the number of directions: its held-out "
-            "score describes each r (`ldr.path`) and chooses none; expected a method that predicts"
+            "score is descriptive (`ldr.path`); expected a method that predicts"
         )
     chosen = f"chosen by rule={found.rule!r}; the best score is at r = {found.best}"
     notes = (f"score: {found.scored_by}", chosen, *found.notes)

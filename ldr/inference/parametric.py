@@ -123,12 +123,12 @@ def parametric_test(
     objective = as_objective(objective, parameters)
     ridge = getattr(objective, "ridge", 0.0)
     if ridge > 0:
-        raise ArgumentError(f"ridge = {ridge:g}: no law is known; expected 0")
+        raise ArgumentError(f"ridge = {ridge:g}: the null distribution is known for ridge = 0 only")
     null = Null.of(objective, X, y, "auto", None)
     if null.groups is not None:
         raise ArgumentError(
-            "X has trials, and these tests take all samples as independent: expected an array "
-            "(n, d), one sample a trial, or ldr.permutation_test"
+            "X has trials, and these tests assume independent samples: expected an array (n, d), "
+            "one sample a trial, or ldr.permutation_test"
         )
     if isinstance(objective, (SIR, SAVE)):
         return ParametricTest(objective, tuple(_of_slices(objective, null)))

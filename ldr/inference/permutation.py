@@ -94,8 +94,8 @@ class Null:
             kind = "groups" if _whole_groups(moved, y, codes) else default
         elif kind == "rows" and groups is not None and not sampled.ordered:
             raise ArgumentError(
-                "null='rows' takes all samples as independent, groups= says that they are not: "
-                "expected one of them"
+                "null='rows' assumes independent samples, and groups= declares dependent ones: "
+                "give one of them"
             )
         elif kind in _MOVED:  # a name of an earlier version
             if kind != moved:
@@ -111,8 +111,8 @@ class Null:
         """Refuse permutations that leave the data as they are, and nulls that do not fit."""
         if self.moved == "background" and (self.kind != "rows" or self.groups is not None):
             raise ArgumentError(
-                "samples and background are mixed and dealt again, which groups= and null= other "
-                f"than 'rows' do not go with; got null={self.kind!r}"
+                "the test of a background permutes samples and background together, which "
+                f"excludes groups= and null= other than 'rows'; got null={self.kind!r}"
             )
         if self.kind not in ("within", "groups"):
             return
@@ -125,19 +125,19 @@ class Null:
                 way_out = "more trials of equal length, or null='within'"
             elif self.moved != "response":
                 raise ArgumentError(
-                    "null='groups' permutes the y of groups, or pairs trials of several views "
-                    "anew; this method has neither: expected 'within', 'rows' or 'shift'"
+                    "null='groups' permutes the y of groups, or pairs trials of several views; "
+                    "this method has neither: expected 'within', 'rows' or 'shift'"
                 )
             if self.y is not None and units.of_groups(self.y) is None:
                 raise ArgumentError(
-                    "null='groups' permutes the y of whole groups: expected groups=, in each of "
-                    "which all rows have the same y; where y varies within groups null='within'"
+                    "null='groups' permutes the y of whole groups: expected groups= with the same "
+                    "y in all samples of a group; if y varies within groups, use null='within'"
                 )
         count = units.arrangements(self.kind, self.y if self.moved == "response" else None)
         if count < _FEWEST:
             raise ArgumentError(
-                f"null={self.kind!r} has {count:.0f} distinct permutation(s) of these data, and no "
-                f"p-value below 1/{count:.0f}: expected {_FEWEST} at least; give {way_out}"
+                f"null={self.kind!r} has {count:.0f} distinct permutation(s) of these data, so "
+                f"p-values are at least 1/{count:.0f}: expected at least {_FEWEST}; give {way_out}"
             )
 
     @property

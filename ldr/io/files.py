@@ -117,13 +117,13 @@ def check_outputs(
             for source in (as_path(source, other) for source in sources):
                 if _is_part(path, source):
                     raise ArgumentError(
-                        f"{name} {path} would be written over {source}, which is read as {other}: "
-                        "give another file"
+                        f"{name} {path} would overwrite {source}, which is read as {other}: give "
+                        "another file"
                     )
         for other, earlier in seen.items():
             if _is_same(path, earlier):
                 raise ArgumentError(
-                    f"{name} {path} and {other} {earlier} are one file: give another file"
+                    f"{name} {path} and {other} {earlier} are the same file: give another file"
                 )
         seen[name] = path
 
@@ -227,7 +227,7 @@ class Table:
         left_out = {self._position(name) for name in without if name not in keys}
         where = [j for j in map(self._position, only or columns) if j not in left_out]
         if not where:
-            raise ArgumentError(f"{self.name}: no column is left")
+            raise ArgumentError(f"{self.name}: every column is left out")
         if where == list(range(len(columns))):
             return self  # a memory map stays one
         if isinstance(X, Source):
@@ -336,7 +336,7 @@ def _write_parts(
     """Write projected rows to a table or an .npy file, in parts."""
     ending = ending_of(Path(path))
     if ending == ".npy" and isinstance(result.P, tuple):
-        raise ArgumentError("two views do not fit into one .npy file: write .npz, or a table")
+        raise ArgumentError("two views do not fit into a single .npy file: write .npz, or a table")
     rows = (np.hstack(tuple(map(np.asarray, as_tuple(part)))) for part in parts)
     with replaced(path) as file:
         if ending != ".npy":
@@ -458,8 +458,8 @@ def write_filled(path: str | Path, result: Result, table: Table) -> int:
     """
     if result.model is None or result.features is not None:
         raise ArgumentError(
-            f"the model is of {result.objective.name!r}, which fills in no missing values: solve "
-            "'ppca' or 'fa'"
+            f"the model is of {result.objective.name!r}, which does not impute missing values: "
+            "solve 'ppca' or 'fa'"
         )
     path = Path(path)
     ending = ending_of(path)

@@ -53,7 +53,7 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
             by = f"{path.name} was written by ldr {header['ldr']}"
             if not isinstance(found, int) or found > FORMAT:
                 raise DataError(
-                    f"{by} in format {found}, this one reads up to {FORMAT}: use a newer ldr"
+                    f"{by} in format {found}, this version reads up to {FORMAT}: use a newer ldr"
                 )
             return Reader(archive, kinds, found).of(header["result"])
     except (DataError, PermissionError):
@@ -61,12 +61,12 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
     except Exception as error:  # each part of a damaged archive has exceptions of its own
         if by and isinstance(error, (KeyError, TypeError, ArgumentError)):
             raise DataError(
-                f"{by} and has what this one does not know ({error}): read it with the version "
-                "that wrote it, or solve again"
+                f"{by} and has parts that this version cannot read ({error}): use the version that "
+                "wrote it, or solve again"
             ) from error
         raise DataError(
-            f"{path.name} is no model of ldr, or is damaged ({error}): expected a file that "
-            "result.save wrote"
+            f"{path.name} is not a model of ldr, or is damaged ({error}): expected a file written "
+            "by result.save"
         ) from error
 
 
@@ -109,9 +109,9 @@ class Writer:
         if is_dataclass(value) and type(value).__module__.startswith("ldr."):
             return self._object(value)
         raise ArgumentError(
-            f"the result of {self.objective!r} cannot be saved: {value!r} is code of your own, "
-            "which only a pickle holds. Keep P and mean, which are arrays, with numpy.savez, or "
-            "pickle the result"
+            f"the result of {self.objective!r} cannot be saved: {value!r} is your own code, which "
+            "only a pickle can hold. Save P and mean, which are arrays, by numpy.savez, or pickle "
+            "the result"
         )
 
     def _object(self, value: Any) -> dict[str, Any]:

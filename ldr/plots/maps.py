@@ -109,7 +109,7 @@ def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
     Y = parts(result.transform(X))
     if len(Y) > 1 or result.r < 3:
         raise ArgumentError(
-            f"a picture in space needs one view and r >= 3, got {len(Y)} view(s) and r = {result.r}"
+            f"a plot in space needs one view and r >= 3, got {len(Y)} view(s) and r = {result.r}"
         )
     colouring = colouring_of(result, y, len(Y[0]), X)
     figure = new_figure(6.4, 5.0)
@@ -177,8 +177,8 @@ def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
         raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")
     if not result.objective.traits.transposed:
         raise ArgumentError(
-            f"objective {result.objective.name!r} maps by more than M'; comparison is for "
-            "orthogonal projections, such as those of orthogonal-lda, orthogonal-cca and sdr"
+            f"objective {result.objective.name!r} has a map P that is not M'; the comparison is "
+            "for orthogonal projections, such as those of orthogonal-lda, orthogonal-cca and sdr"
         )
     return parts(replace(result, P=result.baseline_P).transform(X))
 

@@ -71,10 +71,10 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
         above = row
     if best is None or not error <= _ALIKE:
         raise SingularError(
-            "the problem does not change smoothly along this direction: differences over smaller "
-            f"and smaller steps, down to {step / length:.0e} of the data's own size, do not agree. "
-            "Numbers that the data choose by counting, as a default width (a median distance) is, "
-            "can be given as parameters"
+            "the problem is not smooth along this direction: differences over decreasing steps, "
+            f"down to {step / length:.0e} of the data's own size, do not agree. Give numbers that "
+            "are computed from the data by counting, such as a default width (a median distance), "
+            "as parameters"
         )
     return best
 

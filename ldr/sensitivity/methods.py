@@ -72,7 +72,7 @@ class LeadingVectors:
         gaps = np.abs(s[: self.r] ** 2 - s[:, None] ** 2)[others]
         if not gaps.min(initial=np.inf) > TIED * s[0] ** 2 or not s[self.r - 1] > 0:
             raise SingularError(
-                f"{what} tie, {s}: the vectors between them are arbitrary, and have no derivatives"
+                f"{what} tie, {s}: the vectors between them are arbitrary and have no derivatives"
             )
 
     def __call__(self, S: Traced) -> Traced:

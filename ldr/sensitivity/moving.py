@@ -128,7 +128,7 @@ def parameter(objective: Objective, name: str) -> float | Array:
         return movable[name]
     listed = [WEIGHTS] if isinstance(objective, Sum) else sorted(movable)
     raise ArgumentError(
-        f"{name!r} is no number of {objective!r} that can move: expected "
+        f"{name!r} is not a parameter of {objective!r} with a derivative: expected "
         f"{', '.join(listed) or 'none, for it has no such parameter'}"
     )
 
@@ -169,13 +169,13 @@ def as_line(
     rows: tuple[Array | None, ...] = ()
     if X is None and y is None and sample_weight is None and not parameters:
         raise ArgumentError(
-            "nothing moves: give X=, y=, sample_weight= or a parameter of the objective"
+            "no direction was given: give X=, y=, sample_weight= or a parameter of the objective"
         )
     if X is not None:
         moves = X if len(given) > 1 else (X,)
         if not isinstance(moves, (tuple, list)) or len(moves) != len(given):
             raise DataError(
-                f"X must be {len(given)} arrays, as the data are (None for one that stays), got "
+                f"X must be {len(given)} arrays like the data (None for a fixed one), got "
                 f"{type(X).__name__}"
             )
         pairs = zip(moves, given, strict=True)
@@ -183,8 +183,8 @@ def as_line(
     if y is not None:
         if Need.LABELS in objective.needs:
             raise ArgumentError(
-                f"y moves, but {objective.name} takes it as labels, which are equal or not: "
-                "expected a direction of X, of sample_weight or of a parameter"
+                f"y is a direction, but {objective.name} treats y as labels, which cannot change "
+                "continuously: expected a direction of X, of sample_weight or of a parameter"
             )
         y = numbers(y, np.shape(data.y), "y")
         y = y.reshape(as_response(data.y, data.samples.n).shape)
@@ -227,5 +227,5 @@ def _check_parameter(objective: Objective, name: str, direction: npt.ArrayLike) 
         raise ArgumentError(f"{name} moves by {expected}, got {direction!r}")
     if value == 0:
         raise ArgumentError(
-            f"{name} is 0, where there is a derivative to one side only: solve with a positive one"
+            f"{name} is 0, where only a one-sided derivative exists: solve with a positive value"
         )

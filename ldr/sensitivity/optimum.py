@@ -168,9 +168,9 @@ class Optimum:
         if tied.any():
             i, j = map(int, np.argwhere(tied)[0])
             raise SingularError(
-                f"coordinates {i} and {j} have the same number, {numbers[i]:.12g} and "
-                f"{numbers[j]:.12g}: axes between them are arbitrary, and M, P and the numbers "
-                "have no derivatives; the subspace has one, `projector`"
+                f"components {i} and {j} have equal scores, {numbers[i]:.12g} and "
+                f"{numbers[j]:.12g}: axes between them are arbitrary, and M, P and the scores have "
+                "no derivatives; the subspace has one, `projector`"
             )
         return np.where(together, change / np.where(together, gaps, 1.0), 0.0)
 
@@ -235,9 +235,10 @@ def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array
     except FlatError as error:
         relative = error.curvature / error.largest if error.largest else 0.0
         raise SingularError(
-            f"the optimum has no derivative: it is not alone. {_tied(problem, M, error.direction)}"
-            f"Along that direction the curvature is {error.curvature:.3g}, {relative:.1e} of the "
-            "largest; another r, or a ridge, may tell the directions apart"
+            "the optimum has no derivative: it is not isolated. "
+            f"{_tied(problem, M, error.direction)}Along that direction the curvature is "
+            f"{error.curvature:.3g}, {relative:.1e} of the largest; another r, or a ridge, may "
+            "separate the directions"
         ) from error
 
 

@@ -154,18 +154,18 @@ def sensitivity(
     needed("jax", "a derivative of the optimum")
     if result.scale is not None:
         raise ArgumentError(
-            "the result is of columns that were divided by their standard deviations, which move "
-            "with the data: divide the columns of X yourself and solve without standardise="
+            "the result is of standardised columns, whose standard deviations depend on the data: "
+            "divide the columns of X yourself and solve without standardise="
         )
     if any(as_tuple(result.features)):
         raise ArgumentError(
-            f"the map of {result.objective.name} is of features, whose axes move with the data: "
-            "there are derivatives for maps of the columns only"
+            f"the map of {result.objective.name} is of features, whose axes depend on the data: "
+            "only maps of the columns have derivatives"
         )
     if np.ndim(sample_weight) == 1 and not np.all(np.asarray(sample_weight)):
         raise ArgumentError(
-            "sample_weight has zeros, where there is a derivative to one side only: leave those "
-            "rows out of X"
+            "sample_weight has zeros, where only one-sided derivatives exist: leave those rows "
+            "out of X"
         )
     data = as_data(result.objective, X, y, sample_weight, groups)
     if isinstance(result.objective, SlicedMethod):
@@ -174,8 +174,8 @@ def sensitivity(
     has_corners = isinstance(problem, Regression) and problem.has_corners
     if problem.penalty is not None or has_corners:
         raise ArgumentError(
-            f"{result.objective!r} has a penalty with corners: its optimum has no derivative where "
-            "a loading is about to become zero; ldr.refit finds the optimum without the penalty"
+            f"{result.objective!r} has a nonsmooth penalty: its optimum has no derivative where a "
+            "loading is about to become zero; ldr.refit finds the optimum without the penalty"
         )
     M = np.array(result.run.M)
     if M.shape != tuple(problem.manifold.shape):
@@ -187,8 +187,8 @@ def sensitivity(
     value = problem.reported(problem.value(M))
     if not abs(value - result.run.value) <= _SAME * max(abs(value), abs(result.run.value)):
         raise DataError(
-            f"these are not the data that the result was solved for: its value there is "
-            f"{value:.12g}, and it was {result.run.value:.12g}"
+            f"the data are not those of the result: the value there is {value:.12g}, and the "
+            f"result's is {result.run.value:.12g}"
         )
     return Sensitivity(result.objective, data, result.r, Optimum.of(problem, M), _names(X))
 

@@ -217,7 +217,7 @@ class Jax(Backend):
                 return self.programs(M, *data).returned(M, *data)
         except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
             raise ObjectiveError(
-                f"objective {name_of(self.function)!r} cannot be traced by jax: it hands traced "
+                f"objective {name_of(self.function)!r} cannot be traced by jax: it passes traced "
                 "arrays to numpy, float() or an `if`, or selects rows by a mask. Use jax.numpy "
                 "(jnp.where for choices) inside the function, or declare backend='autograd' or "
                 f"backend='numpy'. jax says: {_first_line(error)}"

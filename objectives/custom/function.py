@@ -320,7 +320,7 @@ class CustomObjective(Objective):
                 continue
             if self.backend != "numpy":
                 raise ArgumentError(
-                    f"{argument}= goes with backend='numpy': backend={self.backend!r} derives it"
+                    f"{argument}= is for backend='numpy': backend={self.backend!r} derives it"
                 )
             if not callable(given):
                 raise ArgumentError(f"{argument} must be a function, got {type(given).__name__}")
@@ -472,7 +472,7 @@ class CustomObjective(Objective):
         except DataError as error:
             raise DataError(
                 f"{error}. If objective {self.name!r} is a sum over rows, declare it with "
-                "sum_over_rows=True: it then gets the rows piece by piece"
+                "sum_over_rows=True: it then receives the rows in pieces"
             ) from error
 
     def _response(self, data: Data) -> tuple[Cells, ...]:

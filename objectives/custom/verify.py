@@ -69,8 +69,8 @@ class Trial:
             of = " and ".join(str(block.shape) for block in blocks)
             raise ObjectiveError(
                 f"objective {self.name!r} returned {problem.reported(value)} at a random {where} M "
-                f"of shape {of}; expected a finite number, of at most {LARGEST:.0e} so that "
-                "its derivatives have squares"
+                f"of shape {of}; expected a finite number of at most {LARGEST:.0e}, so that "
+                "squares of its derivatives do not overflow"
             )
 
     def turned(self, view: int) -> CustomPoint:
@@ -164,10 +164,10 @@ class Trial:
         whole, total = self.point.value, sum(parts)
         if not abs(whole - total) <= _ADDITIVITY_TOLERANCE * sum(map(abs, (whole, *parts))):
             raise ObjectiveError(
-                f"objective {self.name!r} is declared with sum_over_rows=True, but of the first "
+                f"objective {self.name!r} is declared with sum_over_rows=True, but for the first "
                 f"{n} rows f(M, X) = {problem.reported(whole):.12g}, and f(M, X1) + f(M, X2) = "
-                f"{problem.reported(total):.12g} where X1 is one of them: return a sum over "
-                "rows (no mean, no division by len(X), nothing that depends on several rows)"
+                f"{problem.reported(total):.12g} with X1 one of the rows: return a sum over rows "
+                "(no mean, no division by len(X), nothing that depends on several rows)"
             )
 
 

@@ -139,5 +139,5 @@ def accelerator(device: str) -> Accelerator | None:
         reason = f"jax finds none ({str(error).splitlines()[0]})"
     else:
         return Accelerator(device)
-    warn(f"device={device!r} was asked for, but {reason}: the processor is used", DeviceWarning)
+    warn(f"device={device!r} was requested, but {reason}: the processor is used", DeviceWarning)
     return None

@@ -60,7 +60,7 @@ def _open(X: Given, name: str) -> tuple[Given, tuple[str, ...] | None]:
         return X, None
     check_unmasked(X, name)
     if type(X).__name__ == "LazyFrame":
-        raise DataError(f"{name} is a LazyFrame, whose rows are not there yet: {name}.collect()")
+        raise DataError(f"{name} is a LazyFrame without rows in memory: pass {name}.collect()")
     if all(hasattr(X, attribute) for attribute in ("columns", "dtypes", "to_numpy")):
         return open_frame(X, name)
     if is_labelled(X) and X.ndim == 2:

@@ -134,10 +134,10 @@ def computed(lazy: Given) -> Given:
         return future.result()
     except KilledWorker as error:
         raise ClusterError(
-            f"{error.allowed_failures + 1} workers of the Dask cluster were lost one after the "
-            f"other while they worked at the same task, the last at {error.last_worker.address}: "
-            "mostly their memory was too small; start them with more (`dask worker "
-            "--memory-limit`), make the chunks of rows smaller (X.rechunk), or see their logs"
+            f"{error.allowed_failures + 1} workers of the Dask cluster were lost in turn at the "
+            f"same task, the last at {error.last_worker.address}, usually for lack of memory: "
+            "start them with more (`dask worker --memory-limit`), make the chunks of rows smaller "
+            "(X.rechunk), or see their logs"
         ) from error
     except CancelledError as error:
         raise ClusterError("the scheduler was lost while its workers computed") from error
@@ -260,7 +260,7 @@ class DaskSamples(StoredSamples):
         if isinstance(other, dask.array.Array):
             if other.shape[0] != self.n:
                 raise DataError(
-                    f"what stands beside {self.name} has {other.shape[0]} rows, expected {self.n}"
+                    f"an array beside {self.name} has {other.shape[0]} rows, expected {self.n}"
                 )
             return list(chunked(other, self.array.array.chunks[0]).to_delayed().ravel())
         if isinstance(other, StoredSamples):
@@ -301,7 +301,7 @@ class _ChunkSum:
         check_dense(chunks[0], name)
         if len(chunks[0]) != n:
             raise DataError(
-                f"{name} has a chunk of {len(chunks[0])} rows, for which its Dask array says {n}"
+                f"{name} has a chunk of {len(chunks[0])} rows, but its Dask array declares {n}"
             )
         pieces = (slice(start, start + self.rows) for start in range(0, max(1, n), self.rows))
         terms = (

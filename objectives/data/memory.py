@@ -27,8 +27,8 @@ def check_memory(size: float, what: str, way_out: str) -> None:
     limit, whose = available()
     if size > limit:
         raise TooLargeError(
-            f"{what} would take {in_words(size)} in memory, of which {whose} leaves "
-            f"{in_words(limit)}: {way_out}"
+            f"{what} would need {in_words(size)} of memory, and {whose} leaves {in_words(limit)}: "
+            f"{way_out}"
         )
 
 

@@ -134,8 +134,8 @@ def open_path(X: str | Path, name: str, separator: str = "", header: bool = True
         return MappedFile(path, name)
     if ending in (".npz", ".mat"):
         raise ArgumentError(
-            f"{name}: {ending} files are read as a whole: pass the array that "
-            f"{'numpy.load' if ending == '.npz' else 'scipy.io.loadmat'} finds in {path.name}"
+            f"{name}: {ending} files cannot be read in pieces: pass the array that "
+            f"{('numpy.load' if ending == '.npz' else 'scipy.io.loadmat')} reads from {path.name}"
         )
     known = ", ".join((".npy", ".parquet", *SEPARATORS))
     raise ArgumentError(
@@ -185,8 +185,8 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
     if table is None:
         name, given = next(iter(named.items()))
         raise DataError(
-            f"{name} is the string {given!r}, which names a column where X is the path of a table; "
-            "an array was expected, or the path of an .npy file"
+            f"{name} is the string {given!r}, which names a column if X is the path of a table; an "
+            "array was expected, or the path of an .npy file"
         )
     check_known(list(named.values()), table.columns, "X")
     rest = [column for column in table.columns if column not in named.values()]
@@ -220,7 +220,7 @@ def _is_part(X: object) -> bool:
 def _part(X: object, name: str) -> Source:
     """The source of an element of a list."""
     if is_dask(X):
-        raise DataError(f"{name} is of Dask: stack such arrays first, dask.array.vstack(X)")
+        raise DataError(f"{name} is a Dask array: stack such arrays first, dask.array.vstack(X)")
     source = open_source(X, name)
     if source is not None:
         return source

@@ -32,8 +32,8 @@ class CodedLabels:
         unknown = np.flatnonzero(classes[codes] != labels)
         if len(unknown):
             raise DataError(
-                f"y has the label {shown(labels[unknown[0]])}, which is none of the classes: "
-                "all of them are to be named in the first call, classes="
+                f"y has the label {shown(labels[unknown[0]])}, which is not among the classes: "
+                "name all of them in the first call, classes="
             )
         return cls(codes, classes)
 
@@ -153,8 +153,8 @@ def _check_discrete(classes: Cells, n: int) -> None:
 def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: int) -> None:
     if counts.max() == 1:
         raise DataError(
-            "The number of samples must be more than the number of classes: y has "
-            f"{len(classes)} samples, each with a label of its own"
+            f"The number of samples must be more than the number of classes: y has {len(classes)} "
+            "samples, each with its own label"
         )
     small = np.flatnonzero(counts < smallest)
     if len(small) == 0:
@@ -233,7 +233,7 @@ def as_weights(given: Given, n: int) -> Array:
             f"is {weights[wrong[0]]} in row {wrong[0]}; numbers >= 0 were expected"
         )
     if not weights.any():
-        raise DataError("sample_weight is zero in every row: no row counts")
+        raise DataError("sample_weight is zero in every row, expected a positive weight")
     largest, least = float(weights.max()), float(weights[weights > 0].min())
     if not 1.0 / _RANGE <= largest <= _RANGE:
         raise DataError(
@@ -243,7 +243,7 @@ def as_weights(given: Given, n: int) -> Array:
     if largest > _RANGE * least:
         raise DataError(
             f"sample_weight has weights from {least:.3g} to {largest:.3g}, expected a ratio of at "
-            f"most {_RANGE:.0e}: beyond it rounding decides; give 0 to rows that do not count"
+            f"most {_RANGE:.0e}, beyond which rounding dominates; give 0 to rows that do not count"
         )
     return weights
 
@@ -262,7 +262,7 @@ def as_trials(given: Given, n: int) -> Cells:
     distinct, times = np.unique(first, return_counts=True)
     if len(distinct) < len(first):
         raise DataError(
-            f"groups: the rows of trial {distinct[np.argmax(times)]} do not stand next to one "
-            "another; sort the rows by trial, each in the order of time"
+            f"groups: the rows of trial {distinct[np.argmax(times)]} are not contiguous; sort the "
+            "rows by trial, each in the order of time"
         )
     return ids

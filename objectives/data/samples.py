@@ -243,7 +243,7 @@ class Samples:
         """Return all rows as a float64 array, shape (n, d); a view where possible."""
         if self.is_sparse:
             raise DataError(
-                f"{self.name} is sparse ({self.n} x {self.d}) and is never made dense here; "
+                f"{self.name} is sparse ({self.n} x {self.d}) and is never converted to dense; "
                 f"this computation needs a dense array: pass {self.name}.toarray() if it fits"
             )
         return np.asarray(self.array, dtype=np.float64)

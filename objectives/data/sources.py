@@ -83,8 +83,8 @@ class Source(ABC):
         for file, then, stat in zip(self.files, before, now, strict=True):
             if then != stat:
                 raise DataError(
-                    f"{self.name}: {file.name} has changed since it was opened: solve again, of a "
-                    "file that nobody writes to"
+                    f"{self.name}: {file.name} has changed since it was opened: solve again with a "
+                    "file that is not being written"
                 )
 
     @abstractmethod
@@ -102,7 +102,7 @@ class Source(ABC):
         """Check how many rows a whole pass has found."""
         if rows != self.n:
             changed = ": the file has changed since it was opened" if self.files else ""
-            raise DataError(f"{self.name} gave {rows} rows, expected {self.n}{changed}")
+            raise DataError(f"{self.name} returned {rows} rows, expected {self.n}{changed}")
 
 
 def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> None:

@@ -67,9 +67,9 @@ class StoredSamples(Samples):
         """The number of rows; a repeatable stream is read once to count them."""
         if self.array.n is None and not self.repeatable:
             raise DataError(
-                f"{self.name} is an iterator of blocks, and this method asks for the number of its "
-                "rows before it has read them: pass a function that returns a new iterator of "
-                "blocks, a list of arrays, or the path of a file"
+                f"{self.name} is an iterator of blocks, and this method needs the number of rows "
+                "before reading: pass a function that returns a new iterator of blocks, a list of "
+                "arrays, or the path of a file"
             )
         if self.array.n is None:
             self.reduce(lambda piece: piece.n, operator.add)
@@ -153,8 +153,8 @@ class StoredSamples(Samples):
     def _check_rows(self, have: str, fits: bool, found: list[int]) -> None:
         if not fits:
             raise DataError(
-                f"{self.name} has {have} rows, what stands beside them "
-                f"{' and '.join(map(str, found))}: expected as many"
+                f"{self.name} has {have} rows, and the arrays beside it have "
+                f"{' and '.join(map(str, found))}: expected the same number"
             )
 
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
@@ -331,7 +331,7 @@ class AccumulatedSamples(Samples):
             if key not in self.before:
                 raise ArgumentError(
                     "this objective needs all rows at once: its sums over a block depend on the "
-                    "blocks before"
+                    "earlier blocks"
                 )
             total = merge(deepcopy(self.before[key]), total)
         self.totals[key] = total

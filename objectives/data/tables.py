@@ -90,7 +90,7 @@ class Table(Source):
         for column, kind in zip(names, self._types(names), strict=True):
             if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
                 raise DataError(
-                    f"{self.name}: column {column!r} is of type {kind}, which is no number; "
+                    f"{self.name}: column {column!r} is of type {kind}, which is not numeric; "
                     f"{_WAY_OUT}"
                 )
         return after(start, map(self._numbers, self._read(names)))
@@ -298,8 +298,8 @@ def named(cells: tuple[str, ...], file: str) -> tuple[str, ...]:
     if cells[0] not in ("", "Unnamed: 0") or len(cells) == 1:
         return cells
     warnings.warn(
-        f"{file}: the first column has no name and is left out, as the numbers or names of the "
-        "rows; if it is data, give it a name in the file",
+        f"{file}: the first column has no name and is left out as row numbers or names; if it is "
+        "data, give it a name in the file",
         DataWarning,
         stacklevel=4,
     )

@@ -315,8 +315,8 @@ def weighted_sum(
     unit = max(bound.unit for bound in bounds)
     if penalty > 1e100 * unit:  # squares of its slope would leave the range
         raise ArgumentError(
-            f"a penalty of {penalty:g} is too large beside an objective whose values have the unit "
-            f"{unit:g}: expected at most {1e100 * unit:g}"
+            f"a penalty of {penalty:g} is too large relative to the objective's unit {unit:g}: "
+            f"expected at most {1e100 * unit:g}"
         )
     terms = [
         Term(weight * (b.unit / unit), b if all(each is None for each in T) else beyond(b), T)
@@ -358,18 +358,18 @@ def _check_common(bounds: Sequence[BoundObjective]) -> None:
         name = bound.objective.name
         if bound.penalty is not None:
             raise ArgumentError(
-                f"objective {name!r} has a penalty of its own and does not add up with others: "
-                "add the penalty to the sum"
+                f"objective {name!r} has its own penalty and cannot be a term of a sum: add the "
+                "penalty to the sum"
             )
         if len(bound.manifold.factors) < len(bound.views):
             raise ArgumentError(
-                f"objective {name!r} has one variable for all views together and takes no weight, "
-                "no further terms and no penalty"
+                f"objective {name!r} has a joint variable for all views and cannot be weighted, "
+                "summed or penalised"
             )
         if len(bounds) > 1 and any(view.features is not None for view in bound.views):
             raise ArgumentError(
-                f"objective {name!r} is of features of the rows and does not add up with "
-                "others: apply ldr.kernel to the sum"
+                f"objective {name!r} is of features of the rows and cannot be a term of a sum: "
+                "apply ldr.kernel to the sum"
             )
 
 
@@ -383,16 +383,16 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
         name = bound.objective.name
         if any(v.features is not None or not v.coordinates.has_columns for v in bound.views):
             raise ArgumentError(
-                f"objective {name!r} takes no penalty: the entries of its M do not belong to "
+                f"objective {name!r} takes no penalty: the entries of its M do not correspond to "
                 "columns of X, because its variable is whitened or of features"
             )
         in_columns = all(view.coordinates.is_columns for view in bound.views)
         if not in_columns and rewards_leaving(bound, weight):
             raise ArgumentError(
-                f"objective {name!r} takes no penalty here: with fewer rows than columns, or "
-                "with collinear ones, M is restricted to the span of the rows, where a penalty of "
-                "the columns cannot keep it; give ridge= a positive value, which what is left out "
-                "has too, where the method takes one, or leave columns out first"
+                f"objective {name!r} takes no penalty here: with fewer rows than columns, or with "
+                "collinear columns, M is restricted to the span of the rows, which a penalty on "
+                "columns would leave; give ridge= a positive value, if the method has it, or "
+                "leave out columns first"
             )
 
 

@@ -700,8 +700,8 @@ class Entries(NamedTuple):
                 )
         if r >= self.most:
             raise SingularError(
-                f"no row has more than {self.most} entries, which r = {r} factors explain without "
-                f"noise; expected r < {self.most}"
+                f"no row has more than {self.most} observed entries, which r = {r} factors explain "
+                f"without noise; expected r < {self.most}"
             )
         return self.sums / self.counts
 

@@ -117,8 +117,8 @@ def in_range(X: Array, width: float) -> tuple[Array, float]:
     longest = float(np.abs(X).max(initial=0.0))
     if longest / _LONGEST > width:
         raise ArgumentError(
-            f"width = {width:.1e} is too small beside rows of X of the length {longest:.1e}: "
-            "to the kernel each row would be alone"
+            f"width = {width:.1e} is too small relative to the length {longest:.1e} of rows of X: "
+            "the kernel between any two rows would be 0"
         )
     if 1.0 / IN_RANGE <= width <= IN_RANGE:
         return X, width
@@ -163,8 +163,8 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     m = None if samples.stored else landmarks_for(samples.n, landmarks)
     if samples.weights is not None and (samples.stored or m is not None):
         raise ArgumentError(
-            f"{name} takes weights (sample_weight=) of rows in memory and in its exact form: pass "
-            "an array, and landmarks=None"
+            f"{name} takes weights (sample_weight=) for rows in memory, in its exact form: pass an "
+            "array, and landmarks=None"
         )
     return m
 

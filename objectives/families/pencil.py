@@ -176,7 +176,7 @@ def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
     if not length(A) <= LARGEST**2 * size:
         raise DataError(
             f"{what} is so small in some direction that the objective exceeds {LARGEST**2:.0e} "
-            "there: bring what is compared to like units, or leave out columns that hardly vary"
+            "there: bring the data to similar units, or leave out nearly constant columns"
         )
 
 

@@ -177,7 +177,7 @@ class DenseRows:
         samples = data.samples
         if samples.is_sparse:
             raise DataError(
-                f"X is sparse; {objective.name} needs dense rows: it works on the projected data"
+                f"X is sparse; {objective.name} needs dense rows: it evaluates projected data"
             )
         compact = Compact.of(samples)
         m = mean(compact.rows)

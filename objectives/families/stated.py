@@ -225,9 +225,7 @@ class SampleSums:
             )
         found = deviations(y[:, 0], samples.weights)
         if not found.any():
-            raise DataError(
-                "y is constant, the same in all trials or rows: expected a quantity that varies"
-            )
+            raise DataError("y is constant over all rows or trials: expected a varying quantity")
         return found
 
     def labels(self) -> tuple[Codes, Cells]:

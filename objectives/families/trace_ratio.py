@@ -119,7 +119,7 @@ def _levels(nested: Any) -> Any:
     if not max(weights.values()) <= _FARTHEST * min(weights.values()):
         raise ArgumentError(
             f"the weights of nested must be within a factor of {_FARTHEST:.0e}, got {nested!r}: "
-            "beyond it the least of them counts for nothing"
+            "beyond it the smallest has no effect"
         )
     return weights
 

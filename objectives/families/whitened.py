@@ -45,7 +45,7 @@ def ridge_amount(B: Array, ridge: float) -> float:
     """Return the amount that a ridge, in units of B's mean diagonal, adds to B's diagonal."""
     amount = ridge * float(B.trace()) / len(B)
     if not math.isfinite(amount):
-        raise ArgumentError(f"ridge = {ridge:g} is too large for data of this unit: lower it")
+        raise ArgumentError(f"ridge = {ridge:g} is too large for the unit of the data: lower it")
     return amount
 
 

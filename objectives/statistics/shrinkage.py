@@ -89,9 +89,9 @@ class JointShrinkage:
         """By a share towards the variances of each view's columns."""
         if share == 1.0:
             raise SingularError(
-                "the rows say no more of how columns vary together than noise would: "
-                "shrinkage='auto' makes all covariances zero. Give ridge= in its place, or more "
-                "rows; pls divides by no covariance"
+                "the correlations of the columns are no larger than those of noise: "
+                "shrinkage='auto' makes all covariances zero. Give ridge= instead, or more rows; "
+                "pls divides by no covariance"
             )
         return cls(share, [np.diag(share / (1.0 - share) * each) for each in variances])
 
@@ -126,9 +126,7 @@ def target(S: Array, unit: Array) -> Array:
 
 def _check_alike(samples: Samples) -> None:
     if samples.weights is not None:
-        raise ArgumentError(
-            "shrinkage='auto' is of rows that count alike, and there are weights: give ridge="
-        )
+        raise ArgumentError("shrinkage='auto' needs samples of equal weight: give ridge= instead")
 
 
 def _about_zero(group: Moments) -> Moments:

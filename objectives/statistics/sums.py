@@ -258,7 +258,7 @@ def typical_length(X: Array) -> float:
     """Return the power of two nearest to the root mean square of the rows' norms."""
     largest = float(np.abs(X).max())
     if largest == 0:
-        raise DataError("all rows of X are equal, expected data that vary")
+        raise DataError("all rows of X are equal, expected varying data")
     length = largest * math.sqrt(float(np.mean(np.sum((X / largest) ** 2, axis=1))))
     return 2.0 ** round(math.log2(length))
 

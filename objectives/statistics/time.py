@@ -50,8 +50,8 @@ def check_pairs(pairs: float, lag: int, name: str) -> None:
     """Refuse a lag that leaves no pairs that count."""
     if not pairs > 0:
         raise ArgumentError(
-            f"lag = {lag} leaves no two rows of {name} that lie so far apart within a "
-            "trial and both have a weight: expected a smaller lag, or longer trials"
+            f"lag = {lag} leaves no pair of rows of {name} at that distance within a trial, both "
+            "with positive weight: expected a smaller lag, or longer trials"
         )
 
 

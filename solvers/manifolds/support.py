@@ -172,7 +172,7 @@ def on_support(manifold: Manifold, support: Array) -> Manifold:
             return SparseStiefel(support)
         case Euclidean(d=d, r=r):
             return SparseEuclidean(d, r, support=support)
-    raise ArgumentError(f"there is no form of the manifold {manifold} with fixed zeros")
+    raise ArgumentError(f"the manifold {manifold} has no form with fixed zeros")
 
 
 def with_zeros(Y: Array, support: Array) -> Array | None:

@@ -94,7 +94,7 @@ def test_time_series_need_blocks():
 )
 def test_what_belongs_to_the_rows_is_refused(objective):
     data = methods.DISTANCES if objective == "mds-distances" else methods.X[:, :3]
-    with pytest.raises(ArgumentError, match=r"of distances|of features"):
+    with pytest.raises(ArgumentError, match=r"of distances|feature map"):
         ldr.bootstrap(
             objective, data, 2, draws=2, block=None if objective == "mds-distances" else 9
         )

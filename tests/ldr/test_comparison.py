@@ -205,7 +205,7 @@ def test_methods_that_cannot_run_are_left_out():
     sdr = named("sdr", landmarks=10)
     found = ldr.compare(["pca", sdr], X, X[:, 0], sample_weight=np.ones(len(X)))
     assert [method.name for method in found.methods] == ["pca"]
-    assert "takes no weights" in found.left_out["sdr"] or "exact form" in found.left_out["sdr"]
+    assert "no sample weights" in found.left_out["sdr"] or "exact form" in found.left_out["sdr"]
     found = ldr.compare(["orthogonal-lda", "pca"], X, X[:, 0], folds=3)
     assert "left out: orthogonal-lda (y looks continuous" in repr(found) and len(found.methods) == 1
 
@@ -220,7 +220,7 @@ def test_the_dimension_may_be_left_to_the_rows():
     gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
     auto = ldr.compare(["ppca"], gaps[:, :5], r="auto", folds=2)
     assert "the least BIC" in auto.notes[0]
-    with pytest.raises(ArgumentError, match="one X: expected a whole number"):
+    with pytest.raises(ArgumentError, match="single X: expected a whole number"):
         ldr.compare(["pls"], (X[:, :6], X[:, 6:]), r="auto")
 
 

@@ -162,7 +162,7 @@ def test_limits_where_nothing_is_left_and_refusals():
         ldr.diagnose(result, X[:4])
     with pytest.raises(SingularError, match="collinear"):
         ldr.diagnose(result, np.outer(np.arange(20.0), np.ones(10)))
-    with pytest.raises(ArgumentError, match="of one view"):
+    with pytest.raises(ArgumentError, match="a single view"):
         ldr.diagnose(ldr.solve("cca", (X[:, :5], X[:, 5:]), 2), X)
 
 

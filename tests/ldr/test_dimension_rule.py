@@ -63,9 +63,9 @@ def test_noise_has_one_dimension():
 def test_where_there_is_no_rule_that_is_said():
     refused = [
         (r"no rule for objective 'orthogonal-lda'.*ldr\.path", "orthogonal-lda", X, "auto", Y),
-        ("'orthogonal-lda' is none: expected a whole number", "orthogonal-lda", X, 0.5, Y),
+        ("not for 'orthogonal-lda': expected a whole number", "orthogonal-lda", X, 0.5, Y),
         ("the 7 dimensions that 'autocovariance' has expl", "autocovariance", X[:7], 0.9999, None),
-        ("r = 'auto': the data have no dimension for 'fa'", "fa", X[:, :2], "auto", None),
+        ("r = 'auto' found no dimension for 'fa'", "fa", X[:, :2], "auto", None),
         ("read more than once", "pca", iter([X[:90], X[90:]]), 0.5, None),
     ]
     for words, name, rows, r, y in refused:

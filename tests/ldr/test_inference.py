@@ -335,9 +335,9 @@ def test_nulls_that_do_not_fit():
     refused("permutes every column by itself; expected one of 'rows'", "pca", WINE, null="response")
     refused("needs groups=, the group of each sample", "pca", WINE, null="within")
     refused("'groups' permutes the y of groups, or", "pca", WINE, null="groups", groups=CLASSES)
-    refused("says that they are not", "pca", WINE, null="rows", groups=CLASSES)
+    refused("declares dependent ones", "pca", WINE, null="rows", groups=CLASSES)
     two = (WINE[:90, :3], WINE[90:, :3])
-    refused("mixed and dealt again, which groups=", "opca", two, groups=np.arange(90) % 9)
+    refused("which excludes groups=", "opca", two, groups=np.arange(90) % 9)
     refused("got null='shift'", "opca", two, null="shift")
     distances = np.abs(WINE[:, :1] - WINE[:, 0])
     refused("of distances: no permutation of their rows", "mds-distances", distances)
@@ -413,16 +413,16 @@ def test_slices_are_tested_by_the_moments_of_whitened_rows(name):
 
 
 def test_weights_are_refused():
-    with pytest.raises(ArgumentError, match="repeat the rows"):
+    with pytest.raises(ArgumentError, match="repeat samples"):
         ldr.permutation_test("orthogonal-lda", WINE, 1, y=CLASSES, sample_weight=np.ones(178))
 
 
 def test_tests_that_there_are_not():
     with pytest.raises(ArgumentError, match="no parametric test"):
         ldr.parametric_test("pca", WINE)
-    with pytest.raises(ArgumentError, match="X has trials, and these tests take all"):
+    with pytest.raises(ArgumentError, match="X has trials, and these tests assume"):
         ldr.parametric_test("lda", by_time(TRIALS), y=np.arange(8) % 2)
-    with pytest.raises(ArgumentError, match="no law is known"):
+    with pytest.raises(ArgumentError, match="the null distribution is known for ridge = 0"):
         ldr.parametric_test("orthogonal-lda", WINE, y=CLASSES, ridge=0.1)
     with pytest.raises(DataError, match="too few"):
         ldr.parametric_test("orthogonal-cca", tuple(view[:7] for view in PAIR))
@@ -490,7 +490,7 @@ def test_a_description_chooses_no_dimension():
     assert path.best is None and path.chosen is None and np.isfinite(path.pooled).all()
     assert "no r is chosen" in repr(path) and "best score" not in repr(path)
     assert path.plot().axes
-    with pytest.raises(ArgumentError, match="describes each r"):
+    with pytest.raises(ArgumentError, match="score is descriptive"):
         ldr.dimension("lpp", WINE, method="folds", most=2, random_state=0)
 
 

@@ -107,7 +107,7 @@ def test_an_objective_of_ones_own_is_code(tmp_path):
         return -((Z @ M) ** 2).sum()
 
     result = ldr.solve(spread, X[:, :3], 1, certify=False)
-    with pytest.raises(ArgumentError, match=r"cannot be saved.*code of your own.*P and mean"):
+    with pytest.raises(ArgumentError, match=r"cannot be saved.*your own code.*P and mean"):
         result.save(tmp_path / "model.npz")
     own = ldr.solve(ldr.kernel("pca", metric=lambda a, b: float(a @ b), components=5), X, 1)
     with pytest.raises(ArgumentError, match="cannot be saved"):
@@ -137,10 +137,10 @@ def test_what_does_not_fit_is_refused(tmp_path):
     whole = path.read_bytes()
     for content in (b"", b"no archive", *(whole[:end] for end in range(300, len(whole), 150))):
         (tmp_path / "bad.npz").write_bytes(content)
-        with pytest.raises(DataError, match=r"bad\.npz is no model of ldr, or is damaged"):
+        with pytest.raises(DataError, match=r"bad\.npz is not a model of ldr, or is damaged"):
             ldr.load(tmp_path / "bad.npz")
     np.savez(tmp_path / "other.npz", X=X)
-    with pytest.raises(DataError, match="no model of ldr"):
+    with pytest.raises(DataError, match="not a model of ldr"):
         ldr.load(tmp_path / "other.npz")
     with np.load(path) as archive:
         arrays = dict(archive)
@@ -153,9 +153,9 @@ def test_what_does_not_fit_is_refused(tmp_path):
     ("changed", "message"),
     [
         ({"format": 99, "ldr": "9.0"}, "written by ldr 9.0 in format 99.*use a newer ldr"),
-        ({"result": {"kind": "Novelty", "fields": {}}}, "has what this one does not know"),
-        ({"result": {"objective": "pca", "parameters": {}}}, "holds no result, but PCA"),
-        ({"result": {"objective": "novelty", "parameters": {}}}, "does not know .'novelty'"),
+        ({"result": {"kind": "Novelty", "fields": {}}}, "has parts that this version cannot read"),
+        ({"result": {"objective": "pca", "parameters": {}}}, "holds a PCA, expected a Result"),
+        ({"result": {"objective": "novelty", "parameters": {}}}, "cannot read .'novelty'"),
     ],
 )
 def test_what_a_later_version_wrote_is_refused(tmp_path, changed, message):
@@ -173,7 +173,7 @@ def test_nothing_in_a_file_is_executed(tmp_path):
     path = tmp_path / "model.npz"
     np.savez(path, ldr_model=np.array([print], dtype=object))
     assert zipfile.is_zipfile(path)
-    with pytest.raises(DataError, match="no model of ldr"):
+    with pytest.raises(DataError, match="not a model of ldr"):
         ldr.load(path)
 
 

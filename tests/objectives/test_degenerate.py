@@ -276,7 +276,7 @@ def test_duplicate_rows_are_neighbours():
     ("name", "parameters", "message"),
     [
         ("olpp", {"graph": "epsilon"}, "epsilon"),
-        ("olpp", {"graph": "epsilon", "epsilon": 1e-9}, "within epsilon"),
+        ("olpp", {"graph": "epsilon", "epsilon": 1e-9}, "distance epsilon"),
         ("onpp", {"graph": "epsilon"}, "reconstruction"),
         ("opca", {}, "pair"),
         ("sir", {"y": np.ones(N)}, "slice"),

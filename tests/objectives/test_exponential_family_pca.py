@@ -112,7 +112,7 @@ def test_derivatives_with_gaps(family):
 
 def test_a_multiple_fits_an_intercept_that_no_score_knows():
     result = ldr.solve(2 * as_objective(NAME, {}), YES_NO, 2)
-    with pytest.raises(ArgumentError, match="fits more than a map: no score"):
+    with pytest.raises(ArgumentError, match="fits more than a map: it has no score"):
         ldr.score(result, YES_NO)
 
 
@@ -126,7 +126,7 @@ def test_results_last(tmp_path):
 @pytest.mark.parametrize(
     ("X", "family", "words"),
     [
-        (THETA, "bernoulli", r"720 entries that are none of the family.*expected 0 and 1"),
+        (THETA, "bernoulli", r"720 entries outside the family's range.*expected 0 and 1"),
         (-COUNTS, "poisson", "expected numbers >= 0"),
         (np.where(np.arange(9) == 3, np.nan, YES_NO), "bernoulli", "missing values in column 3"),
         (np.where(np.arange(80)[:, None] == 5, np.nan, YES_NO), "bernoulli", "in row 5"),

@@ -105,7 +105,7 @@ def test_mistakes_are_named():
         ldr.kernel("pca", components=0)
     with pytest.raises(ArgumentError, match="unknown objective"):
         ldr.kernel("pcaa")
-    with pytest.raises(ArgumentError, match="is no kernel; expected one of"):
+    with pytest.raises(ArgumentError, match="is not a kernel; expected one of"):
         ldr.kernel("pca", "no such kernel")
     with pytest.raises(ArgumentError, match="kernel 'chi2'"):
         ldr.solve(ldr.kernel("pca", "chi2"), -X, 2)

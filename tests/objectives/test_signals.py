@@ -174,7 +174,7 @@ def test_timescales_are_those_of_the_processes(name):
 def test_lags_that_leave_no_pair_are_refused(name):
     with pytest.raises(ArgumentError, match="lag must be between 1 and n - 1 = 499"):
         ldr.solve(name, SERIES, 2, lag=500)
-    with pytest.raises(ArgumentError, match="lag = 12 leaves no two rows"):
+    with pytest.raises(ArgumentError, match="lag = 12 leaves no pair of rows"):
         ldr.solve(name, by_time(np.split(SERIES, 50)), 2, lag=12)
     with pytest.raises(ArgumentError, match="power must be 1 or 2, got 3"):
         ldr.solve("vamp", SERIES, 2, power=3)
@@ -309,7 +309,7 @@ def test_what_csp_and_spoc_refuse():
     X = by_time(X)
     with pytest.raises(DataError, match="single class"):
         ldr.solve("csp", X, 2, y=np.zeros(60))
-    with pytest.raises(DataError, match="the same in all trials"):
+    with pytest.raises(DataError, match="constant over all rows or trials"):
         ldr.solve("spoc", X, 2, y=np.ones(60))
     with pytest.raises(DataError, match="y has 2 columns"):
         ldr.solve("spoc", X, 2, y=np.ones((60, 2)))
@@ -318,7 +318,7 @@ def test_what_csp_and_spoc_refuse():
         ldr.log_power(result, X.rows)
     with pytest.raises(DataError, match="zero throughout"):
         ldr.log_power(result, by_time(np.zeros((2, 16, 16))))
-    with pytest.raises(ArgumentError, match="one view"):
+    with pytest.raises(ArgumentError, match="a single view"):
         ldr.log_power(ldr.solve("orthogonal-cca", (few, few[:, :3]), 1), X)
 
 
@@ -346,7 +346,7 @@ def test_xdawn_finds_a_response_and_refuses_what_has_no_class_or_length():
     R = np.einsum("nti,ntj->ij", X, X) / X[:, :, 0].size
     expected = np.linalg.solve(R, [1.0, -1.0, 0.5, 0.0, 0.0])
     assert cosines(found.P, expected[None])[0] > 0.99
-    with pytest.raises(ArgumentError, match="target = 'none' is no label of y"):
+    with pytest.raises(ArgumentError, match="target = 'none' is not a label of y"):
         ldr.solve("xdawn", by_time(X), 1, y=y, target="none")
     with pytest.raises(DataError, match="from 40 to 50 rows"):
         ldr.solve("xdawn", by_time([X[0][:40], *X[1:]]), 1, y=y)

@@ -276,7 +276,7 @@ def test_batches_of_classes_that_take_turns(tmp_path, monkeypatch):
 def test_rows_that_are_one_point(tmp_path):
     rows, labels = np.tile([[0.0, 1.0], [1.0, 0.0]], (4, 1)), np.array([0, 0, 1, 1] * 2)
     np.save(tmp_path / "X.npy", rows)
-    with pytest.raises(DataError, match="classes of X are equal there"):
+    with pytest.raises(DataError, match="classes of X coincide"):
         ldr.solve("wda", tmp_path / "X.npy", 1, y=labels, start=[[1.0], [1.0]])
     with pytest.raises(SingularError, match="the total scatter is zero"):
         ldr.solve("wda", np.ones((8, 2)), 1, y=labels)

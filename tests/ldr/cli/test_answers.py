@@ -39,7 +39,7 @@ def test_two_views(call, tmp_path):
     ldr.solve("pls", (X[:, :6], X[:, 6:]), 2).save(tmp_path / "m.npz")
     files = ("transform", "m.npz", "a.npy", "--out", "y.csv")
     done = call(*files, folder=tmp_path)
-    assert done.returncode == 2 and "there are 1 file(s): give --view" in done.stderr
+    assert done.returncode == 2 and "got 1 file(s): give DATA, and --view" in done.stderr
     done = call(*files, "--second-view", "b.npy", folder=tmp_path)
     assert done.returncode == 0
     assert list(pd.read_csv(tmp_path / "y.csv")) == ["pls_a0", "pls_a1", "pls_b0", "pls_b1"]
@@ -94,7 +94,7 @@ def test_gaps_are_filled_in_and_the_rest_stays(call, table, tmp_path, ending):
         (("transform", "m.npz", "wine.csv", "--out", "m.npz"), "is read as MODEL"),
         (
             ("impute", "m.npz", "wine.csv", "--out", "y.csv"),
-            "of 'orthogonal-lda', which fills in no missing",
+            "of 'orthogonal-lda', which does not impute missing",
         ),
         (("solve", "pca", "wine.csv", "--save", "m.pkl"), "unknown ending, expected .npz"),
         (("compare", "wine.csv", "--label", "kind", "--param", "a=1"), "takes no --param"),

@@ -264,7 +264,7 @@ def test_kernel_versions_are_scored_by_their_features(inner):
         assert found == pytest.approx(-estimator.result_.value / len(X), rel=1e-7)
     else:
         assert found == np.mean(estimator.result_.predict(X) == labels)
-    with pytest.raises(ArgumentError, match="no inverse of the feature map"):
+    with pytest.raises(ArgumentError, match="feature map before the projection has no inverse"):
         estimator.inverse_transform(estimator.transform(X))
     several = (X[:40, :3], X[:40, 3:6]) if inner == "pca" else (X[:40, :3], X[40:90, :3])
     kernel = ldr.kernel("pls" if inner == "pca" else "contrastive-pca", components=4)
@@ -505,7 +505,7 @@ def test_gaps_are_refused_with_the_methods_that_take_them():
         lambda: ldr.PLS(2).fit(X[:, :5], gaps),
         lambda: ldr.PCA(2).fit(X).transform(gaps),
     ):
-        with pytest.raises(DataError, match=r"row 0, column 5.*'ppca' and 'fa' take missing"):
+        with pytest.raises(DataError, match=r"row 0, column 5.*'ppca' and 'fa' accept missing"):
             fit()
 
 
@@ -583,20 +583,20 @@ def named_of(coordinates):
 @pytest.mark.parametrize(
     ("views", "words"),
     [
-        ([[0, 1]], "two groups of columns or more"),
-        ("ab", "two groups of columns or more"),
+        ([[0, 1]], "two or more groups of columns"),
+        ("ab", "two or more groups of columns"),
         ([[0, 1], [2, 99]], r"views\[1\] = \[2, 99\]"),
         ([[0, 1], ["alcohol"]], r"views\[1\]"),
         ([[0, 1], []], "has no column"),
         ([0, 1], r"views\[0\] = 0: expected a slice, or a list"),
         ({"a": [0, 1], "b": [99]}, r"views\['b'\] = \[99\]"),
-        ({"a": [0, 1]}, "a dict of them by name"),
+        ({"a": [0, 1]}, "a dict of groups by name"),
     ],
 )
 def test_column_groups_that_are_none(views, words):
     with pytest.raises(ldr.errors.ArgumentError, match=words):
         ldr.MCCA(1, views=views).fit(X)
-    with pytest.raises(ldr.errors.ArgumentError, match="'pca' has one: leave it out"):
+    with pytest.raises(ldr.errors.ArgumentError, match="'pca' has one view: leave it out"):
         ldr.Reducer("pca", 1, views=views).fit(X)
 
 
@@ -604,7 +604,7 @@ def test_what_does_not_go_with_column_groups():
     fitted = ldr.PLS(1, views=([0, 1], [2, 3])).fit(X[:, :4])
     with pytest.raises(ArgumentError, match="X has 3 columns, expected 2"):
         fitted.inverse_transform(X[:, :3])
-    with pytest.raises(ArgumentError, match=r"predict is of views .* apart: leave out views="):
+    with pytest.raises(ArgumentError, match=r"predict takes the views as .*leave out views="):
         fitted.predict(X[:, :4])
     stored = da.from_array(X[:, :4])
     with pytest.raises(DataError, match="views= takes X in memory: give further views as y"):

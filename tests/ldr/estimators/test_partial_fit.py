@@ -104,14 +104,14 @@ def test_labels_are_those_of_the_first_call():
     X, y = methods.X, np.array(["a", "b", "c"])[methods.LABELS]
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
-    with pytest.raises(DataError, match=r"label 'c', which is none of the classes.*classes="):
+    with pytest.raises(DataError, match=r"label 'c', which is not among the classes.*classes="):
         ldr.OrthogonalLDA().partial_fit(X[:35], y[:35]).partial_fit(X[35:], y[35:])
     parts = ldr.OrthogonalLDA()
     with pytest.raises(ValueError, match=r"class 2 of 3 has no samples"):
         parts.partial_fit(X[:35], y[:35], classes=["c", "a", "b"])
     assert not hasattr(parts, "n_samples_seen_")
     parts.partial_fit(X[::2], y[::2], classes=["c", "a", "b"])
-    with pytest.raises(DataError, match=r"others than those of the first call"):
+    with pytest.raises(DataError, match=r"differ from those of the first call"):
         parts.partial_fit(X[1::2], y[1::2], classes=["a", "b"])
     parts.partial_fit(X[1::2][:25], y[1::2][:25]).partial_fit(X[1::2][25:], y[1::2][25:])
     whole = ldr.OrthogonalLDA().fit(X, y)
@@ -141,7 +141,7 @@ def test_fit_begins_anew():
     X = methods.X
     estimator = ldr.PCA(2).partial_fit(X[:30]).fit(X[30:])
     assert not hasattr(estimator, "n_samples_seen_")
-    with pytest.warns(UserWarning, match=r"partial_fit begins anew"):
+    with pytest.warns(UserWarning, match=r"partial_fit starts anew"):
         estimator.partial_fit(X[:30])
     assert estimator.n_samples_seen_ == 30
     value = ldr.PCA(2).fit(X[:30]).result_.value

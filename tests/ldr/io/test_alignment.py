@@ -107,7 +107,7 @@ def test_a_picture_has_the_colours_of_its_rows():
     [
         (y.reset_index(drop=True), r"X and y have different indices: 178 of X's 178 .*'wine 0', "),
         (y.rename({"wine 5": "beer"}), "1 of X's 178 are not in y's, the first 'wine 5'; reset"),
-        (y.rename({"wine 5": "wine 6"}), r"indices that differ and hold duplicates.*to_numpy"),
+        (y.rename({"wine 5": "wine 6"}), r"different indices with duplicates.*to_numpy"),
     ],
 )
 def test_other_indices_are_refused(labels, words):

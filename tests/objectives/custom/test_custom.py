@@ -473,7 +473,7 @@ def two(M, X):
         ({"sense": "up"}, "sense must be 'min' or 'max', got 'up'"),
         ({"backend": "torch"}, "backend must be one of 'jax', 'autograd', 'numpy', got 'torch'"),
         ({"backend": "numpy"}, r"'two' with backend='numpy' needs gradient=.*g\(M, X\)"),
-        ({"gradient": two}, "gradient= goes with backend='numpy'"),
+        ({"gradient": two}, "gradient= is for backend='numpy'"),
         (
             {"backend": "numpy", "gradient": two, "hessian": 3},
             "hessian must be a function, got int",

@@ -270,15 +270,13 @@ def test_lengths_must_agree():
         ldr.solve("orthogonal-lda", X, r=1, y=da.ones(39, chunks=7))
     with pytest.raises(DataError, match="the views in X have 40 and 39 rows"):
         ldr.solve("orthogonal-cca", (X, X[:-1]), r=1)
-    with pytest.raises(DataError, match="what stands beside X has 39 rows, expected 40"):
+    with pytest.raises(DataError, match="an array beside X has 39 rows, expected 40"):
         as_samples(X).reduce(rows_of, operator.add, da.ones(39, chunks=7))
 
 
 def test_chunks_of_other_lengths_than_said():
     X = da.ones((40, 5), chunks=(10, 5)).map_blocks(lambda chunk: chunk[:-1], dtype=float)
-    with pytest.raises(
-        DataError, match="X has a chunk of 9 rows, for which its Dask array says 10"
-    ):
+    with pytest.raises(DataError, match="X has a chunk of 9 rows, but its Dask array declares 10"):
         ldr.solve("pca", X, r=2)
 
 

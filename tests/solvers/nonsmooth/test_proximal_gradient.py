@@ -117,7 +117,7 @@ def test_agrees_with_a_long_run_on_the_smoothed_problem():
 def test_smooth_solvers_and_subspaces_are_refused():
     problem, start = penalised(0.3)
     for solver in (TrustRegion(), LBFGS()):
-        with pytest.raises(ArgumentError, match="not smooth"):
+        with pytest.raises(ArgumentError, match="nonsmooth"):
             minimise(problem, start, solver)
     subspace = rayleigh()
     subspace.penalty = L1(1.0)
