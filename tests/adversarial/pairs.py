@@ -466,6 +466,8 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     ),
     "pls": two("pls", degree=2, copies=1),
     "lda": classes("lda", affine=True),
+    # a mean variance is of all columns, those that do not vary too
+    "lda shrinkage": classes("lda", parameters={"shrinkage": 0.3}, ignores_constants=False),
     "cca": two("cca", affine=True),
     "lpp": graph("lpp", affine=True),
     "lpp neighbours": rows("lpp", copies=None),
@@ -559,6 +561,7 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     # beside zeros M can shrink the projection, as for kernels: reg has a unit
     "wda": classes("wda", parameters={"reg": 5.0}, scaled={"reg": 2}, ignores_constants=False),
     "robust-pca": rows("robust-pca", degree=1, copies=1),
+    "robust-pca sphere": rows("robust-pca", degree=0, copies=1, parameters={"sphere": True}),
     "robust-pca huber": rows(
         "robust-pca",
         degree=2,

@@ -149,6 +149,17 @@ def test_the_limit_of_q_with_a_negative_power_and_with_none():
     assert q_limit(flat[0], 0.95) == pytest.approx(q_limit(flat[1], 0.95), rel=1e-6)
 
 
+@pytest.mark.parametrize(("n", "of_q"), [(30, 0.87), (100, 0.93), (500, 0.95)])
+def test_how_many_new_samples_the_limits_held(n, of_q):
+    rng, held = np.random.default_rng(0), []
+    for _ in range(30):
+        W = 2 * rng.standard_normal((3, 20))
+        X, new = (rng.standard_normal((m, 3)) @ W + rng.standard_normal((m, 20)) for m in (n, 1000))
+        found = ldr.diagnose(ldr.solve("pca", X, 3, certify=False), X, new=new)
+        held.append([np.mean(found.q <= found.q_limit), np.mean(found.t2 <= found.t2_limit)])
+    np.testing.assert_allclose(np.mean(held, axis=0), [of_q, 0.95], atol=0.015)
+
+
 def test_limits_where_nothing_is_left_and_refusals():
     X, y = real_data.diabetes()
     whole = ldr.diagnose(ldr.solve("pca", X, 10), X)
