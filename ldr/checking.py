@@ -108,7 +108,7 @@ def _error_line(error: float, tolerance: float) -> tuple[bool, str]:
     return error <= tolerance, f"relative error {error:.1e} (expected at most {tolerance:g})"
 
 
-# What is not finite does not pass: NumPy need not warn of it too.
+# Non-finite numbers fail, with or without a warning of NumPy.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 @in_words
 def check(
@@ -167,7 +167,7 @@ def check(
         data = Units.of(objective, data).divided(data)
     check_r(r, objective, data)
     rng = as_generator(random_state)
-    # A custom objective's own tests would raise where the check is to tell.
+    # A custom objective's own tests would raise, and the check should report instead.
     attach = objective.attach if isinstance(objective, CustomObjective) else objective.bind
     problem = attach(data, int(r))
     M = problem.random_point(rng)
@@ -196,7 +196,7 @@ def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
-    if manifold.dimension == 0:  # a single point: all there is of f is rounding
+    if manifold.dimension == 0:  # a single point: f varies by rounding only
         return math.inf, math.inf
     V = _direction(manifold, M, rng)
 

@@ -40,9 +40,9 @@ from ldr.validation import in_words
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# A row of the table.
+# Cells of a row of the table.
 Record: TypeAlias = dict[str, str | float | None]
-# Columns that are left out first where a printed line is longer than 100 characters.
+# Columns to omit first if a printed line is longer than 100 characters.
 _LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")
 # Units of the root mean squared error, by the first score.
 _UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the second view"}
@@ -209,7 +209,7 @@ class Comparison(Pickled):
         for m, scores in rivals:
             ours, theirs = m.scores[judged], scores[judged]
             apart, error = np.mean(theirs - ours), scipy.stats.sem(theirs - ours)
-            if apart >= 0.0005:  # in the digits that are shown
+            if apart >= 0.0005:  # differs in the printed digits
                 noise = ", within the noise of the folds" if apart <= beyond * error else ""
                 found.append(
                     f"{m.name}: the heuristic scores higher than the optimum, "
@@ -283,7 +283,7 @@ def at_heuristic(result: Result) -> Result | None:
 
     None where there is none, or it is the optimum, or the start of a model that is fitted.
     """
-    # solvers stop at a relative decrease of 1e-10
+    # solvers stop at a relative decrease of 1e-10, so smaller differences are not real
     same = result.improvement is None or abs(result.improvement) <= 1e-9
     if same or result.baseline_P is None or result.model is not None:
         return None

@@ -38,7 +38,7 @@ from ldr.trial_layout import FEATURES, mean_power
 from ldr.types import Argument, PerRow, Rows
 from ldr.validation import in_words
 
-# Neighbours that predict a sample in `ldr.compare`, as in KNeighborsClassifier of scikit-learn.
+# Number of neighbours that predict a sample in `ldr.compare`, KNeighborsClassifier's default.
 NEIGHBOURS = 5
 # Kinds of scores.
 ERROR = "minus the mean squared error of the response"
@@ -50,7 +50,7 @@ LIKELIHOOD = "log-likelihood of a sample in nats"
 PRODUCT = "product of standardised scores"
 OBJECTIVE = "objective of held-out samples about the training mean"
 DESCRIPTION = "objective of held-out samples about their own mean"
-# Scores by which no r is chosen: they improve, or worsen, with every component.
+# Scores that change monotonically with r, by which no r is chosen.
 DESCRIPTIONS = (RECONSTRUCTION, DESCRIPTION)
 # Methods that are scored by their reconstruction of X.
 VARIANCE = ("pca", "mds", "log-det-pca", "sparse-pca", "robust-pca")
@@ -159,7 +159,7 @@ class Part:
         return samples if features is None else features(samples)
 
 
-# A function that scores held-out samples (first) with the help of the training samples (second).
+# A function that scores held-out samples (first), given the training samples (second).
 Criterion = Callable[[Part, Part], HeldOut]
 Scored = TypeVar("Scored")
 
@@ -321,7 +321,8 @@ def _objective_value(new: Part) -> float:
     coordinates = problem.views[0].coordinates
     M = coordinates.carried(result.M, P)
     if coordinates.is_whitened and isinstance(problem.manifold.factors[0], Orthonormal):
-        # the span counts: unit variance on the training data is another variance on these
+        # only the span counts: rescaling to unit variance on the training data would change the
+        # value
         M = polar_factor(M / power_of_two(M))
     Z = problem.point([M])
     if isinstance(problem, Carried):
@@ -517,7 +518,7 @@ def _hidden_entries(new: Part, old: Part) -> HeldOut:
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)
-    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # an entry of each row must remain
+    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # keep at least one entry in each row
     filled = new.result.model.impute(np.where(hidden, np.nan, rows))
     truth, guess = ((Z - mean) / np.where(unit > 0, unit, 1.0) for Z in (rows, filled))
     w = np.broadcast_to(new.weights[:, None], rows.shape)[hidden]
@@ -574,7 +575,7 @@ class Folds:
             options = {"shuffle": True, "random_state": seed} if shuffled else {}
             splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
         try:
-            with warnings.catch_warnings():  # a note says where groups are not used
+            with warnings.catch_warnings():  # a note reports unused groups
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
         except (TypeError, ValueError, UserWarning) as error:

@@ -123,7 +123,7 @@ def _by_bic(
     for r in range(1, objective.largest_r(data) + 1):
         try:
             model = solve(objective, data, r, certify=False).model
-        except (ArgumentError, SingularError):  # more factors than the data tell apart
+        except (ArgumentError, SingularError):  # more factors than the data can identify
             break
         assert model is not None
         d = model.mean.size

@@ -26,13 +26,13 @@ from ldr.trial_layout import Trials, are_arrays, is_of_mne, known_trials, of_arr
 from ldr.types import PerRow, Rows, XandY
 from ldr.validation import in_words
 
-# Seconds in which nothing is solved.
+# Time limits below this many seconds are refused.
 _SHORTEST = 1e-6
 
 
 def as_objective(objective: str | Objective, parameters: dict[str, object]) -> Objective:
     """The objective that a name or an instance stands for."""
-    if "sample_weight" in parameters:  # which the doors that take it name themselves
+    if "sample_weight" in parameters:  # functions with sample_weight= declare it themselves
         raise ArgumentError(
             "sample_weight= is not supported here: all samples have equal weight; repeat samples "
             "instead"
@@ -40,7 +40,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
     if isinstance(objective, str):
         return named(objective, **parameters)
     if not isinstance(objective, Objective):
-        registry.as_objective(objective)  # which refuses it
+        registry.as_objective(objective)  # raises the error
     if parameters:
         raise ArgumentError(
             f"unknown argument {next(iter(parameters))!r}: give parameters to the objective "

@@ -228,7 +228,7 @@ def layer(
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
             symmetric=True,  # so that jax does not transpose the first
         )
-        # with a cotangent of `known` too: jax up to 0.6 hands on one that it does not make
+        # with a cotangent of `known` too, because jax up to 0.6 passes a zero one
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp
@@ -242,19 +242,19 @@ def layer(
         P = optimum(X, y, parameters)
         if not is_stated(X, y, parameters):
             if not _is_traced(primals):
-                at(X, y, parameters)  # what it refuses is said here: jax hides it in a callback
+                at(X, y, parameters)  # raise errors here: jax hides them in a callback
             return P, along(X, y, parameters, (dX, moves))
         T = [each.T for each in P]
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
-        # a factor, which the adjoint has too: what it says of ties cannot be lost
+        # a factor of 1, which the adjoint also has, so that errors about ties are not lost
         one = _called_back(partial(_check, at, projector), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
     def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
         single_view = one_array or not isinstance(X, (tuple, list))
-        with np.errstate(over="ignore"):  # beyond float32: what is infinite is refused in words
+        with np.errstate(over="ignore"):  # infinities in float32 are refused below
             X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
         dtype = X[0].dtype
         for name in parameters:
@@ -322,7 +322,7 @@ def _pulled(
         slope = np.full(np.shape(value), math.nan, np.asarray(value).dtype)
         for k in np.ndindex(slope.shape):
             if not slope.shape and not value:
-                continue  # at 0 there is a derivative to one side only
+                continue  # at 0 there is only a one-sided derivative
             move = np.zeros(slope.shape)
             move[k] = 1.0
             moved = _moved(sensitivity.along(**_numbers({name: move})), projector)
@@ -358,7 +358,7 @@ def _check(
 
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
-        _moved(at(X, y, parameters).along(still), projector)  # says what ties
+        _moved(at(X, y, parameters).along(still), projector)  # raises an error that names the tie
         raise SingularError("the equations of the optimum are singular: it is not isolated")
     return np.ones((), J.dtype)
 

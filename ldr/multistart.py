@@ -56,14 +56,13 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
     return M
 
 
-# How a run ends that was told to.
+# Statuses of runs that were ended from outside.
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
-# An end that is better by so much, relative to the value, is another one.
+# A relative improvement beyond this is a different optimum.
 _BETTER = 1e-9
-# How well the easier problems on the way from a start are solved.
+# Tolerance for the easier problems of an annealing.
 _ROUGHLY = Stopping(1e-4, 50)
-# Steps before a function is approximated anew, how often that is, and a change of its value there
-# that does not matter.
+# Steps between new approximations of a function, their number, and a negligible change of value.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 
@@ -351,7 +350,7 @@ class Multistart:
         local, solver = self._local, self._solver
         if local is None or solver is None or self._stopping.max_iterations == 0:
             return point
-        # what is not done of this when the time is over need not be
+        # these tests may be skipped when the time is over
         with sharing(self._budgets[name]), until_told():
             if name != GIVEN:
                 point = local.approach(point)

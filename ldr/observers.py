@@ -129,7 +129,7 @@ class Progress:
     def _open(self) -> Live:
         from rich.live import Live
 
-        # No thread that redraws: the line changes only when an iteration arrives.
+        # No redrawing thread: the line changes only when an iteration arrives.
         live = Live(console=self._console, auto_refresh=False)
         live.start()
         weakref.finalize(self, live.stop)  # stop() of a stopped line does nothing
@@ -159,7 +159,7 @@ class Bar:
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
-        if self._console.is_terminal:  # older versions of rich write a line where it is none
+        if self._console.is_terminal:  # older versions of rich write lines to non-terminals
             from rich.progress import Progress as Bars
 
             self._bars = self._stack.enter_context(Bars(console=self._console, transient=True))

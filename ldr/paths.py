@@ -141,7 +141,7 @@ class Path(Pickled):
         """Standard errors of the scores: standard deviation over folds / sqrt(folds)."""
         if self.scores is None:
             return None
-        # in units of the largest, whose square is a number
+        # in units of the largest, so that squares do not overflow
         unit = np.abs(self.scores).max(where=np.isfinite(self.scores), initial=0.0) or 1.0
         with np.errstate(invalid="ignore"):
             spread = (self.scores / unit).std(axis=1, ddof=1)

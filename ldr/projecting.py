@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
     from ldr.result import Result
 
-# Of data and their name in messages.
+# Function of data and of their name in messages.
 Project = Callable[[Rows, str], Array]
 
 
@@ -113,7 +113,7 @@ def project_rows(
     if features is not None:
         samples = features(samples)
     samples.expect_columns(P.shape[1])
-    if model is not None and samples.stored:  # whether entries are missing is known of a piece
+    if model is not None and samples.stored:  # missing entries are known only for a piece
         parts = samples.reduce(
             lambda piece: [project_rows(piece, piece.name, None, mean, P, None, model)], add
         )

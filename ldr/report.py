@@ -57,7 +57,7 @@ class Section:
     def of(cls, heading: str, caption: str, figure: Figure) -> Section:
         """Return a section with a picture, encoded in the page."""
         file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=150)  # sharper than it is shown
+        figure.savefig(file, format="png", dpi=150)  # higher resolution than displayed
         width = round(figure.get_figwidth() * figure.dpi)
         return cls(heading, caption, base64.b64encode(file.getvalue()).decode(), width)
 
@@ -208,7 +208,7 @@ def _headline(result: Result) -> Iterator[tuple[str, str]]:
         yield "optimum", result.certificate.kind
 
 
-# What a certificate says to a reader.
+# Certificates, explained to a reader.
 _CLAIMS = {
     "global": "No projection is better: that is proved, for this result.",
     "restricted": "Nothing is better within the subspace that the table names; outside it may be.",

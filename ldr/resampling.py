@@ -68,7 +68,7 @@ class Resampling:
     def left_out(self) -> Iterator[Indices]:
         """Yield the samples without a part of the groups, for each of at most 100 parts."""
         order = np.concatenate(self._strata)
-        count = min(len(order), 100)  # each costs a solution; 100 estimate the skewness well
+        count = min(len(order), 100)  # each costs a solution; 100 suffice for the skewness
         for k in range(count):
             yield np.flatnonzero(~np.isin(self.groups, order[k::count]))
 
@@ -145,7 +145,7 @@ class Sampled:
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
         names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
-        X = known_trials(X, "X") or X  # what mne reads is read once
+        X = known_trials(X, "X") or X  # mne's data are read once
         X, y, sample_weight, groups = in_order(
             objective, X, y, sample_weight=sample_weight, groups=groups
         )

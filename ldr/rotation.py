@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-# Most steps of a rotation; varimax of nearly equal loadings takes some thousands to settle.
+# Limit of steps of a rotation; varimax of nearly equal loadings takes some thousands.
 _STEPS = 20_000
 
 
@@ -46,7 +46,7 @@ def _orthomax(L: Array, weight: float) -> Array:
         A = scaled @ T
         U, _, Vt = np.linalg.svd(scaled.T @ (A**3 - weight * A * np.mean(A**2, axis=0)))
         new = U @ Vt
-        if float(np.abs(new - T).max()) <= 1e-12:  # some units of rounding
+        if float(np.abs(new - T).max()) <= 1e-12:  # a few units of rounding
             return new
         T = new
     return T

@@ -63,9 +63,9 @@ if TYPE_CHECKING:
     from ldr.solvers.saddles import Curvature
 
 
-# Between standard deviations of columns, a ratio of which a method that depends on units is told.
+# Ratio of the columns' standard deviations beyond which a note warns of units.
 _FAR_APART = 1e3
-# Why nothing is known of an optimum.
+# Reasons for a missing certificate.
 ENDED = {
     Status.TIME_LIMIT: "the time limit was reached before optimality was settled",
     Status.INTERRUPTED: "interrupted from the keyboard before optimality was settled",
@@ -101,7 +101,7 @@ def certify_run(
         certificate = proof or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
             if run.status is Status.STALLED and certificate.kind == "global":
-                # at a proved optimum that no step lowers, what is left of the gradient is rounding
+                # at a proved optimum that no step lowers, the remaining gradient is rounding error
                 run = replace(run, status=Status.ROUNDING)
             return run, certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.rest is None:
@@ -464,7 +464,7 @@ def as_result(
     notes = [note for view in problem.views for note in view.notes] + problem.remarks(M)
     evaluations = dict(run.evaluations)
     for view in data.views:
-        if isinstance(view, StoredSamples):  # the last pass is a whole one
+        if isinstance(view, StoredSamples):  # count complete passes
             passes = max(math.ceil(view.passes), evaluations.get("passes", 0))
             evaluations["passes"] = passes
             if view.tally.whole:

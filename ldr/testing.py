@@ -156,7 +156,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     y = None if case.y is None else np.stack([case.y, np.asarray(case.y)[::-1]])
     (chunk,) = chunks(objective, X, y)
     stacked = copy.copy(objective)
-    # matrices are compared whether or not they serve
+    # matrices are compared even if the solve does not use them
     object.__setattr__(stacked, "traits", replace(objective.traits, stacks=True))
     try:
         values = solvable(stacked, chunk, case.r)[1].solve(case.r).values
@@ -233,9 +233,9 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
         test(Case(objective, X, r, y))
 
 
-# On the manifold to this is as good as rounding allows.
+# Distance from the manifold at machine precision.
 _ON = 1e-14
-# Of differences of second order with this step, relative to what they are of.
+# Step of second-order differences, and their relative tolerance.
 _STEP = 1e-5
 _DIFFERENCED = 1e-8
 
@@ -290,7 +290,7 @@ def curve_leaves_along_its_vector_and_its_velocity_is_the_derivative(manifold: M
     N, velocity = manifold.curve(M, V, t)
     ends = [manifold.curve(M, V, t + h)[0] for h in (_STEP, -_STEP)]
     difference = (ends[0] - ends[1]) / (2 * _STEP)
-    # The derivative of a quotient's representative also has a part that does not matter.
+    # The derivative of a quotient's representative has a further, irrelevant part.
     assert_allclose(velocity, manifold.project(N, difference), atol=_DIFFERENCED)
     assert_allclose(manifold.project(N, velocity), velocity, atol=_ON)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 LAYOUTS = ("channels, times", "times, channels")
-# Features of a trial that a method is made for: powers, or time courses in a row.
+# Features of a trial by method: powers, or concatenated time courses.
 FEATURES = {"csp": "power", "spoc": "power", "ssd": "power", "xdawn": "flat"}
 
 

@@ -30,15 +30,15 @@ from ldr.solving import solve
 from ldr.types import PerRow, Rows, Splitter, XandY
 from ldr.validation import in_words
 
-# The name of the factors of the columns, among parameters.
+# Name of the scales of the columns, among parameters.
 SCALES = "scales"
-# Loss of held-out samples, from coordinates and y of the training samples and of those.
+# Loss of held-out samples, given components and y of training and held-out samples.
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
-# The named losses, each with what a method predicts that is scored by its `predict`.
+# The named losses, with the prediction that `predict` makes for each.
 LOSSES = {"log": "classes", "squared": "response"}
-# The same with their units.
+# Units of the losses.
 KINDS = {"log": "log loss (nats a sample)", "squared": "1 - Q2"}
-# Step of central differences in natural logarithms: errors of 1e-10 by curvature and rounding.
+# Step of central differences in natural logarithms: truncation and rounding are both near 1e-10.
 _STEP = 1e-5
 
 

@@ -17,9 +17,9 @@ from ldr.solvers.linalg.eigen import has_full_rank, power_of_two, unit_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import polar_by_svd
 
-# Sizes of columns within this factor cost no digits that scaling them would save.
+# If column sizes are within this factor, scaling them saves no accuracy.
 _ALIKE = 2.0
-# Nor does it save any where no eigenvalue is below this share of the trace.
+# Nor does it if no eigenvalue is below this share of the trace.
 _CONDITIONED = 1e-5
 
 
@@ -268,9 +268,9 @@ def _root_of_scaled(scaled: Array, scale: Array | float) -> tuple[Array, Array]:
     return W, np.ascontiguousarray(roots[:, None] * vectors.T * scale)
 
 
-# Entries of a row of P this near to its largest in size share its place.
+# Entries of a row of P whose sizes are this close tie for the largest.
 _LARGEST = 1.0 - 1e-8
-# Numbers this near to each other, relative to the largest, leave the axes between them free.
+# Eigenvalues this close, relative to the largest, leave the axes between them arbitrary.
 TIED = 1e-10
 
 

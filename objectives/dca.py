@@ -25,10 +25,10 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Least eigenvalue of the covariance of windows, in units of that of single rows.
+# Least eigenvalue of the covariance of windows, relative to that of single rows.
 _LEAST = 1e-6
-# Half of them isotropic, of which one in three reached the best of the elevations, and of the other
-# half two in three: all fail with a chance of .004.
+# Number of random starts, half of them isotropic: of those one in three reached the best value on
+# elevations, of the others two in three; all fail with probability .004.
 _RANDOM_STARTS = 8
 
 
@@ -224,7 +224,7 @@ class Predictive(BoundObjective):
         return PredictivePoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # d log det S = tr(S^{-1}dS), and of white rows that are e away dS is 2e in each of K blocks
+        # d log det S = tr(S^{-1}dS); an error e of whitening gives dS = 2e in each of K blocks
         return 2.0 * self.whitened.error_along(M) * self.at(M).sensitive
 
     @cached_property

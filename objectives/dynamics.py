@@ -63,7 +63,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         least = rank_tolerance(rows.X.shape[1]) * np.linalg.norm(rows.X, axis=0)
-        # zero where rounding is all that is left of middles that are alike
+        # zero if the middles differ by rounding only
         states = np.where(np.linalg.norm(states, axis=0) <= least, 0.0, states)
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
@@ -224,7 +224,7 @@ class LinearDynamics(BoundObjective):
 
     def baseline(self) -> Array:
         k = len(self.states.T)
-        if self.r == k:  # every M spans the same: the columns themselves lose no digits
+        if self.r == k:  # every M spans the same space: the columns themselves avoid rounding
             return np.eye(k)
         return top_eigenvectors(self.states.T @ self.states, self.r)[1]
 

@@ -59,11 +59,11 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.solver import Stopping
 
-# Of a noise variance at the start, as a share of the column's variance: far from the lower bound,
-# where the likelihood is flat.
+# Initial noise variance, as a share of the column's variance: far from the lower bound, where the
+# likelihood is flat.
 _LEAST_GUESS = 0.005
 
-# A noise variance within this factor of its lower bound counts as at the bound.
+# A noise variance within this factor of its lower bound is at the bound.
 _AT_THE_BOUND = 2.0
 
 Correlation: TypeAlias = DenseCovariance | RowCovariance | Correlations
@@ -224,7 +224,7 @@ class DiagonalFactors(Factors):
         assert isinstance(point, ProfilePoint)
         loadings = point.loadings
         whole = FactorPoint(self, self.manifold.join([loadings, point.M]))
-        # the profile's do not cancel, and need no further product with C
+        # the profile's formulas do not cancel, and need no further product with C
         whole.value = point.value
         whole.gradient = self.manifold.join([np.zeros_like(loadings), point.gradient])
         return whole

@@ -66,7 +66,7 @@ class Observed:
         for k, group in enumerate(np.split(order, np.cumsum(members)[:-1])):
             ones, Z = self.ones[group], self.Z[group]
             there = np.flatnonzero(self.patterns[k])
-            if len(group) > 2 * (len(there) + 1):  # fewer rows than half are worth a decomposition
+            if len(group) > 2 * (len(there) + 1):  # a QR pays if it halves the rows
                 R = np.asarray(np.linalg.qr(np.hstack([ones, Z[:, there]]), mode="r"))
                 ones, Z = R[:, :1], np.zeros((len(R), Z.shape[1]))
                 Z[:, there] = R[:, 1:]
@@ -97,7 +97,7 @@ class Observed:
         return self.rows @ self.patterns
 
 
-# Of a column's |M_j|^2/psi_j, beyond which it is left out of sums of squares.
+# Columns with |M_j|^2/psi_j beyond this are left out of sums of squares, whose accuracy they limit.
 _HEAVY = 1e3
 
 
@@ -129,7 +129,7 @@ class Posterior:
         K = np.eye(r) + over_columns(light, outer(root, root))
         self.R = np.linalg.cholesky(K).swapaxes(1, 2)
         if len(heavy):
-            heavy = heavy[np.argsort(-sizes[heavy])]  # QR keeps the digits of small rows so
+            heavy = heavy[np.argsort(-sizes[heavy])]  # QR is accurate for small rows in this order
             rows = observed.patterns[:, heavy, None] * root[heavy]
             self.R = np.asarray(np.linalg.qr(np.concatenate([rows, self.R], axis=1), mode="r"))
         self._inverse = np.asarray(np.linalg.inv(self.R), dtype=np.float64)

@@ -23,11 +23,11 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.problem import Point
 
-# Rows of a segment where the user does not say, and the fewest that have two frequencies.
+# Default length of a segment, and the least length with two frequencies.
 _SEGMENT, _FEWEST = 64, 4
-# Power of a direction in the segments, in units of the largest, below which they do not see it.
+# Directions with power below this, relative to the largest, are unobserved in the segments.
 _SEEN = 1e-3
-# Rounds of the start that finds one component after the other.
+# Iterations of the start that finds components in turn.
 _ROUNDS = 100
 
 
@@ -256,7 +256,7 @@ class SpectralEntropy(BoundObjective):
         return SpectralRows(self.at(M), Z @ M, self.length)
 
     def hidden(self, M: Array) -> float:
-        # white rows that are e away have powers that are 2e sqrt(a_f) away, dh = -sum c_f da_f / s
+        # an error e of white rows changes powers by 2e sqrt(a_f), dh = -sum c_f da_f / s
         errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
         return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 

@@ -47,19 +47,19 @@ Kind = TypeVar("Kind", PencilMatrices, RatioMatrices)
 
 KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
-# Samples whose neighbours are searched at once, between two looks at the time limit.
+# Samples searched for neighbours between checks of the time limit.
 _QUERIES = 1000
-# Of fewer rows, or more columns, no tree is made; so many rows are asked how many it looks at. The
-# distance of one takes so many times as long as by a product, and so much more of each column.
+# No tree for fewer rows or more columns; the cost of a tree is estimated on so many rows. A
+# distance by a tree takes so many times as long as by products, plus so much for each column.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
 # Rows in a leaf of the tree.
 _LEAF = 64
-# From here on the user is told.
+# Number of rows beyond which a note warns.
 _MANY_ROWS = 20_000
 # Numbers in a batch of local Gram problems, and in one that stays in the cache.
 _BATCH, _CACHED = 2**20, 2**16
-# Distances that are this close, relatively, are equal but for rounding.
+# Distances within this relative difference are ties.
 _EQUAL = 1e-10
 
 
@@ -145,7 +145,8 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
     G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
     diagonal = np.einsum("ijj->ij", G)
     try:
-        # A Cholesky factor shows that G, scaled to a unit diagonal, has no eigenvalue of rounding.
+        # A Cholesky factor shows that G, scaled to a unit diagonal, has no eigenvalue at rounding
+        # level.
         np.linalg.cholesky(G - 2 * k * rank_tolerance(k) * diagonal[:, None] * np.eye(k))
     except np.linalg.LinAlgError:
         raise SingularError(
@@ -212,7 +213,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        others[others.all(axis=1), 0] = False  # k + 1 rows are equal to it
+        others[others.all(axis=1), 0] = False  # k + 1 rows are equal to it: drop one at random
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
 
@@ -355,7 +356,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # in other graphs a row is not its own neighbour, however often it counts
+            # in other graphs a row is never its own neighbour, whatever its weight
             repeats=self._of_classes,
             by_place=not self.kind,
             # a neighbour graph depends on distances between rows

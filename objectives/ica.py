@@ -104,7 +104,7 @@ def student(degrees: float) -> Contrast:
     )
 
 
-# Steps of the fixed point at most, and 1 less the cosine of the angle of a step that ends it.
+# Limit of fixed-point steps, and 1 minus the cosine of the last step's angle.
 _STEPS, _SETTLED = 30, 1e-6
 _DIRECTIONS, _ENTRIES = 30, 2**22  # random directions at most, and at most so many of all rows
 
@@ -144,7 +144,7 @@ def _apart(M: Array, found: Array) -> Array:
         M = M - found @ (found.T @ M)
         lengths = np.linalg.norm(M, axis=0)
         gone = lengths < 1e-12
-        if gone.any():  # nothing is left: any direction off the others will do
+        if gone.any():  # nothing is left: take any direction in the complement
             rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
             M = np.where(gone, rest[:, None], M)
             lengths = np.where(gone, 1.0, lengths)
@@ -414,7 +414,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
         )
 
 
-# Of a preconditioner: the least curvature, relative to the largest of ica, and to 1 of uica.
+# Least curvature of a preconditioner, relative to the largest for ica, and to 1 for uica.
 _LEAST_CURVATURE = 1e-2
 
 

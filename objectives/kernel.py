@@ -27,9 +27,9 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import full_factor, rank_tolerance
 from ldr.solvers.manifolds import Array
 
-# Of a median distance.
+# Number of rows for a median distance.
 _DISTANCE_ROWS = 1000
-# Distinct whole numbers of a response that may be labels.
+# A response with at most so many whole values may be labels.
 _FEW_VALUES = 20
 
 
@@ -298,7 +298,7 @@ class Kernel(OfFeatures):
         shared = ("transposed", "relative_improvement", "weighted", "any_views")
         self._set_traits(
             **{trait: getattr(inner.traits, trait) for trait in shared},
-            # Of the other view features would be predicted.
+            # The second view would be predicted as features.
             predicts="" if inner.views > 1 else inner.traits.predicts,
         )
 

@@ -156,7 +156,7 @@ def _negative(eigenvalues: Array, floor: float) -> list[str]:
 
 WEIGHTS = ("none", "sammon")
 
-# Up to this many distances (256 MiB) are kept; beyond it they are computed at each evaluation.
+# Up to this many distances (256 MiB) are cached; more are computed at each evaluation.
 _KEPT = 2**25
 
 

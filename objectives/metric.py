@@ -35,21 +35,20 @@ from ldr.solvers.loop import minimise, run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping
 
-# A p_i this near to 0 or 1 is where a larger M would lead it.
+# With every p_i this close to 0 or 1 only the scale of M still grows.
 _SATURATED = 1e-6
 
-# Annealing: a ridge, made smaller from a first value to the last one, holds the scale of M down.
-# From a large one all starts end nearly alike.
+# Annealing: a ridge, decreased from a first to a last value, bounds the scale of M. From a large
+# first value all starts end nearly alike.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# So many rows, whose evaluations take well below a millisecond, have more starts, more and longer
-# steps of the ridge, and from each start also runs that leave the starts apart: from a small ridge,
-# and without one.
+# Up to so many rows, with fast evaluations, there are more starts and more ridges, and each start
+# also runs from a small ridge and without one, which keeps the starts apart.
 _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
-# By so much a larger M tells whether all nearest neighbours are right.
+# Factor of M that tests if all nearest neighbours are correct.
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
@@ -279,7 +278,7 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# How well the problem of full rank is solved, for a start.
+# Tolerance of the full-rank problem, solved for a start.
 _ROUGHLY = Stopping(1e-4, 50)
 
 

@@ -23,9 +23,9 @@ from ldr.solvers.errors import ArgumentError
 if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataSums, Matrices
 
-# What a method can match without a remainder, where the rows are few.
+# Needs that can be matched perfectly if rows are few.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
-# Square arrays that a method has at once: matrices, factors and eigenvectors.
+# Number of square arrays in memory at once: matrices, factors and eigenvectors.
 _ARRAYS = 8
 _FEWER_COLUMNS = (
     "leave out columns, or take a method that knows sparse rows by products, in no sum, without a "
@@ -153,7 +153,7 @@ class Objective(Brief, Pickled, ABC):
         """Value reported = sign * value minimised."""
         return 1.0 if self.sense == "min" else -1.0
 
-    __array_ufunc__ = None  # numpy's numbers leave `number * objective` to the objective
+    __array_ufunc__ = None  # so that a NumPy number times an objective calls the objective
 
     def __add__(self, other: object) -> Objective:
         """Another objective or a penalty more; 0, where `sum` begins, changes nothing."""

@@ -80,7 +80,7 @@ class PLS(
         return PairMatrices(a.cross(b))
 
 
-# Products with the response below this share of the first ones are rounding.
+# Products with the response below this share of the first are rounding errors.
 EXPLAINED = 1e-13
 
 

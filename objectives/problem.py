@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
 
 
-# A proved gap, with every rounding error in it, is called "global" up to this relative size: that
-# of the value for ratios, of the terms it is the difference of for traces.
+# A proved gap is "global" up to this size, relative to the value for ratios, to the subtracted
+# terms for traces.
 PROVED_GLOBAL = 1e-8
 
-# What a gap says that is the rounding of the data and of their sums.
+# Message of a gap at the level of rounding errors.
 NEARLY_COLLINEAR = (
     "the columns are so nearly collinear that the rounding of the data and of their sums may hide "
     "as much"

@@ -53,10 +53,10 @@ from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 
-# Of eigenvectors by products, the residual relative to the largest eigenvalue, whose square is what
-# they add to a value, and the products that may take.
+# For eigenvectors by products: the residual relative to the largest eigenvalue, whose square is the
+# error of a value, and a limit of products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
-# Of LSMR, where it leads to the lasso's baseline: well-conditioned columns take some tens.
+# Tolerance of LSMR for the lasso's baseline: well-conditioned columns take some tens of steps.
 _LSMR_STEPS = 500
 # See `Regression.rounding`.
 Rounding = Callable[[Array, float], float]
@@ -77,7 +77,7 @@ class RegressionPoint(Point):
     def value(self) -> float:
         problem, M = self._problem, self.M
         fit = problem.constant + float(np.vdot(self.residual, self.residual))
-        root = math.sqrt(problem.ridge) * M  # no square of coefficients that no ridge counts
+        root = math.sqrt(problem.ridge) * M  # without a ridge no square of coefficients is needed
         return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
 
     @cached_property
@@ -186,13 +186,13 @@ class Regression(BoundObjective):
         coefficients = self.lift(M)[0]
         d = len(coefficients)
         U, s, Vt = np.linalg.svd(coefficients, full_matrices=False)
-        if self.r > U.shape[1]:  # any orthonormal completion: the prediction is blind to it
+        if self.r > U.shape[1]:  # any orthonormal completion: it does not affect the prediction
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
         P = scale[:, None] * U[:, : self.r].T
         sign = signs(P)
-        # A coordinate rises with the response that it predicts most of.
+        # Signs: a component rises with the response that it predicts best.
         sign[: min(len(s), self.r)] = signs(Vt)[: self.r]
         return (sign[:, None] * P,)
 
@@ -288,7 +288,7 @@ def least_squares(Z: LessMeans, T: Array, ridge: float = 0.0, steps: int | None 
         atol=float(np.finfo(float).eps),
         btol=float(np.finfo(float).eps),
         conlim=0.0,
-        maxiter=steps or 50 * min(Z.shape),  # rounding makes more of them than there are columns
+        maxiter=steps or 50 * min(Z.shape),  # rounding may take more steps than columns
     )
     return np.column_stack([solved(t)[0] for t in T.T])
 

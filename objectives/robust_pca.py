@@ -44,9 +44,9 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 
 _EPS = float(np.finfo(float).eps)
-# A row nearer than this to the candidate is there; in units of the frame.
+# A row within this distance of the candidate coincides with it; in units of the frame.
 _NO_DISTANCE = 1e-14
-# Steps at most, of the median and of reweighted pca; of the latter's each is a pass over a file.
+# Limit of steps of the median, and of reweighted pca, whose steps are passes over a file.
 _STEPS, _PASSES = 200, 10
 
 
@@ -190,7 +190,7 @@ LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
-# The rows' median distance from the centre, relative to the mean one, that is rounding.
+# A median distance from the centre below this, relative to the mean one, is rounding.
 _NO_LENGTH = 1e-12
 
 IN_PIECES = (
@@ -361,7 +361,7 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
     """Return squared distances of the rows from zero, or from the subspace of M."""
     if M is None:
         return np.einsum("ij,ij->i", Z, Z)
-    if M.shape[0] == M.shape[1]:  # what rounding leaves of nothing is no residual
+    if M.shape[0] == M.shape[1]:  # full rank: the residual is exactly zero
         return np.zeros(len(Z))
     residual = Z - (Z @ M if Y is None else Y) @ M.T  # differences of squares would lose small ones
     return np.einsum("ij,ij->i", residual, residual)
@@ -425,7 +425,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M
-            if least - value <= 1e-9 * value:  # a start need be no nearer
+            if least - value <= 1e-9 * value:  # accurate enough for a start
                 break
             least, M = value, top_eigenvectors(scatter, r)[1]
         return best

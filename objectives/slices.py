@@ -72,7 +72,7 @@ def slice_codes(response: Response, slices: int, weights: Array | None = None) -
     if response.codes is not None:
         return response.codes
     z, cuts = response.values[:, 0], np.arange(1, slices)
-    if weights is None:  # by whole numbers: rounded places would move a sample
+    if weights is None:  # by integers: rounding could move a sample to another slice
         edges = np.sort(z)[-(-(len(z) - 1) * cuts // slices)]
     else:
         edges = quantiles(z, cuts / slices, weights)

@@ -145,7 +145,7 @@ class PenalisedLoadings(WeightedSum):
         loadings = term.bound.closed_form()
         assert loadings is not None
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
-        # -2 X'XV is the gradient, and soft(2A, 2t) = 2 soft(A, t): the factor does not matter.
+        # -2 X'XV is the gradient, and soft(2A, 2t) = 2 soft(A, t): the factor cancels.
         covariances = -self.at(V).gradient
         covariances = np.where(covariances.any(axis=0), covariances, V)  # where nothing varies
         assert self.penalty is not None
@@ -167,7 +167,7 @@ def varimax(V: Array) -> Array:
     R = np.eye(V.shape[1])
     for _ in range(_ROTATIONS):
         L = V @ R
-        squares = L * L  # a power takes a hundred times as long as a product
+        squares = L * L  # a power is a hundred times slower than a product
         U, _, Wt = np.linalg.svd(V.T @ (L * (squares - squares.mean(axis=0))))
         last, R = R, U @ Wt
         if np.abs(R - last).max() <= _STILL:

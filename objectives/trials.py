@@ -44,7 +44,7 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Preconditioner, Problem
 from ldr.solvers.trust_region import TrustRegion
 
-# Least eigenvalue of the preconditioner's blocks, which are singular where two columns are alike.
+# Least eigenvalue of the preconditioner's blocks, which are singular for two equal columns.
 _LEAST = 1e-6
 
 
@@ -460,7 +460,7 @@ def places(rows: RowSums) -> Codes:
 
 # Of a Hamming window: its length times the width of the transition, in samples and cycles a sample.
 _HAMMING = 3.3
-# Width of a transition in units of the edge that it lies beside.
+# Transition width, relative to the edge of the band.
 _TRANSITION = 0.25
 
 

@@ -23,7 +23,7 @@ from ldr.solvers.manifolds import Array
 if TYPE_CHECKING:
     from ldr.objectives.statistics import RowSpace
 
-# Numbers up to this size, or its inverse, have squares and products of squares.
+# Numbers up to this size, or its inverse, have squares and products of squares without overflow.
 IN_RANGE = 2.0**100
 
 

@@ -39,7 +39,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Distances that are in the cache together, and the least size of a class padded to the largest.
+# Distances that fit into the cache together, and the least size of a class padded to the largest.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
@@ -94,9 +94,9 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
 
 
 _EPS = float(np.finfo(float).eps)
-# Of a preconditioner, the least curvature relative to the largest.
+# Least curvature of a preconditioner, relative to the largest.
 _FLOOR = 1e-3
-# Exponents beyond the first are taken from the nearest row; those beyond the second are zero.
+# Exponents beyond the first are relative to the nearest row; beyond the second they are zero.
 _FAR, _NOTHING = 300.0, 690.0
 
 
@@ -431,7 +431,7 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
     within, between = 2.0 * groups.within, (c - 1) * groups.within + c * groups.between
     best = M = principal_directions(weighted(X, weights), r)
     last, rounding = np.inf, len(X) * _EPS
-    while last > rounding:  # at zero M may as well be where nothing varies
+    while last > rounding:  # with a zero value M may be constant
         w, b = (float(np.vdot(M, S @ M)) for S in (within, between))
         if not (b > 0 and w / b < last):
             break

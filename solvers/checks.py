@@ -14,7 +14,7 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError, DataError
 
-# Data outside this range have squares, or products of squares and counts, outside float64's.
+# Outside this range squares of data, or their products with counts, overflow float64.
 SMALLEST, LARGEST = 1e-130, 1e130
 
 
@@ -58,7 +58,7 @@ def number(
       or not below what it must be below.
     """
     size = real(value)
-    if size is not None and (math.isfinite(size) or not finite):  # NaN passes no comparison below
+    if size is not None and (math.isfinite(size) or not finite):  # NaN fails every comparison below
         above = size > 0 if positive else size >= 0
         if above and (below is None or size < below):
             return size

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Each = TypeVar("Each")
 
-# Seconds after a Ctrl-C within which the next one raises, also in another solve: two end a loop.
+# A second Ctrl-C within so many seconds raises, also in another solve: two end a loop.
 INSISTING = 30.0
 _last_interrupt = -math.inf
 
@@ -112,7 +112,7 @@ def hearing() -> Iterator[threading.Event]:
         signal(SIGINT, hear)
     try:
         yield heard
-    except Interrupted:  # a program that this ends is one that the signal ended: by no subclass
+    except Interrupted:  # not a subclass: the program then ends as by the signal
         raise KeyboardInterrupt from None
     finally:
         if handled:
@@ -239,7 +239,7 @@ def result_of(task: Future[Each]) -> Each:
     return task.result()
 
 
-# The order from which a decomposition into eigenvectors takes a tenth of a second on one thread.
+# Order of an eigendecomposition that takes a tenth of a second on one thread.
 _LONG_ORDER = 1000
 
 _lock, _lent = threading.Lock(), threading.Lock()
@@ -299,7 +299,7 @@ def _share(count: float) -> None:
     """Give each library so many threads, but no more than before."""
     for library, before in zip(_libraries(), _before, strict=True):
         if library.num_threads != min(count, before):
-            # threadpoolctl 3.8 obeys only the thread that asked first, until that is cleared
+            # threadpoolctl 3.8 obeys only the first thread, until cleared
             clear = getattr(library, "clear_controlling_thread", lambda force: None)
             clear(force=True)
             library.set_num_threads(min(count, before))

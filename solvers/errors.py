@@ -63,7 +63,7 @@ def __getattr__(name: str) -> type[Warning]:
     return globals().setdefault(name, made)
 
 
-# What brings each package that the core does without: pip install "ldr-manifold[plot]".
+# Extras that install optional packages: pip install "ldr-manifold[plot]".
 _EXTRAS = {
     "jax": "jax",
     "autograd": "jax",
@@ -90,7 +90,7 @@ def needed(module: str, what: str, extra: str = "") -> ModuleType:
         ) from None
 
 
-# Doors call one another, and pipelines and searches call them: none of their lines is the user's.
+# Public functions call one another, and pipelines call them: these frames are not the user's.
 _PASSED_THROUGH = {__name__.partition(".")[0], "joblib", "numpy", "sklearn"}
 
 

@@ -19,11 +19,11 @@ from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import AnySolver, Iteration, Observer, Run, State, Stopping
 from ldr.solvers.status import Status
 
-# Values differ where they do by more than this, relatively; a gradient below this share of the
-# difference is no slope that leads from one to the other.
+# Relative difference of values that is real; a gradient below this share of the difference cannot
+# explain it.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
-# Where no step can lower the function any more, a gradient this small against its scale is the
-# effect of rounding; a larger one means that something is wrong.
+# If no step lowers the function, a gradient this small, relative to its scale, is rounding error; a
+# larger one signals a mistake.
 _ROUNDING_LEVEL = 1e-6
 # A relative change of the value below this is rounding, not progress.
 VALUE_ROUNDING = 1e-14
@@ -51,7 +51,7 @@ def sharing(budget: Budget | None) -> Iterator[None]:
         _budget.reset(token)
 
 
-# What is not finite ends the run, which says so: NumPy need not warn of it too.
+# Non-finite numbers end the run with their own status, with or without NumPy's warning.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def minimise(
     problem: Problem,
@@ -160,7 +160,7 @@ class Tracker:
         """Record a state, and return True if the run ends there."""
         point = self._last = state.point
         value, seconds = point.value, time.perf_counter() - self._began
-        looked = math.isfinite(value) or self._best is None  # behind a wall there is no gradient
+        looked = math.isfinite(value) or self._best is None  # no gradient at infinite values
         norm = point.gradient_norm if looked else math.nan
         finite = math.isfinite(value) and math.isfinite(norm)
         if finite and self._best is None:
@@ -182,7 +182,7 @@ class Tracker:
             threshold = self.problem.threshold
             shown = Iteration(self._number, point.M, value, norm, threshold, seconds)
             wishes = [observer(shown) for observer in self._observers]
-            # other truthy values are no wish to stop
+            # only True stops: other truthy values may be accidental
             asked = any(isinstance(wish, (bool, np.bool_)) and wish for wish in wishes)
         halt = Status.STALLED if self._is_idle(point, value, norm) else state.halt
         if norm <= self.problem.threshold:
@@ -226,7 +226,7 @@ class Tracker:
         assert status is not None
         if self._last is None:
             pass_on(status)
-        # Where values agree to rounding, "lowest" means nothing: there the flattest is the best.
+        # Among values equal to rounding the point with the smallest gradient is the best.
         final = self._best or self._last
         if status is Status.ROUNDING:
             final = self._flattest
@@ -261,7 +261,7 @@ def unless_flat(
     if run.iterations > 0 or not run.status.converged:
         return run
     if problem.penalty is not None or problem.manifold.dimension == 0:
-        return run  # a penalty has a slope; of a single point all there is of f is rounding
+        return run  # a penalty has a slope; a single point has rounding errors only
     counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
     jump, slope = 0.0, run.gradient_norm
     for _ in range(5):

@@ -124,7 +124,7 @@ class RiemannianPoint:
 
     @cached_property
     def value(self) -> float:
-        squares = np.vdot(self.M, self.M)  # the quick way, where they do not overflow
+        squares = np.vdot(self.M, self.M)  # fast, if squares do not overflow
         if not (math.isfinite(squares) or np.isfinite(self.M).all()):
             return math.inf
         check()

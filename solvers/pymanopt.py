@@ -59,7 +59,7 @@ class Pymanopt(Solver[State]):
         """Yield the start, then the end of pymanopt's run."""
         start = self.initialise(problem, M)
         yield start
-        if problem.manifold.dimension == 0:  # a single point, which theirs do not know
+        if problem.manifold.dimension == 0:  # a single point, which pymanopt does not support
             yield replace(start, halt=Status.ROUNDING)
         else:
             yield self._run(problem, start.point, stopping)

@@ -20,10 +20,10 @@ from ldr.solvers.problem import (
 )
 from ldr.solvers.solver import AnySolver, Observer, Run, Stopping
 
-# A curvature below minus this, relative to the largest, is descent and not rounding.
+# A curvature below minus this, relative to the largest, is real and not rounding.
 _NEGATIVE = 1e-6
-# The space has decided once the residual of the smallest value found, after so many steps at least,
-# is this share of it: what is still to come changes neither its sign nor eight of its digits.
+# The sign is decided once the residual of the smallest value, after so many steps at least, is this
+# share of it: later steps change neither its sign nor eight of its digits.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 
@@ -103,7 +103,7 @@ def _least_ritz_pair(
             V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis[:k])
         length = manifold.norm(M, V)
-        if not length > 0:  # nothing of it is left beside the basis
+        if not length > 0:  # nothing is left outside the basis
             break
         V = V / length
     return np.asarray(np.linalg.eigvalsh(T[:k, :k]), np.float64), found
@@ -112,7 +112,7 @@ def _least_ritz_pair(
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
     """Return the part of V that is tangent and orthogonal to a basis, a row for each vector."""
     for _ in range(2):  # twice is enough
-        # Of a little that is left over, rounding that is not tangent would be a large part.
+        # In a small remainder, non-tangent rounding errors would be a large part.
         V = manifold.project(M, V)
         V = V - ((vectors @ V.ravel()) @ vectors).reshape(V.shape)
     return V

@@ -16,10 +16,10 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.status import Status
 
-# A value this much smaller than the Euclidean gradient is what cancellation left of its terms.
+# A value this much smaller than the Euclidean gradient is a difference of large terms.
 _CANCELLED = 1e-6
 
-# Whatever the value: |gradient| <= this * max(1, |gradient at the start|).
+# For any value: |gradient| <= this * max(1, |gradient at the start|).
 _LEAST_DEMAND = 1e-8
 
 

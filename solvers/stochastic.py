@@ -15,9 +15,9 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianProblem, Sum
 from ldr.solvers.solver import Solver, State
 
-# The factor of the first epoch's steps.
+# Factor of the first epoch's steps.
 _FIRST_RATE = 0.2
-# The cosine of a pair, of which noise may have made nearly nothing: it would suggest long steps.
+# Least cosine of a pair: noise makes it small, which would suggest long steps.
 _LEAST_CURVATURE = 1e-2
 
 
@@ -103,14 +103,14 @@ def _visited(
         y = manifold.transport(N, W, gradient(N)) - here
         if manifold.inner(W, s, y) > 0:
             pairs = Pairs(s[None], y[None])
-        else:  # the function curves down: the first steps are those of a gradient
+        else:  # negative curvature: gradient steps first
             rate *= initial_step(problem, anchor)
     v = here + manifold.transport(anchor.M, W, anchor.gradient - gradient(anchor.M))
     s = -rate * pairs.inverse_hessian_times(v)
-    if not np.isfinite(s).all():  # past a wall; the epoch will be taken back
+    if not np.isfinite(s).all():  # infinite value: the epoch will be undone
         return W, pairs
     s = manifold.project(W, s)
-    # no longer than a quarter of the manifold's length scale: noise may suggest anything
+    # at most a quarter of the manifold's length scale, because of noise
     longest = 0.25 * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
     s = s * min(1.0, longest / (manifold.norm(W, s) or 1.0))
     N = manifold.retract(W, s)

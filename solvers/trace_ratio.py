@@ -48,7 +48,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
         slope = np.einsum("bii,i->b", turned[:, :r], weights)
         sums = values[:, :r] @ weights
-        # not at + sums / slope: eigenvalues are good to the size of the largest column only
+        # not at + sums / slope: eigenvalues have an error relative to the largest column
         ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
         best = rho[active]
         better = ratio > best
@@ -57,7 +57,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         further = _second_order(at, ratio, slope, values, turned, weights)
         shift[active] = np.where(better, further, best)
         moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
-        active = active[moved & (better | (at > best))]  # else Newton's step from the best is none
+        active = active[moved & (better | (at > best))]  # else Newton's step is zero
         if len(active) == 0:
             break
     return rho, M, f
@@ -149,14 +149,14 @@ class SelfConsistentField(Solver[State]):
         """
         ratio = cast(TraceRatioLike, problem.problem)
         old = state.point
-        # What the ratio of sums of A's and B's size rounds to, where the optimum is zero.
+        # Rounding of the ratio's sums, relative to the sizes of A and B, for an optimum of zero.
         rounding = 8 * _EPS * abs(np.trace(ratio.A)) / max(np.trace(ratio.B), _TINY)
         while True:
-            # A few roundings above the ratio: where a column outweighs all others in B, rounding
-            # would decide on the sign of its eigenvalue at the ratio itself.
+            # A few roundings above the ratio: a column that dominates B would have an eigenvalue of
+            # random sign at the ratio itself.
             new = problem.at(_next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M))
             gain, size = old.value - new.value, abs(new.value)
-            # convergence is quadratic: a step that leaves half of the gradient is rounding
+            # convergence is quadratic: a step that leaves half of the gradient is at rounding level
             if (
                 gain <= VALUE_ROUNDING * size + rounding
                 and new.gradient_norm > 0.5 * old.gradient_norm

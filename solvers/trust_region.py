@@ -75,7 +75,7 @@ def truncated_cg(
             break
         z = residual if preconditioner is None else preconditioner(M, residual)
         rz, previous = rr if z is residual else inner(M, residual, z), rz
-        if not rz > 0:  # rounding has the last word
+        if not rz > 0:  # limited by rounding
             break
         beta = rz / previous
         direction = beta * direction - z
@@ -96,17 +96,18 @@ def _first_radius(
     return 4.0 * math.sqrt(rz) if preconditioner else max(1.0, float(np.linalg.norm(M)))
 
 
-# A relative change of f below this is judged by slopes.
+# A relative change of f below this is replaced by slopes.
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
-# How far below the run's threshold an inner iteration may aim.
+# Least tolerance of an inner iteration, relative to the run's threshold.
 _INNER_MARGIN = 0.1
 # Ratios of actual to predicted decrease: below the first the radius is shortened, above the second
 # it may grow (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# Numbers of a point whose Hessian is made, where an inner iteration has taken as many products.
+# Up to so many numbers in a point the Hessian is computed, once an inner iteration has taken as
+# many products.
 _FEW_NUMBERS = 1000
-# Corrections after a step that the function disagrees with, each of so many Hessian products.
+# Limit of corrections after a rejected step, and of Hessian products in each.
 _CORRECTIONS, _SHORT = 3, 20
 
 

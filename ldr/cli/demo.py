@@ -49,7 +49,7 @@ def data_sets() -> list[DataSet]:
     from sklearn.preprocessing import scale
 
     digits = datasets.load_digits()
-    # Some pixels are blank in nearly every digit, and a trace ratio is free to prefer them.
+    # Some pixels are blank in nearly every digit, and a trace ratio exploits them.
     pixels = solve("pca", digits.data, 30, certify=False).transform(digits.data)
     found = [DataSet("digits", pixels, digits.target.astype(str))]
     for name in ("wine", "breast_cancer"):

@@ -47,7 +47,7 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
         found = load(objective, selection.param)
-        for need in found.needs:  # in the command's own terms
+        for need in found.needs:  # in terms of the command's options
             field, option = NEEDED.get(need, ("", ""))
             if field and not getattr(selection, field):
                 raise ArgumentError(f"objective {found.name!r} needs {need}: give {option}")
@@ -217,7 +217,7 @@ def split_file(objective: str) -> tuple[Path, str | None] | None:
 
 
 def _execute(path: Path) -> object:
-    # A name that no import asks for: the file may be called random.py.
+    # A module name that no import uses: the file may be called random.py.
     name = f"objective_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     assert spec is not None and spec.loader is not None

@@ -25,8 +25,7 @@ import typer
 from ldr.objectives.docstrings import described
 from ldr.types import Argument
 
-# The entries of the options that are stated here: their flags where these are not the name alone,
-# what stands for the value, and the help.
+# Entries of options defined here: flags (if not the name alone), placeholder of the value, help.
 _ENTRIES = described("""
 Parameters
 ----------
@@ -203,7 +202,7 @@ def literal(text: str) -> object:
         return text
 
 
-# What gives an objective what it needs: the field of a `Selection`, and its option.
+# For each need of an objective, the field of a `Selection` and its option.
 NEEDED = {
     "labels": ("label", "--label COLUMN"),
     "response": ("label", "--response COLUMN"),
@@ -216,7 +215,7 @@ _KINDS: dict[str, Any] = {each.__name__: each for each in (bool, int, float, str
     "list[str]": list[str],
     "list[Path]": list[Path],
 }
-# Parameters of the functions that are no options, or whose options are called otherwise.
+# Parameters of the functions without an option, or with an option of another name.
 _NO_OPTIONS = {"X", "y", "sample_weight", "random_state", "observers", "progress", "help", "h"}
 
 
@@ -254,7 +253,7 @@ def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Ca
         values = {each.name: given.pop(each.name) for each in own}
         if texts := [f"{name}={value!r}" for name, value in values.items() if value is not None]:
             given["param"] = [*(given["param"] or ()), *texts]
-        for each in further:  # where nothing is given, the function's own default
+        for each in further:  # without a value, the function's own default
             if given[each.name] is None:
                 del given[each.name]
         for name, group in groups.items():
@@ -355,7 +354,7 @@ def is_printed() -> bool:
         sys.stdout.flush()
     except OSError as error:
         complain(f"standard output: {error.strerror}")
-        # Python would try again when it ends.
+        # Python would flush again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True

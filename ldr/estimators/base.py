@@ -56,7 +56,7 @@ _PASSED = (
 # on the terminal, `rotation` what is done to the result; `ldr.solve` takes the others.
 OPTIONS = {name: inspect.signature(solve).parameters[name].default for name in _PASSED}
 OPTIONS |= {"verbose": False, "rotation": None}
-# Names of scikit-learn's for some of them.
+# scikit-learn's names for some of them.
 ELSEWHERE = {"max_iter": "max_iterations", "tol": "tolerance", "scale": "standardise"}
 
 
@@ -95,7 +95,7 @@ def from_sums(estimator: Projection) -> bool:
     """Return True if blocks of rows can be added in turn."""
     try:
         return estimator._objective().traits.from_sums
-    except ArgumentError:  # a parameter that `fit` will refuse
+    except ArgumentError:  # `fit` will refuse the parameter
         return False
 
 
@@ -389,7 +389,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, objective: Objective, X: Rows, *, reset: bool, minimum_rows: int = 1
     ) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
-        if type(X) is not np.ndarray and is_dask(X):  # which scikit-learn would bring into memory
+        if type(X) is not np.ndarray and is_dask(X):  # scikit-learn would load it into memory
             samples = as_samples(X, "X", minimum_rows, allow_nan=objective.traits.missing)
             if reset:
                 self.n_features_in_ = samples.d
@@ -411,12 +411,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=minimum_rows,
-            ensure_all_finite=distances,  # of others as_samples says where, and who takes gaps
+            ensure_all_finite=distances,  # else as_samples reports the positions
             ensure_non_negative=distances,
         )
         samples = as_samples(array, "X", minimum_rows, allow_nan=objective.traits.missing)
         if ids is not None:
-            later = getattr(self, "n_samples_seen_", 0)  # trials of another block are other ones
+            later = getattr(self, "n_samples_seen_", 0)  # trials do not continue across blocks
             samples = replace(samples, marks=Marks(trials=ids + later))
         names = getattr(self, "feature_names_in_", names)
         return samples if names is None else replace(samples, feature_names=tuple(names))
@@ -439,7 +439,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         options = {name: getattr(self, name) for name in _PASSED}
         if isinstance(options["random_state"], np.random.RandomState):  # scikit-learn's
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
-        # scikit-learn's users say 1 for True
+        # scikit-learn allows 1 for True
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
         if rotation is not None:
             choice("rotation", rotation, tuple(ROTATIONS))
@@ -456,7 +456,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 observers = [] if progress is None else [progress]
                 result = solve(objective, data, r, observers=observers, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
-        except (ArgumentError, DataError, SingularError) as error:  # in a pipeline, say of what
+        except (ArgumentError, DataError, SingularError) as error:  # name the step of a pipeline
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
         first = as_tuple(samples)[0]
@@ -572,7 +572,7 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
         # Loadings of the response below 1e-13 of the largest are rounding.
         found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=1e-13))
         found["y_loadings_"] = predictor.B.T
-    if isinstance(result.P, tuple) and len(result.P) == 2:  # of more there are no such names
+    if isinstance(result.P, tuple) and len(result.P) == 2:  # two views only
         for view, P, loading in zip("xy", result.P, loadings, strict=True):
             found[f"{view}_weights_"], found[f"{view}_loadings_"] = P.T, loading
     return {name: value for name, value in found.items() if value is not None}

@@ -151,7 +151,7 @@ class Principal(Gaussian):
         n, d = seen.n, self.n_features_in_
         left = min(n, d) - self.n_components_
         total = seen.total * n / max(n - 1, 1) - self.explained_variance_.sum()
-        # What the sums of the variances round to is no noise.
+        # A sum of variances at rounding level counts as no noise.
         rounding = 10 * d * np.finfo(float).eps * seen.total
         return float(total / left) if left > 0 and total > rounding else 0.0
 

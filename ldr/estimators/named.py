@@ -86,7 +86,7 @@ class Regresses(RegressorMixin, Projection):
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = (
             self._known_objective().traits.transposed
-        )  # few components know no y
+        )  # few components, computed without y
         return tags
 
 
@@ -145,8 +145,7 @@ class Latent(Regresses):
         return project_rows(other_rows(y, "y"), "y", None, mean, self.y_rotations_.T, None)
 
 
-# An estimator has the name of its objective, but where a reader would expect another method of it:
-# SDR is one of many.
+# Estimators are named after their objective, except where the name suggests another method.
 NAMES = {"sdr": "KernelSDR"}
 
 # Methods whose estimators have more of scikit-learn's names.
@@ -205,7 +204,7 @@ class Named(Projection):
     def _known_objective(self) -> Objective:
         try:
             return self._objective()
-        except ArgumentError:  # a parameter that `fit` will refuse
+        except ArgumentError:  # `fit` will refuse the parameter
             return self._method()
 
 
@@ -262,7 +261,7 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
         return (MODELS[method.name], Named)
     if issubclass(method, DiscriminantMethod):
         return (Discriminates, Named)
-    # Of scikit-learn's classifiers every label is a class.
+    # scikit-learn's classifiers treat every label as a class.
     if method.traits.predicts == "classes" and not hasattr(method, "unlabelled"):
         return (Classifies, Named)
     if method.traits.predicts != "response":

@@ -40,7 +40,7 @@ def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
     ours, theirs = P.T, reference.T
     if scores is not None:
         ours, theirs = scores @ ours, scores @ theirs
-    # in units near 1, in which squares are numbers
+    # scaled to order 1, so that squares do not overflow
     turn = polar_factor((theirs / power_of_two(theirs)).T @ (ours / power_of_two(ours)))
     return turn @ P
 

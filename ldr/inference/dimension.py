@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
 # Rules that are for some methods only.
 _ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
-# Most directions that are tried by default: each costs a solution a fold.
+# Most directions tried by default: each costs a solution in every fold.
 _FEW = 10
 
 

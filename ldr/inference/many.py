@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Orders = npt.NDArray[np.intp]
 # The views and y of one problem.
 Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
-# Numbers in the rows of a chunk: temporary arrays of 2 MiB stay in the cache.
+# Numbers in the rows of a chunk: temporary arrays of 2 MiB fit into the cache.
 _CHUNK_NUMBERS = 2**18
 
 
@@ -273,7 +273,7 @@ def _placed(
     """Return the maps in canonical coordinates, as `ldr.solve` does."""
     maps = found.maps
     if found.numbers is None and not getattr(objective, "nested", False):
-        (P,) = maps  # a subspace, whose axes are those of its variances
+        (P,) = maps  # for a subspace the axes are those of the variances
         Q = np.linalg.eigh(P @ rows[0].scatter() @ P.transpose(0, 2, 1))[1][:, :, ::-1]
         maps = (Q.transpose(0, 2, 1) @ P,)
     flips = signs(maps[0])[:, :, None]

@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
     from ldr.plots.canvas import Panels
 
-# Relative difference up to which values are equal: solutions agree to about 1e-12.
+# Values within this relative difference count as equal: solutions agree to about 1e-12.
 _SAME = 1e-10
-# Fewest data sets that permutations must make: with fewer no p-value reaches 0.05.
+# Least number of distinct permutations: with fewer no p-value reaches 0.05.
 _FEWEST = 20
-# Ways in which samples change places, in words.
+# Null hypotheses, by the permuted units.
 NULLS = {
     "rows": "permuted",
     "within": "permuted within groups",
     "groups": "permuted between whole groups",
     "shift": "shifted in a circle",
 }
-# Part of the data that changes places, and what is true then.
+# Permuted part of the data, and the null hypothesis.
 _MOVED = {
     "response": ("y", "it has nothing to do with X"),
     "second view": ("the samples of all views but the first", "the views have nothing in common"),
@@ -456,7 +456,7 @@ def permutation_test(
         if steps is not None:
             hypothesis = hypothesis.compact()
         size = chunk_size(hypothesis.views)
-        # between looks at the clock
+        # permutations between checks of the time limit
         batch = 2 * threads * size if objective.traits.stacks else 4 * threads
 
         def batches() -> Iterator[Solutions]:
@@ -544,7 +544,7 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
         return None
     best, numbers = drawn[:, 0], numbers[0]
     sense = "min" if numbers[0] < numbers[-1] else "max"
-    if len(numbers) == 1:  # no other direction shows whether large numbers are better
+    if len(numbers) == 1:  # a single direction does not show if large scores are better
         best, numbers, sense = found.values, own.values, own.objective.sense
     reached = np.array([_as_good(best, number, sense) for number in numbers])
     same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)

@@ -27,10 +27,10 @@ def connected(address: str) -> Iterator[None]:
     from distributed.comm.addressing import get_address_host_port
 
     try:
-        if not address.startswith("inproc:"):  # a client that finds nobody waits again at its end
+        if not address.startswith("inproc:"):  # a client would wait again to close
             patience = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
             socket.create_connection(get_address_host_port(address), patience).close()
-        # as the default it would stay so for the process where nothing answers
+        # a default client would remain in the process if no scheduler answers
         client = distributed.Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ArgumentError(
@@ -62,7 +62,7 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
         X = _rows(where, ending, separator or SEPARATORS.get(ending, ""), header)
     except (DataError, MemoryError):
         raise
-    except Exception as error:  # each reader has exceptions of its own
+    except Exception as error:  # each reader raises its own exceptions
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return ClusterTable(path.name, X, here=partial(read, where, separator, header))
 
@@ -87,7 +87,7 @@ def _rows(path: Path, ending: str, separator: str, header: bool) -> Rows:
         return frames.read_parquet(path)
     import pandas
 
-    # Not an ulp off, as pandas read by default before its version 3.
+    # Exact parsing: pandas before version 3 is off by one unit in the last place by default.
     exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
     numbers = frames.read_csv(path, sep=separator, header=0 if header else None, **exactly)
     columns = named(tuple(map(str, numbers.columns)), path.name)

@@ -55,7 +55,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
         yield target
         return
     _remove_leftovers(target.parent)
-    # Writers know the kind of a file by its ending.
+    # Writers infer the format from the ending.
     ending = Path(path).suffix.lower()
     new = target.with_name(f"{_PREFIX}{os.getpid()}-{uuid4().hex}{ending}")
     try:
@@ -66,7 +66,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         new.replace(target)
     except OSError as error:
-        if error.filename not in (None, str(new)):  # of another file, that was read meanwhile
+        if error.filename not in (None, str(new)):  # of another file, read meanwhile
             raise
         reason = f"cannot be written: {error.strerror or error}"
         raise OSError(error.errno or errno.EIO, reason, str(path)) from error
@@ -86,7 +86,7 @@ def _remove_leftovers(folder: Path) -> None:
             os.kill(int(old.name.removeprefix(_PREFIX).partition("-")[0]), 0)
         except ProcessLookupError:
             old.unlink(missing_ok=True)
-        except (ValueError, OSError):  # no file of ours, or a process of somebody else
+        except (ValueError, OSError):  # not a file of ldr, or another user's process
             continue
 
 
@@ -133,7 +133,7 @@ def files_of(X: Rows) -> list[Path]:
     if isinstance(X, (str, Path)):
         return [Path(X)]
     if isinstance(X, StoredSamples):
-        return list(getattr(X.array, "files", ()))  # streams and Dask's do not know
+        return list(getattr(X.array, "files", ()))  # streams and Dask have no files
     if isinstance(X, Samples):
         return files_of(X.array)
     if isinstance(X, np.memmap):
@@ -172,7 +172,7 @@ def _is_same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-# Bytes from which on a file is not loaded.
+# Files of at least this many bytes are read in pieces.
 LARGE = 2**26
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -282,7 +282,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
     except (ArgumentError, DataError, OSError, MemoryError):
         raise
-    except Exception as error:  # each reader has exceptions of its own
+    except Exception as error:  # each reader raises its own exceptions
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return _one_of(arrays, wanted, path.name)
 
@@ -346,7 +346,7 @@ def _write_parts(
         header = {"descr": "<f8", "fortran_order": False, "shape": (count(), result.r)}
         with file.open("wb") as npy:
             np.lib.format.write_array_header_1_0(npy, header)
-            for part in rows:  # numpy's own writing does not always say that a disk is full
+            for part in rows:  # numpy's own writer does not always report a full disk
                 npy.write(np.ascontiguousarray(part, "<f8").data)
 
 
@@ -400,7 +400,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    with open(path, "rb") as file, np.load(file) as archive:  # closed also where it is no archive
+    with open(path, "rb") as file, np.load(file) as archive:  # closed even if it is not an archive
         if {"data", "indices", "indptr", "shape"} <= set(archive.files):
             from scipy.sparse import load_npz
 

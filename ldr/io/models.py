@@ -25,7 +25,7 @@ from ldr.objectives.renamed import CHANGED, RENAMED
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.status import Status
 
-# Raised when a file of today could not be read by what reads those of before.
+# Increment when older versions can no longer read the file.
 FORMAT = 2
 _HEADER = "ldr_model"
 
@@ -58,7 +58,7 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
             return Reader(archive, kinds, found).of(header["result"])
     except (DataError, PermissionError):
         raise
-    except Exception as error:  # each part of a damaged archive has exceptions of its own
+    except Exception as error:  # each part of a damaged archive raises its own exceptions
         if by and isinstance(error, (KeyError, TypeError, ArgumentError)):
             raise DataError(
                 f"{by} and has parts that this version cannot read ({error}): use the version that "
@@ -116,7 +116,7 @@ class Writer:
 
     def _object(self, value: Any) -> dict[str, Any]:
         cls = type(value)
-        # Where sums were computed is of the machine.
+        # The accelerator belongs to the machine, not to the result.
         names = [f.name for f in fields(value) if f.init and f.name != "accelerator"]
         found = {name: self.of(getattr(value, name)) for name in names}
         if REGISTRY.get(getattr(cls, "name", "")) is cls:
@@ -182,7 +182,8 @@ class Reader:
             return self.archive[name]
         shape, kind = tuple(entry["shape"]), np.dtype(entry["type"])
         size = math.prod(shape) * kind.itemsize
-        # What a few bytes unpack to is looked at before it is unpacked; 4096 are enough for a head.
+        # The size in the archive is compared before unpacking, which could exhaust memory; a header
+        # has at most 4096 bytes.
         if self.archive.zip.getinfo(f"{name}.npy").file_size <= size + 4096:
             array = self.archive[name]
             if array.shape == shape and array.dtype == kind:

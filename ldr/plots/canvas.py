@@ -145,7 +145,7 @@ _MUTED = (
 )  # fmt: skip
 _MARKERS = "osD^v<>*ph"
 
-MOST_NAMES = 40  # that a legend, or an axis, can hold
+MOST_NAMES = 40  # most names in a legend or on an axis
 
 
 @dataclass(frozen=True)

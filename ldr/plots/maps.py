@@ -482,7 +482,7 @@ def longest(loading: Array) -> np.ndarray:
     return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:MOST_NAMES])
 
 
-# Columns with a name in a picture, those that correlate most.
+# Number of columns named in a plot, those with the largest correlations.
 _NAMED = 14
 
 
@@ -553,7 +553,7 @@ def _with_columns(result: Result, X: Rows) -> tuple[Array, Array]:
         )
     Y = parts(result.transform(X))[0][:, :2]
     rows = as_samples(X, "X", allow_nan=True).dense()
-    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))  # a gap says nothing
+    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))  # missing values do not contribute
     deviations = Y - Y.mean(axis=0)
     sizes = np.outer(np.linalg.norm(centred, axis=0), np.linalg.norm(deviations, axis=0))
     products = centred.T @ deviations

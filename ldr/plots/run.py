@@ -69,7 +69,7 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
         figure_of(left).suptitle(_title(result), fontsize=11)
     values = np.asarray(result.history["value"])
     at = np.asarray(result.history["iteration"])
-    # A solver that reports its end only has fewer entries than iterations: no line between them.
+    # A solver that reports only its end has fewer entries than iterations: draw no line.
     style: Style = {**DOTTED, "linestyle": "-" if len(values) == result.iterations + 1 else ""}
     finish(left, "iteration", _draw_gap(left, result, at, values, style), whole=True)
     norms = np.asarray(result.history["gradient_norm"])
@@ -236,7 +236,7 @@ def _random_angles(d: int, r: int) -> Array:
     return np.asarray(np.median([principal_angles(A, B) for A, B in pairs], axis=0))
 
 
-# Rows of most influence that are named.
+# Number of labelled rows of largest influence.
 _NAMED = 5
 
 

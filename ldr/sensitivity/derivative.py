@@ -28,16 +28,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# The first step of differences, relative to a line's length or to M; along a line each further one
-# is shorter by this.
+# The first step of differences, relative to a line's length or to M; further steps along a line
+# shrink by this factor.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
-# Differences that agree to this, relatively, are of use: plain ones if extrapolated.
+# Relative agreement that makes plain differences usable after extrapolation.
 _ALIKE = 1e-5
-# Extrapolated differences that agree to this are good. Where they agree to the second one and less
-# the next time, rounding has begun to tell.
+# Relative agreement of good extrapolated differences. Agreement to the second followed by less
+# means that rounding dominates.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# Changes smaller than this over a line's length, relative to gradient and value, count as none.
+# Changes below this over a line's length, relative to gradient and value, count as zero.
 _NOTHING = 1e-7, 1e-2
 
 

@@ -74,9 +74,9 @@ def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
     return None if found.of in ("roots", "shared") else found
 
 
-# Singular values of the Jacobian, in rows of length 1, below this are zero.
+# Singular values of the Jacobian, with rows of unit length, below this are zero.
 _SINGULAR = 1e-11
-# What equations may leave, relatively: a power of the precision.
+# Relative residual of the equations: a power of the precision.
 _EXACT = 0.4
 
 

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 Traced = Any
 # A `Form`, in the place of an array that a method takes.
 Square = Any
-# A fuller sparse matrix is multiplied as a dense one: jax takes 20 ns for an entry of a sparse one.
+# A sparse matrix with a larger share of entries is multiplied as dense: jax takes 20 ns a sparse
+# entry.
 _FULL = 1 / 32
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ldr.plots.canvas import Panels
 
-# Steps to the optimum without a row: fewer where they take the gradient to this share.
+# Limit of steps to the optimum without a row, and the reduction of the gradient that ends them.
 _STEPS, _NEAR = 3, 1e-3
 
 

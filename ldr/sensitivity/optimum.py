@@ -19,12 +19,12 @@ from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 
-# Points nearer than this, relative to M, share their Hessian.
+# Points closer than this, relative to M, share a Hessian.
 _SHORT = 1e-9
 _STEPS = 3
-# Canonical numbers nearer than this, relative to the largest, leave the axes between them free.
+# Eigenvalues closer than this, relative to the largest, leave the axes between them arbitrary.
 TIED = 1e-10
-# Numbers inside and outside the subspace that agree to this are said to tie.
+# Eigenvalues inside and outside the subspace that agree to this tie.
 _ALIKE = 1e-6
 
 

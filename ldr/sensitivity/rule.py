@@ -25,9 +25,9 @@ from ldr.sensitivity.forms import Traced
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
 
-# From X, M and further arrays to what is observed there.
+# Function of X, M and further arrays that returns the observed quantities.
 Function = Callable[..., Observed]
-# A statement holds where its maps and gradient are those of the problem, relatively.
+# Relative agreement of a statement's maps and gradient with the problem's.
 _SAME = 1e-8
 
 
@@ -58,10 +58,10 @@ class Known(ABC):
         raise UnknownError
 
 
-# They compile in two thirds of the time; matrix products run as long, loops over pairs twice.
+# Compiles in two thirds of the time; matrix products are as fast, loops over pairs half as fast.
 _FAST = {"xla_backend_optimization_level": 0}
-# Programs that are kept, one for each statement, step and shape of data: each of them takes
-# megabytes, and up to some hundred of the 65,530 maps of memory that a process has.
+# Number of cached programs, by statement, step and shape of data: each takes megabytes, and up to
+# some hundred of a process's 65,530 memory maps.
 _KEPT = 24
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ldr.sensitivity.rule import Known
 
 Found = TypeVar("Found")
-# By how much the value at the result's point may differ from the result's.
+# Largest relative difference of the value at the result's point from the result's value.
 _SAME = 1e-6
 
 

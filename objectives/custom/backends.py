@@ -26,17 +26,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import read_only
 
 Function = Callable[..., Any]
-# An array of jax's, of autograd's or of NumPy's, or what a function makes of some.
+# An array of jax, autograd or NumPy, or a result computed from some.
 Traced: TypeAlias = Any
 
-# Shapes of arguments whose programs are kept, each of which takes megabytes.
+# Number of shapes whose programs are cached; each takes megabytes.
 KEPT_SHAPES = 8
-# jax keeps some 150 KiB of each shape itself, of what it has traced: after so many shapes, of all
-# functions together, it is told to forget.
+# jax itself caches some 150 KiB for each traced shape: its caches are cleared after so many shapes.
 MANY_SHAPES = 100
-# Operations of value and gradient of which the Hessian takes seconds to compile, at 6 ms each.
+# Operations of value and gradient beyond which compiling the Hessian takes seconds (6 ms each).
 LONG = 300
-# Seconds of compiling after which it is told what to do.
+# Seconds of compilation after which the user gets advice.
 PATIENCE = 5.0
 
 _shapes = count(1)
@@ -70,7 +69,7 @@ class Programs:
         if next(_shapes) % MANY_SHAPES == 0:
             jax.clear_caches()
 
-        # A function of its own, so that jax forgets what is not kept here.
+        # A new function object, so that jax's cache is released with it.
         def f(M: Traced, *data: Traced) -> Traced:
             return function(M, *data)
 

@@ -22,9 +22,9 @@ from weakref import WeakValueDictionary
 
 Address = tuple[str, str]
 
-# What was pickled or opened here, by the names that travel with it.
+# Objects that were pickled or unpickled in this process, by their unique names.
 _known: WeakValueDictionary[str, object] = WeakValueDictionary()
-# What is being pickled, from the outside in; an objective's function may use another objective.
+# Objects being pickled, outermost first; an objective's function may use another objective.
 _underway: list[object] = []
 _pickling = threading.RLock()
 

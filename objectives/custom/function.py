@@ -110,7 +110,7 @@ def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Arra
     return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
-# Up to so many rows an evaluation takes less time than a compilation saves; more are as they are.
+# Up to so many rows padding is cheaper than another compilation.
 MOST_PADDED = 1024
 
 
@@ -143,7 +143,7 @@ class JaxOfRows(Jax):
         return weighted
 
 
-# Of a sum over rows, the rows on which it is tested.
+# Rows on which a declared sum over rows is tested.
 TESTED_ROWS = 200
 
 
@@ -290,7 +290,7 @@ class CustomObjective(Objective):
         wanted = f"f({written(k)}) or f({written(k, 'y')})"
         takes_y = 2 * k < required_parameters(function, "function", (2 * k, 2 * k + 1), wanted)
         named, name = hasattr(function, "__name__"), name_of(function)
-        documentation = function.__doc__ if named else None  # a partial has its class's
+        documentation = function.__doc__ if named else None  # a partial has its class's docstring
         text = inspect.cleandoc(documentation or "")
         arguments = written(k, *["y"] * takes_y)
         attributes = {
@@ -427,7 +427,7 @@ class CustomObjective(Objective):
 
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
         """The problem of the first rows, less the mean of all."""
-        n = data.samples.n  # of few rows a power of two: another n then needs no compiling
+        n = data.samples.n  # padded to a power of two: another n needs no compilation
         where = slice(0, TESTED_ROWS if n >= TESTED_ROWS else 1 << (n.bit_length() - 1))
         rows = tuple(view.piece(where) for view in data.views)
         return self._on(rows, tuple(y[where] for y in self._response(data)), term, r, data.views)

@@ -18,16 +18,16 @@ from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
 
-# |f(MQ) - f(M)| above this, relative to how much f varies, is not rounding.
+# |f(MQ) - f(M)| above this, relative to the variation of f, is not rounding.
 INVARIANCE_TOLERANCE = 1e-6
 
 # |f(M, X) - f(M, X1) - f(M, X2)| above this, relative to their sizes, is not rounding.
 _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
-# A sum with kinks may cross some of them within the step.
+# A sum of functions with kinks may cross some of them within the step.
 _HESSIAN_TOLERANCE = 1e-2
-# Of a difference of values ahead, of truncation h; and of the central one of gradients, in which
-# truncation h^2 and rounding eps/h are both near 1e-10.
+# Steps of a forward difference of values (truncation h), and of a central difference of gradients,
+# whose truncation h^2 and rounding eps/h are both near 1e-10.
 _STEP, _CENTRAL_STEP = 1e-7, 1e-5
 
 
@@ -101,7 +101,7 @@ class Trial:
         manifold = problem.manifold
         along = manifold.project(M, gradient)
         V = manifold.random_tangent(M, self.rng) + along / (manifold.norm(M, along) or 1.0)
-        V = manifold.project(M, V)  # of a gradient that is normal, what rounding left is not
+        V = manifold.project(M, V)  # the gradient is normal here, but its rounding error is not
         V = V / (manifold.norm(M, V) or 1.0)
         slope = manifold.inner(M, gradient, V)
         here, ahead = self.point.value, problem.at(manifold.retract(M, _STEP * V)).value

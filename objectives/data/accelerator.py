@@ -79,7 +79,7 @@ class Accelerator:
         with float64():
             placed = jax.device_put(arrays, self.device)
             found = _kernels()[name](*placed, **options)
-            # NumPy's own copies: what jax hands out cannot be written to.
+            # Copies, because jax's arrays are read-only.
             return jax.tree.map(partial(np.array, order="F"), found)
 
 

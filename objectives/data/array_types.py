@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Cells: TypeAlias = npt.NDArray[Any]
 CellType: TypeAlias = np.dtype[Any]
-# What a user hands over, or a library without types: an array, a frame, a table, a column.
+# User data, or results of untyped libraries: an array, a frame, a table, a column.
 Given: TypeAlias = Any
-# What stands in memory.
+# Data in memory.
 Matrix: TypeAlias = "Cells | csr_array"
 
-# Of real numbers, among NumPy's kinds.
+# NumPy's kinds of real numbers.
 REAL_KINDS = "biuf"
 
 

@@ -46,7 +46,7 @@ from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.deadline import check, one_thread
 from ldr.solvers.errors import ClusterError, DataError
 
-_LOOK = 0.5  # seconds between two looks at the time limit
+_LOOK = 0.5  # seconds between checks of the time limit
 
 
 class DaskRows(Source):

@@ -16,7 +16,7 @@ from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import DataError, MissingValuesError, TooLargeError
 
-# Arrays up to this size are made without a look at what there is.
+# Arrays up to this size are allocated without a check of the memory.
 SMALL = 2**28
 
 
@@ -42,7 +42,7 @@ def in_words(size: float) -> str:
     return f"{size / 2**30:.3g} GiB" if size >= 2**30 else f"{size / 2**20:.3g} MiB"
 
 
-# Where a container reads its limit and what it takes, in both versions of control groups.
+# Files with a container's memory limit and use, for both versions of control groups.
 _GROUPS = (
     (Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
     (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
@@ -52,8 +52,8 @@ _GROUPS = (
 def _limits() -> Iterator[tuple[float, str]]:
     """Yield the bytes that the machine, the process's limit and its container leave."""
     if os.name != "posix":
-        return  # such a machine says when there is none
-    resource = import_module("resource")  # which others have not
+        return  # Windows raises MemoryError by itself
+    resource = import_module("resource")  # Windows has no such module
     free = _bytes(r"MemAvailable:\s*(\d+) kB", "/proc/meminfo", 1024)
     pages = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     yield pages if free is None else free, "the machine"
@@ -124,7 +124,7 @@ def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
     bad, place, has_nan = 0, np.empty(0, np.intp), False
     for start in range(0, len(stored), step):
         values = stored[start : start + step]
-        # One sum is far cheaper than a test of each number; if it overflows, the test decides.
+        # A single sum is far cheaper than a test of each number; if it overflows, each is tested.
         flat = values.ravel(order="K")
         with np.errstate(over="ignore", invalid="ignore"):
             if math.isfinite(np.dot(flat, flat)):

@@ -86,7 +86,7 @@ def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
     try:
         if labels.dtype.kind != "O" or labels.ndim != 1:
             return np.unique(labels, return_inverse=True, return_counts=True)
-        # Objects are looked up one by one: sorting millions of texts takes many times as long.
+        # Objects are looked up in a dict: sorting millions of strings is many times slower.
         places: dict[object, int] = {}
         codes = np.array([places.setdefault(label, len(places)) for label in labels], np.intp)
         entries = np.empty(len(places), dtype=object)
@@ -172,7 +172,7 @@ def shown(label: object) -> str:
 
 
 Array = npt.NDArray[np.float64]
-# Ratio of weights beyond which the sums of the lighter rows are lost to rounding.
+# Ratio of weights beyond which rounding hides the sums of the lighter rows.
 _RANGE = 1e12
 
 

@@ -23,12 +23,12 @@ from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
 Merge: TypeAlias = Callable[[Term, Term], Term]
-# A block of 8 MiB stays in the last-level cache with its centred copy.
+# A block of 8 MiB fits into the last-level cache with its centred copy.
 BLOCK_NUMBERS = 2**20
-# Numbers in a piece, which a thread sums up and which is read from files at once: 32 MiB.
+# Numbers in a piece, which a thread sums or reads from a file at once: 32 MiB.
 PIECE_NUMBERS = 2**22
-# Columns up to which columns x columns is small, 128 MiB: each thread has sums of that size, and an
-# array of it is made of sparse data.
+# Number of columns up to which a d x d array counts as small, 128 MiB: each thread has such sums,
+# and sparse data get a dense one.
 WIDE = 4096
 
 
@@ -53,8 +53,8 @@ class Samples:
     - by_products: whether arrays of columns x columns are avoided where they would be large
     """
 
-    # Whether n is known without reading all rows; whether they can be read again; whether they are
-    # read only when they are asked for, so that each pass over them costs.
+    # True if n is known before reading; if the rows can be read again; if they are read on demand,
+    # so that each pass costs time.
     n_known: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
     stored: ClassVar[bool] = False
@@ -158,7 +158,7 @@ class Samples:
         """Return a slice of rows: a C-contiguous float64 array (a view if possible) or csr."""
         if self.is_sparse:
             return self.array[where].astype(np.float64, copy=False)
-        # asarray strips the memmap subclass, whose slicing is slow; it does not load anything.
+        # asarray drops the memmap subclass, whose slicing is slow; it loads nothing.
         return np.ascontiguousarray(np.asarray(self.array)[where], dtype=np.float64)
 
     def less(self, shift: Array | None) -> Array:
@@ -295,7 +295,7 @@ class Samples:
         return product
 
 
-# What stands beside rows: another view, labels, a response.
+# Companions of the rows: another view, labels, a response.
 Beside: TypeAlias = Samples | Cells
 
 

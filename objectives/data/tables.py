@@ -20,11 +20,11 @@ from ldr.objectives.data.sources import OTHER_SEPARATOR, Source, after, check_kn
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Bytes of text that are read at a time, of which pyarrow keeps some 32 ahead.
+# Bytes of text read at a time; pyarrow reads some 32 blocks ahead.
 _BLOCK_BYTES = 2**20
-# Bytes of a Parquet column that are fetched at a time.
+# Bytes of a Parquet column fetched at a time.
 _BUFFER = 2**16
-# Numbers that are names: 007 is not 7. And whole numbers of more digits than a float has.
+# Digits that are codes (007 is not 7), and integers with more digits than a float.
 _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
 
@@ -146,7 +146,7 @@ class TextFile(Table):
         self._cells: tuple[str, ...] = ()
         pyarrow = arrow("", "text")
         try:
-            with self._reader(threads=False) as reader:  # whose errors say in what row
+            with self._reader(threads=False) as reader:  # its errors name the row
                 self._schema = reader.schema
             names = self._schema.names  # which must be text
         except (pyarrow.ArrowException, OSError, ValueError) as error:
@@ -199,7 +199,7 @@ class TextFile(Table):
             with self._reader(kinds) as reader:
                 yield from reader
         except (pyarrow.ArrowException, ValueError):
-            with self._reader(kinds, threads=False) as reader:  # which says in what row
+            with self._reader(kinds, threads=False) as reader:  # its errors name the row
                 deque(reader, maxlen=0)
             raise
 
@@ -279,13 +279,13 @@ class ParquetFiles(Table):
 
     def _batches(self, columns: Sequence[str], labels: bool) -> Iterator[Given]:
         parquet, pyarrow = arrow("parquet"), arrow()
-        # A block, as what is decoded takes memory in Arrow's columns and again in rows.
+        # Small blocks: decoded values take memory twice, as Arrow columns and as rows.
         rows = max(1, BLOCK_NUMBERS // max(1, len(columns)))
         for path, n, keys in self._parts:
             if labels and columns[0] in keys:
                 yield pyarrow.record_batch([pyarrow.repeat(keys[columns[0]], n)], list(columns))
                 continue
-            # Nothing is fetched ahead, and no column of a row group as a whole.
+            # No prefetching, and no complete column of a row group.
             with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
                 check_known(columns, file.schema_arrow.names, f"{self.name} ({path.name})")
                 for batch in file.iter_batches(rows, columns=list(columns)):
@@ -294,7 +294,7 @@ class ParquetFiles(Table):
 
 def named(cells: tuple[str, ...], file: str) -> tuple[str, ...]:
     """Return the names of a text's columns, without a leading column of row numbers."""
-    # Its name is empty, as pandas and R write it, or what pandas makes of that.
+    # An empty name, as pandas and R write row numbers, or pandas' replacement for it.
     if cells[0] not in ("", "Unnamed: 0") or len(cells) == 1:
         return cells
     warnings.warn(

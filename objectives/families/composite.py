@@ -313,7 +313,7 @@ def weighted_sum(
     maps = [tuple(maps[k] for _, maps in common) for k in range(len(bounds))]
     manifold = _manifold(bounds, maps, penalty > 0)
     unit = max(bound.unit for bound in bounds)
-    if penalty > 1e100 * unit:  # squares of its slope would leave the range
+    if penalty > 1e100 * unit:  # squares of its slope would overflow
         raise ArgumentError(
             f"a penalty of {penalty:g} is too large relative to the objective's unit {unit:g}: "
             f"expected at most {1e100 * unit:g}"
@@ -423,7 +423,7 @@ def _intersection(own: Sequence[tuple[Coordinates, int]]) -> tuple[Coordinates, 
             frame, Q = coordinates, basis
             continue
         U, cosines, _ = np.linalg.svd(Q.T @ basis)
-        inside = np.sum(cosines > 1.0 - 1e-10)  # angles of less than 1e-5 are rounding
+        inside = np.sum(cosines > 1.0 - 1e-10)  # angles below 1e-5 are rounding errors
         if inside < Q.shape[1]:
             Q = Q @ U[:, :inside]
             frame = Subspace(Q, name="the subspace that the terms have in common")
@@ -435,7 +435,7 @@ def _to(coordinates: Coordinates, k: int, frame: Coordinates, basis: Array | Non
     """T with Z = TM from the frame to a term's coordinates; None where they are the same."""
     if coordinates is frame or (type(coordinates) is type(frame) is Columns):
         return None
-    # Where the frame is the columns, Q' of the orthonormal basis Q.
+    # Q' of the orthonormal basis Q, if the frame is the columns.
     T = coordinates.lift(np.eye(k)).T if basis is None else coordinates.lower(basis)
     same = T.shape[0] == T.shape[1] and np.allclose(T, np.eye(len(T)), rtol=0.0, atol=1e-12)
     return None if same else np.asarray(T)
@@ -499,7 +499,7 @@ def _as_trace(
         is_square = trace.is_square and weight > 0 and len(active) == 1 and constant == 0
     if not active:
         return None
-    # Where a term says that M has no part outside the coordinates, it stands alone.
+    # Terms in the same coordinates, with no part outside, leave nothing out.
     alone = all(term.same_point for term in active) and not any(outside)
     left_out = None if None in outside else (0.0 if alone else math.inf)
     found = {"A": A, "r": r, "offset": offset, "doubt": doubt}

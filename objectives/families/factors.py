@@ -39,8 +39,8 @@ from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
 
-# tr(S^{-1}C) is added up from squares where the difference leaves less than this share of its
-# larger term: three of sixteen digits are lost to it at most.
+# tr(S^{-1}C) is computed from squares if the difference is below this share of its larger term,
+# which bounds the loss to three of sixteen digits.
 _CANCELLED = 1e-3
 
 
@@ -307,7 +307,7 @@ class FactorLikelihood(BoundObjective):
     def _model(self, M: Array, value: float) -> FactorModel:
         """Make the model; its free parameters count M up to a rotation."""
         psi = self.noise.variances(self.manifold.split(M)[1])
-        with np.errstate(over="ignore"):  # of a likelihood without a bound
+        with np.errstate(over="ignore"):  # for an unbounded likelihood
             variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
         noises = 1 if self.noise.tied else self.d
         return FactorModel(

@@ -32,7 +32,7 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array
 
-# Rows up to so many widths have derivatives that are numbers.
+# Rows longer than so many widths have derivatives that overflow.
 _LONGEST = 1e50
 
 
@@ -134,12 +134,12 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     return width
 
 
-# Up to this many rows the exact form is taken unless landmarks are asked for; beyond it pivots,
-# where so many of them leave out a negligible share of the traces of K and of Kz.
+# Up to this many rows the exact form is the default; beyond it pivots, if so many of them leave out
+# a negligible share of the traces of K and of Kz.
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# Where they do not: up to this many rows the exact form; beyond it so many random landmarks.
+# Otherwise: up to this many rows the exact form; beyond it so many random landmarks.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 
@@ -242,7 +242,7 @@ class LandmarkPoint(ProjectedPoint):
         self._K = gaussian(self._V, self._V[n:], problem.width)
         self._C, self._W = self._K[:n], self._K[n:]
         np.fill_diagonal(self._W, 1.0)
-        # landmarks that all but coincide must not make W singular; pivots are never that close
+        # nearly equal landmarks must not make W singular; pivots are never that close
         jitter = 1e-12 if problem.pivoted else 1e-6
         self._L = np.linalg.cholesky(self._W + jitter * np.eye(len(self._W)))
 

@@ -36,19 +36,18 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
 _EPS = float(np.finfo(float).eps)
-# The first temperature, relative to the bound: a share of the gap, and at most this.
+# The first temperature, relative to the bound: a share of the gap, at most this.
 _WARMEST, _SHARE_OF_GAP = 4e-3, 0.5
-# By what the temperature is multiplied where the smooth bound is minimised.
+# Factor of the temperature after each minimisation.
 _COOLING = 0.25
-# Newton's steps at a temperature, and halvings of a step that is too long.
+# Newton steps at a temperature, and halvings of a step.
 _STEPS = 30
-# A decrement this small beside what the smoothing adds ends a temperature.
+# A Newton decrement below this share of the smoothing ends a temperature.
 _SETTLED = 0.05
 
 
-# How near the bound is brought to the least one: by what share of the gap it may exceed that, and
-# the Hessian products that may be taken. A clock would make the claim depend on how busy the
-# machine is.
+# Accuracy of the least bound, as a share of the gap, and a limit of Hessian products. A time limit
+# would make the claim depend on the load of the machine.
 Effort = tuple[float, int]
 
 
@@ -97,7 +96,7 @@ class LeastBound:
         best = [start[i] for i in self.order]
         near = [largest_ratio(m.Q, C, m.M)[0] for m, C in zip(best, self.C, strict=True)]
         least = 0.5 * math.fsum(near)
-        if least <= value:  # nothing is left to be found
+        if least <= value:  # the gap is closed
             return list(start)
         temperature = min(_WARMEST, _SHARE_OF_GAP * (least - value) / least)
         Q, taken = block_diag(*(m.Q for m in best[:-1])), 0
@@ -192,7 +191,7 @@ class _Smoothed:
             curved = self._hessian_product(direction)
             products += 1
             curvature, rz = float(np.vdot(direction, curved)), float(np.vdot(residual, z))
-            if not (0 < curvature < math.inf and rz < math.inf):  # rounding, of a convex function
+            if not (0 < curvature < math.inf and rz < math.inf):  # rounding: the function is convex
                 break
             step = step + (rz / curvature) * direction
             residual = residual - (rz / curvature) * curved
@@ -226,7 +225,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
         ratio = float(np.vdot(M, Q @ M)) / below
         if not best < ratio < math.inf:
             break
-        # the last digits are the proof's business, not the iteration's
+        # the proof has the last digits, not the iteration
         done = ratio <= best * (1 + 2 * _EPS)
         best, found = ratio, M
         if done:
@@ -308,10 +307,10 @@ class MultiBound:
         S = block_diag(*(one.Q for one in found)) - self.A
         sizes = np.abs(np.diag(S))
         sizes = np.maximum(sizes, _EPS * sizes.max(initial=1.0))
-        scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two: nothing is rounded
+        scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two are exact
         with decomposing(len(S)):
             values = np.linalg.eigvalsh(S / scale / scale[:, None])
-        # each eigenvalue is good to n eps of the largest, and so are the entries that are added
+        # each eigenvalue has an error of n eps of the largest, and so do the summed entries
         rounding = 2 * len(S) * _EPS * float(np.abs(values).max())
         missing = max(0.0, rounding - float(values[0]))
         ends = np.cumsum([len(one.Q) for one in found])[:-1]

@@ -31,10 +31,10 @@ Codes: TypeAlias = NDArray[np.intp]
 Grouped = TypeVar("Grouped")
 # A symmetric matrix that mixes rows, perhaps known by its products; or its diagonal.
 Kernel: TypeAlias = Array | Between
-# How it moves with the rows; None if it does not.
+# Derivative of the matrix in the rows; None if it is constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# Least eigenvalue of a matrix scaled to a unit diagonal, by which it may be divided here; those of
-# what only has to be positive may be smaller. Below, each problem is solved by itself, from rows.
+# Least eigenvalue of a divisor with unit diagonal; matrices that only need to be positive may have
+# smaller ones. Below it each problem is solved by itself, from rows.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
 

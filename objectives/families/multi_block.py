@@ -42,12 +42,12 @@ from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.manifold import qr_factor, thin_svd
 from ldr.solvers.problem import Point, Preconditioner, Problem
 
-# Random initialisations of two views, and of more: of digits in three strips one in four reached
-# the best.
+# Random initialisations for two views, and for more: on digits in three strips one in four reached
+# the best value.
 _STARTS_OF_TWO, _STARTS = 5, 10
-# Two components of a view with this correlation say nearly the same.
+# Two components of a view with this correlation are nearly the same.
 _ALIKE = 0.95
-# By what share of the gap a thorough bound may exceed the least, and its Hessian products.
+# Accuracy of a thorough bound, as a share of the gap, and its limit of Hessian products.
 _THOROUGH: Effort = (1.05, 10_000)
 
 

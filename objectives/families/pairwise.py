@@ -49,7 +49,7 @@ from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, 
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
 from ldr.solvers.problem import Point
 
-# A block of half a MiB stays in the cache while it is worked on.
+# A block of half a MiB fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
 # Of some rows of D: what they add to phi, W there, and dD -> dW, which may overwrite dD.
@@ -279,11 +279,11 @@ class LabelledPairs(Pairwise):
         return M * math.sqrt(self.weight * r / squares) if squares > 0 else M
 
 
-# An evaluation takes time in proportion to it, for every row.
+# Pairs for each row: the time of an evaluation is proportional to it.
 BATCH_ROWS = 250
-# Rows in memory from which starts and units are found.
+# Rows of a file loaded for starts and units.
 _SAMPLE_ROWS = 2000
-# A random sample of so many rows stands for all where an n x n matrix is solved with.
+# Size of a random sample that replaces all rows where an n x n matrix is solved.
 STANDING_ROWS = 5000
 
 
@@ -298,7 +298,7 @@ class BatchTerm(TermOfPoints):
 
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
         batches = max(1, round(rows.n / BATCH_ROWS))
-        # Classes may take turns: class by class, each batch has its share of every one.
+        # Sorted data: each batch has its share of every class.
         order = np.argsort(beside[0], kind="stable") if beside else np.arange(rows.n)
         for b in range(batches):
             batch = order[b::batches]

@@ -68,7 +68,7 @@ class ProjectedPoint(Point):
         return self.X.T @ self.curvature(self.X @ V)
 
 
-# Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
+# Up to so many pairs (32 MiB for each number) a point caches shared parts of Hessian products.
 KEPT = 2**22
 
 
@@ -182,7 +182,7 @@ class DenseRows:
         compact = Compact.of(samples)
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
-        X -= np.average(X, 0, samples.weights)  # what rounding of a large mean left
+        X -= np.average(X, 0, samples.weights)  # removes the rounding error of a large mean
         return cls(X, compact.view(m), samples.marks)
 
     @classmethod
@@ -198,12 +198,11 @@ class DenseRows:
         return cls(X, rows.view.within(whitened), rows.marks)
 
 
-# A sample of the rows has so many for each column, and at least so many; it is taken of so many
-# times as many rows.
+# Rows of a sample for each column, and at least; a sample is used for n beyond a multiple.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
-# Ends of runs on a sample are the same optimum that differ by less, relative to their length.
+# Ends of runs on a sample that differ by less, relative to their length, are one optimum.
 _SAME = 1e-3
-# A step is short that is no longer, relative to the point.
+# A step counts as short up to this length, relative to the point.
 _SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
 

@@ -26,7 +26,7 @@ from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point, Problem
 
-# Rows of a sample on which heuristics that are no sums are found.
+# Rows of a sample for starts that are not sums.
 SAMPLE_ROWS = 20_000
 
 # Rows are cut into this many parts for stochastic solvers, with at least this many rows a column.
@@ -35,7 +35,7 @@ _PART_ROWS = 10
 
 Kept = TypeVar("Kept", bound=Point)
 
-# What rows add up to: a number, or several in an array.
+# Value of a sum over rows: a number, or an array.
 Total: TypeAlias = Any
 
 

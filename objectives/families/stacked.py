@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# A scatter within classes that is below this share of the whole is added up, not a difference.
+# A within-class scatter below this share of the total is summed directly, not as a difference.
 _CANCELLED = 1e-3
 
 

@@ -327,7 +327,7 @@ class StatedMethod(Objective):
     def opened(self, data: Data, room: int) -> Opened:
         """Return the data of the matrices, with room for constant directions."""
         samples = data.samples
-        # a minimum is 0 outside the span of few rows, where nothing varies
+        # a minimised objective is 0 outside the span of few rows, where they are constant
         empty_is_best = self.sense == "min" and samples.n_known and samples.n < samples.d
         if not self.traits.products or empty_is_best:
             data = data.everywhere()

@@ -27,11 +27,11 @@ from ldr.solvers.linalg.products import top_values
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
 
-# Least curvature of a column that the preconditioner divides by, relative to the largest.
+# Least curvature that the preconditioner divides by, relative to the largest.
 _LEAST_CURVATURE = 1e-3
-# Sums of squares below this share of all are added up, not the difference of two traces.
+# Residuals below this share of the total are summed directly, not as a difference of traces.
 _CANCELLED = 1e-4
-# Of M'M - I, for M to be taken for orthonormal.
+# Largest |M'M - I| of an orthonormal M.
 _ORTHONORMAL = 1e-12
 # Of eigenvectors from products, relative to the largest eigenvalue.
 RESIDUAL = 1e-12

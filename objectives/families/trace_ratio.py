@@ -45,7 +45,7 @@ from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.trace_ratio import SelfConsistentField
 
-# Levels whose weights are farther apart are lost beside the others, in the value and its gradient.
+# Levels with a larger ratio of weights are lost to rounding in value and gradient.
 _FARTHEST = 1e8
 
 
@@ -124,11 +124,11 @@ def _levels(nested: Any) -> Any:
     return weights
 
 
-# Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
+# Least gap of eigenvalues that the preconditioner divides by, relative to the largest.
 _LEAST_GAP = 1e-12
-# A direction of M with less than this share of the denominator, times r, is next to empty.
+# A direction of M with less than this share of the denominator, times r, is nearly constant.
 _LEAST_SHARE = 1e-2
-# Turning the columns to a basis can move eigenvalues this far below the tolerance.
+# A rotation of the columns to a basis can move eigenvalues this far below the tolerance.
 _TURNED = 1e-2
 
 
@@ -149,7 +149,7 @@ class TraceRatioPoint(Point):
         weighted = M * problem.weights
         self.denominator = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
-        # Of a ratio that is minimised -A is semidefinite: what is above zero is rounding.
+        # For minimised ratios -A is semidefinite: positive values are rounding errors.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
         self.value = 0.0 - self._rho  # never -0.0
 
@@ -419,7 +419,7 @@ class TraceRatio(BoundObjective, Compared):
         if math.isinf(self.outside):
             return True
         value, eps = self.at(M).value, float(np.finfo(float).eps)
-        if self.outside == 0.0:  # in lengths by B, as a direction may carry next to nothing of it
+        if self.outside == 0.0:  # in lengths by B, as a direction may have nearly zero length
             lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
             if not lengths.all():
                 return True
@@ -461,7 +461,7 @@ def trace_ratio(
     if ridge > 0:
         amount = ridge_amount(definite, ridge)
         definite, ridged = add_ridge(definite, ridge, rows.what)
-    # of a direction that is lost in sums nobody can tell what varies there: see `whitened`
+    # variation along a direction lost to rounding is unknown: see `whitened`
     lost = ridge == 0 and kept.rank < int(np.count_nonzero(np.diag(varied) > 0))
     return TraceRatio(
         objective,

@@ -57,7 +57,7 @@ def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
     return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]
 
 
-# Least eigenvalue of B, scaled to a unit diagonal, with which its digits are enough.
+# Least eigenvalue of B, scaled to a unit diagonal, whose accuracy suffices.
 LEAST = 1e-5
 
 
@@ -147,7 +147,7 @@ def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
 Sums = TypeVar("Sums")
 
 _EPS = float(np.finfo(float).eps)
-# Rounding of the numbers in rows and of their change of coordinates.
+# Rounding of the data and of their change of coordinates.
 ROWS_ROUNDING = 8.0 * _EPS
 
 
@@ -293,7 +293,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
     else:
         kept = Range.of(varied, given.coordinates, name)
     inside = kept(sums.B)
-    # what rounding hides of a direction of the range is not nothing
+    # a direction of the range that rounding hides is not constant
     hidden = np.maximum(0.0, _EPS * kept.squares(diagonal(sums.B)) - np.diag(inside))
     B, ridged = add_ridge(inside + np.diag(hidden), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
@@ -361,7 +361,7 @@ def _of_rows(
         why = f"in others the rows vary by less than {tolerance:.1e} of their size"
         kept = Range.along(orthogonal_to(left_out), given.coordinates, name, why)
     W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
-    if nothing.size:  # A may see what B does not: M is orthogonal to it in the user's columns
+    if nothing.size:  # A may vary where B does not: M is orthogonal to it in the user's columns
         W = W - nothing @ mixed @ np.linalg.lstsq(N, T @ W, rcond=None)[0]
     B = sums.B
     ridged: list[str] = []

@@ -80,11 +80,11 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
     return operator(ka + kb, lambda V: np.concatenate([aa @ V[:ka], bb @ V[ka:]]))
 
 
-# A block has so many columns more than are wanted, which only help the others.
+# Extra columns of a block, which improve the convergence of the others.
 GUARDS = 4
-# Of what a ridge lets be taken off B, the share that is where M has directions worse than nothing.
+# Share of a ridge subtracted from B, for M with directions worse than zero.
 _SHARE = 0.9
-# A variance that is nothing, in units of what uncorrelated columns would have.
+# A variance that counts as zero, relative to uncorrelated columns.
 _EMPTY = 1e-10
 
 

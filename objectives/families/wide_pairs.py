@@ -46,7 +46,7 @@ from ldr.solvers.trust_region import TrustRegion
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-# Of a unit vector, what is more than rounding of products.
+# Part of a unit vector beyond the rounding errors of products.
 _BESIDE = 1e-6
 
 Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]

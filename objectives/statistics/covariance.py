@@ -25,13 +25,13 @@ from ldr.objectives.statistics.sums import (
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# Up to this many rows or columns an array is made.
+# Up to this many rows or columns a dense matrix is computed.
 _LEAST_ORDER = 2000
-# Columns for each of the r wanted, from which on dense data are not squared. Block Krylov usually
-# needs 10 r to 15 r products; it may spend d/8, which is half of the work of squaring.
+# Dense data with more columns than this times r are not squared. Block Krylov usually needs 10 r to
+# 15 r products; its limit is d/8, half of the work of squaring.
 _COLUMNS_PER_VECTOR = 150
-# Squaring makes so many products of rows in the time of one with a column of a block; Cholesky's
-# factor, and what is made for it, take as long as two squares of the covariance.
+# Squaring computes so many products of rows in the time of a product with a block's column;
+# Cholesky's factor and its input take as long as two squarings of the covariance.
 _SQUARED_PER_PRODUCT = 25
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# The share of entries beyond which a mean can exceed NO_SHIFT standard deviations: 25/26.
+# Share of nonzero entries beyond which a mean can exceed NO_SHIFT standard deviations: 25/26.
 _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
 
 
@@ -96,13 +96,13 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
     return csr_array((signs, columns, rows), shape=(len(plus), n))
 
 
-# A variance below this share of a column's mean square is rounding.
+# A variance below this share of a column's mean square is rounding error.
 _CONSTANT = 1e-14
-# Numbers that tell proportional columns apart; by how much they differ of columns that are not.
+# Random sums that detect proportional columns, and the least difference of others.
 _TELLING, _DIFFERENT = 3, 1e-11
-# Entries of X'LZ for each of X beyond which it is not made.
+# X'LZ is computed up to so many entries for each of X.
 _FILLED = 4.0
-# Of eigenvectors, the residual relative to the largest eigenvalue, and the products that may take.
+# For eigenvectors: the residual relative to the largest eigenvalue, and a limit of products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 
 

@@ -18,9 +18,9 @@ from ldr.solvers.linalg.eigen import graded_qr, orthogonal_to, rank_tolerance
 
 # Directions of the rows' span below this share of the largest eigenvalue are lost in a Gram matrix.
 _GRAM_CUT = 1e-10
-# Of which so many are looked for at a time.
+# Number of lost directions searched at a time.
 _DIRECTIONS = 64
-# Reciprocal condition below which directions of dense rows may be rounding.
+# Reciprocal condition below which directions of dense rows may be rounding errors.
 _NEARLY_SINGULAR = 1e-7
 
 
@@ -142,7 +142,7 @@ def row_space(samples: Samples) -> RowSpace:
       and Q is orthonormal to 1e-16 over the smallest share of a Gram eigenvalue (1e-6 at worst:
       directions below 1e-10 are found from the rows, which fills d x m for m of them).
     """
-    samples = replace(samples, marks=None)  # the span of rows is the same whatever they count
+    samples = replace(samples, marks=None)  # weights do not change the span of the rows
     if samples.is_sparse:
         return _sparse_row_space(samples)
     return _dense_row_space(samples)
@@ -202,7 +202,7 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     centre = column_means(X)
     along = np.asarray(X @ centre)
     gram = dense(X @ X.T) - along[:, None] - along + centre @ centre
-    # Centred rows are orthogonal to the vector of ones: it is no direction that they may have.
+    # Centred rows are orthogonal to the vector of ones, which is excluded.
     blind = orthogonal_to(np.ones((len(gram), 1)))
     with decomposing(len(gram)):
         values, vectors = scipy.linalg.eigh(symmetric(blind.T @ gram @ blind), check_finite=False)
@@ -236,7 +236,8 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
     V, Z = (np.hstack(parts) for parts in zip(*found, strict=True))
     if not V.size:
         return space
-    # Q is the rows over their singular values, so products with Q amplify the rounding of Z.
+    # Q is the rows divided by their singular values, so products with Q amplify rounding errors of
+    # Z.
     lost = n * np.finfo(float).eps * np.linalg.norm(units * Z) * np.linalg.cond(space.weights)
     inside, Z = _split(space, Z)
     space = replace(space, scores=space.scores + V @ inside.T)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.intp]
 
-# Rows whose mean is the pilot: what is left of the mean is a sixteenth of the spread.
+# Rows whose mean is the pilot: the remaining mean is a sixteenth of the spread.
 _PILOT_ROWS = 256
-# Columns whose mean is within this many standard deviations of zero need no shift and no copy,
-# which saves a fifth of the time; the correction then cancels a factor 26 of 1e16.
+# Columns with a mean within this many standard deviations of zero are not shifted, which saves a
+# copy and a fifth of the time; the correction then cancels a factor 26 of 1e16.
 NO_SHIFT = 5.0
-# Up to so many numbers sums of classes need no sparse matrix, whose module takes 10 ms to load.
+# Up to so many numbers class sums avoid a sparse matrix, whose module takes 10 ms to import.
 _FEW_NUMBERS = 2**15
-# Columns of a product at a time, so that what is as long as the rows takes little memory.
+# Columns of a product at a time, so that arrays as long as the rows need little memory.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 
@@ -250,7 +250,7 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 
-# Rounding of a place among the entries, in units of their number.
+# Tolerance of a position among the sorted entries, in units of their number.
 _ROUNDED = 1e-14
 
 

@@ -21,7 +21,7 @@ from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 _SUFFICIENT_DECREASE = 0.1  # delta
 _CURVATURE = 0.9  # sigma
 _VALUE_NOISE = 1e-10  # epsilon: relative rise of f that counts as rounding
-_VALUE_ROUNDING = 1e-13  # relative difference of values that says nothing
+_VALUE_ROUNDING = 1e-13  # relative difference of values at rounding level
 _EXPANSION = 5.0  # rho
 _SHRINKAGE = 0.66  # gamma
 
@@ -132,7 +132,7 @@ class _Line:
             left, right = self.double_secant(a, b)
             if self.accepted is None and right.t - left.t > _SHRINKAGE * (b.t - a.t):
                 left, right = self.update(left, right, 0.5 * (left.t + right.t))
-            if right.t - left.t >= b.t - a.t:  # nothing left between two adjacent numbers
+            if right.t - left.t >= b.t - a.t:  # adjacent floating-point numbers
                 break
             bracket = left, right
         return self.accepted

@@ -30,13 +30,12 @@ from ldr.solvers.manifolds import Array
 
 _U = 0.5 * float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
-# Rounding of norms and sums that enter the margins themselves is covered by this factor.
+# Factor for the rounding of the margins' own norms and sums.
 _SAFETY = 1.01
-# Of products that are summed: 16 eps.
+# Rounding of summed products: 16 eps.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
-# By how much delta grows after a factorisation that failed; factorisations at an M that may be far
-# from the best, and at the best M there is.
+# Growth of delta after a failed factorisation; tries at a rough M, and at the best M.
 _GROWTH, _TRIES_AT_M, _TRIES = 8.0, 3, 100
 
 
@@ -157,7 +156,7 @@ def rounding_of_correlations(
     return 0.5 * SUMS_ROUNDING * moved
 
 
-# Of an overflow an infinite bound comes, which proves nothing.
+# An overflow gives an infinite bound, which is still true.
 @np.errstate(over="ignore", invalid="ignore")
 def trace_ratio_bound(
     A: Array,

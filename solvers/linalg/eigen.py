@@ -78,15 +78,14 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
     return vectors / roots[:, None, :] / scale[:, :, None], values[:, 0]
 
 
-# Below this share of the spectrum the selected-eigenvector driver beats the full one: measured
-# break-even 0.15 to 0.2 of the eigenvectors at orders 64 and 128, 0.1 at 256, 0.25 at 512.
+# Below this share of the spectrum the selected-eigenvector driver is faster than the full one:
+# measured break-even 0.15 to 0.2 of the eigenvectors at orders 64 and 128, 0.1 at 256, 0.25 at 512.
 _PARTIAL_SHARE = 0.15
-# From this order on, and for so few of the vectors, block Krylov is faster still: 6 times at order
-# 2000, r = 5.
+# From this order on, and for so few vectors, block Krylov is faster: 6 times at order 2000, r = 5.
 _MANY, _MANY_PER_VECTOR = 1000, 150
-# Rows whose largest entries are within this factor count as alike.
+# Rows whose largest entries are within this factor have similar sizes.
 _ALIKE = 1e4
-# Eigenvalues of a graded matrix below this share of the largest are found again without it.
+# Eigenvalues of a graded matrix below this share of the largest are computed again by deflation.
 _SMALL = 1e-3
 
 
@@ -97,8 +96,8 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """
     graded, d = is_graded(A), len(A)
     if r < _PARTIAL_SHARE * d:
-        # LAPACK's own, as the checks of scipy.linalg.eigh cost as much as a small problem; A' is in
-        # its order. It can miss some of exactly tied eigenvalues, and says so by their number.
+        # LAPACK directly, because the checks of scipy.linalg.eigh cost as much as a small problem;
+        # A' is in its order. It can miss tied eigenvalues, and reports their number.
         with decomposing(d):
             values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
         if not failed and found == r:
@@ -133,7 +132,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Return True if some rows of the symmetric A are far larger than other nonzero rows."""
     entries = A.ravel(order="K")
-    length = math.sqrt(np.vdot(entries, entries))  # infinite is no quick answer
+    length = math.sqrt(np.vdot(entries, entries))  # an overflow leads to the slow test
     # Python's numbers overflow to infinity in silence.
     if length <= _ALIKE * float(np.minimum.reduce(np.abs(A.diagonal()))):
         return False

@@ -10,12 +10,12 @@ import numpy as np
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
-# A block is wider than what is wanted: its last columns only help the others.
+# Extra columns of a block, which improve the convergence of the others.
 _OVERSAMPLING = 6
-# The basis is cut back to twice the block once it is this many blocks wide, or has so many numbers.
+# The basis is truncated to two blocks at this many blocks, or at so many numbers.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
-# Columns of length 1 that have a part of this length beside the others are rounding there.
+# Unit columns with a smaller part outside the others are rounding errors.
 _EMPTY = 1e-10
 
 

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator
 
-# Residuals below this share of what cancels in them are converged; the steps that may take.
+# Residuals below this share of the cancelled terms have converged; limit of steps.
 _RESIDUAL, _STEPS = 1e-10, 300
-# Of conjugate gradients, relative to the right-hand side, and the steps that may take.
+# For conjugate gradients: tolerance relative to the right-hand side, and limit of steps.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
-# Of a small B, the share of its largest eigenvalue below which a direction is out of B's range.
+# A direction below this share of B's largest eigenvalue is outside B's range.
 _IN_RANGE = 1e-10
-# A small ratio is solved to this share of what its solution gains.
+# Tolerance of a small ratio, relative to its improvement.
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
@@ -217,17 +217,17 @@ def columns_of(width: int, V: Array) -> Array:
     return np.hstack([V[:, :width], more])
 
 
-# That a statement here is false, over the random vector, which tells at most two things.
+# Probability of a false statement, over the random vector, which decides at most two.
 CHANCE = 1e-10
 _LEAST_PART = 0.5 * CHANCE * math.sqrt(math.pi / 2)
-# Half of the interval in which the polynomial is small, at least, relative to its ends.
+# Least half-width of the polynomial's interval, relative to its ends.
 _NARROWEST = 1e-8
 _ROUNDINGS = 64 * float(np.finfo(float).eps)
-# By how much the rest is raised for what couples it to the eigenvectors, as powers of ten.
+# Shifts for the coupling to the eigenvectors, as powers of ten.
 _RAISED = np.arange(-16.0, 1.0, 0.5)
-# Steps beyond a ratio at which a bound is tried, as powers of ten of it.
+# Distances above a ratio at which a bound is tried, as powers of ten.
 _BEYOND = np.arange(-14.0, 1.0, 0.25)
-# Of the way from the largest eigenvalue of the rest to the least one that counts.
+# Position between the largest remaining eigenvalue and the least required one.
 _SHARE = 0.7
 
 

@@ -258,7 +258,7 @@ class Product(Manifold):
 
 RETRACTIONS = ("polar", "qr")
 
-# Above this condition number of Y'Y the Gram matrix has lost too much of Y: use the SVD of Y.
+# Above this condition number of Y'Y the Gram matrix is too inaccurate: use the SVD of Y.
 _GRAM_CONDITION = 1e4
 
 

@@ -18,9 +18,9 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 
-# Zeros that a step along the face may make.
+# Limit of new zeros along a face.
 _FACES = 20
-# Signs have a part that no prediction tells if it is above this, relative to them.
+# A part of the signs above this, relative to them, is outside the range of predictions.
 _UNSEEN = 1e-8
 
 
@@ -82,7 +82,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     times, sweeps = 1, 100
     if isinstance(Z, LessMeans):
         columns, t = Z.K, t + (Z.b @ m) * Z.a
-        times, sweeps = 10, 10  # each may be long: a deadline is looked at between them
+        times, sweeps = 10, 10  # short calls, so that the time limit is checked between them
     model = Lasso(
         alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,
@@ -92,7 +92,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     )
     model.coef_ = m.copy()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # whether it has is ours to say
+        warnings.simplefilter("ignore", ConvergenceWarning)  # convergence is tested here
         for _ in range(times):
             check()
             if model.fit(columns, t).n_iter_ < sweeps:

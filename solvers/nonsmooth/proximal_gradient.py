@@ -28,16 +28,16 @@ from ldr.solvers.solver import Solver, State, Stopping
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 
-# The equations M'V + V'M = 0 are solved to this, relative to V.
+# Tolerance of the equations M'V + V'M = 0, relative to V.
 _TANGENT = 1e-13
-# A relative rise of the value, or a step relative to M, that is the effect of rounding.
+# A relative rise of the value, or a step relative to M, at rounding level.
 _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
-# Shares of what a gradient step promises, after Armijo, that a step must keep.
+# Shares of the decrease predicted by a gradient step that a step must attain (Armijo).
 _SUFFICIENT = 1e-4
-# The step may grow and shrink by this at most from one iteration to the next.
+# Largest growth and shrinkage of the step between iterations.
 _GROWTH = 10.0
-# Share of the stationarity measure that Newton's method is to leave of the gradient on the support;
-# nothing where that is less than so many thresholds, as the support is likely to be the last.
+# Newton's method reduces the gradient on the support to this share of the stationarity measure, or
+# to zero below so many thresholds, as the support is likely to be the last.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
