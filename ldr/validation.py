@@ -70,11 +70,6 @@ def _array(error: object) -> str:
     return f"an array of shape {tuple(error.shape)}, {size / 2**30:.3g} GiB,"
 
 
-def finite(number: float | None) -> float | None:
-    """A number that JSON has."""
-    return float(number) if number is not None and math.isfinite(number) else None
-
-
 def plain(value: Argument) -> Argument:
     """Return a value as JSON holds it: lists for arrays, None for infinities and NaN."""
     if isinstance(value, Mapping):
@@ -82,7 +77,7 @@ def plain(value: Argument) -> Argument:
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
-    return finite(value) if isinstance(value, float) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def shown(value: float | Array) -> str:
