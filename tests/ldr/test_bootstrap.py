@@ -94,26 +94,23 @@ def test_time_series_need_blocks():
 )
 def test_what_belongs_to_the_rows_is_refused(objective):
     data = methods.DISTANCES if objective == "mds-distances" else methods.X[:, :3]
+    block = None if objective == "mds-distances" else 9
     with pytest.raises(ArgumentError, match=r"of distances|feature map"):
-        ldr.bootstrap(
-            objective, data, 2, draws=2, block=None if objective == "mds-distances" else 9
-        )
+        ldr.bootstrap(objective, data, 2, draws=2, block=block)
 
 
 def test_draws_that_do_not_converge_are_counted(monkeypatch):
     monkeypatch.setattr("ldr.solvers.LBFGS.default_max_iterations", 2)
+    options = {"y": labels, "draws": 3, "solver": "lbfgs", "random_state": 0}
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
-        found = ldr.bootstrap(
-            "orthogonal-lda", X, 2, y=labels, draws=3, solver="lbfgs", random_state=0
-        )
+        found = ldr.bootstrap("orthogonal-lda", X, 2, **options)
     assert f"  {np.sum(~found.converged)} draws did not converge" in repr(found).splitlines()
 
 
 def test_trials_are_left_out_as_wholes():
     ids = np.repeat(np.arange(5), 12)
-    found = ldr.bootstrap(
-        "orthogonal-maf", methods.X, 1, groups=ids, draws=2, bca=True, random_state=0
-    )
+    options = {"groups": ids, "draws": 2, "bca": True, "random_state": 0}
+    found = ldr.bootstrap("orthogonal-maf", methods.X, 1, **options)
     assert len(found.without) == 5
     kept = ldr.solve("orthogonal-maf", methods.X[ids != 3], 1, groups=ids[ids != 3]).P
     assert distance(found.without[3].T, kept.T) < 1e-6

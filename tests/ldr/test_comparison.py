@@ -146,10 +146,10 @@ def test_paths_know_where_the_training_rows_of_a_series_were_cut():
 
 def test_whole_groups_are_held_out():
     people = np.repeat(np.arange(30), 6)[: len(X)]
-    found = ldr.compare(["orthogonal-lda"], X, labels, 2, folds=3, groups=people, standardise=True)
-    splitter = StratifiedGroupKFold(3)
-    same = ldr.compare(
-        ["orthogonal-lda"], X, labels, 2, folds=splitter, groups=people, standardise=True
+    options = {"groups": people, "standardise": True}
+    found, same = (
+        ldr.compare(["orthogonal-lda"], X, labels, 2, folds=folds, **options)
+        for folds in (3, StratifiedGroupKFold(3))
     )
     for name, scores in found.methods[0].scores.items():
         np.testing.assert_array_equal(scores, same.methods[0].scores[name])
@@ -170,18 +170,11 @@ def test_whole_weights_are_repeated_rows(methods, data, y):
     """Weights count training and held-out rows; among nearest rows they are votes."""
     weights = np.random.default_rng(0).integers(0, 4, len(X))
     times, places = np.repeat(np.arange(len(X)), weights), np.arange(len(X)) % 3
-    found, repeated = (
-        ldr.compare(methods, Z, z, 2, folds=PredefinedSplit(fold), sample_weight=w)
-        for Z, z, fold, w in (
-            (data, y, places[weights > 0], weights),
-            (
-                tuple(v[times] for v in data) if isinstance(data, tuple) else data[times],
-                None if y is None else y[times],
-                places[times],
-                None,
-            ),
-        )
-    )
+    options = {"folds": PredefinedSplit(places[weights > 0]), "sample_weight": weights}
+    found = ldr.compare(methods, data, y, 2, **options)
+    data = tuple(v[times] for v in data) if isinstance(data, tuple) else data[times]
+    y = None if y is None else y[times]
+    repeated = ldr.compare(methods, data, y, 2, folds=PredefinedSplit(places[times]))
     for one, other in zip(found.methods, repeated.methods, strict=True):
         for name, scores in one.scores.items():
             if "nearest" not in name or "mean" in name:

@@ -59,10 +59,8 @@ def test_folds_partition_the_rows(key):
     data, y, _ = methods.RANDOM[key]
     folds = folds_of(key, data, y, 4)
     np.testing.assert_array_equal(np.sort(np.concatenate([h for _, h in folds])), np.arange(60))
-    for training, held in folds:
-        gap = (
-            [held[0] - 1, held[-1] + 1] if key == "orthogonal-maf" else []
-        )  # a lag beside the block
+    for training, held in folds:  # a lag beside each block of time
+        gap = [held[0] - 1, held[-1] + 1] if key == "orthogonal-maf" else []
         rows = np.concatenate([training, held, [row for row in gap if 0 <= row < 60]])
         np.testing.assert_array_equal(np.sort(rows), np.arange(60))
         assert len(held) == 15

@@ -155,17 +155,10 @@ def test_too_few_permutations_are_refused_with_their_number():
             ldr.permutation_test(name, X, 1, groups=groups, permutations=9, **options)
 
     refused(r"has 6 distinct .*least 1/6.*or null='within'", "pls", pair, few)
-    refused(
-        r"has 6 distinct .*more groups",
-        "orthogonal-lda",
-        X,
-        np.arange(24) // 6,
-        y=np.arange(24) // 12,
-    )
-    refused(r"has 1 distinct .*null='groups'", "orthogonal-lda", X, few, y=few, null="within")
-    refused(
-        "the same y in all samples", "orthogonal-lda", X, few, y=np.arange(24) % 2, null="groups"
-    )
+    four, name, two = np.arange(24) // 6, "orthogonal-lda", np.arange(24) % 2
+    refused(r"has 6 distinct .*more groups", name, X, four, y=four // 2)
+    refused(r"has 1 distinct .*null='groups'", name, X, few, y=few, null="within")
+    refused("the same y in all samples", name, X, few, y=two, null="groups")
     found = ldr.permutation_test("pls", pair, 1, groups=few, null="within", permutations=9)
     assert found.kind == "within" and "within groups" in repr(found)
 
@@ -234,9 +227,8 @@ def test_too_few_samples_are_refused_and_the_way_out_works(name):
 
 def test_directions_that_there_are_not_have_no_p_value():
     X = np.random.default_rng(0).standard_normal((30, 3))
-    two = ldr.permutation_test(
-        "orthogonal-lda", X, 3, y=np.arange(30) % 2, permutations=19, random_state=0
-    )
+    options = {"y": np.arange(30) % 2, "permutations": 19, "random_state": 0}
+    two = ldr.permutation_test("orthogonal-lda", X, 3, **options)
     assert 0 < two.p_values[0] <= 1 and np.isnan(two.p_values[1:]).all()
 
 

@@ -27,9 +27,8 @@ def pair():
 @pytest.mark.parametrize("workers", [1, 2, -1])
 def test_best_of_several_starts_is_returned(pair, workers):
     one = ldr.solve("orthogonal-cca", pair, 2, certify=False)
-    result = ldr.solve(
-        "orthogonal-cca", pair, 2, starts=6, workers=workers, random_state=0, certify=False
-    )
+    options = {"starts": 6, "workers": workers, "random_state": 0, "certify": False}
+    result = ldr.solve("orthogonal-cca", pair, 2, **options)
     assert len(result.starts.values) == 6
     assert result.starts.best == max(result.starts.values)
     assert result.value == pytest.approx(result.starts.best, rel=2e-14)  # a tie: the first of them
@@ -105,15 +104,8 @@ def test_a_start_of_ones_own_comes_first_and_keeps_its_name(even):
 
 
 def test_objectives_without_starts_of_their_own_take_random_ones(pair):
-    result = ldr.solve(
-        "reduced-rank-regression",
-        pair,
-        2,
-        starts=3,
-        random_state=0,
-        certify=False,
-        solver="trust-region",
-    )
+    options = {"starts": 3, "random_state": 0, "certify": False, "solver": "trust-region"}
+    result = ldr.solve("reduced-rank-regression", pair, 2, **options)
     assert result.starts.names == ("baseline", "random 1", "random 2")
 
 
