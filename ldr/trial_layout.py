@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.array_types import is_labelled
 from ldr.objectives.data.sample_metadata import as_array, begins
 from ldr.objectives.data.sample_metadata import as_trials as as_ids
 from ldr.solvers.checks import choice
@@ -101,6 +102,10 @@ def _trials(X: Rows, given: str | None, name: str) -> Trials:
     if isinstance(X, Trials):
         return X
     layout = given or LAYOUTS[0]
+    if is_labelled(X) and X.ndim == 3:
+        axis = X.dims[1 if layout == LAYOUTS[0] else 2]
+        names = tuple(map(str, X[axis].to_numpy())) if axis in X.coords else ()
+        X = X.to_numpy()
     parts = [np.asarray(part) for part in X] if np.iterable(X) else []
     if not parts or any(part.ndim != 2 for part in parts):
         got = f"shape {np.shape(X)}" if isinstance(X, np.ndarray) else f"a {type(X).__name__}"

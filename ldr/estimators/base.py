@@ -382,6 +382,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
             return (samples, other_rows(background, "background")), None
         y = brought(y)
+        if objective.traits.predicts == "response" and as_array(y).dtype.kind in "US":
+            raise DataError(
+                f"y has text, but {type(self).__name__} predicts numbers: for classes take "
+                "ldr.LDA, or code them in columns of 0 and 1 by LabelBinarizer of scikit-learn "
+                "(PLS-DA)"
+            )
         return samples, _numbers(y) if Need.RESPONSE in objective.needs else y
 
     @in_words

@@ -221,6 +221,17 @@ def test_the_order_of_the_axes_is_named():
     )
 
 
+def test_data_arrays_of_xarray_have_names_of_channels():
+    xarray = pytest.importorskip("xarray")
+    dims, coords = ("trial", "channel", "time"), {"channel": list(Epochs.ch_names)}
+    given = xarray.DataArray(EPOCHS, dims=dims, coords=coords)
+    expected = ldr.solve("csp", ldr.trials(EPOCHS), 2, y=KIND).value
+    turned = given.transpose("trial", "time", "channel")
+    for trials in (ldr.trials(given), ldr.trials(turned, "times, channels")):
+        found = ldr.solve("csp", trials, 2, y=KIND)
+        assert found.value == expected and found.feature_names == Epochs.ch_names
+
+
 def test_an_order_that_is_not_known_is_refused():
     for given in (EPOCHS, list(EPOCHS)):
         for name, y in (("csp", KIND), ("sfa", None)):

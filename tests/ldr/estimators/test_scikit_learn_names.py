@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import RFE
 
 import ldr
-from ldr.errors import ArgumentError, SingularError
+from ldr.errors import ArgumentError, DataError, SingularError
 from tests import real_data
 
 X, y = real_data.wine()
@@ -180,6 +180,11 @@ def test_a_share_of_the_variance_is_exceeded():
     for r in (2, 5, 12):
         assert ldr.PCA(float(shares[r - 1]) - 1e-9).fit(X).n_components_ == r
         assert ldr.PCA(float(shares[r - 1]) + 1e-9).fit(X).n_components_ == r + 1
+
+
+def test_text_in_place_of_a_response_is_refused_with_a_way_out():
+    with pytest.raises(DataError, match=r"ldr\.LDA, or code them .* LabelBinarizer"):
+        ldr.PLSRegression(2).fit(X, np.array(["a", "b", "c"])[y])
 
 
 def test_weights_of_pls_are_those_of_nipals():
