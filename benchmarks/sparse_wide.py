@@ -45,8 +45,13 @@ METHODS: dict[str, dict[str, Any]] = {
     "pls": {},
     "orthogonal-cca": {"ridge": 0.1},
     "cca": {"ridge": 0.1},
+    "reduced-rank-regression": {},
+    "ridge-regression": {},
+    "lasso": {"penalty": 10.0},
+    "pls-regression": {},
 }
-TWO_VIEWS = ("pls", "orthogonal-cca", "cca")
+TWO_VIEWS = ("pls", "orthogonal-cca", "cca", "reduced-rank-regression")
+REGRESSIONS = ("ridge-regression", "lasso", "pls-regression")
 LABELLED = ("orthogonal-lda", "lda", "lpp", "orthogonal-lpp")
 
 
@@ -89,19 +94,22 @@ def measured(name: str, n: int, d: int, density: float) -> dict[str, Any]:
     if name in TWO_VIEWS:
         data = X, topics(n, d, density, 1)[0]
     given = {"y": y} if name in LABELLED else {}
+    if name in REGRESSIONS:  # of the topics, that is of the columns, with noise
+        rng = np.random.default_rng(2)
+        given = {"y": np.sin(y) + X @ rng.standard_normal(d) + rng.standard_normal(n)}
     warm = tuple(V[:, :WARM] for V in data) if name in TWO_VIEWS else X[:, :WARM]
-    wide, samples._WIDE = samples._WIDE, WARM // 2
+    wide, samples.WIDE = samples.WIDE, WARM // 2
     ldr.solve(name, warm, 2, **given, **METHODS[name])
-    samples._WIDE = wide
+    samples.WIDE = wide
     held, began, busy = forget_peak(), time.perf_counter(), time.process_time()
     result = ldr.solve(name, data, R, **given, **METHODS[name])
     seconds, wall = time.process_time() - busy, time.perf_counter() - began
     most = in_bytes("VmHWM:") - held
     few = tuple(V[:, :FEW] for V in data) if name in TWO_VIEWS else X[:, :FEW]
     alone: dict[str, Any] = {"starts": 1, "certify": False}
-    samples._WIDE = FEW // 2
+    samples.WIDE = FEW // 2
     products = ldr.solve(name, few, R, **alone, **given, **METHODS[name])
-    samples._WIDE = wide
+    samples.WIDE = wide
     if name == "fa":  # to the optimum near the same loadings
         alone |= {"start": products.baseline_M, "max_iterations": SETTLED}
     arrays = ldr.solve(name, few, R, **alone, **given, **METHODS[name])
@@ -132,7 +140,7 @@ def main() -> None:
         return
     print(f"{given.rows} x {given.columns}, density {given.density:g}, r = {R}")
     print(
-        f"{'method':16s} {'value':>13s} {'seconds':>8s} {'wall':>6s} {'MiB':>6s} {'bar':>6s}  "
+        f"{'method':23s} {'value':>13s} {'seconds':>8s} {'wall':>6s} {'MiB':>6s} {'bar':>6s}  "
         f"{'certificate':11s} {'gap':>8s} {'arrays':>8s}"
     )
     for name in given.methods or METHODS:
@@ -147,11 +155,11 @@ def main() -> None:
         ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            print(f"{name:16s} {done.stderr.strip().splitlines()[-1]}", flush=True)
+            print(f"{name:23s} {done.stderr.strip().splitlines()[-1]}", flush=True)
             continue
         row = json.loads(done.stdout)
         print(
-            f"{name:16s} {row['value']:13.7g} {row['seconds']:8.1f} {row['wall']:6.0f} "
+            f"{name:23s} {row['value']:13.7g} {row['seconds']:8.1f} {row['wall']:6.0f} "
             f"{row['peak'] / 2**20:6.0f} {row['bar'] / 2**20:6.0f}  {row['kind']:11s} "
             f"{row['gap']:8.1e} {row['apart']:8.1e}",
             flush=True,

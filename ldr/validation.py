@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import wraps
+from traceback import clear_frames
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -49,6 +50,7 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
             raise
         except MemoryError as error:
             limit, whose = available()
+            clear_frames(error.__traceback__)  # whose arrays would stay as long as the error
             raise TooLargeError(
                 f"{_array(error)} does not fit into memory, of which {whose} leaves "
                 f"{in_bytes(limit)}: {_WAYS_OUT}"

@@ -2,6 +2,7 @@
 expected; nothing is changed in place."""
 
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -517,6 +518,20 @@ def test_what_fails_on_the_way_is_said_in_words(fail, error, words, monkeypatch)
     monkeypatch.setattr(ldr.objectives.PCA, "bind", lambda *_: fail())
     with pytest.raises(error, match=words):
         ldr.solve("pca", X, 2)
+
+
+def test_a_refusal_for_memory_keeps_no_arrays(monkeypatch):
+    kept = []
+
+    def fail(*_):
+        rows = np.ones((3, 3))
+        kept.append(weakref.ref(rows))
+        return np.empty((2**30, 2**20))
+
+    monkeypatch.setattr(ldr.objectives.PCA, "bind", fail)
+    with pytest.raises(TooLargeError):
+        ldr.solve("pca", X, 2)
+    assert kept[0]() is None
 
 
 def test_a_background_of_the_other_byte_order_may_stand_beside_sparse_data():
