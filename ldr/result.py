@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 
@@ -29,17 +29,25 @@ from ldr.validation import in_words, plain, shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from typing_extensions import TypeVar  # with a default
 
     from ldr.objectives.factor_model import FactorModel
     from ldr.plots.canvas import Panels
     from ldr.sensitivity.sensitivity import Sensitivity
 
+    Matrices = TypeVar("Matrices", default=Any)
+else:
+    from typing import TypeVar
+
+    Matrices = TypeVar("Matrices")
+
 
 @dataclass(frozen=True)
-class Result(Pickled):
+class Result(Pickled, Generic[Matrices]):
     """Optimal projection, its value, certificate and history.
 
-    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs.
+    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. To a type
+    checker M, P and mean are arrays; ``result: ldr.Result = ldr.solve(...)`` leaves them open.
 
     Attributes
     ----------
@@ -96,9 +104,9 @@ class Result(Pickled):
         the value are of divided columns; P, mean and model of the columns as they came.
     """
 
-    M: PerView
-    P: PerView
-    mean: PerView
+    M: Matrices
+    P: Matrices
+    mean: Matrices
     run: Run
     baseline: float | None
     baseline_M: PerView
@@ -201,8 +209,14 @@ class Result(Pickled):
             for v in self.view_names or view_letters(len(self.P))
         )
 
+    @overload
+    def transform(self, X: Array, *, header: bool = True) -> Array: ...
+
+    @overload
+    def transform(self, X: Rows, *, header: bool = True) -> Rows: ...
+
     @in_words
-    def transform(self, X: Rows, *, header: bool = True) -> Rows:
+    def transform(self: Result, X: Rows, *, header: bool = True) -> Rows:
         """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 
         Of likelihoods (ppca, fa) that is the posterior mean, also of rows with missing entries.

@@ -179,7 +179,7 @@ def solve(
     random_state: int | np.random.Generator | None = None,
     device: str = "cpu",
     **parameters: Unpack[MethodParameters],
-) -> Result:
+) -> Result[Array]:
     """Find the r-dimensional linear projection of X that optimises an objective.
 
     Parameters

@@ -634,7 +634,7 @@ class TwoViews(Projection):
         if self.views is not None:
             views = self._grouped(self._known_objective(), X, reset=False)
             first = as_tuple(views)[0]
-            return in_precision_of(first, np.hstack(self.result_.transform(views)))
+            return in_precision_of(first, np.hstack(as_tuple(self.result_.transform(views))))
         if not isinstance(self.components_, tuple):  # of a `Reducer`
             return super().transform(X)
         if y is None and _all_views(X):
