@@ -168,11 +168,8 @@ class Comparison(Pickled):
                 return f"{value:+.3g}" if value else "0 (exact)"
             return f"{value:.2g} s" if name == "seconds" else text(value)
 
-        columns = {
-            titles.get(name, name): [cell(record, name) for record in records]
-            for name in shown
-            if name in records[0]
-        }
+        there = [name for name in shown if name in records[0]]
+        columns = {titles.get(k, k): [cell(record, k) for record in records] for k in there}
         heuristic = [record["projection"] == "heuristic" for record in records]
         names = [cell(record, "method") for record in records]
         return {"method": list(np.where(heuristic, "  its heuristic", names)), **columns}

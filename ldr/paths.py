@@ -333,11 +333,8 @@ def _scored(
         trivial = next(iter(fold.values())).trivial
         if 0 in order and trivial is not None:
             fold[0] = trivial
-    of_all = {
-        r: HeldOut.joined([fold[r] for fold in ran])
-        for r in order
-        if all(r in fold for fold in ran)
-    }
+    in_all = [r for r in order if all(r in fold for fold in ran)]
+    of_all = {r: HeldOut.joined([fold[r] for fold in ran]) for r in in_all}
     if 0 in order and 0 not in of_all:
         order = order[1:]
         notes.append(f"r = 0 is left out: it has no score by {kind}")
