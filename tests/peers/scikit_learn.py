@@ -94,7 +94,10 @@ ICA = {
     "test_fastica_convergence_fail": "Newton's method converges, or says so in other words",
     "test_fastica_eigh_low_rank_warning": NO_SOLVER,
 }
-FA = {"test_factor_analysis": "n_components=0 is no projection"}
+FA = {
+    "test_factor_analysis": "n_components=0 is no projection, and with as many factors as columns "
+    "the likelihood is unbounded"
+}
 
 _DECOMPOSITION, _PLS = "sklearn.decomposition", "sklearn.cross_decomposition"
 _LDA = "LinearDiscriminantAnalysis"
