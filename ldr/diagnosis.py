@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ldr.inputs import aligned
 from ldr.objectives.data.opening import as_samples
@@ -164,10 +164,10 @@ def diagnose(
     rounding = (10.0 * Z.shape[1] * np.finfo(float).eps) ** 2 * np.sum(Z**2) / (n - 1)
     beside = q_limit(left, share) if left.sum() > rounding else math.nan
     if new is None:
-        bound = (n - 1) ** 2 / n * stats.beta.ppf(share, r / 2, (n - r - 1) / 2)
+        bound = (n - 1) ** 2 / n * scipy.stats.beta.ppf(share, r / 2, (n - r - 1) / 2)
     else:
         Z, T = _centred(result, new, "new")
-        bound = r * (n**2 - 1) / (n * (n - r)) * stats.f.ppf(share, r, n - r)
+        bound = r * (n**2 - 1) / (n * (n - r)) * scipy.stats.f.ppf(share, r, n - r)
     measured = predicted = None
     if y is not None:
         rows = X if new is None else new
@@ -194,7 +194,7 @@ def q_limit(eigenvalues: Array, level: float) -> float:
     """The limit of Q from the eigenvalues of the covariance of the residuals."""
     first, second, third = (float(np.sum(eigenvalues**m)) for m in (1, 2, 3))
     h = 1.0 - 2.0 * first * third / (3.0 * second**2)
-    k = float(stats.norm.ppf(level)) * math.sqrt(2.0 * second) / first
+    k = float(scipy.stats.norm.ppf(level)) * math.sqrt(2.0 * second) / first
     k += second * (h - 1.0) / first**2
     if h * k <= -1.0:
         return math.inf if h < 0 else 0.0
