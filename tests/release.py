@@ -1,7 +1,8 @@
 """Build the distributions, check them, and try the wheel as a stranger: python -m tests.release.
 
-The wheel is installed in a virtual environment of its own, in which the demonstration runs, each
-door answers, and no file of the checkout is seen. Nothing is uploaded.
+The wheel is installed in two virtual environments: with all extras the demonstration runs, each
+door answers, and no file of the checkout is seen; without extras it is small, solves, and names the
+extra that is missing. The archive of the sources holds its tests. Nothing is uploaded.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import tomllib
 from pathlib import Path
@@ -29,6 +31,20 @@ assert (ldr.load("model.npz").P == result.P).all()
 print(len(ldr.objectives.list()), "methods,", ldr.OrthogonalLDA(2).fit(X, y).score(X, y))
 """
 
+_LIGHT = """
+import ldr
+from sklearn.datasets import load_wine
+X, y = load_wine(return_X_y=True)
+assert ldr.OrthogonalLDA(2).fit(X, y).result_.certificate.kind == "global"
+try:
+    ldr.solve("pca", X, 2).plot_projection(X)
+    raise AssertionError("the environment has matplotlib")
+except ldr.errors.ArgumentError as error:
+    assert "ldr-manifold[plot]" in str(error), error
+"""
+# Bytes of an environment with the wheel and what it requires, without extras.
+LIGHT = 330 * 10**6
+
 
 def version() -> str:
     """The one that CITATION.cff and the package say; CHANGELOG.md must begin with it."""
@@ -40,15 +56,20 @@ def version() -> str:
     return ldr.__version__
 
 
+def size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def main() -> None:
     number = version()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     os.environ.pop("PYTHONPATH", None)  # where this checkout may be
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        for environment in ("build", "try"):
-            subprocess.run([sys.executable, "-m", "venv", str(place / environment)], check=True)
-        build, tried = (str(place / name / "bin" / "python") for name in ("build", "try"))
+        names = ("build", "try", "light")
+        for name in names:
+            subprocess.run([sys.executable, "-m", "venv", str(place / name)], check=True)
+        build, tried, light = (str(place / name / "bin" / "python") for name in names)
         subprocess.run([build, "-m", "pip", "install", "--quiet", "build", "twine"], check=True)
         subprocess.run(
             [build, "-m", "build", "--outdir", str(place / "dist"), str(ROOT)], check=True
@@ -56,7 +77,15 @@ def main() -> None:
         made = sorted(map(str, (place / "dist").iterdir()))
         subprocess.run([build, "-m", "twine", "check", "--strict", *made], check=True)
         wheel = next(path for path in made if path.endswith(".whl"))
-        subprocess.run([tried, "-m", "pip", "install", "--quiet", wheel], check=True)
+        archive = next(path for path in made if path.endswith(".tar.gz"))
+        with tarfile.open(archive) as sources:
+            held = {name.partition("/")[2] for name in sources.getnames()}
+        assert {"CHANGELOG.md", "tests/release.py", "ldr/objectives/pca.py"} <= held
+        before = size(place / "light")
+        subprocess.run([light, "-m", "pip", "install", "--quiet", wheel], check=True)
+        assert size(place / "light") - before <= LIGHT, size(place / "light") - before
+        subprocess.run([light, "-c", _LIGHT], cwd=place, check=True)
+        subprocess.run([tried, "-m", "pip", "install", "--quiet", f"{wheel}[all]"], check=True)
         program = _TRY.format(version=number, root=str(ROOT))
         subprocess.run([tried, "-c", program], cwd=place, check=True)
         subprocess.run([str(place / "try" / "bin" / "ldr"), "demo"], cwd=place, check=True)

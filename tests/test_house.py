@@ -48,6 +48,8 @@ def test_every_folder_is_in_the_package():
         if path.stem == "__init__" and name.split(".")[0] == "ldr"
     }
     assert set(listed["packages"]) == folders == set(listed["package-dir"])
+    if not (ROOT / "ldr" / "objectives").is_symlink():
+        return  # in an unpacked archive it is a folder of the same files
     for name, folder in listed["package-dir"].items():
         assert (ROOT / folder).samefile(known[name].parent)
 
