@@ -172,7 +172,7 @@ class Comparison(Pickled):
         columns = {titles.get(k, k): [cell(record, k) for record in records] for k in there}
         heuristic = [record["projection"] == "heuristic" for record in records]
         names = [cell(record, "method") for record in records]
-        return {"method": list(np.where(heuristic, "  its heuristic", names)), **columns}
+        return {"method": list(np.where(heuristic, "  its baseline", names)), **columns}
 
     @property
     def units(self) -> list[str]:
@@ -193,7 +193,7 @@ class Comparison(Pickled):
         judged, found = self.judged_by[0], []
         rivals = [(m, m.heuristic_scores) for m in self.methods if m.heuristic_scores is not None]
         means = {m.name: np.mean(m.scores[judged]) for m in self.methods}
-        means |= {f"the heuristic of {m.name}": np.mean(each[judged]) for m, each in rivals}
+        means |= {f"the baseline of {m.name}": np.mean(each[judged]) for m, each in rivals}
         best = np.max([mean for mean in means.values() if np.isfinite(mean)], initial=-np.inf)
         if names := " and ".join(name for name, mean in means.items() if mean == best):
             majority, nothing = self.methods[0].numbers.get("majority"), ""
@@ -209,7 +209,7 @@ class Comparison(Pickled):
             if apart >= 0.0005:  # differs in the printed digits
                 noise = ", within the noise of the folds" if apart <= beyond * error else ""
                 found.append(
-                    f"{m.name}: the heuristic scores higher than the optimum, "
+                    f"{m.name}: the baseline scores higher than the optimum, "
                     f"{np.mean(theirs):.3f} against {np.mean(ours):.3f} "
                     f"({judged}; by {apart:.3f} +- {error:.3f}{noise})"
                 )

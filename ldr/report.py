@@ -201,7 +201,7 @@ def _page(template: str, **what: object) -> str:
 def _headline(result: Result) -> Iterator[tuple[str, str]]:
     yield "value", f"{result.value:.7g}"
     if result.baseline is not None:
-        yield "heuristic", f"{result.baseline:.7g}"
+        yield "baseline", f"{result.baseline:.7g}"
     if result.improvement is not None:
         yield "improvement", f"{result.improvement:+.3g}"
     if result.certificate is not None:
@@ -210,12 +210,12 @@ def _headline(result: Result) -> Iterator[tuple[str, str]]:
 
 # Certificates, explained to a reader.
 _CLAIMS = {
-    "global": "No projection is better: that is proved, for this result.",
-    "restricted": "Nothing is better within the subspace that the table names; outside it may be.",
-    "bound": "None is better by more than {gap:.3g}; whether this one is the best is not known.",
-    "local": "None nearby is better; one farther off may be.",
-    "saddle": "A better one is nearby: the solver stopped before it.",
-    "none": "Whether a better one exists is not known.",
+    "global": "No projection is better: this is proved.",
+    "restricted": "None is better within the subspace that the table names; outside one may be.",
+    "bound": "No projection is better by more than {gap:.3g}; it may or may not be the best.",
+    "local": "No nearby projection is better; a distant one may be.",
+    "saddle": "A nearby projection is better: the solver stopped early.",
+    "none": "It is unknown if a better projection exists.",
 }
 
 
@@ -227,43 +227,40 @@ def _words(result: Result, findings: Sequence[Finding]) -> Iterator[tuple[str, s
     asked = f"The linear map to {dimensions} with the {sense} value of the formula above."
     if REGISTRY.get(objective.name) is type(objective):
         asked = f"{Entry.of(objective).summary}. {asked}"
-    yield "What was asked", asked
+    yield "Question", asked
     known = result.certificate
     claim = "" if known is None else _CLAIMS[known.kind].format(gap=known.gap)
     found = f"A map with the value {result.value:.6g}. {claim}"
     if result.improvement is not None:
-        found += f" The usual recipe ({objective.baseline}) reaches {result.baseline:.6g}."
-    yield "What was found", found
+        found += f" The baseline ({objective.baseline}) has the value {result.baseline:.6g}."
+    yield "Result", found
     if numbers:
-        yield "What the directions are worth", f"One after the other: {numbers}."
+        yield "Components", f"In order: {numbers}."
     doubts = [
-        "A better value is a better answer only to the question that the formula asks; rows that "
-        "were held out (ldr compare) say what it is worth for another."
+        "A better value answers the question of the formula only; for prediction compare scores "
+        "on held-out samples (ldr compare)."
     ]
     if not findings:
-        doubts.append(
-            "Something is found in pure noise too: nothing here says that this is more than chance "
-            "(ldr test)."
-        )
-    yield "What it does not mean", " ".join(doubts)
+        doubts.append("Pure noise has an optimum too: test the null hypothesis (ldr test).")
+    yield "Limits", " ".join(doubts)
 
 
 def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Figure]]:
     """Yield the pictures of a result."""
     yield "Projection", "The projected rows.", plots.projection(result, X, y)
     if result.r >= 3 and not isinstance(result.P, tuple):
-        caption = "The first three coordinates, in perspective."
+        caption = "The first three components, in perspective."
         yield "In space", caption, plots.space(result, X, y)
     if result.baseline is not None and result.objective.traits.transposed:
-        caption = "The heuristic's projection beside the optimised one, on the same scales."
-        yield "Heuristic and optimum", caption, plots.compare(result, X, y)
+        caption = "The baseline's projection beside the optimised projection, on the same scales."
+        yield "Baseline and optimum", caption, plots.compare(result, X, y)
     if result.r >= 2 and not isinstance(result.P, tuple):
-        caption = "Arrows are the correlations of the columns with the two coordinates."
+        caption = "Arrows are the correlations of the columns with the two components."
         yield "Columns", caption, plots.biplot(result, X, y)
-    caption = "The map P: what each column contributes to each coordinate."
+    caption = "The map P: the weight of each column in each component."
     yield "Loadings", caption, plots.loadings(result)
     if result.improvement is not None:
-        caption = f"Gain over the heuristic ({result.objective.baseline})."
+        caption = f"Improvement over the baseline ({result.objective.baseline})."
         yield "Improvement", caption, plots.improvement(result)
     if result.iterations > 0:
         caption = "Distance to the best value and gradient norm, by iteration."

@@ -62,7 +62,7 @@ class Result(Pickled, Generic[Matrices]):
         solver's own coordinates. `value`, `status`, `iterations`, `evaluations`, `gradient_norm`
         and `history` are read off it.
     baseline : float or None
-        The objective at the heuristic's M; None where there is no heuristic.
+        The objective at the baseline's M; None without a baseline.
     directions : Directions
         What each coordinate is worth, of which `components` is the table.
     baseline_M : ndarray or None

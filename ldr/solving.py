@@ -67,13 +67,13 @@ if TYPE_CHECKING:
 _FAR_APART = 1e3
 # Reasons for a missing certificate.
 ENDED = {
-    Status.TIME_LIMIT: "the time limit was reached before optimality was settled",
-    Status.INTERRUPTED: "interrupted from the keyboard before optimality was settled",
+    Status.TIME_LIMIT: "the time limit was reached before optimality was decided",
+    Status.INTERRUPTED: "interrupted from the keyboard before optimality was decided",
 }
 UNPROVED = (
-    "eigenvectors from products are accurate to their residual, but that none was missed is proved "
-    "from the matrix alone, which costs more than they do: certify='thorough' makes it, of dense "
-    "rows"
+    "eigenvectors from products are accurate to their residual, but a proof that none was missed "
+    "needs the dense matrix, which costs more than the solution: certify='thorough' computes it "
+    "for dense rows"
 )
 
 
@@ -240,7 +240,7 @@ def solve(
         ``sum_over_rows=True``), "smoothing", "proximal-gradient", "pymanopt:trust-region",
         "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.
     start : str or array (d, r); for two views a pair of arrays
-        Where an iterative solver starts: "baseline", the objective's heuristic, by default;
+        Where an iterative solver starts: "baseline", the objective's baseline, by default;
         "random"; or one of the objective's own starts by name, say "gradient outer product" of sdr.
     starts : int, optional
         How many starts to solve from, for objectives with local optima: the first is `start`, then
@@ -351,7 +351,7 @@ def solve(
             r, notes = by_rule(r, objective, data, solve)
         problem = objective.bind(data, r)
 
-        deadline.task = "the heuristic was computed"
+        deadline.task = "the baseline was computed"
         baseline = problem.baseline()
         chosen = solver_for(method, problem)
         closed = closed_form_run(problem) if chosen is None else None
@@ -532,6 +532,6 @@ def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[
             notes.append(
                 f"the columns of {view.name} differ in scale, with standard deviations from "
                 f"{least:.2g} to {most:.2g}, and {what} depends on their units: "
-                "standardise=True makes them alike"
+                "standardise=True gives them equal scales"
             )
     return tuple(notes)

@@ -14,37 +14,37 @@ Rows: TypeAlias = Any
 """Samples in rows, as the X of `ldr.solve`.
 
 An array, a memory map, a sparse matrix, a DataFrame of pandas or polars, an array or a frame of
-Dask's, the path of a file, blocks of rows, `Samples`; of several views, and of samples with a
-background, a tuple of them. Rows that are projected come back in their kind.
+Dask's, the path of a file, blocks of rows, `Samples`; for several views, and for samples with
+a background, a tuple of them. Projections have the same container.
 """
 
 PerRow: TypeAlias = Any
-"""What goes with each row: labels, a response, weights, trials.
+"""Data of each sample: labels, a response, weights, trials.
 
-An array, a Series, a list, the name of a column, the path of an .npy file; to estimators of two
-views the second one. None is nothing.
+An array, a Series, a list, the name of a column, the path of an .npy file; for estimators of two
+views the second view.
 """
 
 Dimension: TypeAlias = int | float | Literal["auto"]
-"""To how many dimensions: a number, a share of the variance, or "auto"."""
+"""Number of components, a share of the variance, or "auto"."""
 
 Labels: TypeAlias = npt.ArrayLike | None
-"""All the labels there are, once each."""
+"""All distinct labels."""
 
 Start: TypeAlias = str | Array | Sequence[Array]
-"""Where a solver starts, by a name or by the matrix of each view."""
+"""Initial point of a solver: a name, or the matrix of each view."""
 
 PerView: TypeAlias = Any
-"""An array, or of several views a tuple with that of each; None where there is none."""
+"""An array, a tuple of the views' arrays, or None."""
 
 Frame: TypeAlias = Any
-"""A pandas.DataFrame, or without pandas the records or columns that it would be made of."""
+"""A pandas.DataFrame, or without pandas its records or columns."""
 
 XandY: TypeAlias = tuple[Rows, PerRow]
-"""Rows and what goes with them."""
+"""Samples and their data."""
 
 Argument: TypeAlias = Any
-"""What is handed on to another function, which says what it may be."""
+"""An argument that another function validates."""
 
 
 class Splitter(Protocol):
@@ -53,4 +53,4 @@ class Splitter(Protocol):
     def split(
         self, X: Rows, y: PerRow = None, groups: PerRow = None
     ) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """Pairs of the numbers of training rows and of held-out ones."""
+        """Yield the indices of training and held-out rows of each fold."""

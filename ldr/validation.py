@@ -25,8 +25,8 @@ Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
 _WAYS_OUT = (
-    "leave out columns where it is columns x columns, take landmarks=, components= or a sample "
-    "where it is rows x rows, or pass the rows as a path or in blocks, to be read piece by piece"
+    "for d x d arrays use fewer columns; for n x n arrays landmarks=, components= or a subsample; "
+    "or pass the rows as a path or in blocks, to be read in pieces"
 )
 
 

@@ -168,7 +168,7 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
         if ones <= 0 or self.ridge > 0 or self.shrinkage is not None:
             return []
         note = (
-            f"{ones} canonical correlation(s) are 1 whatever the data, because there are so few "
+            f"{ones} canonical correlation(s) are 1 for any data, because there are too few "
             "rows: give ridge= a positive value, or more rows"
         )
         warn(f"{self.name}: {note}", ObjectiveWarning)

@@ -342,8 +342,8 @@ class Axes:
         tied = sorted(close | {k + 1 for k in close})
         which = ", ".join(str(k) for k in tied)
         return (
-            f"coordinates {which} (of 0 to {len(self.numbers) - 1}) have neighbours with the same "
-            "number, to rounding: the axes between them are arbitrary",
+            f"components {which} (of 0 to {len(self.numbers) - 1}) have neighbours of equal "
+            "score, to rounding: the axes between them are arbitrary",
         )
 
 

@@ -203,11 +203,11 @@ def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
     n = data.samples.n
     if n > d:
         return []
-    ridge = "; ridge= weakens what single rows can do" if hasattr(objective, "ridge") else ""
+    ridge = "; ridge= reduces the influence of single rows" if hasattr(objective, "ridge") else ""
     return [
-        f"{n} rows of {d} columns: noise does as well, or nearly, and even a perfect value is "
-        "no finding. ldr.permutation_test compares it with chance, ldr.path(..., folds=5) "
-        f"looks at other rows{ridge}"
+        f"{n} rows of {d} columns: noise reaches the same value, or nearly, and even a perfect "
+        "value is no evidence. ldr.permutation_test compares it with the null distribution, "
+        f"ldr.path(..., folds=5) scores held-out rows{ridge}"
     ]
 
 

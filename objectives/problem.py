@@ -39,8 +39,8 @@ PROVED_GLOBAL = 1e-8
 
 # Message of a gap at the level of rounding errors.
 NEARLY_COLLINEAR = (
-    "the columns are so nearly collinear that the rounding of the data and of their sums may hide "
-    "as much"
+    "the columns are nearly collinear, and rounding of the data and their sums may hide a gap of "
+    "this size"
 )
 
 
@@ -88,16 +88,16 @@ class Certificate(Pickled):
         if gap == math.inf:
             message = (
                 f"eigenvectors from products, residual {residual:.0e}; as many products again do "
-                "not tell that none was missed: there may be others that are nearly as good, or "
-                "directions in which next to nothing varies"
+                "not show that none was missed: others may be nearly as good, or nearly constant "
+                "directions exist"
             )
             return cls("none", gap, message)
         from ldr.solvers.linalg.products import CHANCE
 
         where = f"within {within}: " if within else ""
         message = (
-            f"{where}products with the rows bound the value, but for a chance of {CHANCE:.0e} of "
-            "the random vector that would have shown what was missed"
+            f"{where}products with the rows bound the value, with probability 1 - {CHANCE:.0e} "
+            "over a random vector that would have revealed a missed direction"
         )
         return cls("bound", gap, message)
 
@@ -110,7 +110,7 @@ class Certificate(Pickled):
         """Restrict the claim to the M in a subspace; a better M may exist outside."""
         match self.kind:
             case "global":
-                message = f"global within {span}, outside of which an M may be better: "
+                message = f"global within {span}; an M outside may be better: "
                 return replace(self, kind="restricted", message=message + self.message)
             case "bound" | "local":
                 return replace(self, message=f"within {span}: {self.message}")

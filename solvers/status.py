@@ -9,7 +9,7 @@ class Status(Enum):
     """Reason why a solver stopped; `converged` and `advice` follow from the status."""
 
     CONVERGED = (True, "the gradient is below the tolerance.")
-    ROUNDING = (True, "the gradient is as small as rounding of the objective lets it become.")
+    ROUNDING = (True, "the gradient is as small as the rounding of the objective allows.")
     CLOSED_FORM = (True, "the solution was computed in closed form.")
     STALLED = (
         False,
@@ -18,9 +18,9 @@ class Status(Enum):
     )
     FLAT = (
         False,
-        "the gradient is zero wherever it was looked at, although values differ: solvers that "
-        "follow it cannot move. A count, a rounding, a comparison or stop_gradient has no slope: "
-        "put a smooth function in its place.",
+        "the gradient is zero at random points, although values differ: gradient methods cannot "
+        "move. A count, a rounding, a comparison or stop_gradient has no slope: use a smooth "
+        "function instead.",
     )
     MAX_ITERATIONS = (
         False,

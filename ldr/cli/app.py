@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 def solve(
     objective: str, data: Path, selection: Selection, inquiry: Solving, r: Any = "2", **more: Any
 ) -> None:
-    """Find the projection of a file's rows that optimises an objective.
+    """Find the projection of a file's samples that optimises an objective.
 
-    Prints the value, the heuristic's value, the improvement and what is known of optimality.
+    Prints the value, the baseline's value, the improvement and the certificate.
     """
     import ldr
     from ldr.io.files import write_figure, write_projection
@@ -96,7 +96,7 @@ def solve(
 def compare(
     data: Path, selection: Selection, inquiry: Inquiry, methods: str = "", r: Any = "2", **more: Any
 ) -> None:
-    """Compare methods, and their heuristics, on rows that they did not see."""
+    """Compare methods, and their baselines, on held-out samples."""
     import ldr
     from ldr.errors import ArgumentError
     from ldr.io.files import write_figure
@@ -212,7 +212,7 @@ def path(
 def test(
     objective: str, data: Path, selection: Selection, inquiry: Inquiry, r: int = 2, **more: Any
 ) -> None:
-    """Test by permutations whether the optimum is larger than under the null hypothesis."""
+    """Test the optimum against its null distribution, by permutations."""
     import ldr
 
     found = _ask(ldr.permutation_test, objective, data, selection, inquiry, r, **more)
@@ -223,7 +223,7 @@ def test(
 def dimension(
     objective: str, data: Path, selection: Selection, inquiry: Inquiry, **more: Any
 ) -> None:
-    """Say how many directions there are, by the rule that fits the method."""
+    """Estimate the number of directions, by the rule that suits the method."""
     import ldr
 
     found = _ask(ldr.dimension, objective, data, selection, inquiry, **more)
@@ -240,7 +240,7 @@ def bootstrap(
     draws: int = 200,
     **more: Any,
 ) -> None:
-    """Give each entry of the projection an interval, by drawing the rows again."""
+    """Compute a confidence interval for each entry of the map, by the bootstrap."""
     import ldr
     from ldr.objectives.data.data import as_tuple
 
@@ -317,7 +317,7 @@ def transform(
 
 
 def impute(model: Path, data: Path, out: Path, sep: str = "", header: bool = True) -> None:
-    """Fill in the empty cells of a file by a saved model of ppca or fa.
+    """Impute the empty cells of a file by a saved model of ppca or fa.
 
     Each becomes its expectation given those of its row that are there.
     """
@@ -366,7 +366,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Linear dimensionality reduction as optimisation over matrix manifolds.",
-    epilog="Exit codes: 0 all went well; 1 a solver did not converge or a check did not pass; "
+    epilog="Exit codes: 0 success; 1 a solver did not converge or a check failed; "
     "2 a mistake in the command or the data.",
 )
 
@@ -394,7 +394,7 @@ def _ldr(
 
 
 def demo(folder: Path = Path("."), r: int = 2, show_progress: bool = False) -> None:
-    """Compare orthogonal LDA with its eigenvector heuristic on three real data sets.
+    """Compare orthogonal LDA with its eigenvector baseline on three real data sets.
 
     Prints a table and saves a picture of the projections.
     """

@@ -1,4 +1,4 @@
-"""The demonstration: orthogonal LDA against its heuristic on data that come with scikit-learn."""
+"""The demonstration: orthogonal LDA against its baseline on data that come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ PICTURE = "ldr-demo.png"
 NOTES = (
     "digits: its 30 leading principal components; wine, breast_cancer: columns divided by their "
     "standard deviations, because they have units. r is at most the number of classes minus one, "
-    "beyond which the heuristic's directions are arbitrary; for r = 1 the heuristic is optimal and "
-    "nothing can be gained. Accuracy is that of the five nearest training rows, over five held-out "
-    "folds: what the better value was worth."
+    "beyond which the baseline's directions are arbitrary; for r = 1 the baseline is optimal and "
+    "cannot be improved. Accuracy is that of the five nearest training samples, over five held-out "
+    "folds."
 )
 
 
@@ -119,7 +119,7 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
         "columns d": str(d),
         "classes": str(data.classes),
         "dimensions r": str(result.r),
-        "heuristic": f"{result.baseline:.6f}",
+        "baseline": f"{result.baseline:.6f}",
         "optimised": f"{result.value:.6f}",
         "improvement": f"{100 * result.improvement:+.2f} %",
         "accuracy before": f"{before:.3f}",

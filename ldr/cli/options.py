@@ -32,62 +32,62 @@ Parameters
 objective : OBJECTIVE
     A name that `ldr methods` lists, or my_file.py[:function].
 data : DATA
-    Rows in .csv, .tsv, .parquet, .npy, .npz or .mat; `check` takes random ones without.
+    Samples in .csv, .tsv, .parquet, .npy, .npz or .mat; `check` defaults to random data.
 model : MODEL
-    What `ldr solve --save` wrote: .npz.
+    File written by `ldr solve --save`: .npz.
 name : NAME
-    All about this one, its parameters among it.
+    Describe this method, with its parameters.
 methods : A,B,...
-    By default those that fit what is given.
+    By default all that suit the data.
 r : -r --r R|SHARE|auto
-    Dimensions; a share of the variance (0.9) or auto lets the rows tell them.
+    Number of components, a share of the variance (0.9), or auto.
 dimensions : -r --r A-B|A:B|A,B,...
-    Dimensions to solve for.
+    Numbers of components to solve for.
 label : --label --response COLUMN
     Labels or response; several responses with commas. Not projected.
 as_text : --as-text
-    Labels are texts, also where they look like numbers.
+    Labels are texts, even if they look like numbers.
 columns : A,B,...
-    Only these columns (numbers from 0 of arrays); once more for each --view.
+    Only these columns (numbers from 0 for arrays); repeat for each --view.
 drop : A,B,...
-    All columns but these; once more for each --view.
+    All columns but these; repeat for each --view.
 view : --view --second-view FILE
-    Another view of the same rows; repeat it for more.
+    Another view of the same samples; repeat it for more.
 sep : CHARACTER
-    Between the cells of text files, such as ';' or tab.
+    Separator of text files, such as ';' or tab.
 header : --header/--no-header
-    Whether the first line of text files has the names of the columns, else 0, 1, ...
+    The first line of text files has the names of the columns; else they are 0, 1, ...
 background : FILE
-    Noise or background, with the same columns.
+    Background (or noise) samples, with the same columns.
 weights : COLUMN
-    How much each row counts, >= 0. Not projected.
+    Sample weights, >= 0. Not projected.
 groups : COLUMN
-    Rows that belong together (subjects, batches): held out, drawn or permuted so; trials of methods
-    with time order. Not projected.
+    Groups of samples (subjects, batches), held out, resampled or permuted as wholes; the trials for
+    methods of time order. Not projected.
 standardise : --standardise
     Divide columns by their standard deviations.
 param : KEY=VALUE
-    Of the objective; repeat it for more.
+    Parameter of the objective; repeat it for more.
 start : baseline|random|FILE
-    Of the solver; FILE is .npy.
+    Initial point of the solver; FILE is .npy.
 seed : NUMBER
-    Of random starts, permutations, folds and draws.
+    Seed of random starts, permutations, folds and draws.
 draws : NUMBER
-    How often the rows are drawn.
+    Number of bootstrap draws.
 cluster : ADDRESS
-    Of a Dask scheduler, whose workers read the files.
+    Address of a Dask scheduler, whose workers read the files.
 out : FILE
-    The rows found: .csv, .tsv, .parquet or .npy; of `solve` with the map .npz or .mat.
+    The projected samples: .csv, .tsv, .parquet or .npy; `solve` also with the map: .npz, .mat.
 plot : FILE
-    The picture: .png, .pdf or .svg.
+    The plot: .png, .pdf or .svg.
 report : FILE
-    All figures and pictures: .html.
+    All numbers and plots: .html.
 save : FILE
     The model, for `transform` and `impute`: .npz.
 as_json : --json
     Print JSON.
 folder : --out FOLDER
-    Where the picture ldr-demo.png goes.
+    Folder of the plot ldr-demo.png.
 show_progress : --show-progress
     Follow each run on the terminal.
 """)
@@ -155,7 +155,7 @@ def file(text: str | Path) -> Path:
 
 
 def separator(text: str) -> str:
-    r"""Return the separator, a single character; ``tab`` or ``\\t`` is the tabulator."""
+    r"""Return the separator, a single character; ``tab`` or ``\t`` is the tabulator."""
     found = "\t" if text in ("tab", "\\t") else text
     if len(found) > 1 or found in ('"', "\n", "\r"):
         raise typer.BadParameter(f"{text!r}, expected one character, or tab")

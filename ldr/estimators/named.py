@@ -158,20 +158,20 @@ MODELS: dict[str, type] = {
 }
 
 _PARAMETERS = """n_components : int, float, "auto" or None
-    Dimension to reduce to, a share of the variance, or left to a rule: r of `ldr.solve`. None is
-    all the dimensions in which the data vary.
+    Number of components, a share of the variance, or a rule: r of `ldr.solve`. None keeps all
+    dimensions in which the data vary.
 {own}standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
     As in `ldr.solve`.
 random_state, device
     As in `ldr.solve`.
 verbose : bool
-    Whether to follow each run on the terminal; see `ldr.observers.Progress`.
+    True to follow each run on the terminal; see `ldr.observers.Progress`.
 rotation : str, optional
     "varimax", "quartimax", "promax" or "oblimin": see `ldr.Result.rotate`."""
 
 _VIEWS = """views : sequence of column groups, or a dict of them by name, optional
     Lists of column numbers or names, or slices, one a view: X then holds all views in one array, as
-    in a Pipeline, y is left alone, and `transform` gives the coordinates of all side by side.
+    in a Pipeline, and `transform` joins the components of all views.
 """
 
 _DOCSTRING = """{summary}
@@ -322,7 +322,7 @@ class Reducer(TwoViews):
     random_state, device
         As in `ldr.solve`.
     verbose : bool
-        Whether to follow each run on the terminal; see `ldr.observers.Progress`.
+        True to follow each run on the terminal; see `ldr.observers.Progress`.
     rotation : str, optional
         See `ldr.Result.rotate`.
 

@@ -42,15 +42,15 @@ NULLS = {
     "rows": "permuted",
     "within": "permuted within groups",
     "groups": "permuted between whole groups",
-    "shift": "shifted in a circle",
+    "shift": "shifted circularly",
 }
 # Permuted part of the data, and the null hypothesis.
 _MOVED = {
-    "response": ("y", "it has nothing to do with X"),
-    "second view": ("the samples of all views but the first", "the views have nothing in common"),
-    "background": ("samples and background", "they are alike"),
-    "columns": ("every column by itself", "the columns have nothing in common"),
-    "order": ("the samples", "white noise; whatever is autocorrelated rejects it"),
+    "response": ("y", "it is independent of X"),
+    "second view": ("the samples of all views but the first", "the views are independent"),
+    "background": ("samples and background", "their distributions are equal"),
+    "columns": ("every column by itself", "the columns are independent"),
+    "order": ("the samples", "white noise, which any autocorrelation rejects"),
 }
 
 
@@ -145,7 +145,7 @@ class Null:
         """The permuted samples or columns, and the null hypothesis, in words."""
         what, claim = _MOVED[self.moved]
         if self.moved == "background":
-            return f"{what} mixed and dealt again: {claim}"
+            return f"{what} permuted together: {claim}"
         if self.kind == "shift":
             return f"{what} {NULLS['shift']}: each keeps its own autocorrelation"
         if self.kind == "groups" and self.moved == "second view":
@@ -513,7 +513,7 @@ def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | Non
 def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
     """Return the error for data of which all permutations have the same value."""
     return SingularError(
-        f"{objective.name} has nothing to be compared with: {why}; give ridge= a positive value, "
+        f"{objective.name} has no null distribution: {why}; give ridge= a positive value, "
         "take fewer columns, or more samples"
     )
 

@@ -156,7 +156,7 @@ def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerR
     key = key_width(colouring, result.r)
     widths = [(width - key) / 2, (width - key) / 2, key][: 3 if key > 0 else 2]
     left, right, *rest = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
-    left.suptitle(f"heuristic: {result.baseline:.6g}", fontsize=11)
+    left.suptitle(f"baseline: {result.baseline:.6g}", fontsize=11)
     gain = f"improvement {result.improvement:+.3g}"
     right.suptitle(f"optimised: {result.value:.6g}, {gain}", fontsize=11)
     extent = tuple(np.vstack(pair) for pair in zip(before, after, strict=True))
@@ -174,7 +174,7 @@ def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerR
 def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
     """Return the rows projected by the baseline, whose map is M'."""
     if result.baseline is None:
-        raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")
+        raise ArgumentError(f"objective {result.objective.name!r} has no baseline to compare with")
     if not result.objective.traits.transposed:
         raise ArgumentError(
             f"objective {result.objective.name!r} has a map P that is not M'; the comparison is "
@@ -374,7 +374,7 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
     for method in comparison.methods:
         panels.append((method.name, method.result, method.scores))
         if method.heuristic is not None and method.heuristic_scores is not None:
-            panels.append((f"{method.name}: heuristic", method.heuristic, method.heuristic_scores))
+            panels.append((f"{method.name}: baseline", method.heuristic, method.heuristic_scores))
     columns = min(_PANELS, len(panels))
     rows = -(-len(panels) // columns)
     figure = new_figure(1.2 + 3.1 * columns, 0.6 + 3.0 * rows)

@@ -106,7 +106,7 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
         raise ArgumentError(f"got {len(drawn)} results and {len(labels)} names, expected as many")
     for result in drawn:
         if result.improvement is None:
-            raise ArgumentError(f"objective {result.objective.name!r} has no heuristic")
+            raise ArgumentError(f"objective {result.objective.name!r} has no baseline")
     gains = np.array([result.improvement for result in drawn], dtype=float)
     figure = new_figure(7.2, 0.7 + 0.42 * len(drawn))
     ax = figure.subplots()
@@ -121,7 +121,7 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     ax.set_ylim(
         len(drawn) - 0.4, -0.6
     )  # the first on top, bars of one height whatever their number
-    ax.set_xlabel("improvement over the heuristic")
+    ax.set_xlabel("improvement over the baseline")
     tidy(ax)
     return figure
 
@@ -141,7 +141,7 @@ def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: Style) 
     floor = _EPS * max(abs(best), np.finfo(float).tiny)
     ax.semilogy(at, np.maximum(np.abs(values - best), floor), **style)
     if result.baseline is not None and abs(result.baseline - best) > floor:
-        mark(ax, abs(result.baseline - best), "heuristic")
+        mark(ax, abs(result.baseline - best), "baseline")
     return "distance to the best value"
 
 
@@ -163,7 +163,7 @@ def path(found: Path, *, ax: Panels = None) -> Figure:
         hollow: Style = {"color": "white", "mec": SINGLE, "markersize": 4}
         first.plot(r[~proved], found.values[~proved], "o", **hollow, label="not proved global")
     if not np.allclose(found.baselines, found.values, rtol=1e-10, equal_nan=True):
-        first.plot(r, found.baselines, **DASHED, marker="s", markersize=4, label="heuristic")
+        first.plot(r, found.baselines, **DASHED, marker="s", markersize=4, label="baseline")
     value = f"value ({found.results[0].objective.sense}imised)"
     finish(first, "r", value, whole=True, legend=True)
     if found.elbow is not None:
@@ -274,8 +274,8 @@ def influence(found: Influence, *, ax: Panels = None) -> Figure:
     """
     panels = given_panels(ax, 2)
     shown = (
-        (found.subspace, "how far leaving it out moves the subspace"),
-        (found.value, f"what it adds to {found.name}'s value"),
+        (found.subspace, "movement of the subspace without the row"),
+        (found.value, f"contribution to {found.name}'s value"),
     )
     for panel, (numbers, what) in zip(panels, shown, strict=True):
         rows = np.arange(len(numbers))

@@ -248,7 +248,7 @@ def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
     U, _, Vt = np.linalg.svd(np.vstack(blocks), full_matrices=False)
     k = int(np.argmax(np.abs(Vt[0])))
     axes = problem.axes(M, problem.variations(M))
-    stays = f"Coordinate {k} can leave the subspace and the value stays. "
+    stays = f"Component {k} can leave the subspace without changing the value. "
     if not len(matrix_of(axes)) or len(problem.manifold.factors) > 1:
         return stays
     inside = float(Vt[0] @ matrix_of(axes) @ Vt[0])

@@ -35,9 +35,9 @@ def test_that_a_heuristic_classifies_better_is_said_plainly(wine):
     assert lda.result.certificate.kind == "global" and lda.result.improvement > 0.05
     assert lda.heuristic_scores[judged].mean() > lda.scores[judged].mean()
     (said,) = [text for text in wine.findings if text.startswith("orthogonal-lda")]
-    assert "the heuristic scores higher than the optimum, 0.989 against 0.983" in said
+    assert "the baseline scores higher than the optimum, 0.989 against 0.983" in said
     lines = repr(wine).splitlines()
-    assert lines[3].startswith("  its heuristic") and said in " ".join(repr(wine).split())
+    assert lines[3].startswith("  its baseline") and said in " ".join(repr(wine).split())
     assert max(map(len, lines)) <= 100 and "largest class has 0.399" in " ".join(lines)
     assert wine.methods[1].heuristic is None  # pca is its heuristic
 
@@ -298,7 +298,7 @@ def test_table_page_and_picture(wine, tmp_path):
     )
     figure = wine.plot()
     titles = [ax.get_title().split("\n")[0] for ax in figure.axes if ax.get_visible()]
-    assert titles == ["orthogonal-lda", "orthogonal-lda: heuristic", "pca"]
+    assert titles == ["orthogonal-lda", "orthogonal-lda: baseline", "pca"]
     wine.write_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "0.989 +- 0.009" in page and "scores higher than the optimum" in page

@@ -115,7 +115,7 @@ def test_plot_of_a_path():
     values, scores = figure.axes
     lines = {line.get_label(): line for line in values.lines}
     np.testing.assert_array_equal(lines["optimised"].get_ydata(), path.values)
-    np.testing.assert_array_equal(lines["heuristic"].get_ydata(), path.baselines)
+    np.testing.assert_array_equal(lines["baseline"].get_ydata(), path.baselines)
     np.testing.assert_array_equal(lines["optimised"].get_xdata(), [1, 2, 3, 5])
     np.testing.assert_allclose(scores.lines[0].get_ydata(), path.pooled)
     assert draws(figure)
@@ -130,7 +130,7 @@ def test_plot_of_a_path():
 def test_plot_of_what_is_not_proved_global():
     path = ldr.path("sdr", X[::4], [1, 2], y=labels[::4], random_state=0)
     labelled = [text.get_text() for text in path.plot().axes[0].get_legend().get_texts()]
-    assert labelled == ["optimised", "not proved global", "heuristic"]
+    assert labelled == ["optimised", "not proved global", "baseline"]
 
 
 def test_splitters_that_do_not_fit():

@@ -428,16 +428,16 @@ FEW = {
 @pytest.mark.parametrize("name", FEW)
 def test_fewer_rows_than_columns_is_no_finding(name):
     N = np.random.default_rng(0).standard_normal((21, 30))
-    note = noted(ldr.solve(name, N, 1, certify=False, **FEW[name]), "no finding")
+    note = noted(ldr.solve(name, N, 1, certify=False, **FEW[name]), "no evidence")
     assert "21 rows of 30 columns" in note and "ldr.permutation_test" in note
     assert ("ridge=" in note) == ("ridge" in REGISTRY[name].__dataclass_fields__)
     enough = ldr.solve(name, N[:, :5], 1, certify=False, **FEW[name])
-    assert not any("no finding" in note for note in enough.notes)
+    assert not any("no evidence" in note for note in enough.notes)
 
 
 def test_what_explains_nothing_has_no_such_note():
     N = np.random.default_rng(0).standard_normal((21, 30))
-    assert not any("no finding" in note for note in ldr.solve("pca", N, 2).notes)
+    assert not any("no evidence" in note for note in ldr.solve("pca", N, 2).notes)
 
 
 @pytest.mark.parametrize("name", ["orthogonal-maf", "maf"])

@@ -219,7 +219,7 @@ def test_compare_shows_both_on_the_same_scales(r):
         np.testing.assert_allclose(
             sorted_rows(scattered(right.axes[0])), sorted_rows(result.transform(X))
         )
-    assert left.get_suptitle() == f"heuristic: {result.baseline:.6g}"
+    assert left.get_suptitle() == f"baseline: {result.baseline:.6g}"
     assert f"{result.value:.6g}, improvement {result.improvement:+.3g}" in right.get_suptitle()
 
 
@@ -303,7 +303,7 @@ def test_improvement_has_a_bar_a_result():
         plots.improvement(results, ["wine"])
     without = ldr.solve(ldr.objective(lambda M, X: ((X @ M) ** 4).sum()), X[:, :3], 1)
     for draw in (plots.improvement, lambda result: plots.compare(result, X[:, :3])):
-        with pytest.raises(ldr.errors.ArgumentError, match="has no heuristic"):
+        with pytest.raises(ldr.errors.ArgumentError, match="has no baseline"):
             draw(without)
     assert draws(plots.convergence(without))  # a line for it there is not
 
