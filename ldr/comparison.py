@@ -306,7 +306,7 @@ def compare(
 ) -> Comparison:
     """Solve several methods and score them, and their heuristics, on held-out samples.
 
-    An optimum is better than its heuristic by the objective, which is not always what is wanted of
+    An optimum is better than its baseline by the objective, which is not always what is wanted of
     a projection. Here both have the same score, pooled over all held-out samples:
 
     - labels: the accuracy of `predict`, for methods that do not predict of the nearest class mean
@@ -337,7 +337,7 @@ def compare(
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     sample_weight : array (n,), optional
-        How much each row counts, in the solutions and in the scores; see `ldr.solve`. Methods that
+        Sample weights in the solutions and in the scores; see `ldr.solve`. Methods that
         take no weights are left out.
     groups : array (n,), optional
         Samples of a group are held out together; of a time series they are the trials.

@@ -27,9 +27,9 @@ class Directions:
     variations : tuple of (Variation or None)
         Of the rows under P, one a view; None of rows that are gone.
     orthonormal : bool
-        Whether P has orthonormal rows, so that variances are shares of that of x.
+        True if P has orthonormal rows, so that variances are shares of that of x.
     free : bool
-        Whether other axes of the same span have the same value.
+        True if other axes of the same span have the same value.
     views : tuple of str
         What the views are called where there are several: a, b, ..., if nothing is said.
     """

@@ -220,7 +220,7 @@ class Multistart:
 
     @cached_property
     def _own(self) -> dict[str, Array]:
-        """The objective's own starts; none where the time is over and the heuristic will do."""
+        """The objective's own starts; none if the time is over and there is a baseline."""
         several = self._count is not None and self._count > 1
         if self._name != GIVEN:
             several = self._name != "random" and (self._count != 1 or self._name != "baseline")

@@ -96,7 +96,7 @@ class Path(Pickled):
 
     @property
     def baselines(self) -> Array:
-        """Values of the heuristic; NaN where there is none."""
+        """Values of the baseline; NaN without a baseline."""
         return self._of_results("baseline")
 
     @property

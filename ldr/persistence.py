@@ -36,7 +36,7 @@ def load(path: str | Path) -> Result:
     Parameters
     ----------
     path : str or pathlib.Path
-        Of an .npz file that `Result.save` wrote. No code is executed in reading it.
+        Path of an .npz file written by `Result.save`. Reading executes no code.
 
     Returns
     -------

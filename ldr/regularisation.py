@@ -97,7 +97,7 @@ def regularisation_path(
         As `ldr.solve` takes them.
     penalties : sequence of float
         At least 0, in the objective's units; sorted ascending first. The first solution starts from
-        the heuristic, each further one from the M before it.
+        the baseline, each further one from its predecessor.
     solver : str or Solver
         "auto" is smoothing continuation finished by proximal gradients.
     max_iterations : int, optional
@@ -105,7 +105,7 @@ def regularisation_path(
     time_limit : float, optional
         Seconds, for all of them together.
     certify : bool
-        Whether each solution gets a certificate.
+        True to certify each solution.
 
     Returns
     -------
@@ -199,15 +199,15 @@ def refit(
     Parameters
     ----------
     result : Result
-        Of an objective with a penalty: "sparse-pca", or any with ``+ ldr.l1(weight)``.
+        Result of an objective with a penalty: "sparse-pca", or any with ``+ ldr.l1(weight)``.
     X, y, sample_weight, groups
         The data that it was solved for, as `ldr.solve` takes them.
 
     Returns
     -------
     Result
-        Of the objective without the penalty, its value too. M has the zeros of ``result.M``. The
-        certificate is about matrices with these zeros; there is no heuristic to compare with.
+        Result of the objective without the penalty. M has the zeros of ``result.M``. The
+        certificate is about matrices with these zeros; there is no baseline.
 
     Raises
     ------

@@ -76,12 +76,12 @@ def write_report(
     Parameters
     ----------
     path : str or pathlib.Path
-        Of the HTML file.
+        Path of the HTML file.
     result : Result
     X, y
         Rows to project and what colours them, as in `ldr.plots.projection`.
     data_name : str
-        What to call the data.
+        Name of the data.
     findings : sequence
         What `ldr.permutation_test`, `ldr.dimension` and `ldr.bootstrap` found of it, each with its
         words and its picture.
@@ -132,10 +132,10 @@ def write_comparison(path: str | Path, comparison: Comparison, *, data_name: str
     Parameters
     ----------
     path : str or pathlib.Path
-        Of the HTML file.
+        Path of the HTML file.
     comparison : Comparison
     data_name : str
-        What to call the data.
+        Name of the data.
 
     Raises
     ------
@@ -163,12 +163,12 @@ def write_finding(
     Parameters
     ----------
     path : str or pathlib.Path
-        Of the HTML file.
+        Path of the HTML file.
     found : PermutationTest, Dimension or Bootstrap
     figure : matplotlib.figure.Figure, optional
         By default that of `found.plot()`.
     data_name : str
-        What to call the data.
+        Name of the data.
 
     Raises
     ------

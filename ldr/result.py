@@ -58,15 +58,15 @@ class Result(Pickled, Generic[Matrices]):
     mean : ndarray (d,)
         Subtracted before the map.
     run : Run
-        What the solver did, told in the objective's sense and units; its M is the point in the
+        Record of the solver, in the objective's sense and units; its M is the point in the
         solver's own coordinates. `value`, `status`, `iterations`, `evaluations`, `gradient_norm`
         and `history` are read off it.
     baseline : float or None
         The objective at the baseline's M; None without a baseline.
     directions : Directions
-        What each coordinate is worth, of which `components` is the table.
+        Scores of each component; `components` is their table.
     baseline_M : ndarray or None
-        The heuristic's matrix.
+        The baseline's matrix.
     baseline_P : ndarray or None
         Its map.
     improvement : float or None
@@ -74,7 +74,7 @@ class Result(Pickled, Generic[Matrices]):
         not divided for orthogonal-cca and `ldr.normalised` objectives, whose values are normalised
         already.
     certificate : Certificate or None
-        Whether M is the global optimum; None where it was not asked for.
+        Claim about optimality; None if it was not requested.
     solver : str
     objective : Objective
     r : int
@@ -83,21 +83,21 @@ class Result(Pickled, Generic[Matrices]):
     notes : tuple of str
         Restrictions to a subspace, ridges: what was done that was not asked for.
     parameters : dict
-        What is fitted along with M: numbers, such as ppca's noise_variance, or arrays, such as fa's
+        Parameters fitted with M: numbers, such as ppca's noise_variance, or arrays, such as fa's
         noise_variances (d,) and the D of dynamics; with a penalty also "sparsity", the share of
         zeros in M, and "stationarity".
     model : FactorModel or None
-        Of likelihoods (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With kernels it
+        For likelihoods (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With kernels it
         is a model of the features.
     predictors : tuple of LinearPredictor or ClassPredictor
-        What `predict` uses, one a view that something is predicted from.
+        Predictors used by `predict`, one for each predicting view.
     feature_names : tuple of str or None
     view_names : tuple of str
         Where the views came as a dict.
     features : Features or None
         The map of rows that comes first (kernels, expansions); mean and P are of its features.
     starts : Starts or None
-        What several starts reached, where there were several; iterations, evaluations and history
+        Summary of several starts, if any; iterations, evaluations and history
         are those of the best.
     scale : ndarray (d,) or None
         With ``standardise=True`` the standard deviations that the columns were divided by: M and
@@ -219,16 +219,16 @@ class Result(Pickled, Generic[Matrices]):
     def transform(self: Result, X: Rows, *, header: bool = True) -> Rows:
         """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 
-        Of likelihoods (ppca, fa) that is the posterior mean, also of rows with missing entries.
+        For likelihoods (ppca, fa) the posterior mean, also of rows with missing entries.
 
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
-            Of several views a tuple of them, or a dict of those solved for by name.
+            For several views a tuple of them, or a dict of those solved for by name.
             Or data larger than memory, as for `ldr.solve`: they are read piece by piece, and of a
             table those columns that were solved for. Or a Dask array or DataFrame.
         header : bool
-            Whether the first line of a .csv or .tsv file has the names of its columns.
+            True if the first line of a .csv or .tsv file has the names of its columns.
 
         Returns
         -------
@@ -278,7 +278,7 @@ class Result(Pickled, Generic[Matrices]):
         ----------
         X : array, sparse matrix, DataFrame or stored rows (m, d)
         view : int
-            Which view X is of, where there are two: 1 predicts the first from the second.
+            The view of X, for two views: 1 predicts the first from the second.
 
         Returns
         -------
@@ -329,7 +329,7 @@ class Result(Pickled, Generic[Matrices]):
         Parameters
         ----------
         X, y, sample_weight, groups
-            What the result was solved for.
+            The data of the result.
 
         Returns
         -------

@@ -211,7 +211,7 @@ def solve(
         regressions); or the name of a column, where X is the path of a table, as ``("label", str)``
         with its cells as texts, also those that look like numbers; or the path of an .npy file.
     sample_weight : array (n,), optional
-        How much each row counts, numbers >= 0: a whole number is that many equal rows, zero is a
+        Sample weights, numbers >= 0: a whole number is that many equal rows, zero is a
         row left out. For the methods that take weights; the others refuse them. Or the name of a
         column, or the path of an .npy file.
     groups : array (n,), optional
@@ -225,7 +225,7 @@ def solve(
         `start` and parameters in units of X (a width, `derivatives`) are then of divided columns;
         its P, mean and model are of the columns as they came, and `transform` takes those.
     header : bool
-        Whether the first line of a .csv or .tsv file has the names of its columns; without it they
+        True if the first line of a .csv or .tsv file has the names of its columns; without it they
         are "0", "1", ...
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field for trace ratios,
@@ -240,21 +240,21 @@ def solve(
         ``sum_over_rows=True``), "smoothing", "proximal-gradient", "pymanopt:trust-region",
         "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.
     start : str or array (d, r); for two views a pair of arrays
-        Where an iterative solver starts: "baseline", the objective's baseline, by default;
+        Initial point of an iterative solver: "baseline", the objective's baseline, by default;
         "random"; or one of the objective's own starts by name, say "gradient outer product" of sdr.
     starts : int, optional
-        How many starts to solve from, for objectives with local optima: the first is `start`, then
+        Number of initial points, for objectives with local optima: the first is `start`, then
         come the objective's own starts (not after "random"), then random ones. By default the
         objective's own and no random ones where `start` is "baseline" (sdr, ica, lmnn, ... have
         some), until the end of one is proved to be the optimum, and one otherwise. The best result
         is returned; its `starts` says how many agree with it, what each reached, and which the
         best came from.
     workers : int
-        How many of the starts to solve at the same time, in threads; -1 is one for every core.
+        Number of starts solved at the same time, in threads; -1 is one for every core.
     tolerance : float
         Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the data.
     max_iterations : int, optional
-        The most iterations from each start, all that leads to its run included, and those that
+        Limit of iterations from each start, including the steps that lead to its run and that
         make the objective's own starts; by default the solver's own limit.
     time_limit : float, optional
         Seconds, for all of it: reading, statistics, baseline, all starts, certificate. It is
@@ -264,25 +264,25 @@ def solve(
         Each is called with every `ldr.solvers.Iteration`; returning True ends the run. See
         `ldr.observers`.
     certify : bool or "thorough"
-        Whether to find out what is known about optimality; it can cost as much as the solution. A
+        True to compute the certificate, which can cost as much as the solution. A
         saddle is left along a direction of descent and the solver runs on; a note says so.
         "thorough" brings a dual bound (orthogonal-cca, orthogonal-mcca, maxdiff, maxbet) near the
         least one there is, which can cost many times the solution.
     random_state : int or Generator, optional
-        Of the random starts.
+        Seed of the random starts.
     device : {"cpu", "gpu"}
         Where sums over dense rows (means, scatters, their products with d x r matrices) and
         objectives of your own in jax are computed: "gpu" is the first device of that kind that jax
-        finds. Where there is none, a DeviceWarning says so and the processor is used.
+        finds. Without one, a DeviceWarning is given and the processor is used.
     **parameters
-        Of the objective, where it is given by name: ``ldr.solve("orthogonal-maf", X, 3, lag=2)``.
+        Parameters of the objective, if given by name: ``ldr.solve("orthogonal-maf", X, 3, lag=2)``.
 
     Returns
     -------
     Result
-        Also where the solver did not converge, the time was over, or Ctrl-C was pressed: then with
-        the best point so far, a status that says so, a ConvergenceWarning, and a note how many of
-        several starts were solved.
+        If the solver did not converge, the time was over, or Ctrl-C was pressed: with the best
+        point so far, its status, a ConvergenceWarning, and a note on the number of starts that were
+        completed.
 
     Raises
     ------
@@ -297,8 +297,8 @@ def solve(
     ldr.errors.TooLargeError
         An array that the method needs does not fit into memory (a MemoryError).
     ldr.errors.TimeLimitError
-        The time was over before there was a point to return: data were read, or a heuristic
-        computed.
+        The time was over before there was a point to return, during the reading of the data
+        or the computation of the baseline.
     KeyboardInterrupt
         Ctrl-C before there was a point to return, or again, within half a minute after a Ctrl-C
         that a solve had answered with its best point: loops over solves are left by the second.
@@ -445,7 +445,7 @@ def as_result(
     """Make the result of a run.
 
     - placed: where the run ended, in canonical coordinates
-    - usual: the heuristic's value, and its point
+    - usual: the baseline's value, and its point
     """
     objective = problem.objective
     M, maps, unit = placed.M, placed.maps, problem.reported(1.0)

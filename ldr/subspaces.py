@@ -72,7 +72,7 @@ def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> flo
     Parameters
     ----------
     A, B : array (d, r)
-        Of full column rank.
+        Full column rank.
     metric : {"chordal", "geodesic", "projection", "procrustes", "largest-angle"}
         Of the principal angles t: "chordal" (sum sin^2 t)^{1/2}, which is ||Qa Qa' - Qb Qb'||_F
         / sqrt 2; "geodesic" (sum t^2)^{1/2}, along the Grassmann manifold; "projection" sin t_max,

@@ -200,7 +200,7 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     Parameters
     ----------
     result : Result
-        Of one view.
+        Result of a single view.
     X : Trials of `ldr.trials`, or Epochs of mne
         Or samples in rows, with `groups`.
     groups : array (n,), optional

@@ -59,7 +59,7 @@ class Tuning(Pickled):
     result : Result
         Result of all samples at these parameters; P and mean are for the columns as given.
     kind : str
-        What the loss is, with its unit.
+        Name and unit of the loss.
     """
 
     parameters: dict[str, float | Array]

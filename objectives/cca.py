@@ -105,7 +105,7 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
     Parameters
     ----------
     orthonormalise : {"polar", "qr"}
-        How the heuristic's maps are made orthonormal; "polar", the nearest, is the conservative
+        How the baseline's maps are made orthonormal; "polar", the nearest, is the conservative
         choice, because the improvement over it is smaller.
     """
 

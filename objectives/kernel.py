@@ -394,9 +394,9 @@ def kernel(
         Landmark rows of the Nystrom approximation, drawn at random; by default all n rows, which
         is exact and takes O(n^2) memory and O(n^3) time.
     random_state : int
-        Of the landmarks.
+        Seed of the landmarks.
     **parameters
-        Of the kernel: gamma, degree, coef0.
+        Parameters of the kernel: gamma, degree, coef0.
 
     Returns
     -------

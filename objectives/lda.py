@@ -65,7 +65,7 @@ class DiscriminantMethod(
         Added to the diagonal of S_W, in units of its mean diagonal. Where S_W is singular,
         orthogonal LDA needs one; the classical one is restricted to the range of S_W without it.
     covariance_estimator : object, optional
-        What estimates the covariance of every class, and of all rows, in the place of shrinkage:
+        Estimator of the covariance of every class, and of all rows, in the place of shrinkage:
         an estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. It is
         of rows in memory.
     """
@@ -174,7 +174,7 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
         if self.shrinks or r <= rank:
             return []
         return [
-            f"S_B has rank {rank}, the number of classes less one: the heuristic's further "
+            f"S_B has rank {rank}, the number of classes minus one: the baseline's further "
             "directions are arbitrary"
         ]
 
@@ -251,7 +251,7 @@ class SemiSupervisedDA(
     mu : float
         Weight of the graph, mu >= 0.
     unlabelled : label
-        What y says of rows without a label.
+        Entry of y for samples without a label.
     shrinkage : "auto" or None
         "auto" moves S_T, of the labelled rows, towards its diagonal by Ledoit and Wolf's rule.
     """

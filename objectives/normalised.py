@@ -79,7 +79,7 @@ class Normalised(Objective, relative_improvement=False):
 
 
 def _best(bound: BoundObjective) -> Array:
-    """The closed form, or where the trust region ends from the heuristic (or a random M)."""
+    """The closed form, or the end of a trust region from the baseline (or a random M)."""
     exact = bound.closed_form()
     if exact is not None:
         return exact
@@ -93,7 +93,7 @@ def normalised(objective: str | Objective) -> Normalised:
     """Return an objective in comparable units: 0 at its best M, 1 at a random M.
 
     (f - f_best)/(f_typical - f_best), minimised whatever the objective's own sense: f_best is its
-    optimum on the data (found by its closed form or a trust region from its heuristic, which may
+    optimum on the data (found by its closed form or a trust region from its baseline, which may
     stop at a local optimum), f_typical the median over random M. The result's notes say both.
 
     Parameters

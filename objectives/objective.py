@@ -51,13 +51,13 @@ class Objective(Brief, Pickled, ABC):
     formula, source : str
         What is optimised, and where it comes from: as the docstring has them, if it does.
     sense : {"min", "max"}
-        Of the value that is reported; solvers always minimise.
+        Sense of the reported value; solvers always minimise.
     views : int
         Number of data matrices it takes.
     needs : tuple of Need
-        What it needs besides X; strings of that name will do.
+        Required data beside X; strings of that name will do.
     baseline : str
-        The heuristic that people use instead.
+        The usual solution in practice.
     domain : str
         The manifold as the formula has it: Gr, St x St, R.
     exact : str

@@ -53,11 +53,11 @@ class Traits:
     relative_improvement : bool
         The improvement on the baseline is a share of its value.
     predicts : {"", "classes", "response", "view"}
-        What a result predicts of new rows; "view" is the other view.
+        Prediction for new rows; "view" is the other view.
     missing, imputes, sparse : bool
         Missing values in X (NaN) are accepted; the model fills them in; X may be sparse.
     rule : {"parallel analysis", "bic"} or None
-        How the number of dimensions is chosen where that is left to the data.
+        Rule that chooses r automatically.
     weighted, repeats : bool
         Weights of the rows are accepted; whole ones repeat rows, else they are importance.
     by_pairs, by_place : bool
@@ -71,7 +71,7 @@ class Traits:
         The projection is the same whatever the units of the columns (without a ridge); many
         problems are solved as stacks of their matrices.
     products : {"", "optimum", "everywhere"}
-        Whether products with sparse rows of very many columns serve, so that no array of columns x
+        True if products with sparse rows of very many columns serve, so that no array of columns x
         columns is made: "" (one is made), "optimum" (they find an optimum and tell what is near
         it) or "everywhere" (at every M).
     """

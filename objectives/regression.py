@@ -107,7 +107,7 @@ class Regression(BoundObjective):
     inverse : ndarray (k, k), optional
         Of a Z that has one.
     restricted : bool
-        Whether there may be more in the directions that the coordinates leave out.
+        True if directions that the coordinates leave out may contribute.
     rounding : callable, optional
         Of the fitted values ZM and the sum of squares that they leave: by how much the rounding of
         the data may move that. Of no use with a lasso.

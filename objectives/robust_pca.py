@@ -194,7 +194,7 @@ CENTRED = "the data are centred at their geometric median"
 _NO_LENGTH = 1e-12
 
 IN_PIECES = (
-    "the rows are read at every evaluation; the heuristic is at most "
+    "the rows are read at every evaluation; the baseline is at most "
     f"{_PASSES} steps of reweighted pca"
 )
 
@@ -235,7 +235,7 @@ class RobustPCA(Objective, weighted=True, sparse=False):
         Huber's, in units of X, or of unit vectors with sphere=True; by default the median distance
         of the rows from the subspace of spherical pca.
     sphere : bool
-        Whether the samples are divided by their distances from the centre first. A sample at the
+        True to divide the samples by their distances from the centre first. A sample at the
         centre does not count then.
     """
 

@@ -59,11 +59,11 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
     width : float, optional
         sigma of XM's kernel; by default the median distance of the rows of X, times sqrt(r/d).
     response : {"auto", "labels", "quantity"}
-        What y is. "auto" reads strings, booleans and integers of at most 20 distinct values as
+        Kind of y. "auto" reads strings, booleans and integers of at most 20 distinct values as
         labels, other numbers as a quantity, also whole floats; a note says which where few distinct
         whole numbers could be either.
     landmarks : int, "auto" or None
-        How many random landmark rows approximate K_XM (Nystrom), Kz then being approximated by
+        Number of random landmark rows that approximate K_XM (Nystrom); Kz is then approximated by
         incomplete Cholesky of at most that rank; the approximated objective has exact derivatives.
         None is the exact form. "auto" takes, above n = 500, the pivots of an incomplete Cholesky
         decomposition of K_XM where 300 (or n/4) leave out 1e-10 of its trace, as in few dimensions:
@@ -142,7 +142,7 @@ class SDR(KernelMethod):
     response_width : float, optional
         sigma of the response's kernel; by default the median distance of the responses.
     slices : int
-        Of the heuristic, for a continuous response.
+        Number of slices of the baseline, for a continuous response.
     annealing : tuple of float
         Factors of sigma, say (4, 2): from every start the objective with that wider kernel is
         solved first, in turn. Wider kernels have fewer local optima; a run takes about twice the
@@ -387,11 +387,11 @@ class GKDR(Objective, weighted=True, sparse=False):
     epsilon : float
         Regularisation, eps > 0.
     width : float, optional
-        Of X's kernel; by default the median distance of the rows.
+        Width of X's kernel; by default the median distance of the rows.
     response_width : float, optional
-        Of the response's kernel; by default the median distance of the responses.
+        Width of the response's kernel; by default the median distance of the responses.
     response : {"auto", "labels", "quantity"}
-        What y is, as in sdr.
+        Kind of y, as in sdr.
     """
 
     name = "gkdr"

@@ -196,7 +196,7 @@ class CSP(PowerMethod, stacks=True):
     Parameters
     ----------
     average : {"rows", "trials"}
-        Whether each row of a class counts alike, or each trial.
+        Equal weights of the rows of a class, or of its trials.
     """
 
     name = "csp"

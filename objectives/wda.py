@@ -342,7 +342,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
         Of the entropy, in units of squared distances; columns in different units should be
         standardised.
     iterations : int
-        Of Sinkhorn's iteration: W is what they end with, and its derivative is exact. Flamary and
+        Number of Sinkhorn iterations: W is their result, and its derivative is exact. Flamary and
         others, and the library POT, take one order of the classes, by their names: the more
         iterations, the less the two values differ.
     """

@@ -118,7 +118,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Attributes
     ----------
     result_ : Result
-        Of `ldr.solve`: value, baseline, certificate, history and the rest.
+        Result of `ldr.solve`: value, baseline, certificate, history and the rest.
     components_ : ndarray (n_components, n_features)
         The linear map P; a pair of them for two views.
     mean_ : ndarray (n_features,)
@@ -128,7 +128,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     noise_variance_ : float or ndarray (n_features,)
         Of likelihoods.
     x_weights_, y_weights_, x_loadings_, y_loadings_ : ndarray (n_features, n_components)
-        Of two views: of the columns in a coordinate, and of the coordinates in a column.
+        For two views: weights of the features in a component, and of the components in a feature.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names.
@@ -185,7 +185,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             the step's name, as in ``pipeline.fit(X, opca__background=noise)``; steps before do not
             transform it.
         sample_weight : array (n,), optional
-            How much each row counts, >= 0; see `ldr.solve`.
+            Sample weights, >= 0; see `ldr.solve`.
         groups : array (n,), optional
             The trial of each row; see `ldr.solve`. Or X is an array (trials, channels, times), a
             list of arrays (channels, times), or what `ldr.trials` makes.
@@ -747,7 +747,7 @@ class TwoViews(Projection):
         X : array (m, n_components)
             Or a list of those of all views.
         y : array (m, n_components), optional
-            Of the second view; a list of those of the further views.
+            Projected rows of the second view; a list for further views.
 
         Returns
         -------

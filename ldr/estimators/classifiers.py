@@ -35,7 +35,7 @@ PRIORS = """priors : array (c,), optional
     The probability of each class, in the order of `classes_`: every class weighs so much, in S_W
     and S_B too. By default the shares of the samples.
 store_covariance : bool
-    Whether `covariance_` is kept, the pooled covariance of the classes (over n), shrunk if asked.
+    True to keep `covariance_`, the pooled covariance of the classes (over n), shrunk if asked.
 """
 
 

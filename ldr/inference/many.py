@@ -335,9 +335,9 @@ def solve_many(
     workers : int
         Chunks of problems at a time, in threads; -1 is one for every core.
     certify : bool
-        Whether to certify what is solved one by one; of stacks the gaps cost nothing.
+        True to certify problems solved one by one; the gaps of stacks cost nothing.
     **parameters
-        Of the objective, where it is given by name.
+        Parameters of the objective, if given by name.
 
     Returns
     -------

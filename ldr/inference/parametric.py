@@ -98,7 +98,7 @@ def parametric_test(
     objective, X, y
         As in `ldr.solve`; "orthogonal-cca", "orthogonal-lda", "cca", "lda", "sir" or "save".
     **parameters
-        Of the objective, where it is given by name.
+        Parameters of the objective, if given by name.
 
     Returns
     -------

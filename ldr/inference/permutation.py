@@ -291,7 +291,7 @@ class PermutationTest(Pickled):
     objective : Objective
     r : int
     kind : str
-        How samples change places: "rows", "within", "groups" or "shift".
+        Permutations: "rows", "within", "groups" or "shift".
     words : str
         The permuted samples or columns, and the null hypothesis.
     value : float
@@ -378,7 +378,7 @@ def permutation_test(
         As in `ldr.solve`; the rows are brought into memory.
     permutations : int
     null : {"auto", "rows", "within", "groups", "shift"}
-        How samples change places. What changes places is y for methods of labels or a response, the
+        Permutations, applied to y for methods of labels or a response, the
         samples of all views but the first, those of samples and background together, every column
         by itself where there is X alone, the order of the samples for methods of time series (which
         says only that they are not white noise).

@@ -1,4 +1,4 @@
-"""Pictures of a result: the projected data, the map, the run, the heuristic beside the optimum.
+"""Pictures of a result: the projected data, the map, the run, the baseline beside the optimum.
 
 Every function returns a matplotlib Figure that belongs to no window and no global state: show it
 in a notebook by naming it, or write it with ``figure.savefig("name.png")``. It is the figure of

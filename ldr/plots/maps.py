@@ -94,7 +94,7 @@ def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
     Parameters
     ----------
     result : Result
-        Of one view, with r >= 3.
+        Result of a single view, with r >= 3.
     X, y
         As in `projection`.
 
@@ -131,14 +131,14 @@ def compare(result: Result, X: Rows, y: PerRow = None) -> Figure:
     Parameters
     ----------
     result : Result
-        Of an objective with a heuristic, whose maps are M'.
+        Result of an objective with a baseline, whose map is M'.
     X, y
         As in `projection`.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        There is no heuristic, or the map is not M'.
+        There is no baseline, or the map is not M'.
     """
     rows, columns = _grid(parts(result.transform(X)))
     figure = new_figure(1.4 + 2 * _width(rows, columns), 1.4 + max(3.2, 1.8 * rows))
@@ -496,7 +496,7 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     Parameters
     ----------
     result : Result
-        Of one view, with r >= 2.
+        Result of a single view, with r >= 2.
     X, y
         As in `projection`.
     ax : matplotlib Axes, optional

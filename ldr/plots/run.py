@@ -91,14 +91,14 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     Parameters
     ----------
     results : Result or sequence of Result
-        Of objectives with a heuristic.
+        Results of objectives with a baseline.
     names : sequence of str, optional
         Of the results; by default those of their objectives.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        An objective has no heuristic, or there are not as many names as results.
+        An objective has no baseline, or the number of names is wrong.
     """
     drawn = list(results) if isinstance(results, Sequence) else [results]
     labels = list(names) or [f"{result.objective.name}, r = {result.r}" for result in drawn]
@@ -151,7 +151,7 @@ def path(found: Path, *, ax: Panels = None) -> Figure:
     Parameters
     ----------
     found : Path
-        Of `ldr.path`.
+        Result of `ldr.path`.
     ax : matplotlib Axes, or a pair of them where there are scores, optional
     """
     panels = given_panels(ax, 1 if found.scores is None else 2)
@@ -184,7 +184,7 @@ def bootstrap(found: Bootstrap, *, ax: Panels = None) -> Figure:
     Parameters
     ----------
     found : Bootstrap
-        Of `ldr.bootstrap`.
+        Result of `ldr.bootstrap`.
     ax : matplotlib Axes, or a pair of them for two views, optional
     """
     views, maps = parts(found.angles), parts(found.result.P)
@@ -213,7 +213,7 @@ def parallel_analysis(found: ParallelAnalysis, *, ax: Panels = None) -> Figure:
     Parameters
     ----------
     found : ParallelAnalysis
-        Of `ldr.parallel_analysis`.
+        Result of `ldr.parallel_analysis`.
     ax : matplotlib Axes, optional
     """
     (panel,) = given_panels(ax, 1)
@@ -246,7 +246,7 @@ def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels =
     Parameters
     ----------
     found : Solutions
-        Of `ldr.solve_many`.
+        Result of `ldr.solve_many`.
     at : sequence of numbers or dates, optional
         Where each problem stands, say the last row of each window; by default 0, 1, ...
     ax : matplotlib Axes, or a pair of them where directions have numbers, optional
@@ -269,7 +269,7 @@ def influence(found: Influence, *, ax: Panels = None) -> Figure:
     Parameters
     ----------
     found : Influence
-        Of ``result.sensitivity(...).influence()``.
+        Result of ``result.sensitivity(...).influence()``.
     ax : pair of matplotlib Axes, optional
     """
     panels = given_panels(ax, 2)
@@ -327,7 +327,7 @@ def permutation_test(found: PermutationTest, *, ax: Panels = None) -> Figure:
     Parameters
     ----------
     found : PermutationTest
-        Of `ldr.permutation_test`.
+        Result of `ldr.permutation_test`.
     ax : matplotlib Axes, optional
     """
     panel = given_panels(ax, 1)[0]
@@ -343,7 +343,7 @@ def dimension(found: Dimension, *, ax: Panels = None) -> Figure:
     Parameters
     ----------
     found : Dimension
-        Of `ldr.dimension`.
+        Result of `ldr.dimension`.
     ax : matplotlib Axes, optional
     """
     panel = given_panels(ax, 1)[0]
@@ -365,9 +365,9 @@ def intervals(found: Bootstrap, level: float = 0.9) -> Figure:
     Parameters
     ----------
     found : Bootstrap
-        Of `ldr.bootstrap`.
+        Result of `ldr.bootstrap`.
     level : float
-        Of the intervals.
+        Level of the intervals.
 
     Returns
     -------

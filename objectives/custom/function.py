@@ -191,9 +191,9 @@ def objective(
         only the span matters, f(MQ) = f(M) for every orthogonal Q; "euclidean", any d x r matrix.
         "auto" compares f(MQ) with f(M) and takes "grassmann" or "stiefel".
     sense : {"min", "max"}
-        Whether f is minimised or maximised.
+        "min" or "max": minimise or maximise f.
     backend : {"jax", "autograd", "numpy"}
-        What f is written with: jax.numpy or autograd.numpy, which give the derivatives, or plain
+        The library of f: jax.numpy or autograd.numpy, which give the derivatives, or plain
         NumPy with a hand-written gradient. jax works in float64 here whatever its global flag says.
     gradient : callable, for backend="numpy"
         g(M, X) or g(M, X, y), the d x r matrix of the derivatives of f (not of -f).
@@ -201,17 +201,17 @@ def objective(
         h(M, X, V) or h(M, X, y, V), the derivative of g along V, d x r. Where it is missing,
         solvers use differences of gradients.
     center : bool
-        Whether the column means of X are subtracted before f sees it, so that the result's
+        True to subtract the column means of X before f is called, so that the result's
         transform(X) = (X - mean) P' is what f saw; otherwise f sees X as it is, and mean is 0.
     sum_over_rows : bool
-        Whether f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) where X is X1 above X2, and y
+        True if f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) where X is X1 above X2, and y
         likewise. Then rows in a file or on a cluster are read piece by piece at each evaluation, f
         sees some of them at a time, and ``solver="svrg"`` is there. A mean is no sum: divide by a
         number of your own, not by len(X). jax compiles f once for each length of a piece, of at
         most 1024 rows in memory once for a power of two: f then sees one row at a time, as it does
         with weights of the rows (``sample_weight=``), which functions in jax take.
     views : int
-        How many data matrices of the same rows f takes, each with an M of its own and all with the
+        Number of data matrices of the same rows that f takes, each with its own M, all with the
         same r. `gradient` and `hessian` then return a matrix for each, and `hessian` takes V1, ...,
         Vk. "auto" tells the manifold of each by itself.
 
