@@ -56,11 +56,11 @@ class Result(Pickled, Generic[Matrices]):
     P : ndarray (r, d)
         The linear map; Y = (X - mean) P'.
     mean : ndarray (d,)
-        Subtracted before the map.
+        Mean that is subtracted before the map.
     run : Run
         Record of the solver, in the objective's sense and units; its M is the point in the
         solver's own coordinates. `value`, `status`, `iterations`, `evaluations`, `gradient_norm`
-        and `history` are read off it.
+        and `history` are its attributes.
     baseline : float or None
         The objective at the baseline's M; None without a baseline.
     directions : Directions
@@ -68,7 +68,7 @@ class Result(Pickled, Generic[Matrices]):
     baseline_M : ndarray or None
         The baseline's matrix.
     baseline_P : ndarray or None
-        Its map.
+        The baseline's map.
     improvement : float or None
         -(f(M) - f(baseline_M)) / |f(baseline_M)|, f minimised (Cunningham and Ghahramani, Eq. 28);
         not divided for orthogonal-cca and `ldr.normalised` objectives, whose values are normalised
@@ -79,9 +79,9 @@ class Result(Pickled, Generic[Matrices]):
     objective : Objective
     r : int
     seconds : float
-        Statistics, baseline and solution, without the certificate.
+        Time of statistics, baseline and solution, without the certificate.
     notes : tuple of str
-        Restrictions to a subspace, ridges: what was done that was not asked for.
+        Changes and cautions: restrictions to a subspace, ridges, rules that selected r.
     parameters : dict
         Parameters fitted with M: numbers, such as ppca's noise_variance, or arrays, such as fa's
         noise_variances (d,) and the D of dynamics; with a penalty also "sparsity", the share of
@@ -93,15 +93,14 @@ class Result(Pickled, Generic[Matrices]):
         Predictors used by `predict`, one for each predicting view.
     feature_names : tuple of str or None
     view_names : tuple of str
-        Where the views came as a dict.
+        Names of the views, if X was a dict.
     features : Features or None
-        The map of rows that comes first (kernels, expansions); mean and P are of its features.
+        Feature map before the projection (kernels, expansions); mean and P are of its features.
     starts : Starts or None
-        Summary of several starts, if any; iterations, evaluations and history
-        are those of the best.
+        Summary of several starts, if any; iterations, evaluations and history are the best's.
     scale : ndarray (d,) or None
-        With ``standardise=True`` the standard deviations that the columns were divided by: M and
-        the value are of divided columns; P, mean and model of the columns as they came.
+        With ``standardise=True`` the standard deviations of the columns: M and the value belong to
+        the standardised columns; P, mean and model to the original columns.
     """
 
     M: Matrices
@@ -132,17 +131,17 @@ class Result(Pickled, Generic[Matrices]):
     def components(self) -> Frame:
         """A table of the components, as a DataFrame, or without pandas as a dict of arrays.
 
-        The objective's own numbers come first; then the variance (over n), for orthonormal M its
-        share of X's (explained_variance_ratio), how much of X the coordinates up to it predict (r2)
-        and what it adds to that (r2_share).
+        The method's scores come first; then the variance (over n), for orthonormal M its share of
+        X's variance (explained_variance_ratio), the share of X's variance that the components up to
+        this one predict (r2), and its increase (r2_share).
         """
         return self.directions.table([f"{self.objective.name}{k}" for k in range(self.r)])
 
     @property
     def correlations(self) -> PerView:
-        """Correlation matrix of the coordinates (r, r); a pair for two views.
+        """Correlation matrix of the components (r, r); a pair for two views.
 
-        None where the rows are gone, or were distances.
+        None if the rows cannot be read again, or for distances.
         """
         found = [seen and seen.correlations for seen in self.directions.variations]
         return single(found or [None])

@@ -190,40 +190,39 @@ def solve(
         one of your own (`ldr.objective`).
     X : array, memory map, sparse matrix, DataFrame or DataArray (n, d); or data larger than memory
         Samples in rows. Sparse data stay sparse. Nothing is changed in place. The rows of pandas
-        objects, of X, a second view and y, are paired by their index: in another order it is put in
-        order, and indices that differ otherwise are refused. The path of a .npy,
-        .parquet, .csv or .tsv file or of a folder of .parquet files, a list of arrays and paths
-        below one another, an iterator of blocks of rows, or a function that returns one, are read
-        piece by piece (see the guide to data larger than memory). NaN is a missing value, for the
-        objectives that take them (ppca and fa). For objectives of two views (orthogonal-cca, pls,
-        reduced-rank-regression) a pair of them with the same rows; for opca, signal-noise and
-        contrastive-pca a pair (samples, noise or background) with the same columns; for
-        mds-distances an n x n matrix of distances.
+        objects (X, a second view and y) are paired by their index: another order is aligned,
+        indices that differ otherwise are refused. The path of a .npy, .parquet, .csv or .tsv file
+        or of a folder of .parquet files, a list of arrays and paths to be stacked, an iterator of
+        blocks of rows, or a function that returns an iterator, are read in pieces (see the guide to
+        data larger than memory). NaN is a missing value, for objectives that accept them (ppca and
+        fa). For objectives of two views (orthogonal-cca, pls, reduced-rank-regression) a pair with
+        the same rows; for opca, signal-noise and contrastive-pca a pair (samples, noise or
+        background) with the same columns; for mds-distances an n x n matrix of distances.
     r : int, float or "auto"
-        Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version). A
-        number between 0 and 1 asks for the fewest dimensions that explain that share of the
-        variance, of closed forms with orthonormal M (pca, mds, ...), or of the kinetic variance,
-        the squares of all autocorrelations (tica, vamp); "auto" for those that parallel analysis
-        finds (pca, mds, log-det-pca), or of the least BIC (ppca, fa). A note names the rule; the
-        statistics are found once or twice more.
+        Number of components, 1 <= r <= d (or the number of features of a kernel version). A
+        number between 0 and 1 selects the fewest components that explain this share of the
+        variance, for closed forms with orthonormal M (pca, mds, ...), or of the kinetic variance,
+        the squares of all autocorrelations (tica, vamp); "auto" selects r by parallel analysis
+        (pca, mds, log-det-pca), or by the least BIC (ppca, fa). A note names the rule; the
+        statistics are computed once or twice more.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
-        regressions); or the name of a column, where X is the path of a table, as ``("label", str)``
-        with its cells as texts, also those that look like numbers; or the path of an .npy file.
+        regressions); or the name of a column if X is the path of a table, as ``("label", str)``
+        to read its cells as text even if they look like numbers; or the path of an .npy file.
     sample_weight : array (n,), optional
         Sample weights, numbers >= 0: a whole number is that many equal rows, zero is a
-        row left out. For the methods that take weights; the others refuse them. Or the name of a
+        row left out. Methods without weights refuse them. Or the name of a
         column, or the path of an .npy file.
     groups : array (n,), optional
-        The trial of each row, for methods with time order: no pair of successive rows is of two
-        trials. Rows of a trial stand next to one another. What `ldr.trials` makes of an array
-        (trials, channels, times) says the same. Methods without time order do not look at it. Or
-        the name of a column, or the path of an .npy file.
+        The trial of each row, for methods of time order: successive rows of different trials are
+        not paired. The rows of a trial are contiguous. Data from `ldr.trials` (of an array (trials,
+        channels, times)) need no groups. Methods without time order ignore groups. Or the name of a
+        column, or the path of an .npy file.
     standardise : bool
         Divide the columns by their standard deviations (a background by those of the samples), in
-        one more pass over the data; constant columns stay as they are. The result's M, value,
-        `start` and parameters in units of X (a width, `derivatives`) are then of divided columns;
-        its P, mean and model are of the columns as they came, and `transform` takes those.
+        a further pass over the data; constant columns are unchanged. M, value, `start` and
+        parameters in units of X (a width, `derivatives`) then belong to the standardised columns;
+        P, mean, model and `transform` belong to the original columns.
     header : bool
         True if the first line of a .csv or .tsv file has the names of its columns; without it they
         are "0", "1", ...
@@ -244,11 +243,10 @@ def solve(
         "random"; or one of the objective's own starts by name, say "gradient outer product" of sdr.
     starts : int, optional
         Number of initial points, for objectives with local optima: the first is `start`, then
-        come the objective's own starts (not after "random"), then random ones. By default the
-        objective's own and no random ones where `start` is "baseline" (sdr, ica, lmnn, ... have
-        some), until the end of one is proved to be the optimum, and one otherwise. The best result
-        is returned; its `starts` says how many agree with it, what each reached, and which the
-        best came from.
+        come the objective's own starts (not after "random"), then random ones. By default only the
+        objective's own if `start` is "baseline" (sdr, ica, lmnn, ... have some), until a run is
+        proved optimal, and a single start otherwise. The best result is returned; its `starts`
+        says how many runs agree with it, the value of each, and the start of the best.
     workers : int
         Number of starts solved at the same time, in threads; -1 is one for every core.
     tolerance : float
@@ -257,17 +255,17 @@ def solve(
         Limit of iterations from each start, including the steps that lead to its run and that
         make the objective's own starts; by default the solver's own limit.
     time_limit : float, optional
-        Seconds, for all of it: reading, statistics, baseline, all starts, certificate. It is
+        Seconds for the whole call: reading, statistics, baseline, all starts, certificate. It is
         overrun by at most one block of pairs of samples, one pass over the data or one
-        decomposition. No claim depends on it: a certificate that does not fit is "none".
+        decomposition. No claim depends on the time: a certificate that does not fit is "none".
     observers : sequence of callables
         Each is called with every `ldr.solvers.Iteration`; returning True ends the run. See
         `ldr.observers`.
     certify : bool or "thorough"
         True to compute the certificate, which can cost as much as the solution. A
-        saddle is left along a direction of descent and the solver runs on; a note says so.
-        "thorough" brings a dual bound (orthogonal-cca, orthogonal-mcca, maxdiff, maxbet) near the
-        least one there is, which can cost many times the solution.
+        solver leaves saddles along a direction of descent; a note says so. "thorough" brings a
+        dual bound (orthogonal-cca, orthogonal-mcca, maxdiff, maxbet) near the least dual bound,
+        which can cost many times the solution.
     random_state : int or Generator, optional
         Seed of the random starts.
     device : {"cpu", "gpu"}
@@ -300,8 +298,8 @@ def solve(
         The time was over before there was a point to return, during the reading of the data
         or the computation of the baseline.
     KeyboardInterrupt
-        Ctrl-C before there was a point to return, or again, within half a minute after a Ctrl-C
-        that a solve had answered with its best point: loops over solves are left by the second.
+        Ctrl-C before there was a point to return, or a second Ctrl-C within half a minute: the
+        first returns the best point of a solve, the second ends a loop over solves.
 
     Examples
     --------
