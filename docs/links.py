@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LARGEST = 200_000  # bytes of a page
+LARGEST = 250_000  # bytes of a page
 
 
 class Page(HTMLParser):
