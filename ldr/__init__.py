@@ -1,7 +1,7 @@
 """Linear dimensionality reduction as a black-box numerical technology.
 
-What is here is listed in `__init__.pyi` and imported when it is first used, so that ``import ldr``
-costs nothing.
+The public names are listed in `__init__.pyi` and imported on first use, so that ``import ldr``
+is fast.
 
 >>> import numpy as np, ldr
 >>> X = np.random.default_rng(0).standard_normal((100, 5))

@@ -261,7 +261,7 @@ def marked(
     """The data with weights and trials beside their rows.
 
     - sample_weight, groups (n,)
-    - listed: whether X is a list, whose elements are trials for methods with time order
+    - listed: True if X is a list, whose elements are trials for methods with time order
     """
     if sample_weight is not None:
         check_weighted(objective)

@@ -94,7 +94,7 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
         M_b)}{\sqrt{\operatorname{tr}(M_a'C_{aa} M_a) \operatorname{tr}(M_b'C_{bb} M_b)}}
 
     P_a = M_a', P_b = M_b'. The baseline is cca's maps, each made orthonormal by itself;
-    it is optimal for r = 1 only. Of three views or more it is orthogonal-mcca.
+    it is optimal for r = 1 only. For three views or more it is orthogonal-mcca.
 
     Use it to see what two views share in orthogonal projections of both. Do not use it to test, or
     to have the largest correlation of each pair of components: take cca. Orthogonal
@@ -135,7 +135,7 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
     P_b = M_b'C_bb^{-1/2}: the sum of the canonical correlations. Exact by the leading singular
     vectors; the singular values are the correlations, unchanged by invertible affine maps of either
     view. On n samples in general position max(0, d_a + d_b - (n - 1)) of them are 1 whatever the
-    data: a warning says so. Of three views or more it is mcca.
+    data: a warning says so. For three views or more it is mcca.
 
     Use it for the textbook's canonical correlations, whose components are uncorrelated but whose
     directions are not orthogonal. Do not use it with more features than samples, where every
@@ -181,7 +181,7 @@ class MaxDiff(ManyViews):
 
     .. math:: \max_{M_i'M_i=I} \sum_{i<j} \operatorname{tr}(M_i'C_{ij} M_j)
 
-    P_i = M_i'. Of two views it is pls. Several local optima are possible from three views on; where
+    P_i = M_i'. For two views it is pls. Local optima are possible from three views on; where
     the multipliers at M prove it, it is certified.
 
     Use it for what three views or more of the same samples have in common, weighed by its size: pls
@@ -237,7 +237,7 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews, relative_improvement=False, prod
         \max_{M_i'M_i=I} \sum_{i<j} \frac{\operatorname{tr}(M_i'C_{ij} M_j)}{s_i s_j}, \quad
         s_i^2 = \operatorname{tr}(M_i'C_{ii} M_i)
 
-    P_i = M_i'. Of two views it is orthogonal-cca. The baseline is the directions of multiset
+    P_i = M_i'. For two views it is orthogonal-cca. The baseline is the directions of multiset
     orthogonal-cca, each view's made orthonormal.
 
     Use it to see what three views or more share, whatever their units and variances, in orthogonal
@@ -270,7 +270,7 @@ class MCCA(ShrinkingViews, ManyViews, transposed=False, scale_free=True):
     M_i'M_i = K I, P_i = M_i'C_ii^{-1/2}. Exact by the leading eigenvectors of C w = lambda
     blkdiag(C_ii) w, the value is K sum(lambda - 1)/2; lambda, from 0 to K, are the eigenvalues of
     the sum of the projectors on the views, so that this is generalised orthogonal-cca (maxvar) too.
-    Of two views it is cca.
+    For two views it is cca.
 
     Use it for what three views or more share: the directions of each view need not be orthogonal,
     and the optimum is global. Do not use it if views are to be projected orthogonally: take

@@ -26,10 +26,10 @@ _CONDITIONED = 1e-5
 class Coordinates(ABC):
     """A linear correspondence of k x r points Z and the d x r matrices M of the user.
 
-    - is_columns: whether Z is M, up to a factor
-    - has_columns: whether M's entries belong to the user's columns; not where its variable is
+    - is_columns: True if Z is M, up to a factor
+    - has_columns: True if M's entries belong to the user's columns; not where its variable is
       whitened or each column has a unit of its own
-    - is_whitened: whether P belongs to the data that it was found on: there it has unit variance
+    - is_whitened: True if P belongs to the data that it was found on: there it has unit variance
     """
 
     is_columns: bool = False
@@ -188,7 +188,7 @@ class Whitening(Further):
     As WW' = B^{-1}, the rotation B^{1/2}W is the polar factor of W.
 
     - W, inverse (k, k)
-    - orthogonal: whether W's columns are, so that dividing them by their lengths gives the polar
+    - orthogonal: True if W's columns are, so that dividing them by their lengths gives the polar
       factor
     """
 
@@ -283,11 +283,11 @@ class Axes:
     in which the matrix that the objective is about is diagonal, the best or the largest first.
 
     - turns (r, r): one a view
-    - numbers (r,): what the axes are told apart by, largest first; none where all are as the solver
+    - numbers (r,): scores that order the axes, largest first; none where all are as the solver
       left them
     - levels: the numbers of first columns within which axes are free
-    - signed: whether the signs of the columns are given too
-    - free: whether any other axes of the span have the same value
+    - signed: True if the signs of the columns are given too
+    - free: True if any other axes of the span have the same value
     """
 
     turns: tuple[Array, ...]

@@ -228,7 +228,7 @@ class NaturalParameters(BoundObjective):
 
     - X, T (n, d): entries, 0 where missing, and their natural parameters
     - there (n, d): which entries are, of columns that vary
-    - counted (n, d): how much each counts
+    - counted (n, d): the weight of each entry
     - intercept, centre (d, 1): natural parameters of the columns' means, and means of T
     """
 

@@ -154,7 +154,7 @@ class Response:
     - codes (n,): of labels, 0, 1, ...
     - values (n, q): of quantities; of labels, one column an indicator of each
     - weights (n,): of the samples
-    - notes: what was guessed
+    - notes: on guesses
     """
 
     codes: np.ndarray | None

@@ -255,7 +255,7 @@ class Stress(Pairwise):
     """Stress on the Grassmann manifold.
 
     - smoothing: e
-    - sammon: whether w_ij = 1/d_ij
+    - sammon: True if w_ij = 1/d_ij
     """
 
     smoothing: float = 0.0

@@ -50,7 +50,7 @@ class PLS(
     .. math:: \max_{M_a'M_a = M_b'M_b = I} \operatorname{tr}(M_a'X_a'X_b M_b)
 
     P_a = M_a', P_b = M_b'. Exact by the leading singular vectors of X_a'X_b of the centred views.
-    Of three views or more it is maxdiff times the number of samples, which is not exact.
+    For three views or more it is maxdiff times the number of samples, which is not exact.
 
     Use it for two views and directions of large covariance: unlike orthogonal-cca it ignores
     directions that hardly vary, and needs no inverse. Do not use it if the relation is of interest

@@ -22,9 +22,9 @@ class LinearPredictor:
     """mean + (y - y's mean) B, where y = Px are coordinates of a row x.
 
     - P (k, d), B (k, q)
-    - mean (q,): what is predicted of a row at the mean: the intercept on the scale of what is
+    - mean (q,): the prediction for a row at the mean: the intercept on the scale of what is
       predicted
-    - flat: whether a prediction is one number, not an array of one
+    - flat: True if a prediction is one number, not an array of one
     """
 
     P: Array
@@ -112,7 +112,7 @@ class Groups:
 
     - classes (c,)
     - moments: of the rows in the coordinates
-    - ridge: what is added to the scatter within classes, in all columns
+    - ridge: added to the scatter within classes, in all columns
     """
 
     classes: Cells

@@ -293,8 +293,8 @@ class BoundObjective(Problem):
 class LocalOptima(BoundObjective):
     """Base of problems that know more about a search from several initialisations.
 
-    - provable: whether the end of a run may be proved, after which no other is needed
-    - leads: whether other starts may be `a_step_from` the end of the first
+    - provable: True if the end of a run may be proved, after which no other is needed
+    - leads: True if other starts may be `a_step_from` the end of the first
     """
 
     provable: ClassVar[bool] = False

@@ -178,7 +178,7 @@ class Compact:
     """The data in at most n columns, and the way back to the d columns of the user.
 
     - rows: the data; where n < d, their coordinates in the span of the centred rows
-    - quiet: whether the user need not be told of the span: nothing outside it could serve, or the
+    - quiet: True if the user need not be told of the span: nothing outside it could serve, or the
       certificate speaks of it
     - features: whose values the rows are
     - whole: the rows in all columns, where `rows` are a part of them

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Input:
     """An objective and its data, as read from files.
 
-    - shown: what the result projects: X without a background
-    - options: of the doors: what is done with the columns and rows of X
+    - shown: the projected data: X without a background
+    - options: arguments of the public functions for the columns and rows of X
     """
 
     objective: Objective

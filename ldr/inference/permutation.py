@@ -395,7 +395,7 @@ def permutation_test(
         "auto" is "rows" without groups; with them it is "groups" where y is constant in groups or
         several views have trials of equal length, else "within".
     groups : array (n,), optional
-        Subjects, blocks or trials. What `ldr.trials` makes has groups without it.
+        Subjects, blocks or trials. Data from `ldr.trials` have groups anyway.
         For methods of time order they are trials, as in `ldr.solve`.
     standardise : bool
         Divide the columns by their standard deviations first.

@@ -187,7 +187,7 @@ class Table:
     - X (n, d): an array, a sparse matrix, a Dask array or DataFrame, or a `Source`, whose rows are
       read when they are asked for
     - beside: the other arrays of an .npz or .mat file
-    - loaded: whether the rows of a source, once they are asked for, are all in memory; else they
+    - loaded: True if the rows of a source, once they are asked for, are all in memory; else they
       stay where they are
     """
 
@@ -257,7 +257,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
       .npz or .mat file the matrix is the array called X, or the only one of several rows and
       columns; ``data.mat:name`` asks for another. An .npz file of scipy.sparse stays sparse.
     - separator: between the cells of text; the comma of .csv and the tabulator of .tsv by default
-    - header: whether the first line of text has the names of the columns; else they are 0, 1, ...
+    - header: True if the first line of text has the names of the columns; else they are 0, 1, ...
     - raises FileNotFoundError
     - raises ldr.errors.ArgumentError: An ending that is not known; pandas or pyarrow is not
       installed; no such array.
@@ -454,7 +454,7 @@ def write_filled(path: str | Path, result: Result, table: Table) -> int:
 
     - path: .csv, .tsv, .parquet or .npy
     - result: of ppca or fa
-    - returns: how many were filled in.
+    - returns: number of imputed values.
     """
     if result.model is None or result.features is not None:
         raise ArgumentError(

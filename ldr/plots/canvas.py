@@ -155,8 +155,8 @@ class Colouring:
     - codes (n,): of the classes in `names`
     - quantity (n,): of dates the days
     - label: what y is called
-    - is_time: whether the quantity is the place in time
-    - dates: whether the quantity is days
+    - is_time: True if the quantity is the place in time
+    - dates: True if the quantity is days
     """
 
     codes: np.ndarray | None = None

@@ -55,7 +55,7 @@ class Statement:
     - shares (n,): see `Matrices`
     - weights (r,): of T's columns in the traces, where they are not alike
     - decoder: D with P' = DT, where that is not T
-    - residual: whether the value is tr A of all columns less that of T
+    - residual: True if the value is tr A of all columns less that of T
     - of in {"trace", "sizes", "roots", "determinant", "shared"}: what stands in the place of tr A:
       its eigenvalues by their size or root, or its log-determinant; or what the views are white
       together in

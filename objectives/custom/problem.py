@@ -73,7 +73,7 @@ class FunctionTerm(RowTerm):
     """f of some rows, less the mean of all where f is to see them so.
 
     - means (d,): of each view; zero where rows are not centred
-    - weighted: whether f takes the weights of the rows
+    - weighted: True if f takes the weights of the rows
     """
 
     objective: CustomObjective
@@ -122,7 +122,7 @@ class CustomProblem(BoundObjective):
     """f of rows in memory, or -f where f is maximised, in the columns of the user.
 
     - arguments: those of f after M
-    - products: whether Hessian products may be asked for
+    - products: True if Hessian products may be asked for
     """
 
     manifold: Manifold

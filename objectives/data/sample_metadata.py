@@ -1,6 +1,6 @@
 """Labels of rows as codes of classes.
 
-What goes with each row wherever it goes: how much it counts, and the trial that it is of.
+Metadata of each row: its weight, and its trial.
 """
 
 from __future__ import annotations

@@ -44,13 +44,13 @@ class Samples:
     - array (n, d): the data as given, in their own type. Nothing here copies more than a block of
       them.
     - feature_names: names of the columns, where the data came with names
-    - name: what the caller calls the data, for messages
-    - has_nan: whether NaN (missing values) occur; only ever true with ``allow_nan=True``
+    - name: of the data, for messages
+    - has_nan: True if NaN (missing values) occur; only ever true with ``allow_nan=True``
     - accelerator: where sums over dense rows are computed; None is the processor
     - marks: weights and trials of the rows, which go with them into every piece; None where every
       row counts once and all are of one trial
-    - in_range: whether the entries are known to have squares that are numbers
-    - by_products: whether arrays of columns x columns are avoided where they would be large
+    - in_range: True if the entries are known to have squares that are numbers
+    - by_products: True if arrays of columns x columns are avoided where they would be large
     """
 
     # True if n is known before reading; if the rows can be read again; if they are read on demand,

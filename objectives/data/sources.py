@@ -31,9 +31,9 @@ class Source(ABC):
     - name: for messages
     - n: the number of rows; None as long as a stream has not been read to its end
     - files: that are read
-    - n_known: whether n is known before the rows are read
-    - repeatable: whether the rows can be read again
-    - seekable: whether any row is found without reading those before it
+    - n_known: True if n is known before the rows are read
+    - repeatable: True if the rows can be read again
+    - seekable: True if any row is found without reading those before it
     """
 
     name: str

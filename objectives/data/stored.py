@@ -39,7 +39,7 @@ class Tally:
 class StoredSamples(Samples):
     """Samples whose rows are read when they are asked for, and checked as they are read.
 
-    - allow_nan: whether NaN, missing values, are accepted; whether they occur is known of a piece
+    - allow_nan: True if NaN, missing values, are accepted; whether they occur is known of a piece
       only
     """
 

@@ -371,7 +371,7 @@ class Landmarks(Gram):
 
     - Z (n, p): centred factor of the other Gram matrix, Kz = ZZ'
     - rows (m,): the landmarks
-    - pivoted: whether they are pivots, and chosen anew near another M
+    - pivoted: True if they are pivots, and chosen anew near another M
     """
 
     Z: Array

@@ -67,8 +67,8 @@ class Multiplier:
 class LeastBound:
     """The search for the multipliers of the least bound.
 
-    - A (d, d): what couples the views
-    - C: what the ratios are divided by, of each view
+    - A (d, d): the coupling of the views
+    - C: the denominator of the ratio of each view
     """
 
     def __init__(self, A: Array, C: Sequence[Array], r: int) -> None:
@@ -383,7 +383,7 @@ class SmoothedRatio:
     eigenvectors of Q - tC with nu such that they add up to r.
 
     - temperature: mu, in units of the mean eigenvalue of `near` C
-    - near: what Newton's iteration for t begins at
+    - near: the start of Newton's iteration for t
     - value: t
     - gradient (d, d): of t in Q: F / <C, F>
     - top (d, r): the eigenvectors most occupied

@@ -156,7 +156,7 @@ class StackedOptima:
     - numbers (b, r): of each direction: eigenvalues or singular values, as in `Result.components`
     - gaps (b,): what a better value could be better by, rounding aside; None where that is nothing,
       or was not asked for
-    - sound (b,): whether no digits were lost to nearly dependent columns
+    - sound (b,): True if no digits were lost to nearly dependent columns
     """
 
     values: Array

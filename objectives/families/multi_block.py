@@ -103,7 +103,7 @@ class CoupledPoint(Point):
 class CorrelationBlocks(Blocks):
     """Moments of the correlations of projected views, by arrays or by products.
 
-    - left_out: what is added to each s_i^2
+    - left_out: added to each s_i^2
     """
 
     left_out: Array | float = 0.0
@@ -172,7 +172,7 @@ class MultiBlock(Blocks, LocalOptima):
     """A function of the blocks, which may be turned together, with a bound of multipliers.
 
     - C (k, k): the covariance of the views side by side, in their coordinates
-    - is_part: whether these are a part of the coordinates of the variable: see `beyond`
+    - is_part: True if these are a part of the coordinates of the variable: see `beyond`
     """
 
     exchangeable = True
@@ -353,7 +353,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
     - sums (k,): what the rounding of C is relative to, which may be more than its diagonal: c_i^2
     - ridges: what was added to the diagonals of the Cii, and is in what the coordinates leave
       out
-    - only_constant: whether the coordinates leave out constant columns alone, in which nothing
+    - only_constant: True if the coordinates leave out constant columns alone, in which nothing
       varies, and not directions of which sums cannot tell
     - orthonormalise in {"polar", "qr"}: how the heuristic makes the canonical directions
       orthonormal

@@ -65,7 +65,7 @@ class PairwisePoint(ProjectedPoint):
     2 L(W)dY + 2 L(dW)Y, dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). O(n^2 r) time. Memory is O(n r), and
     for n <= 2048 what Hessian products at a point share, some n^2 numbers.
 
-    - symmetric: whether phi is a sum over pairs, each of which is looked at once
+    - symmetric: True if phi is a sum over pairs, each of which is looked at once
     """
 
     symmetric = False

@@ -87,7 +87,7 @@ class RowPencil:
     - compact: the rows
     - of: the pencil of the rows, changed as it is told
     - what: the name of B, for messages
-    - others: what else the matrices are made of
+    - others: further samples in the matrices
     - classes (c,): the labels of the pencil's groups
     - chosen: numbers that the rows chose: see `BoundObjective`
     - wide: the pencil by its products, where the rows have too many columns for arrays

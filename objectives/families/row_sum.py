@@ -158,7 +158,7 @@ class InParts(OfRows):
 class InPieces(OfRows, Started):
     """An objective of sums over rows that are read at every evaluation.
 
-    - beside: what stands beside the rows: labels, a response
+    - beside: data of the rows: labels, a response
     - heuristics: each gives a point to start from and is called once; the first is the baseline
     """
 

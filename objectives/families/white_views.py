@@ -51,9 +51,9 @@ class Bilinear(Blocks, BoundObjective):
     Joint rotations (MaQ, MbQ) leave the value unchanged, separate ones do not.
 
     - K (ka, kb)
-    - correlations: whether K's singular values are correlations: then their mean is reported too
+    - correlations: True if K's singular values are correlations: then their mean is reported too
     - doubt: by how much the rounding of what K was made of may move a sum of r singular values
-    - restricted: whether there may be more in the directions that the coordinates leave out
+    - restricted: True if there may be more in the directions that the coordinates leave out
     """
 
     exchangeable = True

@@ -67,7 +67,7 @@ class Unwhitened:
 
     - coordinates: of the rows
     - what: the name of B, for messages
-    - repeatable: whether there are rows to make B of again. Sparse ones would be filled.
+    - repeatable: True if there are rows to make B of again. Sparse ones would be filled.
     - behind: sizes of the numbers that the rows were made of, column by column, where they are no
       data; in units in which all of the rows have length 1
     """
@@ -248,7 +248,7 @@ def whiten(
     """Sums over rows, and the coordinates that whiten each view of them.
 
     - sums: of a `Change` a view: sums over the rows, changed so
-    - squares: what is to be whitened of them, one a given
+    - squares: the matrices to be whitened, one a given
     """
     found = sums(*(Change() for _ in given))
     first = list(map(Unwhitened.known, given, squares(found)))

@@ -4,7 +4,7 @@ Sparse rows of very many columns: the few directions that matter are found by pr
 
 A method of A against B needs no more of the columns than a subspace that its answer lies in. Block
 Davidson finds one from products with the rows, and the problem is that of the rows in it: small,
-dense and solved as any other. What is claimed of all columns is proved by products too.
+dense and solved as any other. A claim about all columns is proved by products too.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def row_space(samples: Samples) -> RowSpace:
 
     Dense data: QR of the centred rows, in O(n^2 d), with one copy of X in float64.
     Sparse data: the eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) and the
-    cost of X X'. What the Gram matrix has lost is found from the rows.
+    cost of X X'. Directions lost in the Gram matrix are found from the rows.
 
     - returns: dense data: k = min(n - 1, d), with Q orthonormal to 1e-15 also where the rows are
       dependent (Q then has directions whose scores are exactly zero). Sparse data: k is their rank,
