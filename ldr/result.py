@@ -165,8 +165,8 @@ class Result(Pickled, Generic[Matrices]):
     def evaluations(self) -> dict[str, int]:
         """True counts of value, gradient and Hessian-product evaluations.
 
-        Of svrg also of gradients of a part of the sum; of your own objectives in jax "compilation",
-        the functions compiled for these shapes; of rows read piece by piece their "passes".
+        For svrg also of gradients of parts; for your own objectives in jax "compilation", the
+        number of compiled functions; for rows read in pieces "passes".
         """
         return self.run.evaluations
 

@@ -506,8 +506,8 @@ def as_result(
 def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[str, ...]:
     """A note where columns differ much in scale and the objective depends on their units.
 
-    Steps of a solver do so too: where it did not converge, the note is made of any objective.
-    Rows that are read from files are not read for it.
+    Without convergence the steps of a solver depend on units too: the note is then made for any
+    objective. Files are not read again for the note.
     """
     objective = problem.objective
     what = objective.name

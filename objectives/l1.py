@@ -10,7 +10,7 @@ from ldr.solvers.errors import ArgumentError
 
 
 def coefficient(value: object) -> float | None:
-    """A number to multiply by, or None where the value is none."""
+    """Return a number to multiply by, or None for any other value."""
     weight = real(value)
     if weight is not None and not math.isfinite(weight):
         raise ArgumentError(f"the weight of an objective must be a finite number, got {value!r}")

@@ -112,8 +112,8 @@ class Regression(BoundObjective):
         Of the fitted values ZM and the sum of squares that they leave: by how much the rounding of
         the data may move that. Of no use with a lasso.
 
-    Z and T are divided by powers of two, and the coefficients have the unit that belongs to them:
-    whatever the units of the data, the solver's numbers are about 1.
+    Z and T are divided by powers of two, and the coefficients are scaled accordingly: for any units
+    of the data, the solver's variables are of order 1.
     """
 
     Z: Array

@@ -6,7 +6,7 @@ where there is a point to return. The second Ctrl-C is Python's own. Limits are 
 work in other threads takes them along in a copy of the context.
 
 BLAS has one thread while this package works, and more for a single long call while cores are idle.
-A call of many threads ends with the last of them: where another program has one of the cores, a
+A call with many threads ends with the slowest: if another program occupies a core, a
 solve of a thousand small calls takes ten to thirty times as long as on one thread. The number of
 threads belongs to the whole process: the first of the solves that overlap notes it, the last one
 restores it.
@@ -183,7 +183,7 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
 
 
 def check() -> None:
-    """Raise if Ctrl-C was heard or the time is over.
+    """Raise after Ctrl-C or the end of the time limit.
 
     Raises
     ------

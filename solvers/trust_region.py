@@ -44,7 +44,7 @@ def truncated_cg(
 ) -> Model:
     """Minimise the model m(V) = f + <g, V> + <V, H[V]>/2 within a radius (Steihaug).
 
-    - radius: in the metric of the preconditioner's inverse; None where it is to be chosen
+    - radius: in the metric of the preconditioner's inverse; None to choose it
     - target: norm of the residual g + H[V] at which the model counts as minimised
     - most: Hessian products, at most
     """

@@ -215,8 +215,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         For methods that know the data by sums over rows. The rows are not kept; the sums are, with
         d x d numbers or a few times that. Each call solves once more, on top of one pass over the
-        block, so that blocks of many rows are the better ones. `fit`
-        forgets what was seen, and keeps no sums itself: after it, partial_fit begins anew.
+        block, so large blocks are faster. `fit` discards
+        earlier blocks and stores no sums: after `fit`, partial_fit starts anew.
 
         Parameters
         ----------

@@ -197,8 +197,8 @@ def bootstrap(
     """Bootstrap a result: solve again for resampled samples, and measure the subspace's moves.
 
     Samples are drawn with replacement, each with its weight; within classes, for methods of labels.
-    With `groups` whole groups are drawn (the cluster bootstrap), within classes where labels are
-    constant in groups; of trials whole trials. Series are drawn in blocks of `block` successive
+    With `groups` whole groups are drawn (the cluster bootstrap), within classes if labels are
+    constant in groups; for trials whole trials. Series are drawn in blocks of `block` successive
     samples (the moving block bootstrap); where blocks meet there is a false succession, about one
     in `block`, so blocks should be long beside the lag. Repeated samples are neighbours of one
     another at distance zero, which graphs of neighbours feel. Iterative solvers start at the M of

@@ -500,7 +500,7 @@ def of_filters(
 
 
 def of_criterion(X: Traced, V: Traced, F: Traced, members: Traced, ridge: Traced) -> Observed:
-    """Pham's, but for log |det V|."""
+    """Return Pham's criterion without its term log |det V|."""
     moments = moments_of(X[0], F @ V, members, ridge)
     value = sum(0.5 * jnp.log(jnp.diag(C)).sum() for C in moments) / len(moments)
     return Observed((), (), (), value, _NOTHING)

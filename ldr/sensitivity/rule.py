@@ -166,7 +166,7 @@ class TracedRows(Known):
 
     - observed: of X, M in the solver's coordinates and `given`; the value is the user's
     - X: the rows of each view
-    - how: what it is compiled for
+    - how: static arguments of the compiled program
     """
 
     observed: Function

@@ -133,7 +133,7 @@ class Sensitivity:
     def influence(self) -> Influence:
         """Compute the influence of each row: the change if the row is left out.
 
-        One problem is bound for every row.
+        A problem is set up for every row.
 
         - raises ldr.errors.ArgumentError: The method takes no weights of rows.
         """

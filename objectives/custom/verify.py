@@ -74,7 +74,7 @@ class Trial:
             )
 
     def turned(self, view: int) -> CustomPoint:
-        """Where the matrix of a view is multiplied by Q."""
+        """Return the point with the matrix of a view multiplied by Q."""
         if view not in self._turned:
             r = self.problem.manifold.factors[view].shape[1]
             Q = random_orthogonal(r, np.random.default_rng(1))

@@ -148,7 +148,7 @@ def after(start: int, blocks: Iterable[Cells]) -> Iterator[Cells]:
 class MappedFile(Source):
     """A matrix in an .npy file, or of a memory map of a whole file.
 
-    Each piece is mapped anew, so that the pages of those before it do not count as the process's
+    Each piece has its own map, so that pages of earlier pieces do not count as the process's
     memory.
     """
 

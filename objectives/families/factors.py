@@ -619,7 +619,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
 def has_missing(samples: Samples) -> bool:
     """Return True if missing entries are known of before the sums over the rows are formed.
 
-    Of rows that are read piece by piece the sums will tell: missing entries make them NaN.
+    For rows read in pieces the sums show it: missing entries make them NaN.
     """
     if samples.stored and samples.n_known and not samples.in_pieces:  # few rows
         return samples.reduce(attrgetter("has_nan"), or_)

@@ -148,7 +148,7 @@ class StackedRows:
         return between, within
 
     def lagged(self, lag: int) -> Array:
-        """The symmetric part of the mean of x_t x_{t+lag}' of each, of pairs within a trial."""
+        """Return each problem's symmetrised mean of x_t x_{t+lag}', over pairs within a trial."""
         check_lag(lag, self.n, "X")
         before, after = self._pairs(lag)
         products = before.transpose(0, 2, 1) @ after

@@ -308,7 +308,7 @@ def middle_places(z: Array) -> Codes:
 def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
     """Indices of `count` of n rows at most, evenly spaced.
 
-    Where weights are whole numbers, of the rows that they repeat; others do not count.
+    Whole-number weights count as repetitions; fractional weights are ignored.
     """
     if weights is None or _are_shares(weights):
         return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
