@@ -218,7 +218,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
     return distances, indices
 
 
-# Distances and indices of the k nearest of some rows, from the nearest on.
+# Function that returns distances and indices of the k nearest rows, nearest first.
 _Search = Callable[[Matrix, int], tuple[Array, Integers]]
 
 

@@ -112,7 +112,8 @@ def _comments(text: str) -> Iterator[str]:
     last, found = -2, ""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and "type: ignore" not in token.string:
-            if found and token.start[0] != last + 1:
+            follows = token.start[0] == last + 1 and token.line.strip().startswith("#")
+            if found and not follows:
                 yield found
                 found = ""
             found, last = f"{found} {token.string.lstrip('# ')}".strip(), token.start[0]

@@ -40,7 +40,7 @@ class Source(ABC):
     d: int
     n: int | None
     feature_names: tuple[str, ...] | None = None
-    all_columns: tuple[str, ...] = ()  # of a table of which some are read
+    all_columns: tuple[str, ...] = ()  # also those of a table that are not read
     files: tuple[Path, ...] = ()
     n_known = True
     repeatable = True

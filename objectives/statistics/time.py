@@ -88,7 +88,7 @@ class InOrder(Generic[Sums]):
     """Sums over rows in time order and over windows of them; can be merged with later rows.
 
     - sums: over the rows, and the windows among them
-    - across: those over the windows of some rows alone, given once or once for each member
+    - across: the sums over windows of rows, given once or once for each member
     - reach: from the first row of a window to the last
     - first, last: at most `reach` rows, those with partners before or after; so often given
     """
