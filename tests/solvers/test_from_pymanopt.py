@@ -237,7 +237,7 @@ def test_manifolds_that_do_not_fit(manifold, words):
 def test_what_else_does_not_fit():
     with pytest.raises(ArgumentError, match=r"expected a pymanopt\.Problem, got list"):
         from_pymanopt([])
-    with pytest.raises(ArgumentError, match=r"initial_point of shape \(8, 2\) is no point of"):
+    with pytest.raises(ArgumentError, match=r"initial_point of shape \(8, 2\) is not a point of"):
         from_pymanopt(subspace(by_autograd), np.eye(8)[:, :2])
     with pytest.raises(ArgumentError, match=r"has shape \(8,\), expected \(n, p\)"):
         from_pymanopt(subspace(by_autograd), np.ones(8))
