@@ -425,7 +425,8 @@ class TraceRatio(BoundObjective, Compared):
                 return True
             M = M / lengths
             shares, Q = np.linalg.eigh(sym(M.T @ self.B @ M))
-            if not shares[0] > 4 * len(self.B) * eps:
+            terms = np.abs(M).T @ np.abs(self.B) @ np.abs(M)
+            if not shares[0] > 4 * len(self.B) * eps * np.linalg.norm(terms):
                 return True
             M = M @ (Q / np.sqrt(shares))
         least = float(np.linalg.eigvalsh(sym(M.T @ (self.A + value * self.B) @ M))[0])

@@ -158,6 +158,7 @@ class Trace(Reference):
         _, V = eigh(form.on(np.eye(d, dtype=np.longdouble)))
         self.scale = sum(abs(w) * norm(left) * norm(right) for w, left, right in form.terms)
         self.scale += form.numbers
+        self.scale += 1e-20 * norm(varying) ** 2  # where the terms vanish: squares of rounding
         self.anywhere = self.optimum = self._best(V)
         lost = null_space(varying, _LOST)
         if lost.shape[1]:
