@@ -156,6 +156,8 @@ class SelfConsistentField(Solver[State]):
             # random sign at the ratio itself.
             new = problem.at(_next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M))
             gain, size = old.value - new.value, abs(new.value)
+            if gain < -(VALUE_ROUNDING * size + rounding):  # in exact arithmetic no step loses
+                return State(old, halt=Status.ROUNDING)
             # convergence is quadratic: a step that leaves half of the gradient is at rounding level
             if (
                 gain <= VALUE_ROUNDING * size + rounding
