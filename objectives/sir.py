@@ -128,7 +128,7 @@ class SAVE(Shrinking, StatedMethod, SlicedMethod):
         parts = [(share, C - V) for (share, _), V in zip(slices, inside, strict=True)]
 
         def A(inverse: Array) -> Array:
-            terms = [share * (change @ inverse @ change) for share, change in parts]
+            terms = [share * data.square(change, inverse) for share, change in parts]
             return sum(terms[1:], start=terms[0])
 
         roots = sum(math.sqrt(share) for share, _ in slices)
@@ -177,9 +177,9 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
             return scaled_rows(means, np.sqrt(sizes / sizes.sum()))
 
         def A(inverse: Array) -> Array:
-            found = 2.0 * (K @ inverse @ K) + 2.0 * data.times_trace(K, inverse, F)
+            found = 2.0 * data.square(K, inverse) + 2.0 * data.times_trace(K, inverse, F)
             for share, change in parts:
-                found = found + 2.0 * share * (change @ inverse @ change)
+                found = found + 2.0 * share * data.square(change, inverse)
             return found
 
         roots = sum(math.sqrt(share) for share, _ in slices)

@@ -571,6 +571,9 @@ class DataForms(DataSums):
     def with_inverse(self, A: Callable[[Square], Square], B: Square, ridge: float) -> Square:
         return A(self.inverse(B, ridge))
 
+    def square(self, A: Square, inverse: Square) -> Square:
+        return A @ inverse @ A
+
     def times_trace(self, A: Square, inverse: Square, F: Callable[[], csr_array]) -> Square:
         return TimesTrace(A, inverse, Sparse.of(F()), self.rows.shares)
 

@@ -128,6 +128,10 @@ class DataSums(ABC):
         """A of such an inverse, which may be found later."""
         return self.unknown()
 
+    def square(self, A: Array, inverse: Array) -> Array:
+        """Return A B^{-1} A for an inverse and a symmetric A."""
+        return self.unknown()
+
     def times_trace(self, A: Array, inverse: Array, F: Callable[[], csr_array]) -> Array:
         """Return A tr(B^{-1}A) for an inverse, A = X'F'FX; `F()` returns F if required."""
         return self.unknown()

@@ -64,7 +64,7 @@ class SumOfSquares:
 class Pencil(SumOfSquares):
     """The two matrices that a method forms from rows: A is optimised against B.
 
-    - A (k, k), or that as a function of the inverse of B
+    - A (k, k), or that as a function of W with WW' = B^{-1}
     - size: of the terms that cancel in A, in units of B
     - groups: where the rows are of classes
     - unrelated: gives what A is, in units of B, of rows that have nothing to do with neighbours

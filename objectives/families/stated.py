@@ -258,11 +258,15 @@ class SampleSums:
     def with_inverse(
         self, A: Callable[[Array], Array], B: Array, ridge: float
     ) -> Callable[[Array], Array]:
-        """Return A with B inverted by a whitening."""
+        """Return A as a function of a whitening W, WW' = B^{-1}: products of B^{-1} lose digits."""
         return A
 
+    def square(self, A: Array, inverse: Array) -> Array:
+        half = A @ inverse
+        return half @ half.T
+
     def times_trace(self, A: Array, inverse: Array, F: Callable[[], csr_array]) -> Array:
-        return float(np.vdot(inverse, A)) * A
+        return float(np.vdot(inverse, A @ inverse)) * A
 
     def scatter_of(self, beside: Given) -> Array:
         given, space = self.rows.given, self.opened.compact.space

@@ -43,7 +43,7 @@ def whitened_trace(
     found, (whitened,) = whiten(rows.of, lambda found: (found,), given)
     of_rows: Any = found.A
     if callable(of_rows):
-        of_rows = of_rows(whitened.W @ whitened.W.T)
+        of_rows = of_rows(whitened.W)
     with np.errstate(over="ignore", invalid="ignore"):
         A = whitened(of_rows)
     check_comparable(A, rows.what)
