@@ -29,7 +29,7 @@ from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import Compact, View, noted, span_of
+from ldr.objectives.view import Compact, View, check_varies, noted, span_of
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
@@ -358,9 +358,17 @@ def regression(
     compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
     fit = Fit.of(compact, outputs, "the covariance")
     of_y = Outputs.of(data.y, fit.stats.means[1])
-    if lasso > 0:  # the penalty is on the columns themselves, those that add nothing too
-        view, root = compact.view(fit.whitened.mean, fit.whitened.scatter), fit.whitened.root
-        return Regression(objective, (view,), root, fit.T, r, fit.left, lasso=lasso, outputs=of_y)
+    if lasso > 0:
+        if fit.Z.shape[1] == samples.d:
+            Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
+        elif not (samples.stored or samples.is_sparse):  # rows know more than their sums
+            return _of_rows(objective, data, outputs, r, lasso)
+        else:  # the penalty is on the columns themselves, those that add nothing too
+            stats = view_moments((compact.rows, outputs))
+            gram = stats.block(0, 0)
+            Z, T = _square_root(gram, stats.block(0, 1))
+            view, left = compact.view(stats.means[0], KnownScatter(gram, stats.n)), _left(stats, T)
+        return Regression(objective, (view,), Z, T, r, left, lasso=lasso, outputs=of_y)
     return Regression(
         objective,
         (fit.view,),
@@ -438,6 +446,17 @@ class Fit:
         stats = self.stats
         sizes = np.sqrt(np.diag(stats.block(1, 1)) + stats.n * stats.means[1] ** 2)
         return self.whitened.doubt_of_fit(fitted, sizes, rest)
+
+
+def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
+    """Z with Z'Z the Gram matrix and T with Z'T the cross products, k rows for any n."""
+    check_varies(gram, "the covariance")
+    scale = np.sqrt(np.diag(gram))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = scipy.linalg.eigh(gram / scale / scale[:, None])
+    kept = values > len(gram) * np.finfo(float).eps * values[-1]
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    return (roots * vectors * scale[:, None]).T, (vectors / roots).T @ (cross / scale[:, None])
 
 
 def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: float) -> Regression:

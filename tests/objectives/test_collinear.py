@@ -410,3 +410,16 @@ def test_methods_of_moments_see_the_span_of_the_columns(name):
 
     near = collinear(PLAIN, 1e-6), collinear(SIGNAL, 1e-6)
     assert solved(*near) == pytest.approx(solved(PLAIN, SIGNAL), rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", [4, 39])
+def test_lasso_of_dependent_columns_is_right_within_its_gap(seed):
+    """Of rows in memory and of their sums: the range of the columns must not lose digits."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((23, 17)) * (rng.random((23, 17)) < 0.4) * 10.0 ** rng.uniform(0, 3, 17)
+    X[:, 1], X[:, 5] = 3.7 * X[:, 0], X[:, 3] + X[:, 4]
+    Y = X[:, :3] @ rng.standard_normal((3, 2)) / 100 + rng.standard_normal((23, 2))
+    rows, sums = (ldr.solve("lasso", given, 2, y=Y) for given in (X, csr_array(X)))
+    assert rows.certificate.kind == sums.certificate.kind == "global"
+    largest_gap = max(rows.certificate.gap, sums.certificate.gap)
+    assert abs(rows.value - sums.value) <= largest_gap <= 1e-10 * rows.value
