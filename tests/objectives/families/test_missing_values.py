@@ -339,7 +339,9 @@ def test_refusals():
     rng = np.random.default_rng(0)
     for row in pairs:
         row[rng.permutation(6)[:2]] = rng.standard_normal(2)
-    with pytest.raises(SingularError, match=r"no row has more than 2 observed entries.*expected r < 2"):
+    with pytest.raises(
+        SingularError, match=r"no row has more than 2 observed entries.*expected r < 2"
+    ):
         ldr.solve("ppca", pairs, 2)
     model = ldr.solve("ppca", X, 2).model
     with pytest.raises(ArgumentError, match="X has 12 columns, expected 13"):
