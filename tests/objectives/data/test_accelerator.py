@@ -48,7 +48,7 @@ def test_a_solution_on_a_device_that_is_not_there():
     else:
         pytest.skip("there is a device")
     X = DATA["centred"]
-    with pytest.warns(DeviceWarning, match="device='gpu' was asked for, but jax finds none"):
+    with pytest.warns(DeviceWarning, match="device='gpu' was requested, but jax finds none"):
         result = ldr.solve("pca", X, 2, device="gpu")
     assert result.value == ldr.solve("pca", X, 2).value
     assert accelerator("cpu") is None
@@ -70,7 +70,7 @@ def test_an_unknown_device():
 
 @pytest.mark.parametrize("sum_over_rows", [False, True])
 def test_objectives_of_ones_own_are_computed_there(monkeypatch, sum_over_rows):
-    """On jax's processor, as a device that was asked for."""
+    """On jax's processor, as a device that was requested."""
     placed = []
     put = jax.device_put
 
