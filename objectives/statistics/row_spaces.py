@@ -159,8 +159,7 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     B = _blind_to_the_mean(samples, centre)
     with decomposing(n):
         basis, R = scipy.linalg.qr(B.T, overwrite_a=True, mode="economic", check_finite=False)
-    largest = np.hypot(np.linalg.norm(R), np.sqrt(n) * np.linalg.norm(centre))
-    sizes = np.full(len(R), largest)
+    sizes = np.hypot(np.linalg.norm(R), np.sqrt(n) * (np.abs(centre) @ np.abs(basis)))
     if dtrcon(R[:, : len(R)])[0] < _NEARLY_SINGULAR:
         basis, R, lengths = _graded(samples, centre)
         sizes = np.hypot(lengths, np.sqrt(n) * centre) @ np.abs(basis)

@@ -48,5 +48,5 @@ def test_workers_that_died_of_a_task_are_told_in_words(client, monkeypatch):
         raise distributed.scheduler.KilledWorker("sum", worker, 3)
 
     monkeypatch.setattr(distributed, "wait", lost)
-    with pytest.raises(ClusterError, match=r"4 workers .* tcp://there:1234: .* --memory-limit"):
+    with pytest.raises(ClusterError, match=r"4 workers .* tcp://there:1234, .* --memory-limit"):
         ldr.solve("pca", rows(), 2)
