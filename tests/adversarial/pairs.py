@@ -643,13 +643,17 @@ def stated(first: Any, second: Any, other: Same) -> float:
 
 
 def span_of_scores(given: Given, result: Any, rows: Any = None) -> Array:
-    """Orthonormal columns, one matrix a view, that span what rows are projected to."""
+    """Orthonormal columns, one matrix a view, that span what rows are projected to.
+
+    Columns without scores are left out: an optimum of lower rank has an arbitrary M there.
+    """
     X = given.X[0] if given.background else given.X
     scores = result.transform(X)
     scores = scores if isinstance(scores, tuple) else (scores,)
     if rows is not None:
         scores = tuple(Y[rows] for Y in scores)
-    return [np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)[0] for Y in scores]
+    found = [np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False) for Y in scores]
+    return [U[:, s > 1e-9 * s[0]] for U, s, _ in found]
 
 
 def compare(method: str, change: str, index: int, seed: int = SEED) -> Difference | None:
