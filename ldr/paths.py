@@ -361,7 +361,9 @@ def _ascending(dimensions: Iterable[int], least: int) -> list[int]:
     try:
         order = sorted(whole("dimensions", r, least) for r in dimensions)
     except TypeError:
-        raise ArgumentError(f"dimensions must be whole numbers, got {dimensions!r}") from None
+        raise ArgumentError(
+            f"dimensions must be whole numbers such as range(1, 6) or [1, 2, 5], got {dimensions!r}"
+        ) from None
     if not order or len(set(order)) < len(order):
         raise ArgumentError(f"dimensions must be different whole numbers, got {dimensions!r}")
     return order
