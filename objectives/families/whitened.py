@@ -361,7 +361,8 @@ def _of_rows(
         why = f"in others the rows vary by less than {tolerance:.1e} of their size"
         kept = Range.along(orthogonal_to(left_out), given.coordinates, name, why)
     W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
-    if nothing.size:  # A may vary where B does not: M is orthogonal to it in the user's columns
+    for _ in range(2 if nothing.size else 0):  # the second time removes the rounding of the first
+        # A may vary where B does not: M is orthogonal to it in the user's columns
         W = W - nothing @ mixed @ np.linalg.lstsq(N, T @ W, rcond=None)[0]
     B = sums.B
     ridged: list[str] = []

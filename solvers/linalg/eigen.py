@@ -274,11 +274,17 @@ def dependences(V: Array, scale: Array, tolerance: float) -> Array:
     Each has a 1 where the others are zero. Coefficients at rounding in the scaled units are set to
     zero: the rounding error of large columns exceeds a small column.
     """
-    rows = scipy.linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
-    N = np.linalg.solve(V[rows].T, V.T).T
+    N = _reduced(V)
     N[np.abs(N) <= tolerance] = 0.0
     N /= np.where(scale > 0, scale, 1.0)[:, None]
+    N = _reduced(N / np.linalg.norm(N, axis=0))  # a small column may make them nearly parallel
     return np.asarray(N / np.linalg.norm(N, axis=0))
+
+
+def _reduced(V: Array) -> Array:
+    """Return a basis of the span of V that is the identity in its largest independent rows."""
+    rows = scipy.linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
+    return np.asarray(np.linalg.solve(V[rows].T, V.T).T)
 
 
 def unit_diagonal(S: Array) -> tuple[Array, Array]:

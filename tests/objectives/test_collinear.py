@@ -423,3 +423,14 @@ def test_lasso_of_dependent_columns_is_right_within_its_gap(seed):
     assert rows.certificate.kind == sums.certificate.kind == "global"
     largest_gap = max(rows.certificate.gap, sums.certificate.gap)
     assert abs(rows.value - sums.value) <= largest_gap <= 1e-10 * rows.value
+
+
+def test_directions_that_are_left_out_are_told_apart_beside_a_small_column():
+    """Of three rows S_W has one direction; the two others are nearly parallel."""
+    X = np.array([[11.2, -235.0, -2.64e-6], [62.3, -82.4, 2.10e-6], [-38.7, -154.0, 2.18e-6]])
+    result = ldr.solve("lda", X, 1, y=[1, 1, 0])
+    first, second, third = extended(X)
+    along, between = first - second, (first + second) / 2 - third
+    expected = 4 * (along @ between) ** 2 / (3 * (along @ along) ** 2)
+    assert result.certificate.kind == "restricted"
+    assert result.value == pytest.approx(float(expected), rel=1e-13)
