@@ -38,6 +38,7 @@ from ldr.solvers.linalg.eigen import (
     graded_svd,
     is_graded,
     power_of_two,
+    scaled_factor,
     top_eigenvectors,
 )
 from ldr.solvers.linalg.krylov import block_krylov
@@ -451,12 +452,10 @@ class Fit:
 def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
     """Z with Z'Z the Gram matrix and T with Z'T the cross products, k rows for any n."""
     check_varies(gram, "the covariance")
-    scale = np.sqrt(np.diag(gram))
-    scale = np.where(scale > 0, scale, 1.0)
-    values, vectors = scipy.linalg.eigh(gram / scale / scale[:, None])
-    kept = values > len(gram) * np.finfo(float).eps * values[-1]
-    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    return (roots * vectors * scale[:, None]).T, (vectors / roots).T @ (cross / scale[:, None])
+    Z = scaled_factor(gram)
+    scale = np.linalg.norm(Z, axis=0)
+    scale[scale == 0.0] = 1.0
+    return Z, np.linalg.lstsq((Z / scale).T, cross / scale[:, None], rcond=None)[0]
 
 
 def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: float) -> Regression:
