@@ -156,13 +156,11 @@ class SelfConsistentField(Solver[State]):
             # random sign at the ratio itself.
             new = problem.at(_next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M))
             gain, size = old.value - new.value, abs(new.value)
-            if gain < -(VALUE_ROUNDING * size + rounding):  # in exact arithmetic no step loses
+            nothing = VALUE_ROUNDING * size + rounding
+            if gain < -nothing:  # in exact arithmetic no step loses
                 return State(old, halt=Status.ROUNDING)
             # convergence is quadratic: a step that leaves half of the gradient is at rounding level
-            if (
-                gain <= VALUE_ROUNDING * size + rounding
-                and new.gradient_norm > 0.5 * old.gradient_norm
-            ):
+            if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:
                 return State(new, halt=Status.ROUNDING)
             if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):
                 return State(new)
