@@ -20,10 +20,10 @@ from ldr.solvers.problem import Problem, RiemannianProblem
 from ldr.types import PerRow, Rows
 from ldr.validation import in_words
 
-# Difference from the order 2 or 3 of a Taylor error that passes.
+# The measured order of a Taylor error may differ by this from 2 or 3.
 SLOPE_TOLERANCE = 0.1
 
-_STEPS = np.logspace(-7, -0.5, 40)  # relative to |M|, six a decade
+_STEPS = np.logspace(-7, -0.5, 40)  # Step lengths relative to |M|, six a decade.
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +108,7 @@ def _error_line(error: float, tolerance: float) -> tuple[bool, str]:
     return error <= tolerance, f"relative error {error:.1e} (expected at most {tolerance:g})"
 
 
-# Non-finite numbers fail, with or without a warning of NumPy.
+# Non-finite numbers fail the check, with or without a warning of NumPy.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 @in_words
 def check(
@@ -167,7 +167,7 @@ def check(
         data = Units.of(objective, data).divided(data)
     check_r(r, objective, data)
     rng = as_generator(random_state)
-    # A custom objective's own tests would raise, and the check should report instead.
+    # A custom objective's own tests would raise; the check should report the failure instead.
     attach = objective.attach if isinstance(objective, CustomObjective) else objective.bind
     problem = attach(data, int(r))
     M = problem.random_point(rng)
@@ -196,7 +196,7 @@ def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
-    if manifold.dimension == 0:  # a single point: f varies by rounding only
+    if manifold.dimension == 0:  # the manifold is a single point: f varies by rounding only
         return math.inf, math.inf
     V = _direction(manifold, M, rng)
 
@@ -246,7 +246,7 @@ def _order(errors: Array, noise: float) -> float:
     usable = np.flatnonzero(np.isfinite(errors) & (errors > 100.0 * noise) & (errors > 0))
     if len(usable) < 4:
         return math.inf
-    length = min(7, len(usable))  # steps of a decade
+    length = min(7, len(usable))  # steps in one decade
     x, y = np.log10(_STEPS[usable]), np.log10(errors[usable])
     found = []
     for i in range(len(usable) - length + 1):

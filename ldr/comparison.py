@@ -40,11 +40,11 @@ from ldr.validation import in_words
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Cells of a row of the table.
+# The cells of a row of the table, by column.
 Record: TypeAlias = dict[str, str | float | None]
 # Columns to omit first if a printed line is longer than 100 characters.
 _LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")
-# Units of the root mean squared error, by the first score.
+# Units of the root mean squared error, by the name of the score.
 _UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the second view"}
 
 
@@ -206,7 +206,7 @@ class Comparison(Pickled):
         for m, scores in rivals:
             ours, theirs = m.scores[judged], scores[judged]
             apart, error = np.mean(theirs - ours), scipy.stats.sem(theirs - ours)
-            if apart >= 0.0005:  # differs in the printed digits
+            if apart >= 0.0005:  # the two scores differ in the printed digits
                 noise = ", within the noise of the folds" if apart <= beyond * error else ""
                 found.append(
                     f"{m.name}: the baseline scores higher than the optimum, "

@@ -311,11 +311,11 @@ def _objective_value(new: Part) -> float:
     samples, *background = views
     samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
-    given = getattr(objective, "derivatives", None) is not None  # of these samples
+    given = getattr(objective, "derivatives", None) is not None  # for these samples
     if timed and not given and "right" not in result.parameters:
         samples = _mirrored(samples, result.mean)
     data = as_data(objective, single((samples, *background)), new.y)
-    if result.scale is not None and result.features is None:  # features divide first
+    if result.scale is not None and result.features is None:  # scale raw columns alone
         data, P = divided(data, result.scale), P * result.scale
     problem = objective.bind(data, result.r)
     coordinates = problem.views[0].coordinates

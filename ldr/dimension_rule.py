@@ -123,7 +123,7 @@ def _by_bic(
     for r in range(1, objective.largest_r(data) + 1):
         try:
             model = solve(objective, data, r, certify=False).model
-        except (ArgumentError, SingularError):  # more factors than the data can identify
+        except (ArgumentError, SingularError):  # the data cannot identify so many factors
             break
         assert model is not None
         d = model.mean.size
@@ -131,7 +131,7 @@ def _by_bic(
             break
         if model.bic < least:
             least, best = model.bic, r
-        elif r - best >= 2:  # it rose twice
+        elif r - best >= 2:  # the criterion rose twice in a row
             break
     if best == 0:
         raise ArgumentError(f"r = 'auto' found no dimension for {objective.name!r}")
@@ -273,7 +273,7 @@ def _deviations(Z: Array, there: Mask) -> Array:
 def _standardised(Z: Array, there: Mask) -> Array:
     """Divide centred columns by their standard deviations; constant ones stay zero."""
     deviations = _deviations(Z, there)
-    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # rounding of the centring
+    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # rounding errors of the mean
     return np.where(flat, 0.0, Z / np.where(flat, 1.0, deviations))
 
 
@@ -288,7 +288,7 @@ def _pairwise(there: Mask, correlation: bool, samples: Samples) -> Callable[[Arr
     They are those of the pairwise complete covariances or correlations, descending.
     """
     T = there.astype(np.float64)
-    n = T.T @ T  # rows that have both columns
+    n = T.T @ T  # number of rows that have both columns
     if n.min() < 2:
         i, j = np.unravel_index(int(np.argmin(n)), n.shape)
         names = samples.feature_names or range(samples.d)
@@ -298,7 +298,7 @@ def _pairwise(there: Mask, correlation: bool, samples: Samples) -> Callable[[Arr
         )
 
     def eigenvalues(Z: Array) -> Array:
-        means = Z.T @ T / n  # of column i, over the rows that have j
+        means = Z.T @ T / n  # mean of column i over the rows that have column j
         C = Z.T @ Z / n - means * means.T
         if correlation:
             V = np.maximum((Z**2).T @ T / n - means**2, 0.0)

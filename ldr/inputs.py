@@ -32,7 +32,7 @@ _SHORTEST = 1e-6
 
 def as_objective(objective: str | Objective, parameters: dict[str, object]) -> Objective:
     """The objective that a name or an instance stands for."""
-    if "sample_weight" in parameters:  # functions with sample_weight= declare it themselves
+    if "sample_weight" in parameters:  # functions with a parameter sample_weight accept weights
         raise ArgumentError(
             "sample_weight= is not supported here: all samples have equal weight; repeat samples "
             "instead"
@@ -40,7 +40,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
     if isinstance(objective, str):
         return named(objective, **parameters)
     if not isinstance(objective, Objective):
-        registry.as_objective(objective)  # raises the error
+        registry.as_objective(objective)  # raises the error for an unknown objective
     if parameters:
         raise ArgumentError(
             f"unknown argument {next(iter(parameters))!r}: give parameters to the objective "
@@ -240,7 +240,7 @@ def as_solver(solver: object) -> str | Solver:
         raise ArgumentError(f"solver must be a name or a Solver{hint}, got {solver!r}")
     if solver in ("auto", "closed-form"):
         return solver
-    from ldr.solvers.registry import named_solver  # loads every solver there is
+    from ldr.solvers.registry import named_solver  # imports every solver
 
     return named_solver(solver)
 
@@ -382,7 +382,7 @@ def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> 
     ends = [
         (rows.divisions[0], rows.divisions[-1])
         for rows in (first, other)
-        if getattr(rows, "known_divisions", False) is True  # of a Delayed it is another one
+        if getattr(rows, "known_divisions", False) is True  # any name is an attribute of a Delayed
     ]
     if len(ends) == 2 and ends[0] != ends[1]:
         raise DataError(

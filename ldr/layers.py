@@ -29,7 +29,7 @@ from ldr.types import Argument
 if TYPE_CHECKING:
     from ldr.sensitivity.forms import Traced
 
-# Of X, y and parameters.
+# Function of X, y and parameters that returns their `Sensitivity`.
 At: TypeAlias = Callable[..., Sensitivity]
 
 _OPTIONS = frozenset(signature(solve).parameters)
@@ -119,7 +119,7 @@ def layer(
         def look(X: Traced, y: Traced) -> None:
             found.append(statement_of(objective, Given(X, y, parameters), 1))
 
-        jax.eval_shape(look, list(X), y)  # of shapes: nothing is computed
+        jax.eval_shape(look, list(X), y)  # computes shapes only
         return found[0] is not None
 
     def solved(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Result:
@@ -182,7 +182,7 @@ def layer(
     ) -> Traced:
         def in_kind(*given: Traced) -> Traced:
             found = zip(as_tuple(function(*given)), shapes(X), strict=True)
-            with np.errstate(over="ignore"):  # single precision, where jax has no other
+            with np.errstate(over="ignore"):  # single precision is jax's default
                 return tuple(np.asarray(each, shape.dtype) for each, shape in found)
 
         method = "broadcast_all" if together else "sequential"
@@ -220,13 +220,13 @@ def layer(
             return sum(0.0 * each.sum() for each in jax.tree.leaves(tree))
 
         still = tuple(jnp.zeros(each.shape, each.dtype) for each in shapes(X))
-        none = nothing_of(moves)  # all of it is linear
+        none = nothing_of(moves)  # the move is linear in all its inputs
         known, found = jax.lax.custom_linear_solve(
             lambda z: (z[0], add(jnp.subtract, z[1], times(X, y, parameters, z[0]))),
             add(lambda each: each + none, (moves, still)),
             lambda _, b: (b[0], add(jnp.add, b[1], times(X, y, parameters, b[0]))),
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
-            symmetric=True,  # so that jax does not transpose the first
+            symmetric=True,  # or jax would transpose the first function
         )
         # with a cotangent of `known` too, because jax up to 0.6 passes a zero one
         return add(lambda each: each + nothing_of(known), found)
@@ -248,13 +248,13 @@ def layer(
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
-        # a factor of 1, which the adjoint also has, so that errors about ties are not lost
+        # A product with 1 in a callback, which the adjoint has too, keeps errors about ties.
         one = _called_back(partial(_check, at, projector), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
     def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
         single_view = one_array or not isinstance(X, (tuple, list))
-        with np.errstate(over="ignore"):  # infinities in float32 are refused below
+        with np.errstate(over="ignore"):  # infinite values in float32 are reported below
             X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
         dtype = X[0].dtype
         for name in parameters:

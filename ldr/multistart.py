@@ -28,7 +28,7 @@ from ldr.types import Start
 
 Made = TypeVar("Made")
 
-# The name of a start that is an array.
+# Name of a start that the user gave as an array.
 GIVEN = "given"
 
 
@@ -56,11 +56,11 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
     return M
 
 
-# Statuses of runs that were ended from outside.
+# Statuses of runs that a time limit, Ctrl-C or an observer ended.
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
-# A relative improvement beyond this is a different optimum.
+# A relative improvement beyond this belongs to a different optimum.
 _BETTER = 1e-9
-# Tolerance for the easier problems of an annealing.
+# Tolerance and limit of iterations for the easier problems of an annealing.
 _ROUGHLY = Stopping(1e-4, 50)
 # Steps between new approximations of a function, their number, and a negligible change of value.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
@@ -224,7 +224,7 @@ class Multistart:
         several = self._count is not None and self._count > 1
         if self._name != GIVEN:
             several = self._name != "random" and (self._count != 1 or self._name != "baseline")
-        if not several or self._solver is None:  # they can cost as much as an iteration
+        if not several or self._solver is None:  # a start can cost as much as an iteration
             return {}
         try:
             with sharing(Budget(self._stopping.max_iterations)):
@@ -333,11 +333,11 @@ class Multistart:
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
                     if self._local is not None and self._local.leads:
-                        result_of(runs[0])  # the others look at its end
+                        result_of(runs[0])  # the other runs are compared with the end of the first
                 for run in runs:
                     result_of(run)
             except BaseException:
-                self._stopped = True  # no other start begins
+                self._stopped = True  # no further start begins
                 raise
 
     def _late(self, name: str) -> bool:
@@ -350,7 +350,7 @@ class Multistart:
         local, solver = self._local, self._solver
         if local is None or solver is None or self._stopping.max_iterations == 0:
             return point
-        # these tests may be skipped when the time is over
+        # Near the end of the time limit the following tests may be skipped.
         with sharing(self._budgets[name]), until_told():
             if name != GIVEN:
                 point = local.approach(point)
@@ -379,7 +379,7 @@ class Multistart:
                 self._ends[name] = lead
                 return
             now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
-            self._ends[name] = Ended(now, run)  # where Ctrl-C or the limit ends what follows
+            self._ends[name] = Ended(now, run)  # if Ctrl-C or the limit ends what follows
             self._stopped = self._stopped or run.status is Status.OBSERVER
             if run.iterations == 0 and run.status.converged:
                 run = unless_flat(now, run, problem.random_point)

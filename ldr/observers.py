@@ -93,7 +93,7 @@ class Progress:
         self._console = console or needed("rich.console", "a line of progress").Console(stderr=True)
         self._live: Live | None = None
         self._last_refresh = -math.inf
-        self._one_at_a_time = threading.RLock()  # of runs in several threads
+        self._one_at_a_time = threading.RLock()  # runs in several threads take turns
 
     def __enter__(self) -> Self:
         return self
@@ -129,10 +129,10 @@ class Progress:
     def _open(self) -> Live:
         from rich.live import Live
 
-        # No redrawing thread: the line changes only when an iteration arrives.
+        # No thread redraws the line: it changes only when an iteration arrives.
         live = Live(console=self._console, auto_refresh=False)
         live.start()
-        weakref.finalize(self, live.stop)  # stop() of a stopped line does nothing
+        weakref.finalize(self, live.stop)  # stopping a stopped line has no effect
         return live
 
 
@@ -159,7 +159,7 @@ class Bar:
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
-        if self._console.is_terminal:  # older versions of rich write lines to non-terminals
+        if self._console.is_terminal:  # older versions of rich write lines to files too
             from rich.progress import Progress as Bars
 
             self._bars = self._stack.enter_context(Bars(console=self._console, transient=True))

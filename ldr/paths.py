@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 RULES = ("best", "one-standard-error")
-# Scores that are predictions, for which one standard error is the default rule.
+# Scores of predictions, for which the one-standard-error rule is the default.
 _PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM)
-# Pooled numbers as columns of the printed table, by name.
+# Scores of all folds together, with their headers in the printed table.
 _SHOWN = {"rmsecv": "RMSECV", "q2": "Q2", "accuracy": "accuracy", "log_loss": "log loss"}
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
     from ldr.result import Result
 
-# Function of data and of their name in messages.
+# Function that projects data; it takes their name for messages too.
 Project = Callable[[Rows, str], Array]
 
 
@@ -113,7 +113,7 @@ def project_rows(
     if features is not None:
         samples = features(samples)
     samples.expect_columns(P.shape[1])
-    if model is not None and samples.stored:  # missing entries are known only for a piece
+    if model is not None and samples.stored:  # missing entries are known only when a piece is read
         parts = samples.reduce(
             lambda piece: [project_rows(piece, piece.name, None, mean, P, None, model)], add
         )

@@ -154,7 +154,7 @@ def regularisation_path(
         for weight in weights:
             result = solve(_penalised(smooth, weight), X, r, y=y, start=start, **options)
             yield result
-            # if the zeros leave M too few directions, the baseline
+            # if zeros leave M too few directions, use the baseline
             full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
             start = result.M if full else "baseline"
 

@@ -57,7 +57,7 @@ class Section:
     def of(cls, heading: str, caption: str, figure: Figure) -> Section:
         """Return a section with a picture, encoded in the page."""
         file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=150)  # higher resolution than displayed
+        figure.savefig(file, format="png", dpi=150)  # sharp on dense displays
         width = round(figure.get_figwidth() * figure.dpi)
         return cls(heading, caption, base64.b64encode(file.getvalue()).decode(), width)
 
@@ -208,7 +208,7 @@ def _headline(result: Result) -> Iterator[tuple[str, str]]:
         yield "optimum", result.certificate.kind
 
 
-# Certificates, explained to a reader.
+# Sentences that explain each kind of certificate.
 _CLAIMS = {
     "global": "No projection is better: this is proved.",
     "restricted": "None is better within the subspace that the table names; outside one may be.",

@@ -27,8 +27,8 @@ Indices = npt.NDArray[np.intp]
 class Resampling:
     """Draws with replacement, permutations and shifts of samples that stand in groups."""
 
-    groups: Indices  # (n,), the group of each sample, 0, 1, ..., none of them empty
-    classes: Indices | None = None  # (n,), within which groups are drawn
+    groups: Indices  # (n,), the group of each sample, as codes 0, 1, ... without gaps
+    classes: Indices | None = None  # (n,), classes within which groups are drawn
 
     @cached_property
     def sizes(self) -> Indices:
@@ -111,7 +111,7 @@ class Resampling:
 def _shuffled(classes: Indices, count: int, rng: np.random.Generator) -> Indices:
     """Draw orders (count, n) that permute the samples of each class among themselves."""
     orders = np.empty((count, len(classes)), dtype=np.intp)
-    # the j-th of a class in the random order takes the place of its j-th sample
+    # the j-th sample of a class in random order replaces its j-th sample
     orders[:, np.argsort(classes, kind="stable")] = np.argsort(
         rng.random((count, len(classes))) + classes, axis=1
     )
@@ -129,7 +129,7 @@ class Sampled:
 
     objective: Objective
     data: Data
-    groups: Indices | None = None  # (n,), the group or trial of each sample, 0, 1, ...
+    groups: Indices | None = None  # (n,), the group or trial of each sample as codes 0, 1, ...
 
     @classmethod
     def of(
@@ -145,7 +145,7 @@ class Sampled:
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
         names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
-        X = known_trials(X, "X") or X  # mne's data are read once
+        X = known_trials(X, "X") or X  # read MNE's data once only
         X, y, sample_weight, groups = in_order(
             objective, X, y, sample_weight=sample_weight, groups=groups
         )
@@ -157,7 +157,7 @@ class Sampled:
             return cls(objective, data, marks.codes)
         given = trials_of(X, y) if groups is None else as_array(brought(groups), "groups")
         if given is not None and sample_weight is not None and len(given) != n:
-            counted = as_array(brought(sample_weight)) > 0  # samples of weight 0 are left out
+            counted = as_array(brought(sample_weight)) > 0  # samples of weight 0 do not count
             given = given[counted] if len(counted) == len(given) else given
         if given is None or (groups is None and len(given) != n):  # a list of rows
             return cls(objective, data)

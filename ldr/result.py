@@ -29,7 +29,7 @@ from ldr.validation import in_words, plain, shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from typing_extensions import TypeVar  # with a default
+    from typing_extensions import TypeVar  # TypeVar with a default
 
     from ldr.objectives.factor_model import FactorModel
     from ldr.plots.canvas import Panels

@@ -23,7 +23,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerView
 
-# Rows of the sample whose standard deviations decide on a note.
+# Number of rows whose standard deviations decide if a note warns of units.
 _LOOKED_AT = 2048
 
 
@@ -77,7 +77,7 @@ class Units:
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
     """Return the result for the original columns, given a result without a model."""
     features = as_tuple(result.features)
-    # Features are computed from standardised columns: later steps are unchanged.
+    # Features are computed from standardised columns: later steps do not change.
     units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
     others = units[::-1] if len(units) > 1 else [np.ones(1)]
     predictors = zip(result.predictors, units, others, strict=False)

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 # Ratio of the columns' standard deviations beyond which a note warns of units.
 _FAR_APART = 1e3
-# Reasons for a missing certificate.
+# Sentences for a missing certificate, by the event that ended the run.
 ENDED = {
     Status.TIME_LIMIT: "the time limit was reached before optimality was decided",
     Status.INTERRUPTED: "interrupted from the keyboard before optimality was decided",
@@ -105,7 +105,7 @@ def certify_run(
                 run = replace(run, status=Status.ROUNDING)
             return run, certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.rest is None:
-            return run, certificate, ()  # the method says why nothing is known: curvature neither
+            return run, certificate, ()  # the method gives the reason; curvatures are unknown too
         if not run.status.converged or solver is None:
             ended = UNPROVED if run.status.converged else "the solver did not converge"
             message = ENDED.get(run.status, ended)
@@ -117,7 +117,7 @@ def certify_run(
             notes = (f"{escapes} saddle(s) left along a direction of descent",)
             certificate = None
             certificate = known(run.M)
-        if not run.status.converged:  # after an escape
+        if not run.status.converged:  # not converged after escaping from a saddle
             message = ENDED.get(run.status, "the solver did not converge")
             return run, certificate or Certificate("none", math.inf, message), notes
         if curvature is not None:
@@ -402,7 +402,7 @@ def solve(
                     problem, data, run, placed[0], usual, chosen, certificate, r, seconds
                 )
                 result = units.undone(result) if units else result
-    if interrupt.is_set():  # also while the result was made
+    if interrupt.is_set():  # Ctrl-C may also come after the search
         run = replace(run, status=Status.INTERRUPTED)
         result = replace(result, run=replace(result.run, status=Status.INTERRUPTED))
     notes += () if units else units_matter(problem, data, run.status.converged)
@@ -462,7 +462,7 @@ def as_result(
     notes = [note for view in problem.views for note in view.notes] + problem.remarks(M)
     evaluations = dict(run.evaluations)
     for view in data.views:
-        if isinstance(view, StoredSamples):  # count complete passes
+        if isinstance(view, StoredSamples):  # count complete passes over the data
             passes = max(math.ceil(view.passes), evaluations.get("passes", 0))
             evaluations["passes"] = passes
             if view.tally.whole:

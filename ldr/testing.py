@@ -119,7 +119,7 @@ def matrices_lead_back_to_their_point(case: Case) -> None:
     if len(problem.blocks(M)) > 1:
         return
     lowered = problem.lower(problem.lift(M))
-    if lowered.shape == M.shape:  # nothing else is fitted
+    if lowered.shape == M.shape:  # M is the only variable
         assert_allclose(problem.at(lowered).value, problem.at(M).value, rtol=1e-8)
 
 
@@ -156,7 +156,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     y = None if case.y is None else np.stack([case.y, np.asarray(case.y)[::-1]])
     (chunk,) = chunks(objective, X, y)
     stacked = copy.copy(objective)
-    # matrices are compared even if the solve does not use them
+    # compare matrices even if the solve does not use them
     object.__setattr__(stacked, "traits", replace(objective.traits, stacks=True))
     try:
         values = solvable(stacked, chunk, case.r)[1].solve(case.r).values
@@ -233,9 +233,9 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
         test(Case(objective, X, r, y))
 
 
-# Distance from the manifold at machine precision.
+# Distance from the manifold that counts as machine precision.
 _ON = 1e-14
-# Step of second-order differences, and their relative tolerance.
+# Step of second-order differences, and relative tolerance of them.
 _STEP = 1e-5
 _DIFFERENCED = 1e-8
 
@@ -290,7 +290,7 @@ def curve_leaves_along_its_vector_and_its_velocity_is_the_derivative(manifold: M
     N, velocity = manifold.curve(M, V, t)
     ends = [manifold.curve(M, V, t + h)[0] for h in (_STEP, -_STEP)]
     difference = (ends[0] - ends[1]) / (2 * _STEP)
-    # The derivative of a quotient's representative has a further, irrelevant part.
+    # The derivative of a quotient's representative has another part, which does not matter.
     assert_allclose(velocity, manifold.project(N, difference), atol=_DIFFERENCED)
     assert_allclose(manifold.project(N, velocity), velocity, atol=_ON)
 
@@ -506,7 +506,7 @@ def minima_are_reached_to_the_promised_gradient(solver: Solver) -> None:
         run = minimise(problem, start, solver, Stopping(tolerance=1e-9))
         assert run.status.converged, (name, run.status)
         assert problem.minimum is not None
-        # |g|^2 over the curvature
+        # the scale of f: |g|^2 divided by the curvature
         assert_allclose(run.value, problem.minimum, rtol=1e-11, err_msg=name)
         first = run.history["gradient_norm"][0]
         assert run.gradient_norm <= 1e-8 * max(first, abs(run.history["value"][0])), name

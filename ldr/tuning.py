@@ -30,13 +30,13 @@ from ldr.solving import solve
 from ldr.types import PerRow, Rows, Splitter, XandY
 from ldr.validation import in_words
 
-# Name of the scales of the columns, among parameters.
+# Name of the columns' scales among the parameters.
 SCALES = "scales"
-# Loss of held-out samples, given components and y of training and held-out samples.
+# Loss of held-out samples: a function of components and y in training, then held out.
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
-# The named losses, with the prediction that `predict` makes for each.
+# Losses with a name, and the kind of prediction that each needs.
 LOSSES = {"log": "classes", "squared": "response"}
-# Units of the losses.
+# Units of the losses, by name.
 KINDS = {"log": "log loss (nats a sample)", "squared": "1 - Q2"}
 # Step of central differences in natural logarithms: truncation and rounding are both near 1e-10.
 _STEP = 1e-5

@@ -50,7 +50,7 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
             raise
         except MemoryError as error:
             limit, whose = available()
-            clear_frames(error.__traceback__)  # whose arrays would stay as long as the error
+            clear_frames(error.__traceback__)  # frames of an error keep their arrays in memory
             raise TooLargeError(
                 f"{_array(error)} does not fit into memory, of which {whose} leaves "
                 f"{in_bytes(limit)}: {_WAYS_OUT}"

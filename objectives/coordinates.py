@@ -17,9 +17,9 @@ from ldr.solvers.linalg.eigen import has_full_rank, power_of_two, unit_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import polar_by_svd
 
-# If column sizes are within this factor, scaling them saves no accuracy.
+# If the sizes of the columns are within this factor, scaling them saves no accuracy.
 _ALIKE = 2.0
-# Nor does it if no eigenvalue is below this share of the trace.
+# Scaling saves no accuracy either if no eigenvalue is below this share of the trace.
 _CONDITIONED = 1e-5
 
 

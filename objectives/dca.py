@@ -25,10 +25,10 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Least eigenvalue of the covariance of windows, relative to that of single rows.
+# Least eigenvalue of the covariance of windows, relative to that of single samples.
 _LEAST = 1e-6
-# Number of random starts, half of them isotropic: of those one in three reached the best value on
-# elevations, of the others two in three; all fail with probability .004.
+# Random starts, half isotropic: on elevations 1 in 3 of these, 2 in 3 of the others, reached the
+# best value; all fail with probability .004.
 _RANDOM_STARTS = 8
 
 
@@ -246,7 +246,7 @@ class Predictive(BoundObjective):
         found = {"slow": self.baseline(), "correlated": largest, "predicted": U[:, : self.r]}
         whitening = self.views[0].coordinates
         assert isinstance(whitening, Whitening)
-        sizes = np.linalg.norm(whitening.inverse, axis=0)  # as C = inverse' inverse
+        sizes = np.linalg.norm(whitening.inverse, axis=0)  # C is inverse' inverse
         units = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         U, spread, Vt = np.linalg.svd(whitening.inverse * units, full_matrices=False)
         found["pca"], rng = U[:, : self.r], np.random.default_rng(0)

@@ -262,7 +262,7 @@ class NaturalParameters(BoundObjective):
 
     def baseline(self) -> Array:
         E = self.T - self.centre.T
-        if self.r <= len(E) < E.shape[1]:  # nothing of columns x columns
+        if self.r <= len(E) < E.shape[1]:  # no d x d matrix is needed
             rows = np.sqrt(self.counted) * E
             N = np.linalg.svd(rows, full_matrices=False)[2][: self.r].T
         else:
@@ -302,7 +302,7 @@ class NaturalParameters(BoundObjective):
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return the decrease of the deviance by each further component, for fixed intercept."""
         N, mu = self.manifold.split(M)[0], self._intercept(M)[:, None]
-        first = np.tri(self.r + 1, self.r, -1)  # of the coordinates, none, one, two, ...
+        first = np.tri(self.r + 1, self.r, -1)  # row j has j ones
         return {"deviance": -np.diff([self.value(self.point([N * kept, mu])) for kept in first])}
 
     def parameters(self, M: Array) -> Fitted:

@@ -59,7 +59,7 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.solver import Stopping
 
-# Initial noise variance, as a share of the column's variance: far from the lower bound, where the
+# Initial noise variance, as a share of the feature's variance: far from the lower bound, where the
 # likelihood is flat.
 _LEAST_GUESS = 0.005
 
@@ -203,7 +203,7 @@ class DiagonalFactors(Factors):
 
     @property
     def _rank(self) -> int:
-        if isinstance(self.C, Correlations):  # at most
+        if isinstance(self.C, Correlations):  # an upper bound of the rank
             return min(self.d, int(self.n) - 1)
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 
@@ -224,7 +224,7 @@ class DiagonalFactors(Factors):
         assert isinstance(point, ProfilePoint)
         loadings = point.loadings
         whole = FactorPoint(self, self.manifold.join([loadings, point.M]))
-        # the profile's formulas do not cancel, and need no further product with C
+        # formulas of the profile likelihood do not cancel; no further product with C
         whole.value = point.value
         whole.gradient = self.manifold.join([np.zeros_like(loadings), point.gradient])
         return whole
@@ -297,7 +297,7 @@ def _left_by_columns(C: Array, r: int) -> Array:
     minimises its own log variance plus the log residual variances of the rest.
     """
     columns: list[int] = []
-    for _ in range(10):  # two or three sweeps suffice
+    for _ in range(10):  # two or three sweeps usually suffice
         before = set(columns)
         for _ in range(r):
             columns = columns[len(columns) == r :]

@@ -27,7 +27,7 @@ from ldr.solvers.problem import Point
 _SEGMENT, _FEWEST = 64, 4
 # Directions with power below this, relative to the largest, are unobserved in the segments.
 _SEEN = 1e-3
-# Iterations of the start that finds components in turn.
+# Iterations of the start that finds one component after another.
 _ROUNDS = 100
 
 
@@ -120,7 +120,7 @@ def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = 
     for i, part in enumerate(parts):
         for where in _segments(len(part), length):
             z = np.fft.rfft(window * part[where], axis=0)[1:]
-            sides = np.stack([z.real, z.imag], axis=1)  # (F, 2, k)
+            sides = np.stack([z.real, z.imag], axis=1)  # shape (F, 2, k)
             count = 1.0 if logs is None else float(np.exp(logs[i][where].mean()))
             found += count * (sides.transpose(0, 2, 1) @ sides)
             counts += count
@@ -145,14 +145,14 @@ class SpectralEntropyPoint(Point):
     def __init__(self, problem: SpectralEntropy, M: Array) -> None:
         self.M = M
         self._R, self._scale = problem.R, 1.0 / problem.most
-        self._RM = self._R @ M  # (F, k, r)
+        self._RM = self._R @ M  # shape (F, k, r)
         self._a = np.einsum("ij,fij->fj", M, self._RM)
         self._s = self._a.sum(axis=0)
         self._p = self._a / self._s
         self._log = np.log(np.maximum(self._p, np.finfo(float).tiny))
         h = -np.sum(self._p * self._log, axis=0)
         self._c = self._log + h
-        self.entropies = self._scale * h  # of each column, between 0 and 1
+        self.entropies = self._scale * h  # entropy of each column, between 0 and 1
 
     @property
     def value(self) -> float:
@@ -162,7 +162,7 @@ class SpectralEntropyPoint(Point):
     def sensitive(self) -> Array:
         """By how much the entropy of each column moves at most with its series, of white ones."""
         power = np.einsum("fii->", self._R) / self._R.shape[1]
-        shares = np.abs(self._p)  # rounding may have left some below zero
+        shares = np.abs(self._p)  # rounding may make shares negative
         return self._scale * np.sqrt(power / self._s * np.sum(shares * self._c**2, axis=0))
 
     @cached_property

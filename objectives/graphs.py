@@ -49,15 +49,15 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
 # Samples searched for neighbours between checks of the time limit.
 _QUERIES = 1000
-# No tree for fewer rows or more columns; the cost of a tree is estimated on so many rows. A
-# distance by a tree takes so many times as long as by products, plus so much for each column.
+# Trees: least rows, most columns, and rows on which the cost is estimated. A distance by a tree
+# takes so many times as long as by products, plus a term for each column.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
 # Rows in a leaf of the tree.
 _LEAF = 64
 # Number of rows beyond which a note warns.
 _MANY_ROWS = 20_000
-# Numbers in a batch of local Gram problems, and in one that stays in the cache.
+# Numbers in a batch of local Gram problems, and in a batch that stays in the cache.
 _BATCH, _CACHED = 2**20, 2**16
 # Distances within this relative difference are ties.
 _EQUAL = 1e-10
@@ -145,7 +145,7 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
     G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
     diagonal = np.einsum("ijj->ij", G)
     try:
-        # A Cholesky factor shows that G, scaled to a unit diagonal, has no eigenvalue at rounding
+        # If G, scaled to a unit diagonal, has a Cholesky factor, no eigenvalue is at rounding
         # level.
         np.linalg.cholesky(G - 2 * k * rank_tolerance(k) * diagonal[:, None] * np.eye(k))
     except np.linalg.LinAlgError:
@@ -213,7 +213,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        others[others.all(axis=1), 0] = False  # k + 1 rows are equal to it: drop one at random
+        others[others.all(axis=1), 0] = False  # more than k rows equal this one: drop one at random
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
 
@@ -593,7 +593,7 @@ class LaplacianMethod(GraphMethod):
     def _check_settled(self, data: Data) -> None:
         by_class = self.kind == "class-neighbours" and self.heat == "median"
         if self._is_heated and (by_class or self._shares(np.ones(1)) is not None):
-            raise UnknownError  # shares, and widths of each class, move too
+            raise UnknownError  # shares, and widths for each class, depend on the rows too
         super()._check_settled(data)
 
     @property

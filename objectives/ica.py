@@ -104,9 +104,9 @@ def student(degrees: float) -> Contrast:
     )
 
 
-# Limit of fixed-point steps, and 1 minus the cosine of the last step's angle.
+# Limit of fixed-point steps; the last step's angle is small if 1 - cosine is below this.
 _STEPS, _SETTLED = 30, 1e-6
-_DIRECTIONS, _ENTRIES = 30, 2**22  # random directions at most, and at most so many of all rows
+_DIRECTIONS, _ENTRIES = 30, 2**22  # limits of random directions, and of their entries
 
 
 def deflated_directions(
@@ -140,11 +140,11 @@ def deflated_directions(
 
 def _apart(M: Array, found: Array) -> Array:
     """Return the columns of M, orthogonalised against the columns found, with unit length."""
-    for _ in range(2):  # twice is enough
+    for _ in range(2):  # a second time for rounding errors
         M = M - found @ (found.T @ M)
         lengths = np.linalg.norm(M, axis=0)
         gone = lengths < 1e-12
-        if gone.any():  # nothing is left: take any direction in the complement
+        if gone.any():  # the direction lies in the span: take any outside it
             rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
             M = np.where(gone, rest[:, None], M)
             lengths = np.where(gone, 1.0, lengths)
@@ -360,7 +360,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
 
     baseline = "FOBI (fourth-order blind identification)"
 
-    # The problems of rows in memory and of rows that are read.
+    # Classes of problems for rows in memory, and for rows that are read.
     kinds: ClassVar[tuple[type[SourcesInMemory], type[SourcesInPieces]]]
 
     @abstractmethod
@@ -414,7 +414,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
         )
 
 
-# Least curvature of a preconditioner, relative to the largest for ica, and to 1 for uica.
+# Least curvature of a preconditioner, relative to the largest curvature for ica, to 1 for uica.
 _LEAST_CURVATURE = 1e-2
 
 

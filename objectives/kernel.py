@@ -27,9 +27,9 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import full_factor, rank_tolerance
 from ldr.solvers.manifolds import Array
 
-# Number of rows for a median distance.
+# Number of rows from which a median distance is computed.
 _DISTANCE_ROWS = 1000
-# A response with at most so many whole values may be labels.
+# A response with at most this many whole values may be labels.
 _FEW_VALUES = 20
 
 

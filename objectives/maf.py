@@ -76,7 +76,7 @@ class OrthogonalMAF(NestedMethod, AutocorrelationMethod):
     sibling = "maf"
 
     def autocorrelations(self, r: int) -> int:
-        return 1  # the ratio is their mean
+        return 1  # their mean is the ratio
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         both = self.autocovariances(data)

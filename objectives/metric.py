@@ -38,17 +38,17 @@ from ldr.solvers.solver import Stopping
 # With every p_i this close to 0 or 1 only the scale of M still grows.
 _SATURATED = 1e-6
 
-# Annealing: a ridge, decreased from a first to a last value, bounds the scale of M. From a large
-# first value all starts end nearly alike.
+# Annealing: a ridge bounds the scale of M and decreases from the first value to the last. From a
+# large first value nearly all starts end alike.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# Up to so many rows, with fast evaluations, there are more starts and more ridges, and each start
+# Up to this many rows evaluations are fast. There are more starts and more ridges, and each start
 # also runs from a small ridge and without one, which keeps the starts apart.
 _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
-# Factor of M that tests if all nearest neighbours are correct.
+# Factor of M used to test if all nearest neighbours are correct.
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
@@ -185,7 +185,7 @@ class SoftNeighbours(LabelledPairs):
         """By which a squared distance to each row is the less."""
         if self.w is None:
             return 0.0
-        with np.errstate(divide="ignore"):  # a row that does not count is infinitely far away
+        with np.errstate(divide="ignore"):  # a row of weight zero is infinitely far away
             return np.asarray(np.log(self.w / self.w.max()))
 
     def at(self, M: Array) -> SoftNeighbourPoint:
@@ -278,7 +278,7 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Tolerance of the full-rank problem, solved for a start.
+# Tolerance and limit of steps of the full-rank problem, which gives a start.
 _ROUGHLY = Stopping(1e-4, 50)
 
 
@@ -354,7 +354,7 @@ def target_neighbours(X: Array, codes: Codes, k: int) -> Codes:
     return targets
 
 
-# h(t), which is 0 for t <= 0, its slope, and its curvature when that is asked for.
+# h(t), which is 0 for t <= 0; its slope; a function that computes its curvature.
 Hinge = Callable[[Array], tuple[Array, Array, Callable[[], Array]]]
 
 

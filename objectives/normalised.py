@@ -17,9 +17,9 @@ from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.trust_region import TrustRegion
 
-# Number of random M whose median value is the unit.
+# Number of random M; the median of their values is the unit.
 _TYPICAL = 21
-# A range of values below this, relative to their size, is rounding error.
+# A range of values below this, relative to the values' size, is rounding error.
 _LEAST_RANGE = 1e-10
 
 
@@ -60,7 +60,7 @@ class Normalised(Objective, relative_improvement=False):
         rng = np.random.default_rng(0)
         values = [bound.at(bound.random_point(rng)).value for _ in range(_TYPICAL)]
         typical = float(np.median(values)) * bound.unit
-        # A zero value can be a difference of large ones: the gradient shows their size.
+        # A zero value can be a difference of large terms; the gradient shows their size.
         terms = abs(float(np.vdot(found.M, found.gradient))) * bound.unit
         if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best), terms):
             raise DataError(

@@ -23,7 +23,7 @@ from ldr.solvers.errors import ArgumentError
 if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataSums, Matrices
 
-# Needs that can be matched perfectly if rows are few.
+# Inputs that any projection can match perfectly if rows are few.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
 # Number of square arrays in memory at once: matrices, factors and eigenvectors.
 _ARRAYS = 8
@@ -31,7 +31,7 @@ _FEWER_COLUMNS = (
     "leave out columns, or take a method that knows sparse rows by products, in no sum, without a "
     "penalty and not normalised ({})"
 )
-# Methods that do, by what is given beside X.
+# Methods that do, by the input beside X.
 _BY_PRODUCTS = {
     Need.LABELS: "lda, orthogonal-lda",
     Need.RESPONSE: "ridge-regression, lasso, pls-regression",
@@ -153,7 +153,7 @@ class Objective(Brief, Pickled, ABC):
         """Value reported = sign * value minimised."""
         return 1.0 if self.sense == "min" else -1.0
 
-    __array_ufunc__ = None  # so that a NumPy number times an objective calls the objective
+    __array_ufunc__ = None  # a NumPy number times an objective then calls the objective
 
     def __add__(self, other: object) -> Objective:
         """Another objective or a penalty more; 0, where `sum` begins, changes nothing."""

@@ -117,11 +117,11 @@ def check_traits(cls: type, given: Collection[str]) -> None:
         )
 
 
-# What is given as y.
+# Inputs that are given as y.
 OF_Y = frozenset({Need.LABELS, Need.RESPONSE})
 
 
-# The key of a field's check in its metadata.
+# Key of a field's check in the field's metadata.
 CHECK = "check"
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
 
 
-# A proved gap is "global" up to this size, relative to the value for ratios, to the subtracted
-# terms for traces.
+# A proved gap up to this is "global"; relative to the value of ratios, to the subtracted terms of
+# traces.
 PROVED_GLOBAL = 1e-8
 
 # Message of a gap at the level of rounding errors.
@@ -122,11 +122,11 @@ class Certificate(Pickled):
         return f"{self.kind}{within}: {self.message}"
 
 
-# The objective of a problem; its module imports this one.
+# The objective that a problem belongs to; its module imports this one.
 Stated: TypeAlias = "Objective"
 
 
-# What a model fits along with M, by name.
+# Quantities that a model fits along with M, by name.
 Fitted: TypeAlias = Mapping[str, float | Array]
 
 
@@ -254,7 +254,7 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear maps P (r x d), one a view."""
         blocks = self.blocks(M)
-        white = all(view.coordinates.is_whitened for view in self.views)  # maps are not of matrices
+        white = all(view.coordinates.is_whitened for view in self.views)  # maps need no matrices
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)
 
@@ -397,7 +397,7 @@ def _turned(
         varied.append(one and one.turned(Q))
         Y = N @ Q
         if inexact and isinstance(factors[i], Orthonormal):
-            # a Newton-Schulz step: orthonormal to the last digit
+            # a Newton-Schulz step: orthonormal to machine precision
             Y = 1.5 * Y - 0.5 * (Y @ (Y.T @ Y))
         turned.append(Y)
         mapped.append(np.array(Y.T) if transposed else Q.T @ P)

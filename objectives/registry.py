@@ -63,7 +63,7 @@ def _named(name: str) -> type[Objective]:
 REGISTRY = Registry()
 
 
-# Other names of methods.
+# Second names of methods.
 ALIASES = {"shared-response": "maxbet", "gcca": "mcca"}
 
 

@@ -54,12 +54,12 @@ from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 
-# For eigenvectors by products: the residual relative to the largest eigenvalue, whose square is the
-# error of a value, and a limit of products.
+# Eigenvectors by products: the residual relative to the largest eigenvalue (its square is the error
+# of a value), and a limit of products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
-# Tolerance of LSMR for the lasso's baseline: well-conditioned columns take some tens of steps.
+# Limit of LSMR's steps for the lasso's baseline: well-conditioned columns take some tens.
 _LSMR_STEPS = 500
-# See `Regression.rounding`.
+# Rounding error of a value; see `Regression.rounding`.
 Rounding = Callable[[Array, float], float]
 
 
@@ -289,7 +289,7 @@ def least_squares(Z: LessMeans, T: Array, ridge: float = 0.0, steps: int | None 
         atol=float(np.finfo(float).eps),
         btol=float(np.finfo(float).eps),
         conlim=0.0,
-        maxiter=steps or 50 * min(Z.shape),  # rounding may take more steps than columns
+        maxiter=steps or 50 * min(Z.shape),  # rounding may need more steps than columns
     )
     return np.column_stack([solved(t)[0] for t in T.T])
 
@@ -317,7 +317,7 @@ class WideRows:
         w, centre = samples.weights, column_means(X, samples.weights)
         roots = np.ones(samples.n) if w is None else np.sqrt(w)
         columns = scaled_rows(X, None if w is None else roots).tocsc()
-        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # scikit-learn takes no more
+        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # its indices have 32 bits
             columns.indices = columns.indices.astype(np.int32, copy=False)
             columns.indptr = columns.indptr.astype(np.int32, copy=False)
         return cls(samples, LessMeans(columns, roots, centre), shift + centre)
@@ -362,9 +362,9 @@ def regression(
     if lasso > 0:
         if fit.Z.shape[1] == samples.d:
             Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
-        elif not (samples.stored or samples.is_sparse):  # rows know more than their sums
+        elif not (samples.stored or samples.is_sparse):  # rows are more accurate than their sums
             return _of_rows(objective, data, outputs, r, lasso)
-        else:  # the penalty is on the columns themselves, those that add nothing too
+        else:  # penalise the columns themselves, also those that add no variance
             stats = view_moments((compact.rows, outputs))
             gram = stats.block(0, 0)
             Z, T = _square_root(gram, stats.block(0, 1))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ldr.solvers.errors import warn
 
-# What a name of 0.9 is called now.
+# Present names of methods that version 0.9 called otherwise.
 RENAMED = {f"classical-{name}": name for name in ("lda", "cca", "maf", "gcpca")}
-# Names that meant the variant with orthonormal directions until 0.9.
+# Names that meant the variant with orthonormal directions until version 0.9.
 CHANGED = {name: f"orthogonal-{name}" for name in RENAMED.values()}
-# The same of classes.
+# Present names of classes that version 0.9 called otherwise.
 RENAMED_CLASSES = {f"Classical{name}": name for name in ("LDA", "CCA", "MAF", "GCPCA")}
 CHANGED_CLASSES = {name: f"Orthogonal{name}" for name in RENAMED_CLASSES.values()}
 

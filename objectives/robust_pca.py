@@ -44,9 +44,9 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 
 _EPS = float(np.finfo(float).eps)
-# A row within this distance of the candidate coincides with it; in units of the frame.
+# A row closer to the candidate than this, in units of the frame, coincides with it.
 _NO_DISTANCE = 1e-14
-# Limit of steps of the median, and of reweighted pca, whose steps are passes over a file.
+# Limit of steps of the median, and of reweighted PCA, each step of which reads the file.
 _STEPS, _PASSES = 200, 10
 
 
@@ -142,7 +142,7 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     here, sums = seen(start)
     passes = 1
     while sums.gradient() > sums.rounding(here) and passes < _STEPS:
-        most = sums.value * (1 + 1e-13)  # its rounding
+        most = sums.value * (1 + 1e-13)  # allow for rounding errors
         for candidate in sums.candidates(here):
             there, found = seen(candidate)
             passes += 1
@@ -190,7 +190,7 @@ LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
-# A median distance from the centre below this, relative to the mean one, is rounding.
+# A median distance from the centre below this, relative to the mean distance, is rounding.
 _NO_LENGTH = 1e-12
 
 IN_PIECES = (
@@ -363,7 +363,7 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
         return np.einsum("ij,ij->i", Z, Z)
     if M.shape[0] == M.shape[1]:  # full rank: the residual is exactly zero
         return np.zeros(len(Z))
-    residual = Z - (Z @ M if Y is None else Y) @ M.T  # differences of squares would lose small ones
+    residual = Z - (Z @ M if Y is None else Y) @ M.T  # differences of squares lose small residuals
     return np.einsum("ij,ij->i", residual, residual)
 
 
@@ -425,7 +425,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M
-            if least - value <= 1e-9 * value:  # accurate enough for a start
+            if least - value <= 1e-9 * value:  # a start need not be more accurate
                 break
             least, M = value, top_eigenvectors(scatter, r)[1]
         return best

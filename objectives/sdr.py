@@ -47,7 +47,7 @@ from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# A start, from a factor of the other Gram matrix.
+# Function that computes a start from a factor of the other Gram matrix.
 Heuristic = Callable[[Array], Array]
 
 
@@ -244,7 +244,7 @@ class KernelRegression(Gram):
     ridge: float = field(kw_only=True)
 
     def at(self, M: Array) -> KernelPoint:
-        return KernelPoint(self, M, [slice(0, len(self.X))])  # its factor is of all rows
+        return KernelPoint(self, M, [slice(0, len(self.X))])  # one slice: the factor is of all rows
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import length, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-_ROWS = 1000  # of the gradient outer product, whose time is cubic in them
-_RESPONSES = 20  # principal components of the response's features that it looks at
+_ROWS = 1000  # rows of the gradient outer product, whose time is cubic in rows
+_RESPONSES = 20  # principal components of the response that are used
 
 
 def gradient_directions(
@@ -62,7 +62,7 @@ def gradient_outer_product(
         check()
         gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
-    largest = float(np.abs(X).max()) * np.sqrt(k) / width**2  # of the terms, beside K and A
+    largest = float(np.abs(X).max()) * np.sqrt(k) / width**2  # without the factors K and A
     off = SUMS_ROUNDING * 2.0 * largest * length(weighted(K @ np.abs(A), weights)) / np.sqrt(n)
     return outer / n, off * (2.0 * np.sqrt(np.trace(outer) / n) + off)
 
@@ -72,7 +72,7 @@ def slice_codes(response: Response, slices: int, weights: Array | None = None) -
     if response.codes is not None:
         return response.codes
     z, cuts = response.values[:, 0], np.arange(1, slices)
-    if weights is None:  # by integers: rounding could move a sample to another slice
+    if weights is None:  # count in integers: rounding could move a sample to another slice
         edges = np.sort(z)[-(-(len(z) - 1) * cuts // slices)]
     else:
         edges = quantiles(z, cuts / slices, weights)

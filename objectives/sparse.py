@@ -145,9 +145,9 @@ class PenalisedLoadings(WeightedSum):
         loadings = term.bound.closed_form()
         assert loadings is not None
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
-        # -2 X'XV is the gradient, and soft(2A, 2t) = 2 soft(A, t): the factor cancels.
+        # -2 X'XV is the gradient; the factor 2 cancels, since soft(2A, 2t) = 2 soft(A, t).
         covariances = -self.at(V).gradient
-        covariances = np.where(covariances.any(axis=0), covariances, V)  # where nothing varies
+        covariances = np.where(covariances.any(axis=0), covariances, V)  # others have no variance
         assert self.penalty is not None
         M = self.penalty.prox(covariances, 1.0)
         largest = np.abs(covariances).argmax(axis=0)
@@ -167,7 +167,7 @@ def varimax(V: Array) -> Array:
     R = np.eye(V.shape[1])
     for _ in range(_ROTATIONS):
         L = V @ R
-        squares = L * L  # a power is a hundred times slower than a product
+        squares = L * L  # NumPy's power is a hundred times slower than a product
         U, _, Wt = np.linalg.svd(V.T @ (L * (squares - squares.mean(axis=0))))
         last, R = R, U @ Wt
         if np.abs(R - last).max() <= _STILL:

@@ -49,7 +49,7 @@ def oriented(axes: Array, X: Array, weights: Array | None = None) -> Array:
 
 
 SCREENED = "screened"
-_RUNS, _GROUP = 5, 8  # points of a group, from the lowest of which there is a run
+_RUNS, _GROUP = 5, 8  # runs, and random points for each: the lowest starts a run
 _SHORT = Stopping(1e-6, 10)
 
 
@@ -72,7 +72,7 @@ def random_points(
     They are made in the eigenvectors of E[|x|^2 x x'], with positive skewness, those in which
     something varies. X is centred.
     """
-    X = X / power_of_two(X)  # fourth powers stay in range
+    X = X / power_of_two(X)  # fourth powers then stay in range
     axes = oriented(fourth_order_directions(X, weights), X, weights)
     lengths, (k, r) = np.linalg.norm(X @ axes, axis=0), problem.manifold.shape
     varied = lengths > rank_tolerance(k) * lengths.max()

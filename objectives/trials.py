@@ -356,7 +356,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
         lambda change: objective.second_moments(cast(DataSums, opened.at(change))), squares, given
     )
     C = np.array([whitened(part) for part in parts])
-    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # the ridge's share in each
+    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # each matrix gets its share of the ridge
     error = len(C) * whitened.error
     check_definite(C, opened.data.labels[1], error)
     sums = opened.at(Change())
@@ -369,7 +369,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
     slopes = probabilities @ (0.5 / powers) + 0.75 * np.abs(fourth) * (probabilities @ powers)
     doubt = r * error * float(np.max(slopes * np.sum(V**2, axis=0)))
     inner = whitened.coordinates
-    V = V * np.sqrt(len(C))  # back from C_c in units of their mean
+    V = V * np.sqrt(len(C))  # return from C_c to the units of their mean
     coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
     view = opened.compact.view(whitened.mean, whitened.scatter).within(whitened)
     views = (replace(view, coordinates=coordinates),)
@@ -458,9 +458,9 @@ def places(rows: RowSums) -> Codes:
     return np.arange(rows.count) % lengths[0]
 
 
-# Of a Hamming window: its length times the width of the transition, in samples and cycles a sample.
+# Length of a Hamming window times the width of its transition, in cycles per sample.
 _HAMMING = 3.3
-# Transition width, relative to the edge of the band.
+# Width of the transition, relative to the edge of the frequency band.
 _TRANSITION = 0.25
 
 

@@ -23,7 +23,7 @@ from ldr.solvers.manifolds import Array
 if TYPE_CHECKING:
     from ldr.objectives.statistics import RowSpace
 
-# Numbers up to this size, or its inverse, have squares and products of squares without overflow.
+# Squares, and products of squares, of numbers between this and its inverse do not overflow.
 IN_RANGE = 2.0**100
 
 
@@ -212,7 +212,7 @@ class Compact:
         wide = by_products and samples.wide
         if not samples.n_known or samples.n >= samples.d or wide:
             return cls(samples, Columns(), features=features)
-        if samples.stored:  # few rows: they fit, and are needed more than once
+        if samples.stored:  # few rows fit into memory, and are used more than once
             samples = samples.take(np.arange(samples.n))
             check_squares(samples)
         space = statistics.WidenedRowSpace.of(statistics.row_space(samples), room)

@@ -39,7 +39,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Distances that fit into the cache together, and the least size of a class padded to the largest.
+# Distances that fit into the cache; least size of a class padded to the largest, as a share.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
@@ -80,7 +80,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])
     pairs, most = np.count_nonzero(sizes) ** 2, int(sizes.max())
-    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # all at once
+    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # then all classes form one group
     while sizes.any():
         most = int(sizes.max())
         like = np.flatnonzero((sizes > 0) & (sizes >= likeness * most))
@@ -96,7 +96,8 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
 _EPS = float(np.finfo(float).eps)
 # Least curvature of a preconditioner, relative to the largest.
 _FLOOR = 1e-3
-# Exponents beyond the first are relative to the nearest row; beyond the second they are zero.
+# Exponents beyond the first are taken relative to the nearest row; beyond the second they give
+# zero.
 _FAR, _NOTHING = 300.0, 690.0
 
 
@@ -303,9 +304,9 @@ _NO_COST = (
     "the value is rounding: reg is so far below the squared distances of the rows that moving a "
     "class onto itself costs nothing; a larger reg, or standardise=True, compares the classes"
 )
-# Steps before the first model of frozen plans.
+# Steps before the first model with frozen transport plans.
 _RENEWAL = 5
-# Rows beyond which pairs are those within batches.
+# Number of rows beyond which only pairs within batches count.
 _MOST_ROWS = 10_000
 
 
@@ -431,7 +432,7 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
     within, between = 2.0 * groups.within, (c - 1) * groups.within + c * groups.between
     best = M = principal_directions(weighted(X, weights), r)
     last, rounding = np.inf, len(X) * _EPS
-    while last > rounding:  # with a zero value M may be constant
+    while last > rounding:  # at value zero M may be constant
         w, b = (float(np.vdot(M, S @ M)) for S in (within, between))
         if not (b > 0 and w / b < last):
             break

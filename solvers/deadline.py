@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Each = TypeVar("Each")
 
-# A second Ctrl-C within so many seconds raises, also in another solve: two end a loop.
+# Two presses of Ctrl-C within this many seconds raise an exception, which ends a loop of solves.
 INSISTING = 30.0
 _last_interrupt = -math.inf
 
@@ -112,7 +112,7 @@ def hearing() -> Iterator[threading.Event]:
         signal(SIGINT, hear)
     try:
         yield heard
-    except Interrupted:  # not a subclass: the program then ends as by the signal
+    except Interrupted:  # KeyboardInterrupt itself, so that the program ends as by the signal
         raise KeyboardInterrupt from None
     finally:
         if handled:
@@ -173,7 +173,7 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
                 follower(len(kept), total, what)
         if not kept and told.status is not None:
             check()
-    if heard.is_set():  # also since the loop ended
+    if heard.is_set():  # the limit may pass after the loop has ended
         told.status = Status.INTERRUPTED
     if told.status is not None:
         warn(
@@ -239,7 +239,7 @@ def result_of(task: Future[Each]) -> Each:
     return task.result()
 
 
-# Order of an eigendecomposition that takes a tenth of a second on one thread.
+# Order of a matrix whose eigendecomposition takes a tenth of a second on one thread.
 _LONG_ORDER = 1000
 
 _lock, _lent = threading.Lock(), threading.Lock()
@@ -292,14 +292,14 @@ def idle_cores(order: int) -> Iterator[None]:
 def _idle() -> int:
     """Return the number of cores that no program used in the last minute."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # one of the load is this program
+    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # this program adds one to the load
 
 
 def _share(count: float) -> None:
     """Give each library so many threads, but no more than before."""
     for library, before in zip(_libraries(), _before, strict=True):
         if library.num_threads != min(count, before):
-            # threadpoolctl 3.8 obeys only the first thread, until cleared
+            # threadpoolctl 3.8 accepts calls of the first thread only, until cleared
             clear = getattr(library, "clear_controlling_thread", lambda force: None)
             clear(force=True)
             library.set_num_threads(min(count, before))

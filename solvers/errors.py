@@ -63,7 +63,7 @@ def __getattr__(name: str) -> type[Warning]:
     return globals().setdefault(name, made)
 
 
-# Extras that install optional packages: pip install "ldr-manifold[plot]".
+# Extras of `pip install "ldr-manifold[NAME]"`, by the package that they install.
 _EXTRAS = {
     "jax": "jax",
     "autograd": "jax",
@@ -90,7 +90,7 @@ def needed(module: str, what: str, extra: str = "") -> ModuleType:
         ) from None
 
 
-# Public functions call one another, and pipelines call them: these frames are not the user's.
+# Packages whose frames are skipped in search of the user's line, since they call our functions.
 _PASSED_THROUGH = {__name__.partition(".")[0], "joblib", "numpy", "sklearn"}
 
 

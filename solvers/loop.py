@@ -19,15 +19,15 @@ from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import AnySolver, Iteration, Observer, Run, State, Stopping
 from ldr.solvers.status import Status
 
-# Relative difference of values that is real; a gradient below this share of the difference cannot
-# explain it.
+# Relative difference of values that is real; a gradient below the second share of the difference
+# cannot explain it.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
-# If no step lowers the function, a gradient this small, relative to its scale, is rounding error; a
-# larger one signals a mistake.
+# If no step lowers the function, a gradient below this, relative to its scale, is rounding error; a
+# larger gradient signals a mistake.
 _ROUNDING_LEVEL = 1e-6
 # A relative change of the value below this is rounding, not progress.
 VALUE_ROUNDING = 1e-14
-# A gradient below this share of the least before is progress.
+# A gradient below this share of the least one before counts as progress.
 _FLATTER = 0.9
 
 
@@ -51,7 +51,7 @@ def sharing(budget: Budget | None) -> Iterator[None]:
         _budget.reset(token)
 
 
-# Non-finite numbers end the run with their own status, with or without NumPy's warning.
+# Non-finite numbers end the run with a status of their own, with or without NumPy's warning.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def minimise(
     problem: Problem,
@@ -95,7 +95,7 @@ def minimise(
         limit = solver.default_max_iterations if limit is None else limit
         stopping = replace(stopping, max_iterations=min(limit, budget.left))
     tracker = Tracker(RiemannianProblem(problem), solver, stopping, observers)
-    token = _budget.set(None)  # the runs of a step are part of its iterations
+    token = _budget.set(None)  # a step may run other loops within its iterations
     try:
         unlimited = stopping.time_limit == math.inf
         with nullcontext() if unlimited else within(stopping.time_limit):
@@ -149,7 +149,7 @@ class Tracker:
         }
         self._began = time.perf_counter()
         self._number = self._idle = 0
-        self._least_value = self._least_gradient = math.inf  # since the last progress
+        self._least_value = self._least_gradient = math.inf  # least values since the last progress
         self._scale = 0.0
         self._best: RiemannianPoint | None = None
         self._last: RiemannianPoint | None = None
@@ -160,7 +160,7 @@ class Tracker:
         """Record a state, and return True if the run ends there."""
         point = self._last = state.point
         value, seconds = point.value, time.perf_counter() - self._began
-        looked = math.isfinite(value) or self._best is None  # no gradient at infinite values
+        looked = math.isfinite(value) or self._best is None  # an infinite value has no gradient
         norm = point.gradient_norm if looked else math.nan
         finite = math.isfinite(value) and math.isfinite(norm)
         if finite and self._best is None:
@@ -226,7 +226,7 @@ class Tracker:
         assert status is not None
         if self._last is None:
             pass_on(status)
-        # Among values equal to rounding the point with the smallest gradient is the best.
+        # Among values that differ by rounding the point with the smallest gradient is the best.
         final = self._best or self._last
         if status is Status.ROUNDING:
             final = self._flattest
@@ -261,7 +261,7 @@ def unless_flat(
     if run.iterations > 0 or not run.status.converged:
         return run
     if problem.penalty is not None or problem.manifold.dimension == 0:
-        return run  # a penalty has a slope; a single point has rounding errors only
+        return run  # a penalty has a slope; at a single point only rounding errors remain
     counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
     jump, slope = 0.0, run.gradient_norm
     for _ in range(5):

@@ -124,7 +124,7 @@ class RiemannianPoint:
 
     @cached_property
     def value(self) -> float:
-        squares = np.vdot(self.M, self.M)  # fast, if squares do not overflow
+        squares = np.vdot(self.M, self.M)  # the fast sum of squares, unless it overflows
         if not (math.isfinite(squares) or np.isfinite(self.M).all()):
             return math.inf
         check()

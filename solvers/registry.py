@@ -36,7 +36,7 @@ NATIVE: dict[str, type[AnySolver]] = {
 }
 
 
-# Names of older versions, accepted for this one.
+# Names of solvers in older versions, accepted for one version.
 _RENAMED = {"davidson": SelfConsistentField.name}
 
 

@@ -20,10 +20,10 @@ from ldr.solvers.problem import (
 )
 from ldr.solvers.solver import AnySolver, Observer, Run, Stopping
 
-# A curvature below minus this, relative to the largest, is real and not rounding.
+# A curvature below minus this, relative to the largest, is real, not a rounding error.
 _NEGATIVE = 1e-6
-# The sign is decided once the residual of the smallest value, after so many steps at least, is this
-# share of it: later steps change neither its sign nor eight of its digits.
+# Once the residual of the least eigenvalue, after this many steps at least, is this share of it,
+# the sign is decided: later steps change neither it nor eight of its digits.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 
@@ -57,7 +57,7 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
     V = manifold.random_tangent(M, np.random.default_rng(seed))
-    room = 2**25 // M.size  # of a basis and its images in 512 MiB
+    room = 2**25 // M.size  # vectors of a basis and their images in 512 MiB
     most = min(steps, manifold.dimension, max(_LEAST_STEPS, room))
     preconditioner = problem.preconditioner(M) if most > _LEAST_STEPS else None
     if most == 0:
@@ -65,7 +65,7 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
     ritz, direction = _least_ritz_pair(manifold, point, V, most, preconditioner)
     direction = manifold.project(M, direction)
     direction = direction / manifold.norm(M, direction)
-    # A function that is constant on its manifold has a Hessian of rounding errors.
+    # The Hessian of a constant function consists of rounding errors.
     floor = 1e-6 * abs(point.value)
     return Curvature(float(ritz[0]), float(np.abs(ritz).max()), direction, floor)
 
@@ -96,14 +96,14 @@ def _least_ritz_pair(
         residual = (vectors[:, 0] @ images[:k]).reshape(V.shape) - least[0] * found
         length = manifold.norm(M, residual)
         decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(least[0])
-        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():  # else: rounding
+        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():  # rounding error
             break
         V = residual
         if preconditioner is not None and k >= 2:
             V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis[:k])
         length = manifold.norm(M, V)
-        if not length > 0:  # nothing is left outside the basis
+        if not length > 0:  # the basis spans all there is
             break
         V = V / length
     return np.asarray(np.linalg.eigvalsh(T[:k, :k]), np.float64), found

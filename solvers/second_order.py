@@ -14,9 +14,9 @@ from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 
-# Up to this many numbers in a point the Hessian is a dense matrix with known eigenvalues.
+# If a point has at most this many numbers, the Hessian is a dense matrix with known eigenvalues.
 _EXACT = 400
-# A curvature below this share of the largest, or of the value, is zero.
+# A curvature below this share of the largest curvature, or of the value, is zero.
 FLAT, _NONE = 1e-10, 1e-12
 
 

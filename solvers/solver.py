@@ -16,10 +16,10 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.status import Status
 
-# A value this much smaller than the Euclidean gradient is a difference of large terms.
+# A value smaller than this share of the Euclidean gradient is a difference of large terms.
 _CANCELLED = 1e-6
 
-# For any value: |gradient| <= this * max(1, |gradient at the start|).
+# Least accuracy for any value: |gradient| <= this * max(1, |gradient at the start|).
 _LEAST_DEMAND = 1e-8
 
 
@@ -206,5 +206,5 @@ class Solver(Brief, ABC, Generic[S]):
             state = self.step(problem, state)
 
 
-# Whatever it remembers.
+# A solver with a state of any type.
 AnySolver: TypeAlias = Solver[Any]

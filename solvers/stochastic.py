@@ -17,7 +17,7 @@ from ldr.solvers.solver import Solver, State
 
 # Factor of the first epoch's steps.
 _FIRST_RATE = 0.2
-# Least cosine of a pair: noise makes it small, which would suggest long steps.
+# Least cosine of a pair of L-BFGS: noise lowers it, which would suggest long steps.
 _LEAST_CURVATURE = 1e-2
 
 
@@ -97,20 +97,20 @@ def _visited(
         return whole.parts * manifold.gradient(M, part.at(M).gradient)
 
     here, rate = gradient(W), state.rate
-    if not len(pairs):  # a first one, from a gradient a little way down the whole's
+    if not len(pairs):  # first pair: from the gradient a short way down the full gradient
         s = -1e-4 * initial_step(problem, anchor) * anchor.gradient
         N = manifold.retract(W, s)
         y = manifold.transport(N, W, gradient(N)) - here
         if manifold.inner(W, s, y) > 0:
             pairs = Pairs(s[None], y[None])
-        else:  # negative curvature: gradient steps first
+        else:  # negative curvature: take gradient steps first
             rate *= initial_step(problem, anchor)
     v = here + manifold.transport(anchor.M, W, anchor.gradient - gradient(anchor.M))
     s = -rate * pairs.inverse_hessian_times(v)
     if not np.isfinite(s).all():  # infinite value: the epoch will be undone
         return W, pairs
     s = manifold.project(W, s)
-    # at most a quarter of the manifold's length scale, because of noise
+    # noise: at most a quarter of the manifold's length scale
     longest = 0.25 * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
     s = s * min(1.0, longest / (manifold.norm(W, s) or 1.0))
     N = manifold.retract(W, s)

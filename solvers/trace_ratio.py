@@ -48,7 +48,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
         slope = np.einsum("bii,i->b", turned[:, :r], weights)
         sums = values[:, :r] @ weights
-        # not at + sums / slope: eigenvalues have an error relative to the largest column
+        # at + sums / slope loses digits: eigenvalues have errors relative to the largest column
         ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
         best = rho[active]
         better = ratio > best
@@ -57,7 +57,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         further = _second_order(at, ratio, slope, values, turned, weights)
         shift[active] = np.where(better, further, best)
         moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
-        active = active[moved & (better | (at > best))]  # else Newton's step is zero
+        active = active[moved & (better | (at > best))]  # otherwise Newton's step is zero
         if len(active) == 0:
             break
     return rho, M, f
@@ -95,7 +95,7 @@ def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
     return rho
 
 
-# A point this flat, relative to the value, may be a saddle.
+# A point whose gradient is below this, relative to the value, may be a saddle.
 _FLAT = 1e-8
 
 
@@ -156,16 +156,16 @@ class SelfConsistentField(Solver[State]):
         """
         ratio = cast(TraceRatioLike, problem.problem)
         old, span = state.point, cast(FieldState, state).span
-        # Rounding of the ratio's sums, relative to the sizes of A and B, for an optimum of zero.
+        # Rounding error of the ratio relative to the sizes of A and B, for an optimum of zero.
         rounding = 8 * _EPS * abs(np.trace(ratio.A)) / max(np.trace(ratio.B), _TINY)
         while True:
-            # A few roundings above the ratio: a column that dominates B would have an eigenvalue of
-            # random sign at the ratio itself.
+            # Shift to just above the ratio: at the ratio itself a column that dominates B would
+            # have an eigenvalue of random sign.
             M, span = _next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M, span)
             new = problem.at(M)
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
-            if gain < -nothing:  # in exact arithmetic no step loses
+            if gain < -nothing:  # in exact arithmetic every step gains
                 return State(old, halt=Status.ROUNDING)
             # convergence is quadratic: a step that leaves half of the gradient is at rounding level
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:

@@ -53,7 +53,7 @@ def truncated_cg(
     z = residual if preconditioner is None else preconditioner(M, residual)
     rz = inner(M, residual, z)
     direction = -z
-    VV, VD, DD = 0.0, 0.0, rz  # <V, V>, <V, direction>, <direction, direction> in the metric
+    VV, VD, DD = 0.0, 0.0, rz  # inner products of V and direction in the metric
     products = 0
     for products in range(1, 1 + int(min(most, max(manifold.dimension, 1)))):
         HD = point.hessian(direction)
@@ -75,7 +75,7 @@ def truncated_cg(
             break
         z = residual if preconditioner is None else preconditioner(M, residual)
         rz, previous = rr if z is residual else inner(M, residual, z), rz
-        if not rz > 0:  # limited by rounding
+        if not rz > 0:  # the residual is rounding error
             break
         beta = rz / previous
         direction = beta * direction - z
@@ -96,7 +96,7 @@ def _first_radius(
     return 4.0 * math.sqrt(rz) if preconditioner else max(1.0, float(np.linalg.norm(M)))
 
 
-# A relative change of f below this is replaced by slopes.
+# Below this relative change of f, slopes are compared instead of values.
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
 # Least tolerance of an inner iteration, relative to the run's threshold.
 _INNER_MARGIN = 0.1
@@ -104,8 +104,8 @@ _INNER_MARGIN = 0.1
 # it may grow (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# Up to so many numbers in a point the Hessian is computed, once an inner iteration has taken as
-# many products.
+# For points of at most this many numbers the full Hessian is computed, once an inner iteration has
+# taken as many products.
 _FEW_NUMBERS = 1000
 # Limit of corrections after a rejected step, and of Hessian products in each.
 _CORRECTIONS, _SHORT = 3, 20
@@ -197,7 +197,7 @@ class TrustRegion(Solver[TrustState]):
         V = model.V
         radius: float | None = model.radius
         predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
-        if not math.isfinite(predicted):  # a Hessian product was not
+        if not math.isfinite(predicted):  # the Hessian product was not finite
             return replace(state, halt=Status.NOT_FINITE)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
@@ -217,7 +217,7 @@ class TrustRegion(Solver[TrustState]):
             elif not isinstance(made, InverseHessian):
                 made = problem.problem.preconditioner(new.M) or made
         if made is not state.preconditioner and state.preconditioner is None:
-            radius = None  # to be chosen in the metric of the first preconditioner
+            radius = None  # the first preconditioner's metric determines it
         return TrustState(new, radius, made)
 
     def _corrected(
@@ -312,5 +312,5 @@ class GradientsFirst(Solver[State]):
             if stuck:
                 break
         further = TrustRegion().states(problem, state.point.M, stopping)
-        next(further)  # where the first run ended
+        next(further)  # start where the first run ended
         yield from further

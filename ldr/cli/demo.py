@@ -49,7 +49,7 @@ def data_sets() -> list[DataSet]:
     from sklearn.preprocessing import scale
 
     digits = datasets.load_digits()
-    # Some pixels are blank in nearly every digit, and a trace ratio exploits them.
+    # Some pixels are blank in nearly every digit; a trace ratio would pick exactly these pixels.
     pixels = solve("pca", digits.data, 30, certify=False).transform(digits.data)
     found = [DataSet("digits", pixels, digits.target.astype(str))]
     for name in ("wine", "breast_cancer"):
@@ -134,6 +134,6 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
 def _accuracies(data: DataSet, r: int) -> tuple[float, float]:
     """Return the accuracies of the baseline and of the optimum on held-out rows."""
     (method,) = compare(["orthogonal-lda"], data.X, data.y, r, random_state=0).methods
-    scores = (method.heuristic_scores or method.scores, method.scores)  # none where it is optimal
+    scores = (method.heuristic_scores or method.scores, method.scores)  # optimal already: none
     before, after = (float(next(iter(each.values())).mean()) for each in scores)
     return before, after

@@ -47,7 +47,7 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
         found = load(objective, selection.param)
-        for need in found.needs:  # in terms of the command's options
+        for need in found.needs:  # name the missing input by its option
             field, option = NEEDED.get(need, ("", ""))
             if field and not getattr(selection, field):
                 raise ArgumentError(f"objective {found.name!r} needs {need}: give {option}")
@@ -222,9 +222,9 @@ def _execute(path: Path) -> object:
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # as an import would, so that objectives can be pickled
+    sys.modules[name] = module  # as an import does; pickling an objective needs it
     beside = str(path.resolve().parent)
-    sys.path.append(beside)  # last, for the same reason
+    sys.path.append(beside)  # last on the path, so that installed modules come first
     try:
         with located(str(path)):
             spec.loader.exec_module(module)

@@ -253,7 +253,7 @@ def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Ca
         values = {each.name: given.pop(each.name) for each in own}
         if texts := [f"{name}={value!r}" for name, value in values.items() if value is not None]:
             given["param"] = [*(given["param"] or ()), *texts]
-        for each in further:  # without a value, the function's own default
+        for each in further:  # an option that is not given leaves the function's default
             if given[each.name] is None:
                 del given[each.name]
         for name, group in groups.items():

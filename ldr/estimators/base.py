@@ -52,11 +52,11 @@ _PASSED = (
     *("standardise", "solver", "start", "starts", "workers", "tolerance", "max_iterations"),
     *("time_limit", "certify", "random_state", "device"),
 )
-# Parameters of every estimator with their defaults. `verbose` is the observer that follows the run
-# on the terminal, `rotation` what is done to the result; `ldr.solve` takes the others.
+# Parameters of every estimator with their defaults. `verbose` prints progress, `rotation` rotates
+# the result; `ldr.solve` takes the others.
 OPTIONS = {name: inspect.signature(solve).parameters[name].default for name in _PASSED}
 OPTIONS |= {"verbose": False, "rotation": None}
-# scikit-learn's names for some of them.
+# scikit-learn's names of some parameters.
 ELSEWHERE = {"max_iter": "max_iterations", "tol": "tolerance", "scale": "standardise"}
 
 
@@ -95,7 +95,7 @@ def from_sums(estimator: Projection) -> bool:
     """Return True if blocks of rows can be added in turn."""
     try:
         return estimator._objective().traits.from_sums
-    except ArgumentError:  # `fit` will refuse the parameter
+    except ArgumentError:  # `fit` will report the invalid parameter
         return False
 
 
@@ -196,7 +196,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         objective = self._objective()
         samples, y = self._given(objective, X, y, background, reset=True)
-        for name in ("n_samples_seen_", "_totals", "_classes"):  # what `partial_fit` has seen
+        for name in ("n_samples_seen_", "_totals", "_classes"):  # totals of earlier `partial_fit`
             self.__dict__.pop(name, None)
         return self._solve(objective, samples, y, sample_weight=sample_weight, groups=groups)
 
@@ -395,7 +395,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, objective: Objective, X: Rows, *, reset: bool, minimum_rows: int = 1
     ) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
-        if type(X) is not np.ndarray and is_dask(X):  # scikit-learn would load it into memory
+        if type(X) is not np.ndarray and is_dask(X):  # scikit-learn would load all of it
             samples = as_samples(X, "X", minimum_rows, allow_nan=objective.traits.missing)
             if reset:
                 self.n_features_in_ = samples.d
@@ -417,7 +417,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=minimum_rows,
-            ensure_all_finite=distances,  # else as_samples reports the positions
+            ensure_all_finite=distances,  # otherwise as_samples reports where values are missing
             ensure_non_negative=distances,
         )
         samples = as_samples(array, "X", minimum_rows, allow_nan=objective.traits.missing)
@@ -443,9 +443,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_asked("n_components", r)
             r = r if is_open(r) else whole("n_components", r, 1)
         options = {name: getattr(self, name) for name in _PASSED}
-        if isinstance(options["random_state"], np.random.RandomState):  # scikit-learn's
+        if isinstance(options["random_state"], np.random.RandomState):  # one of scikit-learn
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
-        # scikit-learn allows 1 for True
+        # scikit-learn allows verbose=1 for True
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
         if rotation is not None:
             choice("rotation", rotation, tuple(ROTATIONS))
@@ -462,7 +462,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 observers = [] if progress is None else [progress]
                 result = solve(objective, data, r, observers=observers, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
-        except (ArgumentError, DataError, SingularError) as error:  # name the step of a pipeline
+        except (ArgumentError, DataError, SingularError) as error:  # name the step of the pipeline
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
         first = as_tuple(samples)[0]
@@ -578,7 +578,7 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
         # Loadings of the response below 1e-13 of the largest are rounding.
         found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=1e-13))
         found["y_loadings_"] = predictor.B.T
-    if isinstance(result.P, tuple) and len(result.P) == 2:  # two views only
+    if isinstance(result.P, tuple) and len(result.P) == 2:  # scikit-learn's PLS has two views only
         for view, P, loading in zip("xy", result.P, loadings, strict=True):
             found[f"{view}_weights_"], found[f"{view}_loadings_"] = P.T, loading
     return {name: value for name, value in found.items() if value is not None}
@@ -635,7 +635,7 @@ class TwoViews(Projection):
             views = self._grouped(self._known_objective(), X, reset=False)
             first = as_tuple(views)[0]
             return in_precision_of(first, np.hstack(as_tuple(self.result_.transform(views))))
-        if not isinstance(self.components_, tuple):  # of a `Reducer`
+        if not isinstance(self.components_, tuple):  # `transform` belongs to a `Reducer`
             return super().transform(X)
         if y is None and _all_views(X):
             return in_precision_of(_apart(X)[0], self.result_.transform(X))
@@ -728,7 +728,7 @@ class TwoViews(Projection):
             names = tuple(X) if isinstance(X, dict) else None
             X, y = _apart(X)
         given, response = super()._given(objective, X, y, background, **rows)
-        if rows["reset"]:  # of a y that is no ragged list any more
+        if rows["reset"]:  # y is no longer a ragged list
             alone = y is not None and not are_views(y)
             self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
         return given if names is None else dict(zip(names, given, strict=True)), response
@@ -755,7 +755,7 @@ class TwoViews(Projection):
             Or one of each view that is given; with `views` all columns, NaN in those of no view.
         """
         check_is_fitted(self)
-        if not isinstance(self.components_, tuple):  # of a `Reducer`
+        if not isinstance(self.components_, tuple):  # `transform` belongs to a `Reducer`
             return super().inverse_transform(X)
         if self.views is not None:
             return self._ungrouped(X)
@@ -807,7 +807,7 @@ def _first_view(result: Result) -> Result:
     )
 
 
-# What some methods take beside X and y.
+# Inputs that some methods take beside X and y.
 _BESIDE = ("background", "sample_weight", "groups")
 
 
@@ -842,7 +842,7 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
         return function(*given.args, **given.kwargs)
 
     called.__doc__ = inspect.cleandoc(function.__doc__ or "")
-    for each in refused:  # the entry goes too
+    for each in refused:  # the docstring's entry of a refused input goes too
         entry = rf"^{each} : .*\n(?:    .*\n)+|^{each}, |, {each}$|(?<=, ){each}, "
         called.__doc__ = re.sub(entry, "", called.__doc__, flags=re.MULTILINE)
     called.__signature__ = signature  # type: ignore[attr-defined]

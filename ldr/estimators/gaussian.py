@@ -98,7 +98,7 @@ class Gaussian(Projection):
     def _variation(self) -> Variation:
         check_is_fitted(self)
         (seen,) = self.result_.directions.variations
-        assert seen is not None  # also of sums
+        assert seen is not None  # results of sums alone have it too
         return seen
 
 

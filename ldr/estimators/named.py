@@ -86,7 +86,7 @@ class Regresses(RegressorMixin, Projection):
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = (
             self._known_objective().traits.transposed
-        )  # few components, computed without y
+        )  # a few components, computed without y
         return tags
 
 
@@ -145,7 +145,7 @@ class Latent(Regresses):
         return project_rows(other_rows(y, "y"), "y", None, mean, self.y_rotations_.T, None)
 
 
-# Estimators are named after their objective, except where the name suggests another method.
+# Estimators are named after their objective, except where its name suggests another method.
 NAMES = {"sdr": "KernelSDR"}
 
 # Methods whose estimators have more of scikit-learn's names.
@@ -204,7 +204,7 @@ class Named(Projection):
     def _known_objective(self) -> Objective:
         try:
             return self._objective()
-        except ArgumentError:  # `fit` will refuse the parameter
+        except ArgumentError:  # `fit` will report the invalid parameter
             return self._method()
 
 
@@ -248,7 +248,7 @@ def estimator_of(method: type[Objective]) -> type[Named]:
     if not issubclass(bases[0], (ClassifierMixin, RegressorMixin)):
         namespace["score"] = available_if(of_points)(taking(Projection.score, method))
     if Need.DISTANCES in method.needs:
-        namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
+        namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances declare
     return type(name, bases, namespace)
 
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from ldr.plots.canvas import Panels
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
-# Rules that are for some methods only.
+# Criteria that exist for some methods only.
 _ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
-# Most directions tried by default: each costs a solution in every fold.
+# Largest default number of directions: each costs a solution in every fold.
 _FEW = 10
 
 
@@ -227,7 +227,7 @@ def _largest(objective: Objective, null: Null) -> int:
     most = min(view.shape[1] for view in (pair[:2] if pair else null.views))
     if objective.name not in _ONLY["bic"]:
         return most
-    return max(1, min(most, null.n - 1) - 1)  # factors that leave some noise
+    return max(1, min(most, null.n - 1) - 1)  # a factor model must leave some noise
 
 
 def _by_permutation(found: PermutationTest, level: float) -> Dimension:
@@ -255,7 +255,7 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     labelled = Need.LABELS in objective.needs and null.y is not None
     classes = as_labels(null.y, null.n)[0] if labelled else None
     units = Resampling(np.arange(null.n) if null.groups is None else null.groups, classes)
-    rows = (units.drawn(rng)[0] for _ in range(200))  # as Luo and Li
+    rows = (units.drawn(rng)[0] for _ in range(200))  # as Luo and Li (2016)
     samples = (((X[k],), None if null.y is None else null.y[k]) for k in rows)
     own = optima(objective, [null.own()], last + 1, certify=False)
     drawn = optima(objective, gathered(samples, null.y is None), last + 1, certify=False)

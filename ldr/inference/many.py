@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Orders = npt.NDArray[np.intp]
 # The views and y of one problem.
 Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
-# Numbers in the rows of a chunk: temporary arrays of 2 MiB fit into the cache.
+# Numbers in a chunk of problems: temporary arrays of 2 MiB fit into the cache.
 _CHUNK_NUMBERS = 2**18
 
 
@@ -50,7 +50,7 @@ class Chunk:
     count: int
     own_y: bool = False
     trials: Orders | None = None  # (n,), of the rows of all problems in time order
-    alone: bool = False  # views and y are those of one problem, as `ldr.solve` takes them
+    alone: bool = False  # one problem alone, with views and y as `ldr.solve` takes them
 
     def problem(self, k: int) -> XandY:
         """Return X and y of problem k, as `ldr.solve` takes them."""
@@ -218,7 +218,7 @@ def optima(
     """
     whole("r", r, 1)
     threads = check_workers(workers)
-    context = copy_context()  # the time limit and Ctrl-C
+    context = copy_context()  # threads inherit the time limit and Ctrl-C
 
     def of_chunk(chunk: Chunk) -> list[Solutions]:
         return [context.copy().run(_of_chunk, objective, chunk, r, with_maps, options)]
@@ -273,7 +273,7 @@ def _placed(
     """Return the maps in canonical coordinates, as `ldr.solve` does."""
     maps = found.maps
     if found.numbers is None and not getattr(objective, "nested", False):
-        (P,) = maps  # for a subspace the axes are those of the variances
+        (P,) = maps  # for a subspace the axes maximise the variances
         Q = np.linalg.eigh(P @ rows[0].scatter() @ P.transpose(0, 2, 1))[1][:, :, ::-1]
         maps = (Q.transpose(0, 2, 1) @ P,)
     flips = signs(maps[0])[:, :, None]

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 _SAME = 1e-10
 # Least number of distinct permutations: with fewer no p-value reaches 0.05.
 _FEWEST = 20
-# Null hypotheses, by the permuted units.
+# Null hypotheses, by the units that are permuted.
 NULLS = {
     "rows": "permuted",
     "within": "permuted within groups",
     "groups": "permuted between whole groups",
     "shift": "shifted circularly",
 }
-# Permuted part of the data, and the null hypothesis.
+# The permuted part of the data, and the null hypothesis it stands for.
 _MOVED = {
     "response": ("y", "it is independent of X"),
     "second view": ("the samples of all views but the first", "the views are independent"),
@@ -63,7 +63,7 @@ class Null:
     views: tuple[Array, ...]  # (n, d); the last is the background, where there is one
     y: np.ndarray | None
     groups: Orders | None
-    timed: bool = False  # groups are trials of samples in time order
+    timed: bool = False  # groups are trials, whose samples are in time order
 
     @classmethod
     def of(
@@ -97,7 +97,7 @@ class Null:
                 "null='rows' assumes independent samples, and groups= declares dependent ones: "
                 "give one of them"
             )
-        elif kind in _MOVED:  # a name of an earlier version
+        elif kind in _MOVED:  # a key that version 0.9 used
             if kind != moved:
                 raise ArgumentError(
                     f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "
@@ -222,7 +222,7 @@ def canonical_bases(
 
 def _whitened(X: Array, ridge: float) -> Array:
     """Return X(X'X + gamma I)^{-1/2} in its row space, gamma in units of the mean diagonal."""
-    if ridge == 0:  # which spares the units of the columns
+    if ridge == 0:  # without a ridge the units of the columns do not matter
         sizes = np.linalg.norm(X, axis=0)
         X = X[:, sizes > 0] / sizes[sizes > 0]
     W, s = _principal(X)
@@ -544,7 +544,7 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
         return None
     best, numbers = drawn[:, 0], numbers[0]
     sense = "min" if numbers[0] < numbers[-1] else "max"
-    if len(numbers) == 1:  # a single direction does not show if large scores are better
+    if len(numbers) == 1:  # one score does not show if large values are better
         best, numbers, sense = found.values, own.values, own.objective.sense
     reached = np.array([_as_good(best, number, sense) for number in numbers])
     same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)

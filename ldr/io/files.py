@@ -66,7 +66,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         new.replace(target)
     except OSError as error:
-        if error.filename not in (None, str(new)):  # of another file, read meanwhile
+        if error.filename not in (None, str(new)):  # an error of another file, read meanwhile
             raise
         reason = f"cannot be written: {error.strerror or error}"
         raise OSError(error.errno or errno.EIO, reason, str(path)) from error
@@ -86,7 +86,7 @@ def _remove_leftovers(folder: Path) -> None:
             os.kill(int(old.name.removeprefix(_PREFIX).partition("-")[0]), 0)
         except ProcessLookupError:
             old.unlink(missing_ok=True)
-        except (ValueError, OSError):  # not a file of ldr, or another user's process
+        except (ValueError, OSError):  # a name that ldr did not choose, or another user's process
             continue
 
 
@@ -168,7 +168,7 @@ def _is_same(one: Path, other: Path) -> bool:
     """Return True if two paths lead to the same file, by links or by letter case."""
     try:
         return one.samefile(other)
-    except OSError:  # one of them is not there yet
+    except OSError:  # one of the files does not exist yet
         return os.path.realpath(one) == os.path.realpath(other)
 
 
@@ -229,7 +229,7 @@ class Table:
         if not where:
             raise ArgumentError(f"{self.name}: every column is left out")
         if where == list(range(len(columns))):
-            return self  # a memory map stays one
+            return self  # a memory map is not loaded
         if isinstance(X, Source):
             return replace(self, X=X.select([columns[j] for j in where]))
         return replace(self, X=X.iloc[:, where] if hasattr(X, "iloc") else X[:, where])
@@ -282,7 +282,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
     except (ArgumentError, DataError, OSError, MemoryError):
         raise
-    except Exception as error:  # each reader raises its own exceptions
+    except Exception as error:  # each library for files raises its own exceptions
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return _one_of(arrays, wanted, path.name)
 
@@ -400,7 +400,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    with open(path, "rb") as file, np.load(file) as archive:  # closed even if it is not an archive
+    with open(path, "rb") as file, np.load(file) as archive:  # closes a file that is no archive too
         if {"data", "indices", "indptr", "shape"} <= set(archive.files):
             from scipy.sparse import load_npz
 

@@ -125,7 +125,7 @@ class Writer:
 
     def _array(self, array: Any) -> dict[str, Any]:
         array = np.asarray(array)
-        if array.dtype.kind == "O":  # labels that are strings, as pandas has them
+        if array.dtype.kind == "O":  # strings from pandas are objects
             array = np.array(array.tolist())
         if array.dtype.kind not in "biufcSUmM":
             raise ArgumentError(
@@ -170,7 +170,7 @@ class Reader:
             return self.of(value["kernel"])._kernel
         if "objective" in value:
             name = value["objective"]
-            if self.format == 1:  # written before methods were renamed
+            if self.format == 1:  # format 1 has the methods' old names
                 name = RENAMED.get(name) or CHANGED.get(name, name)
             return REGISTRY[name](**self._all(value["parameters"]))
         return self.kinds[value["kind"]](**self._all(value["fields"]))
@@ -178,7 +178,7 @@ class Reader:
     def _array(self, entry: Mapping[str, Any]) -> Any:
         """Return an array of the archive, checked against the header."""
         name = entry["array"]
-        if "shape" not in entry:  # a file of version 0.9
+        if "shape" not in entry:  # version 0.9 stored no shape
             return self.archive[name]
         shape, kind = tuple(entry["shape"]), np.dtype(entry["type"])
         size = math.prod(shape) * kind.itemsize

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-# Axes to draw in, one a panel, as a user hands them over; None is a new figure.
+# Axes given by the user, one for each panel; None makes a new figure.
 Panels: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
 
-# How a line is drawn.
+# Style of a line: Matplotlib's keyword arguments.
 Style: TypeAlias = dict[str, Argument]
 
 SINGLE = "#0072B2"
@@ -134,8 +134,8 @@ def parts(Y: PerView) -> tuple[Array, ...]:
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))
 
 
-# Distinguishable with any of the common kinds of colour blindness: Okabe and Ito's eight, then, for
-# up to ten classes, Paul Tol's "muted". Markers differ too, so that colour is never the only clue.
+# Colours distinct with the common kinds of colour blindness: Okabe and Ito's eight; Paul Tol's
+# "muted" for up to ten classes. Markers differ too: colour is never the only clue.
 _OKABE_ITO = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
 )  # fmt: skip
@@ -145,7 +145,7 @@ _MUTED = (
 )  # fmt: skip
 _MARKERS = "osD^v<>*ph"
 
-MOST_NAMES = 40  # most names in a legend or on an axis
+MOST_NAMES = 40  # largest number of names in a legend or on an axis
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
     n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
-    scatter: Callable[..., object] = ax.scatter  # of two coordinates, or of three
+    scatter: Callable[..., object] = ax.scatter  # two coordinates, or three
     style = {"s": size, "linewidths": 0, "rasterized": n > 2000}
     if colouring.quantity is not None:
         scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)

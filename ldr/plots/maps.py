@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-_PANELS = 4  # in a row: coordinates of a scatter matrix, pairs of two views, methods compared
+_PANELS = 4  # most panels in a row
 
 
 def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
@@ -119,7 +119,7 @@ def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
         getattr(ax, f"set_{name}label")(label)
         getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
     ax.set_aspect("equal")
-    ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # room for the labels
+    ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # leaves space for the labels
     ax.tick_params(labelsize=8)
     draw_key(figure, [ax], colouring)
     return figure
@@ -163,11 +163,11 @@ def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerR
     names = axis_names(result)
     axes = _draw(left, before, colouring, extent, _plain(names))
     others = _draw(right, after, colouring, extent, names)
-    if result.r == 1:  # heights of histograms compare too
+    if result.r == 1:  # one component: histograms share their height
         limits = [ax.get_ylim() for ax in (axes[0], others[0])]
         for ax in (axes[0], others[0]):
             ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-    if rest:  # beside the panels, so that both stay of one size
+    if rest:  # the legend stands beside the panels, which keep one size
         draw_key(rest[0], others, colouring, alone=True)
 
 
@@ -417,7 +417,7 @@ def loadings(result: Result) -> Figure:
     if result.scale is not None:
         which += ", per standard deviation"
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
-    if max(map(len, maps)) > 100:  # rows of names would not be read
+    if max(map(len, maps)) > 100:  # more than 100 names would be illegible
         return _lines(maps, names, which)
     rows = [longest(loading) for loading in maps]
     tallest = max(len(kept) for kept in rows)
@@ -482,7 +482,7 @@ def longest(loading: Array) -> np.ndarray:
     return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:MOST_NAMES])
 
 
-# Number of columns named in a plot, those with the largest correlations.
+# Number of columns named in a plot: those with the largest correlations.
 _NAMED = 14
 
 
@@ -512,7 +512,7 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     panel = new_figure(7.2, 5.4).subplots() if ax is None else ax
     draw_points(panel, colouring, Y[:, 0], Y[:, 1])
     reach = np.abs(Y).max() / max(float(np.abs(correlations).max()), 1e-300)
-    arrows = 0.9 * reach * correlations  # within the rows
+    arrows = 0.9 * reach * correlations  # arrows shorter than the rows' spread
     kept = _draw_arrows(panel, arrows)
     _finish(panel, result)
     if ax is None:
@@ -579,7 +579,7 @@ def _name_arrows(
 
     figure = figure_of(ax)
     ax.autoscale_view()
-    figure.draw_without_rendering()  # the size of the axes, and the scales
+    figure.draw_without_rendering()  # fixes the size and the scales of the axes
     texts = [
         note(
             ax,
@@ -599,7 +599,7 @@ def _name_arrows(
     widths = np.array([extent.width + 8.0 for extent in extents]) / ax.bbox.width
     x, right = arrows[kept, 0], arrows[kept, 0] >= 0
     least, most = low, high = ax.get_xlim()
-    for _ in range(6):  # names are wider where the axes are
+    for _ in range(6):  # the width of names depends on the axes
         wide = widths * (high - low)
         low = min(least, float((x - wide)[~right].min(initial=least)))
         high = max(most, float((x + wide)[right].max(initial=most)))

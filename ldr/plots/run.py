@@ -69,7 +69,7 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
         figure_of(left).suptitle(_title(result), fontsize=11)
     values = np.asarray(result.history["value"])
     at = np.asarray(result.history["iteration"])
-    # A solver that reports only its end has fewer entries than iterations: draw no line.
+    # A solver that reports only its end has fewer entries than iterations: draw points, no line.
     style: Style = {**DOTTED, "linestyle": "-" if len(values) == result.iterations + 1 else ""}
     finish(left, "iteration", _draw_gap(left, result, at, values, style), whole=True)
     norms = np.asarray(result.history["gradient_norm"])
@@ -117,10 +117,8 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     ax.axvline(0, color="black", linewidth=0.8)
     low, high = min(float(gains.min()), 0.0), max(float(gains.max()), 0.0)
     room = (high - low) or 1.0
-    ax.set_xlim(low - 0.02 * room, high + 0.8 * room)  # for the values beside the bars
-    ax.set_ylim(
-        len(drawn) - 0.4, -0.6
-    )  # the first on top, bars of one height whatever their number
+    ax.set_xlim(low - 0.02 * room, high + 0.8 * room)  # space for the values beside the bars
+    ax.set_ylim(len(drawn) - 0.4, -0.6)  # first row on top; bars of equal height
     ax.set_xlabel("improvement over the baseline")
     tidy(ax)
     return figure
@@ -236,7 +234,7 @@ def _random_angles(d: int, r: int) -> Array:
     return np.asarray(np.median([principal_angles(A, B) for A, B in pairs], axis=0))
 
 
-# Number of labelled rows of largest influence.
+# Number of labelled rows: those with the largest influence.
 _NAMED = 5
 
 

@@ -28,16 +28,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# The first step of differences, relative to a line's length or to M; further steps along a line
-# shrink by this factor.
+# First step of finite differences, relative to a line's length or to M; later steps shrink by the
+# second number.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
-# Relative agreement that makes plain differences usable after extrapolation.
+# If differences agree to this after extrapolation, plain ones are usable too.
 _ALIKE = 1e-5
-# Relative agreement of good extrapolated differences. Agreement to the second followed by less
-# means that rounding dominates.
+# Relative agreement of good extrapolated differences. If they first agree to the second number and
+# then less, rounding dominates.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# Changes below this over a line's length, relative to gradient and value, count as zero.
+# Changes below this along a line, relative to gradient and to value, count as zero.
 _NOTHING = 1e-7, 1e-2
 
 
@@ -62,7 +62,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
-            if j == 1 and found <= _ALIKE:  # a series in (h/rho)^2: the next term is its square
+            if j == 1 and found <= _ALIKE:  # the next term of the error is the square
                 found *= found
             if found < error:
                 best, error = row[j], found
@@ -83,7 +83,7 @@ def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: flo
     """Return the rate by a central difference."""
     try:
         ahead, behind = (still(optimum, line, t) for t in (h, -h))
-    except DataError as error:  # entries that are whole numbers, or 0 and 1
+    except DataError as error:  # the entries must be whole numbers, or 0 and 1
         raise ArgumentError(f"the data cannot move along this direction: {error}") from error
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 
@@ -141,7 +141,7 @@ class Derivative:
 
     @property
     def value(self) -> float:
-        return self._rate.observed.value  # the gradient vanishes
+        return self._rate.observed.value  # explicit derivative if no gradient
 
     @property
     def mean(self) -> PerView:

@@ -74,9 +74,9 @@ def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
     return None if found.of in ("roots", "shared") else found
 
 
-# Singular values of the Jacobian, with rows of unit length, below this are zero.
+# Singular values below this of the Jacobian, with rows of unit length, are zero.
 _SINGULAR = 1e-11
-# Relative residual of the equations: a power of the precision.
+# Exponent: the relative residual of the equations is a power of the precision.
 _EXACT = 0.4
 
 

@@ -41,12 +41,12 @@ from ldr.solvers.manifolds import Array
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# An array of jax's, or of NumPy's; sequences of them are one a view.
+# An array of jax or of NumPy, or a sequence of them, one for each view.
 Traced = Any
-# A `Form`, in the place of an array that a method takes.
+# A `Form`, used in place of an array.
 Square = Any
-# A sparse matrix with a larger share of entries is multiplied as dense: jax takes 20 ns a sparse
-# entry.
+# A sparse matrix with a larger share of nonzero entries is multiplied as dense: jax takes 20 ns for
+# a sparse entry.
 _FULL = 1 / 32
 
 
@@ -66,7 +66,7 @@ def tree(kind: type[Kind]) -> type[Kind]:
     return jax.tree_util.register_dataclass(found, arrays, still)
 
 
-# A matrix K between rows: KY of rows Y, and of the X that it may depend on.
+# Function that multiplies a matrix K between rows by Y; K may depend on the rows X.
 Mixing = Callable[[Traced, Traced], Traced]
 
 
@@ -94,7 +94,7 @@ class Sparse:
         n, m = K.shape
         if K.nnz > _FULL * n * m:
             return Dense(K.toarray())
-        K, more = K.tocoo(), -K.nnz % max(n, m)  # zeros, so that few shapes have to be compiled for
+        K, more = K.tocoo(), -K.nnz % max(n, m)  # padding with zeros: fewer shapes to compile
         row, column = (np.concatenate([each, np.zeros(more, int)]) for each in (K.row, K.col))
         return cls(np.concatenate([K.data, np.zeros(more)]), row, column, n)
 
@@ -154,7 +154,7 @@ class Heated:
         a, b = self.middle
         width = ((X[a] - X[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
         if self.ends is None:
-            Z = centred(X)  # squares of large numbers would cancel
+            Z = centred(X)  # squares of large numbers cancel
             own = (Z**2).sum(axis=1)
             w = self.W * (1.0 + self.c - (own[:, None] + own - 2.0 * Z @ Z.T) / width)
             found = w.sum(axis=1)[:, None] * Y
@@ -199,7 +199,7 @@ class Residuals:
         return found
 
 
-# --- A ---
+# --- the symmetric matrix A ---
 
 
 class Form(ABC):
@@ -388,7 +388,7 @@ def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], vie
     return BT if ridge is None else BT + ridge * B.trace(X) / len(BT) * T[view]
 
 
-# --- what `matrices` and `forms` of a method are made of ---
+# --- building blocks of the `matrices` and `forms` of a method ---
 
 
 @dataclass(frozen=True)
@@ -592,7 +592,7 @@ class DataForms(DataSums):
         return weights(self._known)
 
     def scatters_of_classes(self) -> tuple[Square, Square]:
-        if self.data is None:  # the number of the first row of the class
+        if self.data is None:  # first row of each class
             return self.rows.of_groups((self.y[:, None] == self.y[None, :]).argmax(axis=1))
         return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ldr.plots.canvas import Panels
 
-# Limit of steps to the optimum without a row, and the reduction of the gradient that ends them.
+# Limit of steps to the optimum without one row; a gradient reduced to this share ends them.
 _STEPS, _NEAR = 3, 1e-3
 
 

@@ -37,7 +37,7 @@ from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 
-# Roots whose sum is below this share of the largest are zero.
+# Square roots whose sum is below this share of the largest are zero.
 _NO_ROOT = 1e-12
 
 
@@ -81,7 +81,7 @@ class Statement:
         over: Sequence[Any] = ()
         if isinstance(found, Divided):
             over = found.divisors
-            # a number that is zero now is left out of what is compiled
+            # a parameter that is zero is not compiled in
             options["ridge"] = (
                 None if type(found.ridge) is float and not found.ridge else found.ridge
             )

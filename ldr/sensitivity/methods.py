@@ -38,7 +38,7 @@ from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
 
-# The matrix that axes diagonalise, where columns are what they are.
+# Empty matrix: no axes need to be diagonalised, as columns have fixed meanings.
 _NOTHING = np.zeros((0, 0))
 
 
@@ -304,7 +304,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     Z, (view,), loss = problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)
     least = objective.epsilon * median(lengths)
-    if not lengths.min() > 1e-12 * lengths.mean():  # but for rounding
+    if not lengths.min() > 1e-12 * lengths.mean():  # equal apart from rounding
         return None
     if isinstance(loss, Huber) and not loss.threshold > least:
         return None
@@ -339,7 +339,7 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
         loss = q / (jnp.sqrt(q + width**2) + width)
     else:
         width = share
-        if width is None:  # the median distance from the subspace of spherical pca
+        if width is None:  # spherical pca: the median distance from the subspace
             inside, outside, over_gaps = subspace
             scatter = (Z.T / squares) @ Z
             inside = inside + outside @ (outside.T @ scatter @ inside * over_gaps)
@@ -406,7 +406,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
     if not isinstance(problem, FactorLikelihood):
         return None
     noise, X, mask = problem.noise, samples.dense(), None
-    if len(problem.manifold.factors) > 2:  # the mean is one of the model's parameters
+    if len(problem.manifold.factors) > 2:  # a third factor: the mean is a parameter of the model
         mask = (~np.isnan(X)).astype(float)
     unit = problem.objective.sign * problem.unit
     given = mask, problem.views[0].mean, problem.scale, noise.floor, unit

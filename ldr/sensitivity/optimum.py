@@ -19,12 +19,12 @@ from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 
-# Points closer than this, relative to M, share a Hessian.
+# Points closer than this, relative to M, use the same Hessian.
 _SHORT = 1e-9
 _STEPS = 3
 # Eigenvalues closer than this, relative to the largest, leave the axes between them arbitrary.
 TIED = 1e-10
-# Eigenvalues inside and outside the subspace that agree to this tie.
+# Eigenvalues inside and outside the subspace that agree to this are tied.
 _ALIKE = 1e-6
 
 
@@ -79,7 +79,7 @@ class Rate:
         """Return the relative distance of two rates; `least` are the smallest scales."""
 
         def size(x: Array) -> float:
-            return float(norm(x, check_finite=False))  # SciPy's norm does not overflow
+            return float(norm(x, check_finite=False))  # SciPy's norm avoids overflow
 
         ours, theirs = ((each.gradient, np.array([each.observed.value])) for each in (self, other))
         triples = zip(ours, theirs, least, strict=True)

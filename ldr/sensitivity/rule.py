@@ -27,7 +27,7 @@ from ldr.solvers.manifolds import Array
 
 # Function of X, M and further arrays that returns the observed quantities.
 Function = Callable[..., Observed]
-# Relative agreement of a statement's maps and gradient with the problem's.
+# Relative agreement of jax's maps and gradient with those of the problem.
 _SAME = 1e-8
 
 
@@ -58,10 +58,10 @@ class Known(ABC):
         raise UnknownError
 
 
-# Compiles in two thirds of the time; matrix products are as fast, loops over pairs half as fast.
+# Compiling takes two thirds of the time; matrix products take as long, loops over pairs twice.
 _FAST = {"xla_backend_optimization_level": 0}
-# Number of cached programs, by statement, step and shape of data: each takes megabytes, and up to
-# some hundred of a process's 65,530 memory maps.
+# Number of cached programs. Each takes megabytes, and up to some hundred of the 65,530 memory maps
+# of a process.
 _KEPT = 24
 
 
@@ -71,7 +71,7 @@ def compile_quickly() -> dict[str, Any]:
     options = {"compiler_options": _FAST}
     try:
         jax.jit(lambda x: x + 1.0, **options)(0.0)
-    except Exception:  # of the options' names or values, which differ between releases
+    except Exception:  # jax reports unknown options in various ways
         return {}
     return options
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ldr.sensitivity.rule import Known
 
 Found = TypeVar("Found")
-# Largest relative difference of the value at the result's point from the result's value.
+# Largest relative difference of jax's value at the optimum from the result's value.
 _SAME = 1e-6
 
 

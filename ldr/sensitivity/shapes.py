@@ -39,7 +39,7 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     if any(one.is_sparse or one.stored for one in samples):
         return None
     kept = zip(optimum.problem.blocks(optimum.M), data.views, strict=True)
-    whole = all(len(block) == view.d for block, view in kept)  # other coordinates move with rows
+    whole = all(len(block) == view.d for block, view in kept)  # others depend on the rows
     plain = all(one.marks is None for one in samples)
     kinds: list[Callable[[Optimum, Objective, Data], Known | None]] = []
     if whole:
@@ -88,7 +88,7 @@ class ProjectedRows(Known):
         if isinstance(problem, OfWhiteRows):
             L = frame(optimum)
             if getattr(objective, "ridge", 0.0) != 0:
-                return None  # they are not quite white
+                return None  # coordinates are not exactly white
             Z = problem.X if isinstance(problem, WhiteProjected) else centred(rows) @ L
             return cls(optimum, None, Z, L, 1.0, problem.of_white_rows(Z, optimum.M))
         if not isinstance(problem, Projected) or not problem.follows:

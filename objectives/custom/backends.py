@@ -29,11 +29,11 @@ Function = Callable[..., Any]
 # An array of jax, autograd or NumPy, or a result computed from some.
 Traced: TypeAlias = Any
 
-# Number of shapes whose programs are cached; each takes megabytes.
+# Number of data shapes whose programs are cached; each takes megabytes.
 KEPT_SHAPES = 8
 # jax itself caches some 150 KiB for each traced shape: its caches are cleared after so many shapes.
 MANY_SHAPES = 100
-# Operations of value and gradient beyond which compiling the Hessian takes seconds (6 ms each).
+# Number of operations beyond which compiling the Hessian takes seconds (6 ms each).
 LONG = 300
 # Seconds of compilation after which the user gets advice.
 PATIENCE = 5.0
@@ -259,7 +259,7 @@ class Jax(Backend):
         function, tell = (
             self.compiled_function,
             cache(partial(_tell, name_of(self.function))),
-        )  # once
+        )  # one message only
         return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(function, tell))
 
     @property

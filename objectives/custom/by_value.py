@@ -96,7 +96,7 @@ def _address(whole: object) -> Address | None:
 def _imported(module: str, path: str) -> object:
     try:
         return _at(importlib.import_module(module), path)
-    except Exception:  # the module is not there, or cannot run there
+    except Exception:  # the module is missing, or fails there
         return None
 
 

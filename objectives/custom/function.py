@@ -110,7 +110,7 @@ def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Arra
     return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
-# Up to so many rows padding is cheaper than another compilation.
+# Up to this many rows padding is cheaper than another compilation.
 MOST_PADDED = 1024
 
 
@@ -143,7 +143,7 @@ class JaxOfRows(Jax):
         return weighted
 
 
-# Rows on which a declared sum over rows is tested.
+# Rows on which a declared sum over rows is checked.
 TESTED_ROWS = 200
 
 
@@ -297,7 +297,7 @@ class CustomObjective(Objective):
             "needs": (*[Need.SECOND_VIEW] * (k > 1), *[Need.RESPONSE] * takes_y),
             "name": name,
             "formula": text.partition("\n")[0] or f"{self.sense} {name}({arguments})",
-            # as of functools.wraps
+            # functools.wraps copies these attributes too
             "__name__": name,
             "__qualname__": getattr(function, "__qualname__", name),
             "__module__": getattr(function, "__module__", __name__),
@@ -479,7 +479,7 @@ class CustomObjective(Objective):
         """Return y, if f takes a response, as an array that f can use."""
         if Need.RESPONSE not in self.needs:
             return ()
-        y, n = read_only(as_array(data.y)), data.samples.n  # it may be the user's own memory
+        y, n = read_only(as_array(data.y)), data.samples.n  # y may be the user's own array
         if len(y) != n:
             raise DataError(f"y has shape {y.shape}, expected one entry for each of {n} rows of X")
         if y.dtype.kind not in "biuf" and self.backend == "jax":

@@ -49,7 +49,7 @@ def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
     array, feature_names = _open(X, name)
     check_dimensions(array, name)
     check_real(array.dtype, name)
-    if type(array) is np.ndarray and not array.dtype.isnative:  # scipy.sparse takes no others
+    if type(array) is np.ndarray and not array.dtype.isnative:  # scipy.sparse needs native bytes
         array = array.astype(array.dtype.newbyteorder("="))
     return array, feature_names
 

@@ -119,7 +119,7 @@ def computed(lazy: Given) -> Given:
     """
     client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
     if client is None:
-        with one_thread():  # a thread a task, not a thread a core in each of them
+        with one_thread():  # one thread in each task: Dask runs a task on every core
             return lazy.compute()
     from distributed import wait
     from distributed.scheduler import KilledWorker

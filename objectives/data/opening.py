@@ -121,7 +121,7 @@ def open_path(X: str | Path, name: str, separator: str = "", header: bool = True
     ending = path.suffix.lower()
     try:
         folder = path.is_dir()
-    except OSError as error:  # too long for this system
+    except OSError as error:  # the name is too long for this system
         folder = False
         if ending:
             reason = f"is no path: {error.strerror}"

@@ -23,12 +23,12 @@ from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
 Merge: TypeAlias = Callable[[Term, Term], Term]
-# A block of 8 MiB fits into the last-level cache with its centred copy.
+# A block of 8 MiB fits into the last-level cache together with its centred copy.
 BLOCK_NUMBERS = 2**20
-# Numbers in a piece, which a thread sums or reads from a file at once: 32 MiB.
+# Numbers in a piece, which one thread sums, or reads from a file, at a time: 32 MiB.
 PIECE_NUMBERS = 2**22
-# Number of columns up to which a d x d array counts as small, 128 MiB: each thread has such sums,
-# and sparse data get a dense one.
+# Up to this many columns a d x d array is small (128 MiB): each thread has its own sums, and sparse
+# data get a dense one.
 WIDE = 4096
 
 
@@ -53,8 +53,8 @@ class Samples:
     - by_products: True if arrays of columns x columns are avoided where they would be large
     """
 
-    # True if n is known before reading; if the rows can be read again; if they are read on demand,
-    # so that each pass costs time.
+    # n is known before reading; rows can be read again; rows are read on demand, so that each pass
+    # costs time.
     n_known: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
     stored: ClassVar[bool] = False
@@ -295,7 +295,7 @@ class Samples:
         return product
 
 
-# Companions of the rows: another view, labels, a response.
+# Data that come with the rows: another view, labels, a response.
 Beside: TypeAlias = Samples | Cells
 
 

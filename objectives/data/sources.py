@@ -40,7 +40,7 @@ class Source(ABC):
     d: int
     n: int | None
     feature_names: tuple[str, ...] | None = None
-    all_columns: tuple[str, ...] = ()  # also those of a table that are not read
+    all_columns: tuple[str, ...] = ()  # including columns that are not read
     files: tuple[Path, ...] = ()
     n_known = True
     repeatable = True
@@ -187,7 +187,7 @@ def load_npy(path: Path, name: str) -> Cells:
     """A map of the array in an .npy file."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of files that Python 2 wrote
+            warnings.simplefilter("ignore")  # NumPy warns of files that Python 2 wrote
             return np.lib.format.open_memmap(path, mode="r")
     except (FileNotFoundError, PermissionError):
         raise

@@ -286,7 +286,7 @@ def _length(other: Samples | Cells) -> int:
     return other.n if isinstance(other, Samples) else len(other)
 
 
-# The total of each term, by the term and its merge.
+# The total of each term; the key is the term with its way of merging.
 Totals = dict[bytes, Any]
 
 

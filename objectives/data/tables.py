@@ -48,7 +48,7 @@ class Table(Source):
 
     def __init__(self, path: Path, name: str, files: tuple[Path, ...]) -> None:
         self.path, self.name, self.files = path, name, files
-        with files[0].open("rb"):  # of a missing file what Python says
+        with files[0].open("rb"):  # raises Python's error if the file is missing
             pass
 
     def select(self, columns: Sequence[str]) -> Table:
@@ -146,9 +146,9 @@ class TextFile(Table):
         self._cells: tuple[str, ...] = ()
         pyarrow = arrow("", "text")
         try:
-            with self._reader(threads=False) as reader:  # its errors name the row
+            with self._reader(threads=False) as reader:  # errors without threads name the row
                 self._schema = reader.schema
-            names = self._schema.names  # which must be text
+            names = self._schema.names  # names must be text
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
         self._cells = tuple(names) if header else tuple(map(str, range(len(names))))
@@ -168,12 +168,12 @@ class TextFile(Table):
         csv = arrow("csv", "text")
         with self.path.open("rb") as file:
             first = len(file.readline(16 * _BLOCK_BYTES))
-        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # those that pandas has
+        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' markers
         return csv.open_csv(
             self.path,
             csv.ReadOptions(
                 use_threads=threads,
-                block_size=max(_BLOCK_BYTES, 8 * first),  # more than which no row has
+                block_size=max(_BLOCK_BYTES, 8 * first),  # a block must hold a whole row
                 autogenerate_column_names=not self._header,
             ),
             csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
@@ -199,7 +199,7 @@ class TextFile(Table):
             with self._reader(kinds) as reader:
                 yield from reader
         except (pyarrow.ArrowException, ValueError):
-            with self._reader(kinds, threads=False) as reader:  # its errors name the row
+            with self._reader(kinds, threads=False) as reader:  # so that errors name the row
                 deque(reader, maxlen=0)
             raise
 
@@ -279,13 +279,13 @@ class ParquetFiles(Table):
 
     def _batches(self, columns: Sequence[str], labels: bool) -> Iterator[Given]:
         parquet, pyarrow = arrow("parquet"), arrow()
-        # Small blocks: decoded values take memory twice, as Arrow columns and as rows.
+        # Small blocks, since decoded values take memory twice: as Arrow columns and as rows.
         rows = max(1, BLOCK_NUMBERS // max(1, len(columns)))
         for path, n, keys in self._parts:
             if labels and columns[0] in keys:
                 yield pyarrow.record_batch([pyarrow.repeat(keys[columns[0]], n)], list(columns))
                 continue
-            # No prefetching, and no complete column of a row group.
+            # Do not prefetch, and do not load complete columns of a row group.
             with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
                 check_known(columns, file.schema_arrow.names, f"{self.name} ({path.name})")
                 for batch in file.iter_batches(rows, columns=list(columns)):

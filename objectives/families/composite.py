@@ -313,7 +313,7 @@ def weighted_sum(
     maps = [tuple(maps[k] for _, maps in common) for k in range(len(bounds))]
     manifold = _manifold(bounds, maps, penalty > 0)
     unit = max(bound.unit for bound in bounds)
-    if penalty > 1e100 * unit:  # squares of its slope would overflow
+    if penalty > 1e100 * unit:  # squares of the penalty's slope would overflow
         raise ArgumentError(
             f"a penalty of {penalty:g} is too large relative to the objective's unit {unit:g}: "
             f"expected at most {1e100 * unit:g}"
@@ -417,7 +417,7 @@ def _intersection(own: Sequence[tuple[Coordinates, int]]) -> tuple[Coordinates, 
         if coordinates.is_columns:
             continue
         lifted = coordinates.lift(np.eye(k))
-        lifted = lifted / np.abs(lifted).max(axis=0)  # whose squares do not overflow
+        lifted = lifted / np.abs(lifted).max(axis=0)  # scaled so that squares do not overflow
         basis = lifted / np.linalg.norm(lifted, axis=0)
         if Q is None:
             frame, Q = coordinates, basis
@@ -435,7 +435,7 @@ def _to(coordinates: Coordinates, k: int, frame: Coordinates, basis: Array | Non
     """T with Z = TM from the frame to a term's coordinates; None where they are the same."""
     if coordinates is frame or (type(coordinates) is type(frame) is Columns):
         return None
-    # Q' of the orthonormal basis Q, if the frame is the columns.
+    # Coordinates of columns in the orthonormal basis Q are Q'.
     T = coordinates.lift(np.eye(k)).T if basis is None else coordinates.lower(basis)
     same = T.shape[0] == T.shape[1] and np.allclose(T, np.eye(len(T)), rtol=0.0, atol=1e-12)
     return None if same else np.asarray(T)
@@ -445,7 +445,7 @@ def _manifold(
     bounds: Sequence[BoundObjective], maps: Sequence[tuple[Array | None, ...]], penalised: bool
 ) -> Manifold:
     """The most specific manifold that fits all: Grassmann only where all are, and no penalty."""
-    factors = list(bounds[0].manifold.factors)  # after the views', of the only term's model
+    factors = list(bounds[0].manifold.factors)  # factors of views, then of a model
     for view in range(len(maps[0])):
         kinds = [bound.manifold.factors[view] for bound in bounds]
         pairs = zip(kinds, (T[view] for T in maps), strict=True)
@@ -489,7 +489,7 @@ def _as_trace(
         trace, weight = term.bound, unit * term.weight
         if not (isinstance(trace, Trace) and trace.plain and isinstance(trace.A, np.ndarray)):
             return None
-        if trace.rest is not None:  # its matrix is of a part of the columns
+        if trace.rest is not None:  # A covers some of the columns only
             return None
         (T,) = term.maps
         A += (weight * trace.scale) * (trace.A if T is None else T.T @ trace.A @ T)
@@ -499,7 +499,7 @@ def _as_trace(
         is_square = trace.is_square and weight > 0 and len(active) == 1 and constant == 0
     if not active:
         return None
-    # Terms in the same coordinates, with no part outside, leave nothing out.
+    # Terms in the same coordinates, none of them with a part outside, leave nothing out.
     alone = all(term.same_point for term in active) and not any(outside)
     left_out = None if None in outside else (0.0 if alone else math.inf)
     found = {"A": A, "r": r, "offset": offset, "doubt": doubt}

@@ -39,8 +39,8 @@ from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
 
-# tr(S^{-1}C) is computed from squares if the difference is below this share of its larger term,
-# which bounds the loss to three of sixteen digits.
+# tr(S^{-1}C) is computed from squares if the difference is below this share of its larger term: at
+# most three of sixteen digits are lost.
 _CANCELLED = 1e-3
 
 
@@ -307,7 +307,7 @@ class FactorLikelihood(BoundObjective):
     def _model(self, M: Array, value: float) -> FactorModel:
         """Make the model; its free parameters count M up to a rotation."""
         psi = self.noise.variances(self.manifold.split(M)[1])
-        with np.errstate(over="ignore"):  # for an unbounded likelihood
+        with np.errstate(over="ignore"):  # the likelihood may be unbounded
             variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
         noises = 1 if self.noise.tied else self.d
         return FactorModel(
@@ -377,7 +377,7 @@ class Factors(FactorLikelihood):
         return self.point([scale * rng.standard_normal((self.noise.k, self.r))])
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # loadings of the user's: the noise that goes with them
+        if len(blocks) == 1:  # the user's loadings, and their noise
             left, all_of_it = (
                 self.noise.gather(v)
                 for v in (self.variances - inner(blocks[0], blocks[0]), self.variances)
@@ -585,7 +585,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._of_filled(self.filled.random_point(rng))
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # loadings of the user's
+        if len(blocks) == 1:  # loadings that the user gave
             (inner,), (outer,) = self.filled.views, self.views
             loadings = inner.coordinates.lower(outer.coordinates.lift(blocks[0]))
             return self._of_filled(self.filled.point([loadings]))
@@ -621,7 +621,7 @@ def has_missing(samples: Samples) -> bool:
 
     For rows read in pieces the sums show it: missing entries make them NaN.
     """
-    if samples.stored and samples.n_known and not samples.in_pieces:  # few rows
+    if samples.stored and samples.n_known and not samples.in_pieces:  # few rows in memory
         return samples.reduce(attrgetter("has_nan"), or_)
     return samples.has_nan
 

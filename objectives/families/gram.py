@@ -32,7 +32,7 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array
 
-# Rows longer than so many widths have derivatives that overflow.
+# Rows longer than this many kernel widths have derivatives that overflow.
 _LONGEST = 1e50
 
 
@@ -64,7 +64,7 @@ class Gram(Projected):
         """Return True if the median distance of the rows determines the width."""
         return getattr(self.objective, width, None) is None
 
-    if TYPE_CHECKING:  # where `own` is given: f is bilinear in K and in the rows' own K_z
+    if TYPE_CHECKING:  # with `own`, f is bilinear in K and in the rows' own kernel matrix K_z
 
         @property
         def of_rows(self) -> Gram:
@@ -134,12 +134,12 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     return width
 
 
-# Up to this many rows the exact form is the default; beyond it pivots, if so many of them leave out
-# a negligible share of the traces of K and of Kz.
+# Up to this many rows the exact form is the default. Beyond it pivots are, if this many of them
+# leave out a negligible share of the traces of K and of Kz.
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# Otherwise: up to this many rows the exact form; beyond it so many random landmarks.
+# Otherwise the exact form up to this many rows, beyond it this many random landmarks.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 
@@ -153,7 +153,7 @@ def keep_landmarks(owner: object, name: str) -> None:
 
 def landmarks_for(n: int, landmarks: int | str | None) -> int | None:
     """Return the number of landmarks for n rows; None for the exact form."""
-    if isinstance(landmarks, str):  # "auto"
+    if isinstance(landmarks, str):  # landmarks="auto"
         return None if n <= _EXACT_ROWS else _DEFAULT
     return None if landmarks is None else min(landmarks, n)
 
@@ -169,7 +169,7 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
-# The problem of landmarks but for its numbers, Z, and a note.
+# Constructor of the problem by landmarks, the landmarks Z, and a note.
 Approximation = tuple[Callable[..., "Landmarks"], Array, str]
 
 
@@ -242,7 +242,7 @@ class LandmarkPoint(ProjectedPoint):
         self._K = gaussian(self._V, self._V[n:], problem.width)
         self._C, self._W = self._K[:n], self._K[n:]
         np.fill_diagonal(self._W, 1.0)
-        # nearly equal landmarks must not make W singular; pivots are never that close
+        # jitter keeps W regular if landmarks nearly coincide; pivots never do
         jitter = 1e-12 if problem.pivoted else 1e-6
         self._L = np.linalg.cholesky(self._W + jitter * np.eye(len(self._W)))
 
@@ -313,7 +313,7 @@ class LandmarkPoint(ProjectedPoint):
     def _pulled_back(self, H: Array, V: Array) -> Array:
         """Return the bilinear form of the slope in H and V."""
         n, k = V.shape[0] - len(self._W), V.shape[1]
-        beside = np.column_stack([V, np.ones(len(V))])  # sums by products are the faster ones
+        beside = np.column_stack([V, np.ones(len(V))])  # sums as products are faster
         across, down = H @ beside[n:], H.T @ beside
         slope = across[:, k:] * V - across[:, :k]
         slope[n:] += down[:, k:] * V[n:] - down[:, :k]
@@ -346,7 +346,7 @@ class LandmarkPoint(ProjectedPoint):
         if problem.b:
             dCQ = _centred(dC @ Q)
             dEQ += problem.b * (self._C.T @ dCQ)
-        # Both B and E hold dC: dC'(Z - b PCQ).
+        # Both B and E depend on C: dC'(Z - b PCQ).
         dQ = self._solve(dC.T @ self._residual - dEQ)
         lefts, rights = self._residual, dQ
         if problem.b:

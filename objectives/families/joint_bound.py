@@ -36,18 +36,18 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
 _EPS = float(np.finfo(float).eps)
-# The first temperature, relative to the bound: a share of the gap, at most this.
+# The first temperature relative to the bound, and as a share of the gap; the smaller counts.
 _WARMEST, _SHARE_OF_GAP = 4e-3, 0.5
-# Factor of the temperature after each minimisation.
+# Factor of the temperature after each minimisation at a temperature.
 _COOLING = 0.25
-# Newton steps at a temperature, and halvings of a step.
+# Limit of Newton steps at a temperature, and of halvings of a step.
 _STEPS = 30
-# A Newton decrement below this share of the smoothing ends a temperature.
+# A temperature ends if the Newton decrement is below this share of the smoothing.
 _SETTLED = 0.05
 
 
-# Accuracy of the least bound, as a share of the gap, and a limit of Hessian products. A time limit
-# would make the claim depend on the load of the machine.
+# Accuracy of the least bound, as a share of the gap, and a limit of Hessian products. With a time
+# limit the claim would depend on the load of the machine.
 Effort = tuple[float, int]
 
 
@@ -73,7 +73,7 @@ class LeastBound:
 
     def __init__(self, A: Array, C: Sequence[Array], r: int) -> None:
         widths = list(map(len, C))
-        self.order = sorted(range(len(C)), key=widths.__getitem__)  # that of the widest is known
+        self.order = sorted(range(len(C)), key=widths.__getitem__)  # the widest has a closed form
         ends = np.cumsum(widths)
         kept = np.concatenate([np.arange(ends[i] - widths[i], ends[i]) for i in self.order])
         A = A[np.ix_(kept, kept)]
@@ -103,7 +103,7 @@ class LeastBound:
         while temperature > PROVED_GLOBAL and taken < products:
             try:
                 point = _Smoothed(self, Q, temperature, near)
-            except np.linalg.LinAlgError:  # singular to rounding
+            except np.linalg.LinAlgError:  # a block is singular to rounding
                 break
             decrement = math.inf
             for _ in range(_STEPS):
@@ -191,7 +191,7 @@ class _Smoothed:
             curved = self._hessian_product(direction)
             products += 1
             curvature, rz = float(np.vdot(direction, curved)), float(np.vdot(residual, z))
-            if not (0 < curvature < math.inf and rz < math.inf):  # rounding: the function is convex
+            if not (0 < curvature < math.inf and rz < math.inf):  # not convex by rounding only
                 break
             step = step + (rz / curvature) * direction
             residual = residual - (rz / curvature) * curved
@@ -207,7 +207,7 @@ class _Smoothed:
         share, near = 1.0, [ratio.value for ratio in self.ratios]
         for _ in range(_STEPS):
             Q = sym(self.Q + share * (self._P @ step @ self._P.T))
-            with suppress(np.linalg.LinAlgError):  # too long: no bound
+            with suppress(np.linalg.LinAlgError):  # the bound takes too long: none
                 found = _Smoothed(self._bound, Q, self._temperature, near)
                 if found.value < self.value:
                     return found
@@ -225,7 +225,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
         ratio = float(np.vdot(M, Q @ M)) / below
         if not best < ratio < math.inf:
             break
-        # the proof has the last digits, not the iteration
+        # certify by a proof, not by the digits of the iteration
         done = ratio <= best * (1 + 2 * _EPS)
         best, found = ratio, M
         if done:
@@ -310,7 +310,7 @@ class MultiBound:
         scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two are exact
         with decomposing(len(S)):
             values = np.linalg.eigvalsh(S / scale / scale[:, None])
-        # each eigenvalue has an error of n eps of the largest, and so do the summed entries
+        # errors of n eps times the largest: of each eigenvalue, and of summed entries
         rounding = 2 * len(S) * _EPS * float(np.abs(values).max())
         missing = max(0.0, rounding - float(values[0]))
         ends = np.cumsum([len(one.Q) for one in found])[:-1]
@@ -358,7 +358,7 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
             complement @ K @ complement, driver="evd", check_finite=False
         )
     magnitude = np.abs(eigenvalues)
-    least = rank_tolerance(len(K)) * magnitude.max()  # of the directions of M, which have none
+    least = rank_tolerance(len(K)) * magnitude.max()  # M has none of these directions
     Q = complement @ (Q / np.sqrt(np.maximum(magnitude, least)))
     inverse = Q @ Q.T
     w, R = scipy.linalg.eigh(J.T @ inverse @ J, check_finite=False)
@@ -401,7 +401,7 @@ class SmoothedRatio:
             size = float(f @ np.einsum("ij,ij->j", V, C @ V))
             step = (float(f @ theta) + mu * entropy) / size
             t += step
-            if not step * step > 1e-15 * temperature * t * t:  # the error that the step leaves
+            if not step * step > 1e-15 * temperature * t * t:  # error that remains after the step
                 break
         self.top = np.ascontiguousarray(V[:, :r])
         self.value, self.slack = t, mu * entropy / size
@@ -416,7 +416,7 @@ class SmoothedRatio:
         theta, f = self._theta, self._f
         occupied = slice(self._occupied.shape[1])
         apart = theta[occupied, None] - theta
-        tied = np.abs(apart) < 1e-6 * self._mu  # there the derivative, not the difference
+        tied = np.abs(apart) < 1e-6 * self._mu  # near ties the derivative replaces the difference
         slopes = 0.5 * (self._slopes[occupied, None] + self._slopes)
         return np.where(tied, slopes, (f[occupied, None] - f) / np.where(tied, 1.0, apart))
 
@@ -432,7 +432,7 @@ class SmoothedRatio:
         slopes = self._slopes
         change = self._differences * X
         total = float(slopes.sum())
-        if total > 0:  # nu moves too, so that the occupations go on adding up to r
+        if total > 0:  # nu changes too, so that occupations still sum to r
             k = np.arange(len(X))
             change[k, k] -= slopes[k] * float(slopes[k] @ X[k, k]) / total
         change[:, : len(X)] *= 0.5

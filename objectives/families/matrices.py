@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = NDArray[np.intp]
 Grouped = TypeVar("Grouped")
-# A symmetric matrix that mixes rows, perhaps known by its products; or its diagonal.
+# A symmetric matrix that mixes rows, possibly known by its products only; or its diagonal.
 Kernel: TypeAlias = Array | Between
-# Derivative of the matrix in the rows; None if it is constant.
+# Derivative of the matrix with respect to the rows; None if it is constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# Least eigenvalue of a divisor with unit diagonal; matrices that only need to be positive may have
-# smaller ones. Below it each problem is solved by itself, from rows.
+# Least eigenvalue of a divisor with unit diagonal (matrices that only need to be positive may have
+# smaller ones). Problems below it are solved one by one, from rows.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
 

@@ -42,8 +42,8 @@ from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.manifold import qr_factor, thin_svd
 from ldr.solvers.problem import Point, Preconditioner, Problem
 
-# Random initialisations for two views, and for more: on digits in three strips one in four reached
-# the best value.
+# Random starts for two views, and for more: on digits in three strips one in four reached the best
+# value.
 _STARTS_OF_TWO, _STARTS = 5, 10
 # Two components of a view with this correlation are nearly the same.
 _ALIKE = 0.95
@@ -301,7 +301,7 @@ class MultiBlock(Blocks, LocalOptima):
         return other
 
     def proof(self, M: Array) -> Certificate | None:
-        if self.rest is not None:  # these coordinates are a part of the columns
+        if self.rest is not None:  # the coordinates cover some of the columns only
             return None
         found = self.certified(M, None)
         return found if found.is_optimal else None
@@ -365,7 +365,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
     only_constant: bool = field(default=True, kw_only=True)
     orthonormalise: str = field(default="polar", kw_only=True)
     ends: tuple[Array, Array] | None = field(default=None, kw_only=True)
-    _units: Array = field(init=False)  # of the solver's views, in units of the objective's
+    _units: Array = field(init=False)  # units of the solver's views
 
     def __post_init__(self) -> None:
         super().__post_init__()

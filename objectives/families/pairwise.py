@@ -52,9 +52,9 @@ from ldr.solvers.problem import Point
 # A block of half a MiB fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
-# Of some rows of D: what they add to phi, W there, and dD -> dW, which may overwrite dD.
+# For some rows of D: their summand of phi, W there, and dD -> dW, which may overwrite dD.
 Told = tuple[float, Array, Callable[[Array], Array]]
-# Adds what some rows give to a Hessian product, halved.
+# Function that adds the summand of some rows to a Hessian product, halved.
 RowProduct = Callable[[Array, Change], None]
 
 
@@ -279,9 +279,9 @@ class LabelledPairs(Pairwise):
         return M * math.sqrt(self.weight * r / squares) if squares > 0 else M
 
 
-# Pairs for each row: the time of an evaluation is proportional to it.
+# Pairs for each row; the time of an evaluation is proportional to it.
 BATCH_ROWS = 250
-# Rows of a file loaded for starts and units.
+# Rows of a file that are loaded for starts and units.
 _SAMPLE_ROWS = 2000
 # Size of a random sample that replaces all rows where an n x n matrix is solved.
 STANDING_ROWS = 5000
@@ -298,7 +298,7 @@ class BatchTerm(TermOfPoints):
 
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
         batches = max(1, round(rows.n / BATCH_ROWS))
-        # Sorted data: each batch has its share of every class.
+        # In sorted data each batch gets its share of every class.
         order = np.argsort(beside[0], kind="stable") if beside else np.arange(rows.n)
         for b in range(batches):
             batch = order[b::batches]

@@ -204,7 +204,7 @@ class Shrinking(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shrinks:  # by a rule that counts rows, and looks at them twice; or by a number
+        if self.shrinks:  # a shrinkage rule counts rows and reads them twice
             weighted = self.traits.weighted and isinstance(self.shrinkage, float)
             self._set_traits(weighted=weighted, from_sums=False)
             vars(self).update(matrices=_unknown)

@@ -68,7 +68,7 @@ class ProjectedPoint(Point):
         return self.X.T @ self.curvature(self.X @ V)
 
 
-# Up to so many pairs (32 MiB for each number) a point caches shared parts of Hessian products.
+# Up to this many pairs (32 MiB for each number) a point caches shared parts of Hessian products.
 KEPT = 2**22
 
 
@@ -198,9 +198,9 @@ class DenseRows:
         return cls(X, rows.view.within(whitened), rows.marks)
 
 
-# Rows of a sample for each column, and at least; a sample is used for n beyond a multiple.
+# Rows of a sample for each column, and at least; samples are used if n exceeds a multiple.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
-# Ends of runs on a sample that differ by less, relative to their length, are one optimum.
+# Local optima on a sample that differ by less, relative to their length, are one optimum.
 _SAME = 1e-3
 # A step counts as short up to this length, relative to the point.
 _SHORT = 0.1

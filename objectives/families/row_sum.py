@@ -26,10 +26,10 @@ from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point, Problem
 
-# Rows of a sample for starts that are not sums.
+# Rows of the sample for starts that are not computed from sums.
 SAMPLE_ROWS = 20_000
 
-# Rows are cut into this many parts for stochastic solvers, with at least this many rows a column.
+# Stochastic solvers divide the rows into this many parts, with at least this many rows a column.
 _PARTS = 32
 _PART_ROWS = 10
 
@@ -68,7 +68,7 @@ class TermOfPoints(RowTerm):
         gradient = np.zeros_like(M)
         for point in self.points(M, rows, *beside):
             value = value + point.value
-            if np.isinf(value).any():  # a wall: there is no gradient
+            if np.isinf(value).any():  # at an infinite value there is no gradient
                 break
             gradient += point.gradient
         return value, gradient
@@ -126,7 +126,7 @@ class Remembered(Generic[Kept]):
 
     def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
         """Return the point at M: a recent point or a new point."""
-        for point in tuple(self._last):  # threads that solve from other starts add to it
+        for point in tuple(self._last):  # threads that solve from other starts extend it
             if np.array_equal(point.M, M):
                 return point
         point = make(M)

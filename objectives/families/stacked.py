@@ -56,7 +56,7 @@ class StackedData(DataSums):
         """Return the scatters between and within groups that are made from each y."""
         assert self.y is not None
         codes = np.stack([of(y) for y in self.y])
-        if np.ptp(codes.max(axis=1)) > 0:  # ties of y leave fewer groups in some problems
+        if np.ptp(codes.max(axis=1)) > 0:  # tied values of y leave fewer groups in some problems
             raise UnknownError
         return self.rows.scatters_of_classes(codes)
 

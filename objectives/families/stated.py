@@ -115,7 +115,7 @@ class SampleRows:
             counts = np.ones(given.n) if given.weights is None else given.weights
             shares = counts / given.weight
         rest = self.samples.reduce(partial(_shared, mean=mean), added, shares)
-        return [mean + rest] if given.is_sparse else [mean, rest]  # a constant column stays exact
+        return [mean + rest] if given.is_sparse else [mean, rest]  # exact for constant columns
 
     def about(self, shares: Array) -> SampleRows:
         other = SampleRows(self.given, self.change, shares)
@@ -331,12 +331,12 @@ class StatedMethod(Objective):
     def opened(self, data: Data, room: int) -> Opened:
         """Return the data of the matrices, with room for constant directions."""
         samples = data.samples
-        # a minimised objective is 0 outside the span of few rows, where they are constant
+        # a minimised objective is 0 outside the span of few rows, where projections are constant
         empty_is_best = self.sense == "min" and samples.n_known and samples.n < samples.d
         if not self.traits.products or empty_is_best:
             data = data.everywhere()
         parts = data.samples, *filter(None, [data.background])
-        for part in parts[1:]:  # the samples are checked where their rows are opened
+        for part in parts[1:]:  # samples are checked when their rows are opened
             check_squares(part)
         if isinstance(self, Shrinking) and self.shrinks:
             return Opened(self.name, data, self.compact(data.samples), parts)

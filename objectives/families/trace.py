@@ -33,7 +33,7 @@ _LEAST_CURVATURE = 1e-3
 _CANCELLED = 1e-4
 # Largest |M'M - I| of an orthonormal M.
 _ORTHONORMAL = 1e-12
-# Of eigenvectors from products, relative to the largest eigenvalue.
+# Residual of eigenvectors from products, relative to the largest eigenvalue.
 RESIDUAL = 1e-12
 
 
@@ -89,11 +89,11 @@ class Trace(BoundObjective):
     is_square: bool = field(default=False, kw_only=True)
     outside: float | None = field(default=0.0, kw_only=True)
     doubt: float = field(default=0.0, kw_only=True)
-    _size: float = field(default=1.0, init=False)  # the solver's A is the objective's divided by it
+    _size: float = field(default=1.0, init=False)  # A of the solver = A / _size
     _by_krylov: list[Ritz] = field(default_factory=list, init=False)
 
-    plain = True  # nothing goes with the trace: no map, no parameters
-    preconditioner_cost = 3  # a product with M and a decomposition r x r
+    plain = True  # no map and no parameters beside the trace
+    preconditioner_cost = 3  # cost of a product with M and of an r x r decomposition
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.A.shape[0])
@@ -140,7 +140,7 @@ class Trace(BoundObjective):
         left = self._factor @ M
         if self.offset:
             if np.abs(M.T @ M - np.eye(self.r)).max() > _ORTHONORMAL:
-                return max(value, 0.0)  # the part of a larger M that these coordinates see
+                return max(value, 0.0)  # the part of a larger M in these coordinates
             left = self._factor - left @ M.T
         return abs(self.scale) * float(np.vdot(left, left))
 

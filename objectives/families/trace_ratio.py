@@ -45,7 +45,7 @@ from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.trace_ratio import SelfConsistentField
 
-# Levels with a larger ratio of weights are lost to rounding in value and gradient.
+# Levels with a larger ratio of weights vanish in value and gradient by rounding.
 _FARTHEST = 1e8
 
 
@@ -128,7 +128,7 @@ def _levels(nested: Any) -> Any:
 _LEAST_GAP = 1e-12
 # A direction of M with less than this share of the denominator, times r, is nearly constant.
 _LEAST_SHARE = 1e-2
-# A rotation of the columns to a basis can move eigenvalues this far below the tolerance.
+# Rotating the columns to a basis can move eigenvalues this far below the tolerance.
 _TURNED = 1e-2
 
 
@@ -140,7 +140,7 @@ class TraceRatioPoint(Point):
     with a k x k matrix. `products` are AM and BM, the `denominator` is b.
     """
 
-    value = math.nan  # set at once
+    value = math.nan  # computed in __init__
 
     def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M
@@ -151,7 +151,7 @@ class TraceRatioPoint(Point):
         a = float(np.vdot(weighted, self._AM))
         # For minimised ratios -A is semidefinite: positive values are rounding errors.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
-        self.value = 0.0 - self._rho  # never -0.0
+        self.value = 0.0 - self._rho  # no negative zero
 
     @cached_property
     def gradient(self) -> Array:
@@ -221,8 +221,8 @@ class TraceRatio(BoundObjective, Compared):
     sibling: str = field(default="", kw_only=True)
     inside: Array = field(init=False)
     left_out: float = field(default=0.0, init=False)
-    _size: float = field(default=1.0, init=False)  # the solver's B is the objective's divided by it
-    _rank: int = field(init=False)  # B's, scaled to a unit diagonal
+    _size: float = field(default=1.0, init=False)  # B of the solver = B / _size
+    _rank: int = field(init=False)  # rank of B scaled to a unit diagonal
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
@@ -419,7 +419,7 @@ class TraceRatio(BoundObjective, Compared):
         if math.isinf(self.outside):
             return True
         value, eps = self.at(M).value, float(np.finfo(float).eps)
-        if self.outside == 0.0:  # in lengths by B, as a direction may have nearly zero length
+        if self.outside == 0.0:  # in the norm of B, since a direction may have nearly zero length
             lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
             if not lengths.all():
                 return True
@@ -462,7 +462,7 @@ def trace_ratio(
     if ridge > 0:
         amount = ridge_amount(definite, ridge)
         definite, ridged = add_ridge(definite, ridge, rows.what)
-    # variation along a direction lost to rounding is unknown: see `whitened`
+    # directions whose variation rounding hides are unknown: see `whitened`
     lost = ridge == 0 and kept.rank < int(np.count_nonzero(np.diag(varied) > 0))
     return TraceRatio(
         objective,

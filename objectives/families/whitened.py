@@ -57,7 +57,7 @@ def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
     return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]
 
 
-# Least eigenvalue of B, scaled to a unit diagonal, whose accuracy suffices.
+# Least eigenvalue of B, scaled to a unit diagonal, at which B's accuracy suffices.
 LEAST = 1e-5
 
 
@@ -147,7 +147,7 @@ def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
 Sums = TypeVar("Sums")
 
 _EPS = float(np.finfo(float).eps)
-# Rounding of the data and of their change of coordinates.
+# Rounding errors of the data and of their change of coordinates.
 ROWS_ROUNDING = 8.0 * _EPS
 
 
@@ -293,7 +293,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
     else:
         kept = Range.of(varied, given.coordinates, name)
     inside = kept(sums.B)
-    # a direction of the range that rounding hides is not constant
+    # a direction of the range is not constant, even if rounding hides its variation
     hidden = np.maximum(0.0, _EPS * kept.squares(diagonal(sums.B)) - np.diag(inside))
     B, ridged = add_ridge(inside + np.diag(hidden), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
@@ -326,7 +326,7 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
     varied, name = given.varied(first)
     check_varies(varied, name)
     T, inverse, _ = inverse_root(varied)
-    if first.total is not None:  # may be more than what is to be the identity
+    if first.total is not None:  # the total may exceed the whitened matrix
         with np.errstate(over="ignore", invalid="ignore"):
             check_comparable(np.sum(T * (first.total @ T), axis=0), name)
     return T, inverse
@@ -341,7 +341,7 @@ def _of_rows(
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
-    sized = scale * T  # the numbers in the rows, in coordinates
+    sized = scale * T  # sizes of the numbers in the rows, in coordinates
     W, inverse, _ = inverse_root(varied)
     _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
     lost = shares * tolerance >= 1.0

@@ -80,11 +80,11 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
     return operator(ka + kb, lambda V: np.concatenate([aa @ V[:ka], bb @ V[ka:]]))
 
 
-# Extra columns of a block, which improve the convergence of the others.
+# Extra columns of a block, for faster convergence of the others.
 GUARDS = 4
-# Share of a ridge subtracted from B, for M with directions worse than zero.
+# Share of a ridge that is subtracted from B, for M with directions worse than zero.
 _SHARE = 0.9
-# A variance that counts as zero, relative to uncorrelated columns.
+# A variance below this, relative to uncorrelated columns, counts as zero.
 _EMPTY = 1e-10
 
 

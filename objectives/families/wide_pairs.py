@@ -46,7 +46,7 @@ from ldr.solvers.trust_region import TrustRegion
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-# Part of a unit vector beyond the rounding errors of products.
+# A part of a unit vector beyond this exceeds the rounding errors of products.
 _BESIDE = 1e-6
 
 Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]

@@ -25,13 +25,13 @@ from ldr.objectives.statistics.sums import (
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# Up to this many rows or columns a dense matrix is computed.
+# Up to this many rows or columns the matrix is computed densely.
 _LEAST_ORDER = 2000
-# Dense data with more columns than this times r are not squared. Block Krylov usually needs 10 r to
-# 15 r products; its limit is d/8, half of the work of squaring.
+# Wider data, dense with more columns than this times r, are not squared. Block Krylov usually needs
+# 10 r to 15 r products; its limit is d/8, half of the work of squaring.
 _COLUMNS_PER_VECTOR = 150
-# Squaring computes so many products of rows in the time of a product with a block's column;
-# Cholesky's factor and its input take as long as two squarings of the covariance.
+# In the time of one product with a block's column, squaring computes this many products of rows; a
+# Cholesky factor and its input take as long as two squarings of the covariance.
 _SQUARED_PER_PRODUCT = 25
 
 
@@ -69,7 +69,7 @@ class CovarianceOperator:
         if not samples.n_known:
             return False
         order = min(samples.shape)
-        if samples.stored:  # a product costs a pass, the covariance one pass in all
+        if samples.stored:  # a product costs a pass over the file; the covariance costs one in all
             return order > WIDE
         if samples.is_sparse:
             return order > _LEAST_ORDER
@@ -319,7 +319,7 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     sums[:, -1] = piece.weight
     if piece.is_sparse:
         slices = list(piece.slices(max(1, BLOCK_NUMBERS // len(P))))
-        if len(slices) > 1:  # a block at a time, for what has P's columns fills
+        if len(slices) > 1:  # by blocks: a product with P is dense
             for where in slices:
                 sums[:, :-1] += _variation_sums(piece.piece(where), centre, P)[:, :-1]
             return sums

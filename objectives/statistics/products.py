@@ -51,13 +51,13 @@ def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_
     """
     X, (c, d) = sparse_rows(samples), (len(counts), samples.d)
     stored = np.bincount(X.indices, minlength=d)
-    if not np.any(stored > _NEARLY_FULL * counts.min()):  # in most data there are no such columns
+    if not np.any(stored > _NEARLY_FULL * counts.min()):  # most data have no nearly full columns
         return X, np.zeros((c, d))
     cells = X.indices + d * np.repeat(codes, np.diff(X.indptr))
     stored = np.bincount(cells, minlength=c * d).reshape(c, d)
     nearly_full = stored > _NEARLY_FULL * counts[:, None]
     first = np.unique(codes, return_index=True)[1]
-    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # of constant columns it is their value
+    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # exact for constant columns
     sums = dense(membership(codes, c).tocsr() @ less(X, shift, codes))
     shift += np.where(nearly_full, sums / counts[:, None], 0.0)
     return less(X, shift, codes), shift
@@ -98,11 +98,11 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
 
 # A variance below this share of a column's mean square is rounding error.
 _CONSTANT = 1e-14
-# Random sums that detect proportional columns, and the least difference of others.
+# Number of random sums that detect proportional columns; least difference of other columns.
 _TELLING, _DIFFERENT = 3, 1e-11
-# X'LZ is computed up to so many entries for each of X.
+# X'LZ is computed up to this many entries for each entry of X.
 _FILLED = 4.0
-# For eigenvectors: the residual relative to the largest eigenvalue, and a limit of products.
+# Eigenvectors: the residual relative to the largest eigenvalue, and a limit of products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 
 
@@ -362,7 +362,7 @@ class Correlations:
             near=self._near.pop() if self._near else None,
         )
         self._near.append(found.block)
-        return found.values, found.vectors.copy()  # apart from those that only helped
+        return found.values, found.vectors.copy()  # a copy, without the extra columns of the block
 
 
 def _counted(X: csr_array, counts: Array) -> csr_array:

@@ -142,7 +142,7 @@ def row_space(samples: Samples) -> RowSpace:
       and Q is orthonormal to 1e-16 over the smallest share of a Gram eigenvalue (1e-6 at worst:
       directions below 1e-10 are found from the rows, which fills d x m for m of them).
     """
-    samples = replace(samples, marks=None)  # weights do not change the span of the rows
+    samples = replace(samples, marks=None)  # weights leave the span of the rows unchanged
     if samples.is_sparse:
         return _sparse_row_space(samples)
     return _dense_row_space(samples)
@@ -175,7 +175,7 @@ def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
     Z = np.empty((n, d))
     for where, block in samples.blocks():
         np.subtract(block, centre, out=Z[where])
-    # H = I - v v' / (1 + 1/root n) with v = 1/root n + e_1; all entries of v but the first agree.
+    # H = I - v v' / (1 + 1/root n) with v = 1/root n + e_1; v's entries agree but for the first.
     Z[1:] -= Z[0] / (np.sqrt(n) + 1) + Z.sum(axis=0) / (n + np.sqrt(n))
     return Z[1:]
 
@@ -206,7 +206,7 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     with decomposing(len(gram)):
         values, vectors = scipy.linalg.eigh(symmetric(blind.T @ gram @ blind), check_finite=False)
     vectors = blind @ vectors
-    largest = max(values, default=0.0)  # none of a single row
+    largest = max(values, default=0.0)  # a single row has no eigenvalues
     kept = values > _GRAM_CUT * max(largest, 0.0)
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]

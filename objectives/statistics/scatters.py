@@ -132,7 +132,7 @@ class ClassSpread:
             raise ArgumentError(
                 f"class {missing} of {len(self.counts)} has no samples, or none with a weight"
             )
-        # Class means measured from one of the origins keep the digits that their differences need.
+        # Class means are measured from an origin, so that their differences keep their digits.
         origin = self.origins[0]
         offsets = (self.origins - origin) + self.offsets
         centre = self.counts @ offsets / self.counts.sum()
@@ -151,7 +151,7 @@ def _class_spread(piece: Samples, codes: Codes, n_classes: int) -> ClassSpread:
     if len(there) == 0:  # no row of the piece has a weight
         origins, offsets = np.zeros((2, n_classes, piece.d))
         return ClassSpread(counts, origins, offsets, zeros(piece.d, piece.d))
-    if len(there) < n_classes:  # work with the classes of this piece alone
+    if len(there) < n_classes:  # work with the classes of this piece only
         place = np.zeros(n_classes, dtype=np.intp)
         place[there] = np.arange(len(there))
         codes = place[codes]
@@ -205,7 +205,7 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     first_rows = np.empty(len(counts), dtype=np.intp)
     weights = samples.weights
     counting = (np.arange(samples.n) if weights is None else np.flatnonzero(weights))[::-1]
-    first_rows[codes[counting]] = counting  # of equal codes the last one written
+    first_rows[codes[counting]] = counting  # of equal codes the last one written counts
     rows = pilot_rows(samples)
     if len(rows) < len(counting):
         rows = np.union1d(rows, first_rows)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.intp]
 
-# Rows whose mean is the pilot: the remaining mean is a sixteenth of the spread.
+# The pilot is the mean of this many rows; the remaining mean is a sixteenth of the spread.
 _PILOT_ROWS = 256
-# Columns with a mean within this many standard deviations of zero are not shifted, which saves a
-# copy and a fifth of the time; the correction then cancels a factor 26 of 1e16.
+# Columns whose mean is within this many standard deviations of zero are not shifted. This saves a
+# copy and a fifth of the time; the correction then costs a factor 26 of the 1e16 of float64.
 NO_SHIFT = 5.0
-# Up to so many numbers class sums avoid a sparse matrix, whose module takes 10 ms to import.
+# Up to this many numbers class sums avoid a sparse matrix, whose module takes 10 ms to import.
 _FEW_NUMBERS = 2**15
-# Columns of a product at a time, so that arrays as long as the rows need little memory.
+# Columns multiplied at a time, so that arrays as long as the rows need little memory.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 
@@ -124,7 +124,7 @@ def counting_rows(n: int, weights: Array | None, count: int) -> Codes:
 
 def sampled(samples: Samples, rows: Codes) -> Array:
     """Copy of some rows of dense data, in float64."""
-    picked = np.asarray(samples.array)[rows]  # a copy already
+    picked = np.asarray(samples.array)[rows]  # indexing has copied the rows already
     return np.asarray(picked, dtype=np.float64, order="C")
 
 
@@ -250,7 +250,7 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 
-# Tolerance of a position among the sorted entries, in units of their number.
+# Tolerance of a position among the sorted entries, relative to their number.
 _ROUNDED = 1e-14
 
 

@@ -18,12 +18,12 @@ import numpy as np
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 
-_SUFFICIENT_DECREASE = 0.1  # delta
-_CURVATURE = 0.9  # sigma
+_SUFFICIENT_DECREASE = 0.1  # delta of Hager and Zhang
+_CURVATURE = 0.9  # sigma: share of the initial slope at the end
 _VALUE_NOISE = 1e-10  # epsilon: relative rise of f that counts as rounding
-_VALUE_ROUNDING = 1e-13  # relative difference of values at rounding level
-_EXPANSION = 5.0  # rho
-_SHRINKAGE = 0.66  # gamma
+_VALUE_ROUNDING = 1e-13  # differences of values below this are rounding
+_EXPANSION = 5.0  # rho: growth of a bracket
+_SHRINKAGE = 0.66  # gamma: least shrinkage of a bracket
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class _Line:
             left, right = self.double_secant(a, b)
             if self.accepted is None and right.t - left.t > _SHRINKAGE * (b.t - a.t):
                 left, right = self.update(left, right, 0.5 * (left.t + right.t))
-            if right.t - left.t >= b.t - a.t:  # adjacent floating-point numbers
+            if right.t - left.t >= b.t - a.t:  # no floating-point number lies between the ends
                 break
             bracket = left, right
         return self.accepted

@@ -30,12 +30,12 @@ from ldr.solvers.manifolds import Array
 
 _U = 0.5 * float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
-# Factor for the rounding of the margins' own norms and sums.
+# Factor for rounding errors of the bounds' own norms and sums.
 _SAFETY = 1.01
-# Rounding of summed products: 16 eps.
+# Rounding error of summed products, in halves of eps: 16 eps.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
-# Growth of delta after a failed factorisation; tries at a rough M, and at the best M.
+# Growth of delta after a failed factorisation; limits of tries at a rough M and at the best M.
 _GROWTH, _TRIES_AT_M, _TRIES = 8.0, 3, 100
 
 
@@ -63,7 +63,7 @@ class Majorant:
         ]
         growth = (1.0 + defect + of_sizes * size) * (1.0 + of_sums)
         self.weight = float(weights.sum())
-        self.total = float(weights @ self.D) * growth  # of what is above s + delta
+        self.total = float(weights @ self.D) * growth  # weighted sum of D, rounded up
 
     def _errors(self, delta: float) -> Array:
         """k c_i^2 of all errors.
@@ -86,7 +86,7 @@ class Majorant:
         diagonal = np.einsum("ii->i", H)
         diagonal += self.s + delta
         diagonal -= self._errors(delta)
-        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # in LAPACK's order
+        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # row order of LAPACK
             return math.inf
         bound = self.weight * (self.s + delta) + self.total
         sizes = self.weight * (abs(self.s) + delta) + self.total
@@ -156,7 +156,7 @@ def rounding_of_correlations(
     return 0.5 * SUMS_ROUNDING * moved
 
 
-# An overflow gives an infinite bound, which is still true.
+# An overflow gives an infinite bound, which still holds.
 @np.errstate(over="ignore", invalid="ignore")
 def trace_ratio_bound(
     A: Array,

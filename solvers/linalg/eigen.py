@@ -83,9 +83,9 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
 _PARTIAL_SHARE = 0.15
 # From this order on, and for so few vectors, block Krylov is faster: 6 times at order 2000, r = 5.
 _MANY, _MANY_PER_VECTOR = 1000, 150
-# Rows whose largest entries are within this factor have similar sizes.
+# Rows whose largest entries are within this factor of each other have similar sizes.
 _ALIKE = 1e4
-# Eigenvalues of a graded matrix below this share of the largest are computed again by deflation.
+# Eigenvalues of a graded matrix below this share of the largest are recomputed by deflation.
 _SMALL = 1e-3
 
 
@@ -239,7 +239,7 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     tolerance: the eigenvalues then decide.
     """
     H = np.array(S.T, order="F")
-    diagonal = np.einsum("ii->i", H)  # a view
+    diagonal = np.einsum("ii->i", H)  # a view of H
     diagonal -= 2.0 * tolerance * len(S)
     return cholesky(H) is not None
 
@@ -277,7 +277,7 @@ def dependences(V: Array, scale: Array, tolerance: float) -> Array:
     N = _reduced(V)
     N[np.abs(N) <= tolerance] = 0.0
     N /= np.where(scale > 0, scale, 1.0)[:, None]
-    N = _reduced(N / np.linalg.norm(N, axis=0))  # a small column may make them nearly parallel
+    N = _reduced(N / np.linalg.norm(N, axis=0))  # a small column may leave them nearly parallel
     return np.asarray(N / np.linalg.norm(N, axis=0))
 
 

@@ -12,10 +12,10 @@ from ldr.solvers.manifolds.manifold import sym
 
 # Extra columns of a block, which improve the convergence of the others.
 _OVERSAMPLING = 6
-# The basis is truncated to two blocks at this many blocks, or at so many numbers.
+# At this many blocks, or this many numbers, the basis is truncated to two blocks.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
-# Unit columns with a smaller part outside the others are rounding errors.
+# A unit column whose part outside the others is smaller than this is rounding error.
 _EMPTY = 1e-10
 
 
@@ -109,7 +109,7 @@ def block_krylov(
             block = complement(V, R)[:, : min(most, k) - V.shape[1]]
             if block.shape[1]:
                 continue
-            converged = True  # the residuals have nothing to add
+            converged = True  # nothing of the residuals is outside the basis
         return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
 
 

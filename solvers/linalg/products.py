@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 # Residuals below this share of the cancelled terms have converged; limit of steps.
 _RESIDUAL, _STEPS = 1e-10, 300
-# For conjugate gradients: tolerance relative to the right-hand side, and limit of steps.
+# Conjugate gradients: tolerance relative to the right-hand side, and limit of steps.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
-# A direction below this share of B's largest eigenvalue is outside B's range.
+# A direction with less than this share of B's largest eigenvalue is outside B's range.
 _IN_RANGE = 1e-10
-# Tolerance of a small ratio, relative to its improvement.
+# Tolerance of a small trace ratio, relative to its improvement.
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
-# Of A and B on a small basis: the combinations U that are best, in order, and the s and t of their
-# residuals R = AU - BU diag(s) - U diag(t), which are preconditioned.
+# Function of A and B on a small basis. It returns the best combinations U, in order, and s and t of
+# their residuals R = AU - BU diag(s) - U diag(t), which are preconditioned.
 Small = Callable[[Array, Array], tuple[Array, Array, Array]]
 Preconditioned = Callable[[Array, Array, Array], Array]
 
@@ -217,17 +217,17 @@ def columns_of(width: int, V: Array) -> Array:
     return np.hstack([V[:, :width], more])
 
 
-# Probability of a false statement, over the random vector, which decides at most two.
+# Probability that a random start vector makes a claim false; a solve makes at most two claims.
 CHANCE = 1e-10
 _LEAST_PART = 0.5 * CHANCE * math.sqrt(math.pi / 2)
 # Least half-width of the polynomial's interval, relative to its ends.
 _NARROWEST = 1e-8
 _ROUNDINGS = 64 * float(np.finfo(float).eps)
-# Shifts for the coupling to the eigenvectors, as powers of ten.
+# Shifts at which the coupling to the eigenvectors is bounded, as powers of ten.
 _RAISED = np.arange(-16.0, 1.0, 0.5)
-# Distances above a ratio at which a bound is tried, as powers of ten.
+# Distances above a ratio at which its bound is tried, as powers of ten.
 _BEYOND = np.arange(-14.0, 1.0, 0.25)
-# Position between the largest remaining eigenvalue and the least required one.
+# Position of the filter's edge between the largest remaining and the least required eigenvalue.
 _SHARE = 0.7
 
 

@@ -18,7 +18,7 @@ from ldr.solvers.errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-# Of M'M = I an r x r array; on a product a list of the factors'; None where nothing binds.
+# Multiplier of the constraint: r x r for M'M = I, a list for a product, None without constraint.
 Multiplier = Any
 
 
@@ -179,7 +179,7 @@ class Product(Manifold):
     """
 
     factors: tuple[Manifold, ...] = ()
-    # where each factor's entries are in the flat array, and their shape
+    # place of each factor's entries in the flat array, and their shape
     _places: tuple[tuple[slice, tuple[int, ...]], ...] = field(
         default=(), repr=False, compare=False
     )
@@ -438,7 +438,7 @@ class Grassmann(Orthonormal):
 
     def project(self, M: Array, Z: Array) -> Array:
         """Return (I - MM') Z, for a matrix or a stack."""
-        times = np.dot if Z.ndim == 2 else np.matmul  # of few columns in two thirds of the time
+        times = np.dot if Z.ndim == 2 else np.matmul  # faster by a third if columns are few
         normal = times(M, times(M.T, Z))
         return np.subtract(Z, normal, normal)
 

@@ -21,10 +21,10 @@ from ldr.solvers.manifolds.manifold import (
 )
 
 _NEWTON_STEPS = 20
-# M'M = I to this, entry by entry, is machine precision.
+# M'M = I to this error of each entry is machine precision.
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
 # Singular values of a multiplier's equations below this, relative to the largest, are zero: there
-# the zeros of M make some columns orthogonal by themselves.
+# the zeros in M make some columns orthogonal by themselves.
 RANK = 1e-12
 
 
@@ -130,7 +130,7 @@ class SparseStiefel(Orthonormal):
 
     def retract(self, M: Array, V: Array) -> Array:
         N = _newton(M + V, self.support, lambda N: M)
-        # Too far: no such point; a line search treats it as infinite.
+        # No point is so far away; a line search treats NaN as infinite.
         return np.full_like(M, np.nan) if N is None else N
 
     def random_point(self, rng: np.random.Generator) -> Array:
@@ -179,7 +179,7 @@ def with_zeros(Y: Array, support: Array) -> Array | None:
     """An orthonormal matrix near Y with the zeros of the support, by Gauss-Newton steps."""
     if not np.any(Y, axis=0).all():
         return None
-    scaled = Y / np.abs(Y).max(axis=0)  # squares do not underflow
+    scaled = Y / np.abs(Y).max(axis=0)  # scaled so that squares do not underflow
     return _newton(scaled / np.linalg.norm(scaled, axis=0), support, lambda N: N)
 
 

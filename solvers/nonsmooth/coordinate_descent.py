@@ -18,9 +18,9 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 
-# Limit of new zeros along a face.
+# Limit of new zeros in a search along a face of the penalty.
 _FACES = 20
-# A part of the signs above this, relative to them, is outside the range of predictions.
+# A larger part of the signs than this, relative to them, is outside the range of predictions.
 _UNSEEN = 1e-8
 
 
@@ -82,17 +82,17 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     times, sweeps = 1, 100
     if isinstance(Z, LessMeans):
         columns, t = Z.K, t + (Z.b @ m) * Z.a
-        times, sweeps = 10, 10  # short calls, so that the time limit is checked between them
+        times, sweeps = 10, 10  # short calls: the time limit is checked between them
     model = Lasso(
         alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,
         warm_start=True,
-        tol=1e-14,  # of the duality gap, relative to |t|^2
+        tol=1e-14,  # tolerance of the duality gap relative to |t|^2
         max_iter=sweeps,
     )
     model.coef_ = m.copy()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # convergence is tested here
+        warnings.simplefilter("ignore", ConvergenceWarning)  # this loop tests convergence
         for _ in range(times):
             check()
             if model.fit(columns, t).n_iter_ < sweeps:

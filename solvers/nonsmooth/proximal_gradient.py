@@ -30,14 +30,14 @@ from ldr.solvers.trust_region import TrustRegion
 
 # Tolerance of the equations M'V + V'M = 0, relative to V.
 _TANGENT = 1e-13
-# A relative rise of the value, or a step relative to M, at rounding level.
+# A rise of the value, or a step, below this is rounding; relative to value and M.
 _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
-# Shares of the decrease predicted by a gradient step that a step must attain (Armijo).
+# A step must reach these shares of the decrease that a gradient step predicts (Armijo).
 _SUFFICIENT = 1e-4
 # Largest growth and shrinkage of the step between iterations.
 _GROWTH = 10.0
-# Newton's method reduces the gradient on the support to this share of the stationarity measure, or
-# to zero below so many thresholds, as the support is likely to be the last.
+# Newton's method on the support reduces the gradient to the first share of the stationarity
+# measure. Below this many thresholds it goes to zero, as the support is likely to be the last.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
@@ -408,8 +408,8 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # beyond it entries that are to come matter more
-    if flat < _NEAR_THE_END * problem.threshold:  # none are
+    flat = _FLATTER * point.gradient_norm  # above it, entries that become nonzero matter more
+    if flat < _NEAR_THE_END * problem.threshold:  # near the end none do
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):
@@ -539,7 +539,7 @@ class Smoothing(ProximalGradient):
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
             smooth = Smoothed(problem.problem, width * size)
-            # each stage need only come near its minimum: its trust region's models too, linearly
+            # Stages need only come near their minimum, and so do the models of the trust region.
             run = minimise(smooth, M, TrustRegion(theta=0.0, kappa=0.1), Stopping(1e-4, 30))
             problem.evaluations.update(run.evaluations)
             M, state = run.M, self.initialise(problem, run.M)
