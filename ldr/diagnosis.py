@@ -191,7 +191,7 @@ def _centred(result: Result, X: Rows, name: str) -> tuple[Array, Array]:
 
 
 def q_limit(eigenvalues: Array, level: float) -> float:
-    """The limit of Q from the eigenvalues of the covariance of the residuals."""
+    """Return the limit of Q from the eigenvalues of the covariance of the residuals."""
     first, second, third = (float(np.sum(eigenvalues**m)) for m in (1, 2, 3))
     h = 1.0 - 2.0 * first * third / (3.0 * second**2)
     k = float(scipy.stats.norm.ppf(level)) * math.sqrt(2.0 * second) / first

@@ -31,8 +31,8 @@ _SHORTEST = 1e-6
 
 
 def as_objective(objective: str | Objective, parameters: dict[str, object]) -> Objective:
-    """The objective that a name or an instance stands for."""
-    if "sample_weight" in parameters:  # functions with a parameter sample_weight accept weights
+    """Return the objective of a name, or the instance itself."""
+    if "sample_weight" in parameters:  # functions that accept it declare it
         raise ArgumentError(
             "sample_weight= is not supported here: all samples have equal weight; repeat samples "
             "instead"
@@ -149,7 +149,7 @@ def in_order(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
 def with_marks(
     objective: Objective, X: Rows, y: PerRow, sample_weight: PerRow, groups: PerRow
 ) -> XandY:
-    """X, whose rows have their weights and trials with them, and y, for `as_data`."""
+    """Return X, whose rows have their weights and trials with them, and y, for `as_data`."""
     plain = not (isinstance(X, (list, Trials)) or getattr(X, "ndim", 2) > 2 or is_of_mne(X))
     if plain and sample_weight is None and groups is None:
         return X, y
@@ -246,7 +246,7 @@ def as_solver(solver: object) -> str | Solver:
 
 
 def trials_of(X: Rows, y: PerRow) -> np.ndarray | None:
-    """The trial of each row, of the first of several views, or of a list.
+    """Return the trial of each row, of the first of several views, or of a list.
 
     Arrays in a list are trials where y has an entry for each; else they may be any rows.
     """
@@ -258,7 +258,7 @@ def trials_of(X: Rows, y: PerRow) -> np.ndarray | None:
 def marked(
     objective: Objective, data: Data, sample_weight: PerRow, groups: PerRow, listed: bool
 ) -> Data:
-    """The data with weights and trials beside their rows.
+    """Return the data with weights and trials beside their rows.
 
     - sample_weight, groups (n,)
     - listed: True if X is a list, whose elements are trials for methods with time order

@@ -196,7 +196,7 @@ def layer(
         return moved(objective, T, given, direction, canonical=not projector)
 
     def along(X: Traced, y: Traced, parameters: dict[str, Traced], moves: Traced) -> Traced:
-        """J of some moves, for methods without a formula: dP of (moves, dP - J moves) = (moves, 0).
+        """Solve for J of some moves, without a formula: dP of (moves, dP - J moves) = (moves, 0).
 
         A linear system is what jax can be told the solution of, and that of its transpose.
         """

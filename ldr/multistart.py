@@ -148,7 +148,7 @@ def solve_near(
     stopping: Stopping,
     observers: Sequence[Observer] = (),
 ) -> Ended:
-    """`minimise` a function, which may be approximated anew near where the run is.
+    """Minimise a function that may be approximated anew near the present point of the run.
 
     It is one smooth function in each part of the run. The last part is that after which the value
     is the same in the next.
@@ -407,7 +407,7 @@ def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, .
 
 
 def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:
-    """The solver to run; None is the closed form."""
+    """Return the solver to run, or None for the closed form."""
     if isinstance(method, Solver):
         return method
     if problem.closed_form() is not None:
@@ -422,7 +422,7 @@ def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:
 
 
 def closed_form_run(problem: BoundObjective) -> Run:
-    """The closed form as a run without iterations."""
+    """Return the closed form as a run without iterations."""
     began = time.perf_counter()
     M = problem.closed_form()
     assert M is not None

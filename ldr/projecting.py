@@ -52,7 +52,7 @@ def in_kind(X: Rows, project: Project, name: str, names: tuple[str, ...]) -> Row
 
 
 def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -> Rows:
-    """The projected rows, of which nothing has been computed yet.
+    """Return the projected rows lazily.
 
     - X (m, d): lengths of chunks need not be known
     - project: of a chunk, and what to call it
@@ -100,7 +100,7 @@ def project_rows(
     columns: tuple[str, ...] | None,
     model: FactorModel | None = None,
 ) -> Array:
-    """(X - mean) P' of the features; of a model with gaps in X the posterior mean."""
+    """Return (X - mean) P' of the features; the posterior mean of a model if X has gaps."""
     gaps = model is not None and features is None
     if columns and (table := open_table(X, name)):
         X = table.select(columns)

@@ -112,7 +112,7 @@ class Divided(Features):
 
 
 def divided(data: Data, scales: PerView) -> Data:
-    """The data with the columns of each view divided; a background as the samples are."""
+    """Divide the columns of each view of the data, and of a background as the samples."""
     scales = as_tuple(scales)
     views = tuple(in_units(view, scale) for view, scale in zip(data.views, scales, strict=True))
     background = data.background and in_units(data.background, scales[0])
@@ -120,7 +120,7 @@ def divided(data: Data, scales: PerView) -> Data:
 
 
 def in_units(samples: Samples, scale: Array) -> Samples:
-    """Samples whose columns are divided by numbers, in the container that they are in."""
+    """Divide the columns of samples by numbers; the container stays the same."""
     samples.expect_columns(len(scale))
     if samples.is_sparse:
         from scipy.sparse import diags_array
@@ -137,7 +137,7 @@ def _quotient(block: Cells, scale: Array) -> Cells:
 
 
 def deviations(samples: Samples) -> tuple[Array, Array]:
-    """Standard deviations of the columns, 0 of constant ones, and their numbers of entries."""
+    """Return the columns' standard deviations, 0 if constant, and numbers of entries."""
     if samples.is_sparse:
         from ldr.objectives.statistics.products import CentredRows
 
@@ -154,7 +154,7 @@ def deviations(samples: Samples) -> tuple[Array, Array]:
 
 
 def deviations_of_some(samples: Samples) -> Array:
-    """Standard deviations of the columns, of some rows where there are many."""
+    """Return standard deviations of the columns, from some rows of many."""
     few = samples.n <= _LOOKED_AT
     return deviations(samples if few else samples.take(spread_rows(samples.n, _LOOKED_AT)))[0]
 

@@ -504,7 +504,7 @@ def as_result(
 
 
 def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[str, ...]:
-    """A note where columns differ much in scale and the objective depends on their units.
+    """Return a note if columns differ much in scale and the objective depends on units.
 
     Without convergence the steps of a solver depend on units too: the note is then made for any
     objective. Files are not read again for the note.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 
 def text(value: float | None, form: str = ".6g") -> str:
-    """Format a number; "-" where there is none."""
+    """Format a number; "-" for None."""
     return "-" if value is None or math.isnan(value) else format(value, form)
 
 

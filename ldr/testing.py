@@ -418,7 +418,7 @@ def weighted_trace(
     offset: float = 0.0,
     scale: float = 1.0,
 ) -> FunctionProblem:
-    """scale (offset + tr(M'AM diag(N))), whose minimum is known where both are 0 and 1."""
+    """Build scale (offset + tr(M'AM diag(N))), whose minimum is known for 0 and 1."""
 
     def times(V: Array) -> Array:
         return 2 * scale * (A @ V) * N
@@ -435,14 +435,14 @@ def weighted_trace(
 def rayleigh(
     d: int = 20, r: int = 3, retraction: str = "polar", **options: Argument
 ) -> FunctionProblem:
-    """-tr(M'AM) on Grassmann; the minimum is minus the sum of the top eigenvalues."""
+    """Build -tr(M'AM) on Grassmann; the minimum is minus the sum of the top eigenvalues."""
     A, eigenvalues = symmetric(d)
     least = -float(eigenvalues[-r:].sum())
     return weighted_trace(Grassmann(d, r, retraction), A, -1.0, least, **options)
 
 
 def brockett(d: int = 12, r: int = 3, retraction: str = "polar") -> FunctionProblem:
-    """tr(M'AMN) with N = diag(1..r) on Stiefel; bottom eigenvalues against top weights."""
+    """Build tr(M'AMN), N = diag(1..r), on Stiefel; bottom eigenvalues against top weights."""
     A, eigenvalues = symmetric(d, seed=1)
     N = np.arange(1.0, r + 1)
     least = float(np.sort(eigenvalues)[:r] @ N[::-1])
@@ -450,7 +450,7 @@ def brockett(d: int = 12, r: int = 3, retraction: str = "polar") -> FunctionProb
 
 
 def singular_values(da: int = 8, db: int = 6, r: int = 2) -> FunctionProblem:
-    """-tr(Ma'CMb) on Stiefel x Stiefel; minus the sum of the top singular values."""
+    """Build -tr(Ma'CMb) on Stiefel x Stiefel; minus the sum of the top singular values."""
     C = np.random.default_rng(2).standard_normal((da, db))
     manifold = Product(Stiefel(da, r), Stiefel(db, r))
 
@@ -465,7 +465,7 @@ def singular_values(da: int = 8, db: int = 6, r: int = 2) -> FunctionProblem:
 
 
 def rosenbrock() -> FunctionProblem:
-    """Sum of 100 (b - a^2)^2 + (1 - a)^2 over the rows (a, b); the minimum is 0 at ones."""
+    """Sum 100 (b - a^2)^2 + (1 - a)^2 over the rows (a, b); the minimum is 0 at ones."""
 
     def f(M: Array) -> float:
         a, b = M.T

@@ -43,12 +43,12 @@ class ManyViews(Objective, any_views=True, weighted=True, from_sums=True):
 
 
 def covariances(data: DataSums) -> list[Array]:
-    """The Cij of all pairs i < j, in the order of `combinations`."""
+    """Return the Cij of all pairs i < j, in the order of `combinations`."""
     return [a.cross(b) / a.n for a, b in combinations(data.views, 2)]
 
 
 def variances(data: DataSums) -> list[Array]:
-    """The Cii."""
+    """Return the Cii."""
     return [view.scatter() / view.n for view in data.views]
 
 

@@ -43,18 +43,18 @@ class Coordinates(ABC):
 
     @abstractmethod
     def lift(self, Z: Array) -> Array:
-        """M (d x r) of the point Z (k x r)."""
+        """Return M (d x r) of the point Z (k x r)."""
 
     @abstractmethod
     def lower(self, M: Array) -> Array:
-        """Z (k x r) of the user's M (d x r); not orthonormal where M leaves the subspace."""
+        """Return Z (k x r) of M (d x r); not orthonormal if M leaves the subspace."""
 
     def map(self, Z: Array, M: Array) -> Array:
-        """The linear map P (r x d) of the point Z, whose matrix is M."""
+        """Return the linear map P (r x d) of the point Z."""
         return M.T
 
     def rows(self, A: Array) -> Array:
-        """Rows of the data (m x d), less their mean, that have the coordinates A (m x k)."""
+        """Return centred rows of the data (m x d) that have the coordinates A (m x k)."""
         return self.lift(A.T).T
 
     def carried(self, M: Array, P: Array) -> Array:
@@ -154,7 +154,7 @@ class Scaling(Further):
 
     @classmethod
     def of(cls, size: float, outer: Coordinates) -> Scaling:
-        """In units of the power of two nearest to a size; 1 for a size of zero."""
+        """Scale by the power of two nearest to a size; 1 for a size of zero."""
         return cls(2.0 ** round(math.log2(size)) if size > 0 else 1.0, outer)
 
     def lift(self, Z: Array) -> Array:
@@ -298,18 +298,18 @@ class Axes:
 
     @classmethod
     def given(cls, r: int, views: int = 1) -> Axes:
-        """The columns as they are: each has a meaning of its own."""
+        """Keep the columns as they are, since each has a meaning of its own."""
         return cls((np.eye(r),) * views, signed=True)
 
     @classmethod
     def principal(cls, S: Array) -> Axes:
-        """The eigenvectors of the symmetric S, largest first."""
+        """Return the eigenvectors of the symmetric S, largest first."""
         values, Q = np.linalg.eigh(0.5 * (S + S.T))
         return cls((np.ascontiguousarray(Q[:, ::-1]),), values[::-1], free=True)
 
     @classmethod
     def nested(cls, S: Array, levels: Sequence[int]) -> Axes:
-        """The eigenvectors of the diagonal blocks of S, of the columns that each level adds."""
+        """Return eigenvectors of the diagonal blocks of S, of the columns that each level adds."""
         starts = (0, *levels[:-1])
         blocks = [cls.principal(S[i:j, i:j]) for i, j in zip(starts, levels, strict=True)]
         numbers = np.concatenate([block.numbers for block in blocks])
@@ -326,12 +326,12 @@ class Axes:
 
     @classmethod
     def ordered(cls, numbers: Array, views: int = 1) -> Axes:
-        """The columns by their numbers, largest first."""
+        """Return the columns by their numbers, largest first."""
         order = np.argsort(-numbers, kind="stable")
         return cls((np.eye(len(numbers))[:, order],) * views, numbers[order])
 
     def ties(self) -> tuple[str, ...]:
-        """A note where numbers agree to rounding."""
+        """Return a note if numbers agree to rounding."""
         if len(self.numbers) < 2:
             return ()
         apart = np.abs(self.numbers[1:] - self.numbers[:-1])

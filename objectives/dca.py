@@ -95,7 +95,7 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
 
 
 def lagged_covariances(stats: Moments, length: int) -> list[Array]:
-    """C_k, the covariance of x_{t+k} and x_t, for k = 0, 1, ...: a mean over windows of rows."""
+    """Compute C_k of x_{t+k} and x_t, k = 0, 1, ..., as means over windows of rows."""
     blocks = stats.covariance.reshape(length, -1, length, len(stats.mean) // length)
     return [
         np.mean([blocks[j + k, :, j] for j in range(length - k)], axis=0) for k in range(length)
@@ -103,7 +103,7 @@ def lagged_covariances(stats: Moments, length: int) -> list[Array]:
 
 
 def stationary(C: Array) -> tuple[Array, list[str]]:
-    """Lagged covariances of white rows, moved towards white noise where no series has them.
+    """Move lagged covariances of white rows towards white noise, until a series has them.
 
     The mean along diagonals of the windows' covariance need not be positive semidefinite.
     """
@@ -256,10 +256,10 @@ class Predictive(BoundObjective):
         return found
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """The eigenvectors of M' sym(C_1) M: the slowest first."""
+        """Return the eigenvectors of M' sym(C_1) M, the slowest first."""
         return Axes.principal(M.T @ self._slow @ M)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """The autocorrelation of each coordinate, and its own predictive information."""
+        """Return the autocorrelation and the predictive information of each component."""
         alone = [0.0 - self.at(m[:, None]).value for m in M.T]
         return {"autocorrelation": axes.numbers, "information": np.array(alone)}

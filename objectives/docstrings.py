@@ -38,13 +38,13 @@ MATH = re.compile(r"^\.\. math::(.*(?:\n(?: .*)?(?=\n|$))*)", flags=re.MULTILINE
 
 
 def math(text: str | None) -> str:
-    """The LaTeX of the first formula set apart in a docstring."""
+    """Return the LaTeX of the first formula set apart in a docstring."""
     found = MATH.search(text or "")
     return " ".join(found[1].split()) if found else ""
 
 
 def as_text(text: str) -> str:
-    """A docstring with its formula as in a line of text."""
+    """Return a docstring with its formula as in a line of text."""
     return MATH.sub(f"{plain(math(text))}\n".replace("\\", r"\\"), text, count=1)
 
 
@@ -55,7 +55,7 @@ def paragraph(text: str | None, lead: str) -> str:
 
 
 def advice(text: str | None) -> tuple[str, str]:
-    """When to use a method, and when not, of its docstring."""
+    """Return when to use a method, and when not, from its docstring."""
     when, _, when_not = paragraph(text, "Use it ").partition(" Do not use it ")
     return (f"Use it {when}" if when else "", f"Do not use it {when_not}" if when_not else "")
 

@@ -248,7 +248,7 @@ class LinearDynamics(BoundObjective):
         return self.outside + least, Vt[: self.r].T
 
     def certificate(self, M: Array) -> Certificate:
-        """M (M'AM)^{-1} M' <= A^{-1}: no M explains more motion than the top directions do.
+        """Bound the explained motion by that of the top directions: M (M'AM)^{-1} M' <= A^{-1}.
 
         What X explains is known as well as its columns, at length 1, can be told apart.
         """

@@ -44,16 +44,16 @@ class Bernoulli:
         return (X == 0) | (X == 1)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
-        """b, b' (the mean) and b'' (the variance)."""
+        """Return b, b' (the mean) and b'' (the variance)."""
         mean = scipy.special.expit(theta)
         return np.logaddexp(0.0, theta), mean, mean * (1.0 - mean)
 
     def best(self, X: Array) -> Array:
-        """The largest x theta - b(theta)."""
+        """Return the largest x theta - b(theta)."""
         return np.zeros_like(X)
 
     def intercept(self, mean: Array) -> Array:
-        """The natural parameter of a mean, within the saturation."""
+        """Return the natural parameter of a mean, within the saturation."""
         share = np.clip(mean, *scipy.special.expit([-self.saturation, self.saturation]))
         return np.log(share) - np.log1p(-share)
 
@@ -257,7 +257,7 @@ class NaturalParameters(BoundObjective):
         return self.manifold.join([blocks[0], blocks[1] if len(blocks) > 1 else self.intercept])
 
     def value_of(self, M: Array, fitted: Fitted) -> float:
-        """With the intercept that was fitted there."""
+        """Return the value at M with the intercept that was fitted there."""
         return self.value(self.point([self.blocks(M)[0], np.reshape(fitted["intercept"], (-1, 1))]))
 
     def baseline(self) -> Array:

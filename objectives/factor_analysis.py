@@ -236,7 +236,7 @@ class DiagonalFactors(Factors):
         return replace(self, C=DenseCovariance(C), variances=np.diag(C))
 
     def improved(self, M: Array) -> Array:
-        """Roughly: a step of imputation need not end where the complete problem does."""
+        """Improve roughly: imputation need not converge as the complete problem does."""
         return run_through(self, M, VariableProjection(), Stopping(max_iterations=10)).M
 
     def baseline(self) -> Array:
@@ -264,7 +264,7 @@ class DiagonalFactors(Factors):
         return {k: self.complete(point).M for k, point in points.items()}
 
     def certificate(self, M: Array) -> Certificate | None:
-        """Where S = C the likelihood is that of the unconstrained Gaussian: none is greater."""
+        """Certify the optimum if S = C, as no Gaussian has a greater likelihood."""
         if isinstance(self.C, Correlations) or self._rank < self.d:
             return None
         value = self.at(M).value
@@ -275,7 +275,7 @@ class DiagonalFactors(Factors):
         return None
 
     def remarks_on(self, model: FactorModel) -> list[str]:
-        """Heywood cases."""
+        """Return a note of Heywood cases: features without noise variance."""
         share = model.noise / self.scale / self.scale
         columns = np.flatnonzero(share <= _AT_THE_BOUND * self.noise.floor)
         if len(columns) == 0:
@@ -563,7 +563,7 @@ class IsotropicFactors(Factors):
         return self.closed_form()
 
     def certificate(self, M: Array) -> Certificate:
-        """The largest likelihood is known from the eigenvalues: log|S| is, and tr(S^{-1}C) = d.
+        """Certify the optimum by the eigenvalues: they give log|S|, and tr(S^{-1}C) = d.
 
         The rounding of C, or of the rows, is in the gap. Of a C known by its products a random
         vector tells what the eigenvalues do not exceed, but for a small chance: the larger they

@@ -45,7 +45,7 @@ class Observed:
 
     @classmethod
     def of(cls, X: Array, weights: Array | None = None) -> Observed:
-        """Rows with NaN where an entry is missing."""
+        """Group rows with NaN by the pattern of their missing entries."""
         missing = np.isnan(X)
         patterns, which = np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp)
         if missing.any():
@@ -59,7 +59,7 @@ class Observed:
         return cls(X if weights is None else ones * X, ones, patterns, which, rows)
 
     def compressed(self) -> Observed:
-        """As few rows of each pattern as have the same sums: R of their QR decomposition."""
+        """Replace the rows of each pattern by R of their QR decomposition, with equal sums."""
         order = np.argsort(self.which, kind="stable")
         members = np.bincount(self.which, minlength=len(self.patterns))
         parts = []
@@ -80,7 +80,7 @@ class Observed:
         return self.patterns[self.which]
 
     def times(self, matrices: Array, rows: Array) -> Array:
-        """A_k v_i of each row i, of its pattern k."""
+        """Return A_k v_i of each row i, of its pattern k."""
         if len(matrices) == 1:
             return np.asarray(rows @ matrices[0].T)
         return times(matrices[self.which], rows)
@@ -173,7 +173,7 @@ class Posterior:
         return self.summed(self.V)
 
     def summed(self, V: Array) -> Array:
-        """The sum over the rows that have each column, of an r x r matrix a pattern."""
+        """Return the sum over the rows that have each column, of an r x r matrix a pattern."""
         return over_columns((self.observed.rows[:, None] * self.observed.patterns).T, V)
 
     def expected(self, mean: Array) -> Array:
@@ -200,18 +200,18 @@ class Posterior:
 
 
 def outer(A: Array, B: Array) -> Array:
-    """a_j b_j' of each row."""
+    """Return a_j b_j' of each row."""
     return A[:, :, None] * B[:, None, :]
 
 
 def over_columns(weights: Array, matrices: Array) -> Array:
-    """sum_j w_ij A_j for each i: weights (m, k), matrices (k, ...)."""
+    """Return sum_j w_ij A_j for each i: weights (m, k), matrices (k, ...)."""
     product = weights @ matrices.reshape(len(matrices), -1)
     return product.reshape(len(weights), *matrices.shape[1:])
 
 
 def times(matrices: Array, vectors: Array) -> Array:
-    """A_i v_i for each i."""
+    """Return A_i v_i for each i."""
     return np.asarray(np.einsum("ijk,ik->ij", matrices, vectors))
 
 
@@ -260,7 +260,7 @@ class FactorModel(Pickled):
         )
 
     def in_units(self, scale: Array, logarithm: float) -> FactorModel:
-        """The model of columns that were divided by a scale, for the columns as they came.
+        """Return the model of the original columns from that of divided columns.
 
         `logarithm` is the sum of log scale over all entries, by which densities are smaller.
         """
@@ -331,7 +331,7 @@ class FactorModel(Pickled):
         return Variation.of(P, M @ (P @ M).T + self.noise[:, None] * P.T, total, self.n)
 
     def score_samples(self, X: object) -> Array:
-        """log p of the observed entries of each row.
+        """Return log p of the observed entries of each row.
 
         - X (m, d): missing entries as NaN
         - returns ndarray (m,)
@@ -348,14 +348,14 @@ class FactorModel(Pickled):
         return float(np.average(self.score_samples(X), weights=weights))
 
     def posterior_mean(self, X: object) -> Array:
-        """E[y | observed entries] of each row, shape (m, r); (X - mean) P' of complete rows.
+        """Return E[y | observed entries] of each row, (m, r); (X - mean) P' of complete rows.
 
         Takes and raises the same as `score_samples`.
         """
         return np.concatenate([part.y @ self._T for part in self._posteriors(X)])
 
     def posterior_covariances(self, X: object) -> Array:
-        """Cov[y | observed entries] of each row, shape (m, r, r).
+        """Return Cov[y | observed entries] of each row, shape (m, r, r).
 
         `posterior_covariance` for complete rows, larger for others. Takes and raises the same as
         `score_samples`.
@@ -366,7 +366,7 @@ class FactorModel(Pickled):
         )
 
     def impute(self, X: object) -> Given:
-        """X with its missing entries replaced by their expectation given the observed ones.
+        """Return X with its missing entries replaced by their expectation given the observed ones.
 
         Takes and raises the same as `score_samples`; a copy, shape (m, d), of a data frame one with
         its index and columns.

@@ -108,7 +108,7 @@ def _white(rows: Samples, whitened: Whitened) -> Array:
 
 
 def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = None) -> Array:
-    """R_f, the real part of the spectral density of some series, at frequencies above 0.
+    """Return R_f, the real part of the spectral density of some series, at frequencies above 0.
 
     - parts (n_i, k)
     - length: of a segment, of which each starts in the middle of the one before
@@ -293,7 +293,7 @@ class SpectralEntropy(BoundObjective):
         return self.manifold.nearest(found)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """The columns, the most forecastable first."""
+        """Return the columns, the most forecastable first."""
         return Axes.ordered(1.0 - self.at(M).entropies)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:

@@ -119,7 +119,7 @@ def within_classes(
 
 
 def lle_weights(samples: Samples, neighbours: int, regularisation: float = 1e-3) -> csr_array:
-    """Weights that reconstruct each row from its k nearest neighbours, summing to 1.
+    """Return weights that reconstruct each row from its k nearest neighbours, summing to 1.
 
     min ||x_i - sum_j w_ij x_j||^2: G w = 1, w / sum w, with G the Gram matrix of the differences
     x_j - x_i. Where k exceeds the dimension G is singular, so `regularisation` times its trace is
@@ -164,7 +164,7 @@ def regularised(G: Array, regularisation: float) -> Array:
 
 
 def few(rows: Integers, numbers: int) -> list[Integers]:
-    """Rows in parts, of so many numbers each, that stay in the cache."""
+    """Split rows into parts of at most this many numbers, which stay in the cache."""
     return np.array_split(rows, -(-len(rows) * numbers // _CACHED) or 1)
 
 
@@ -308,7 +308,7 @@ def _heat_weights(distances: Array, heat: float | str | None) -> Array:
 
 
 def given_weights(given: Matrix, n: int) -> csr_array:
-    """The user's matrix of finite real weights between n rows, as csr."""
+    """Check the user's n x n matrix of finite real weights, and return it as csr."""
     from scipy.sparse import csr_array, issparse
 
     W = csr_array(given if issparse(given) else open_matrix(given, "graph")[0])
@@ -517,7 +517,7 @@ class NeighbourWeights:
     regularisation: float
 
     def around(self, X: Array) -> Iterator[Neighbourhoods]:
-        """The neighbourhoods, by how many neighbours there are."""
+        """Return the neighbourhoods, grouped by their number of neighbours."""
         counts = np.diff(self.W.indptr)
         for k in np.unique(counts):
             i = np.flatnonzero(counts == k)
@@ -529,14 +529,14 @@ class NeighbourWeights:
 
 
 def residuals(W: csr_array) -> csr_array:
-    """I - W."""
+    """Return I - W."""
     from scipy.sparse import eye_array
 
     return (eye_array(W.shape[0]) - W).tocsr()
 
 
 def laplacian(W: csr_array) -> csr_array:
-    """D - W, D the row sums of W."""
+    """Return D - W, D the row sums of W."""
     from scipy.sparse import diags_array
 
     return (diags_array(W.sum(axis=1)) - W).tocsr()

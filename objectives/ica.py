@@ -88,13 +88,13 @@ CONTRASTS = {"log cosh": LOG_COSH, "kurtosis": KURTOSIS, "exp": EXP}
 
 
 def hyperbolic_secant() -> Contrast:
-    """-log p(y) of p(y) = 1/(pi cosh y)."""
+    """Return -log p(y) of p(y) = 1/(pi cosh y)."""
     constant = math.log(math.pi)
     return replace(LOG_COSH, value=lambda y: constant + _log_cosh(y), gaussian=None)
 
 
 def student(degrees: float) -> Contrast:
-    """-log p(y) of Student's t: (nu + 1)/2 log(1 + y^2/nu) and a constant."""
+    """Return -log p(y) of Student's t: (nu + 1)/2 log(1 + y^2/nu) and a constant."""
     nu = degrees
     constant = math.lgamma(nu / 2) - math.lgamma((nu + 1) / 2) + 0.5 * math.log(nu * math.pi)
     return Contrast(
@@ -306,7 +306,7 @@ class Sources(BoundObjective):
 
     @abstractmethod
     def means(self, M: Array) -> Point:
-        """The point of E G(m_k'x)."""
+        """Return the point of E G(m_k'x)."""
 
     def at(self, M: Array) -> SourcesPoint:
         return SourcesPoint(self.means(M), self.contrast)

@@ -34,13 +34,13 @@ _FEW_VALUES = 20
 
 
 def centred_gram(K: Array, weights: Array | None = None) -> Array:
-    """P'KP with P = I - 11'/n, or I - w1'/N, for symmetric K, without forming P."""
+    """Return P'KP with P = I - 11'/n, or I - w1'/N, for symmetric K, without forming P."""
     means = K.mean(axis=0) if weights is None else K @ (weights / weights.sum())
     return np.asarray(K - means - means[:, None] + np.average(means, weights=weights))
 
 
 def gaussian(A: Array, B: Array, width: float) -> Array:
-    """exp(-||a_i - b_j||^2 / (2 width^2)) of rows of A and of B."""
+    """Return exp(-||a_i - b_j||^2 / (2 width^2)) of rows of A and of B."""
     A, B = A / width, B / width
     exponent = A @ B.T
     exponent -= 0.5 * np.einsum("ij,ij->i", A, A)[:, None]
@@ -50,7 +50,7 @@ def gaussian(A: Array, B: Array, width: float) -> Array:
 
 
 def gaussian_gram(Y: Array, width: float) -> Array:
-    """The Gram matrix of the rows of Y: symmetric, with a diagonal of exact ones."""
+    """Return the Gram matrix of the rows of Y: symmetric, with a diagonal of exact ones."""
     K = gaussian(Y, Y, width)
     np.fill_diagonal(K, 1.0)
     return K
@@ -83,7 +83,7 @@ def incomplete_cholesky(
 
 
 def median_distance(X: Array, weights: Array | None = None) -> float:
-    """Median Euclidean distance of pairs of rows, over at most 1000 evenly spaced ones."""
+    """Return the median distance of pairs of rows, over at most 1000 evenly spaced ones."""
     from scipy.spatial.distance import pdist
 
     return float(np.median(pdist(X[even_rows(len(X), _DISTANCE_ROWS, weights)])))
@@ -128,7 +128,7 @@ def deviations(y: Array, weights: Cells | None) -> Array:
 
 
 def as_response(y: npt.ArrayLike, n: int) -> Array:
-    """A quantitative response as an n x q array."""
+    """Return a quantitative response as an n x q array."""
     array = as_array(y)
     if array.dtype.kind not in "iuf":
         raise DataError(f"y has dtype {array.dtype}, expected numbers or labels")
@@ -182,7 +182,7 @@ class Response:
         return cls(codes, np.eye(len(classes))[codes], weights, [note] if few else [])
 
     def gram(self, width: float | None) -> Array:
-        """The Gram matrix, n x n: of labels, 1 where two are equal; else of a Gaussian kernel."""
+        """Return the Gram matrix, n x n: equality of labels, or a Gaussian kernel."""
         if self.codes is not None:
             return self.values @ self.values.T
         return gaussian_gram(self.values, self.width(width))
@@ -196,7 +196,7 @@ class Response:
         return Z - np.average(Z, axis=0, weights=self.weights), left_out
 
     def features(self, width: float | None, rank: int | None) -> tuple[Array, float]:
-        """Z (n x p) with ZZ' the Gram matrix; the share of its trace that is left out.
+        """Return Z (n x p) with ZZ' the Gram matrix, and the share of its trace that is left out.
 
         To rounding where `rank` is None; else p <= rank and the n x n matrix is never formed.
         """
@@ -209,7 +209,7 @@ class Response:
         return Z, left_out
 
     def width(self, width: float | None) -> float:
-        """sigma of quantities: as given, or their median distance."""
+        """Return sigma of quantities: as given, or their median distance."""
         sigma = width or median_distance(self.values, self.weights)
         if sigma == 0 or not math.isfinite(sigma):
             raise DataError(
@@ -240,7 +240,7 @@ class KernelFeatures(Features):
 
     @classmethod
     def exact(cls, kernel: KernelFunction, samples: Samples) -> tuple[KernelFeatures, Array]:
-        """All rows: the features' inner products are the centred kernel's; with the features."""
+        """Build features of all rows, whose inner products are the centred kernel."""
         K = kernel(samples, samples)
         values, vectors = _positive_eigen(centred_gram(K))
         features = cls(kernel, samples, K.mean(axis=0), vectors / np.sqrt(values), True)
@@ -248,7 +248,7 @@ class KernelFeatures(Features):
 
     @classmethod
     def nystrom(cls, kernel: KernelFunction, samples: Samples) -> KernelFeatures:
-        """Inner products with K_nm K_mm^{-1} K_mn in place of K, from m landmark rows."""
+        """Build features with inner products K_nm K_mm^{-1} K_mn, from m landmark rows."""
         values, vectors = _positive_eigen(kernel(samples, samples))
         return cls(kernel, samples, np.zeros(samples.n), vectors / np.sqrt(values), False)
 
@@ -310,7 +310,7 @@ class Kernel(OfFeatures):
         return n if self.components is None else min(n, self.components)
 
     def order(self, data: Data) -> int:
-        """Rows x rows, or rows x components; rows that are not counted are asked for again."""
+        """Return the order of a square array of the kernel's size; 0 for a stream."""
         if not data.samples.n_known:
             return 0
         n = data.samples.n

@@ -220,7 +220,7 @@ class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=T
 
 
 def few_directions(r: int, groups: int, what: str) -> list[str]:
-    """A note where r exceeds the number of directions that so many groups can tell."""
+    """Return a note if r exceeds the number of directions that the groups can separate."""
     if r < groups:
         return []
     return [

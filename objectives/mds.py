@@ -241,7 +241,7 @@ class StressPoint(PairwisePoint):
         return value, np.divide(W, s, out=W), lambda dD: np.multiply(dD, rate(), out=dD)
 
     def changes(self, rows: slice) -> tuple[Array, Array, Array, Array]:
-        """Derivatives of phi and of W in d^2, s^2 fixed, and in s^2: phi's, W's, in turn."""
+        """Return derivatives of phi and of W: in d^2 at fixed s^2, then in s^2."""
         d, s = self._lengths(rows, self.squares(rows))
         own = (1.0 - d / s) / d if self._problem.sammon else np.zeros_like(d)
         of_value, of_s = -(s - d) / d - 0.5 * own * s * (s - d) / d, 0.5 * d / s**3

@@ -206,7 +206,7 @@ class SoftNeighbours(LabelledPairs):
         }
 
     def approach(self, M: Array) -> Array:
-        """The end of annealing; of few rows the best of three, or the first that none exceeds."""
+        """Return the end of annealing; for few rows the best of three, or a first perfect one."""
         if len(self.X) > _FEW_ROWS:
             return self._annealed(M, _FIRST_RIDGE)
         runs = []
@@ -242,7 +242,7 @@ class SoftNeighbours(LabelledPairs):
         return next((a * M for a in (1.0, *factors) if self.proof(a * M)), _LARGER * M)
 
     def certificate(self, M: Array) -> Certificate | None:
-        """No value exceeds n; a saturated M is no optimum that means anything.
+        """Bound the value by n; a saturated M is no meaningful optimum.
 
         Nor is one of which the squared distances are rounded by what a soft neighbour depends on.
         """
@@ -346,7 +346,7 @@ class LMNN(NeighbourMethod):
 
 
 def target_neighbours(X: Array, codes: Codes, k: int) -> Codes:
-    """The k nearest rows of each row's own class (n x k)."""
+    """Return the k nearest rows of each row's own class (n x k)."""
     targets = np.empty((len(X), k), dtype=np.intp)
     for code in np.unique(codes):
         own = np.flatnonzero(codes == code)
@@ -359,13 +359,13 @@ Hinge = Callable[[Array], tuple[Array, Array, Callable[[], Array]]]
 
 
 def squared_hinge(t: Array) -> tuple[Array, Array, Callable[[], Array]]:
-    """[t]_+^2."""
+    """Return [t]_+^2."""
     inside = np.maximum(t, 0.0)
     return inside**2, 2.0 * inside, lambda: np.where(t > 0, 2.0, 0.0)
 
 
 def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Array]]:
-    """t^2/(2w) for 0 <= t <= w, t - w/2 above."""
+    """Return t^2/(2w) for 0 <= t <= w, t - w/2 above."""
     if width == 0:
         return np.maximum(t, 0.0), (t > 0).astype(np.float64), lambda: np.zeros_like(t)
     inside = np.clip(t, 0.0, width)

@@ -412,7 +412,7 @@ def penalty_of(objective: Objective) -> L1 | None:
 
 
 def without_penalty(objective: Objective) -> Objective:
-    """The smooth part; itself where there is no penalty."""
+    """Return the smooth part, or the objective itself without a penalty."""
     expanded = _expanded(objective)
     if isinstance(expanded, Sum) and expanded.penalty is not None:
         return _sum(expanded.terms, None)

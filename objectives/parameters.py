@@ -30,7 +30,7 @@ class Need(StrEnum):
 
 
 def need_named(name: str) -> Need:
-    """The need of that name."""
+    """Return the need with this name."""
     try:
         return Need(name)
     except ValueError:
@@ -138,17 +138,17 @@ def number(default: Default, **limits: Unpack[NumberLimits]) -> Default:
 
 
 def whole(default: Default, least: int, *, optional: bool = False) -> Default:
-    """A whole number of at least `least`."""
+    """Check a whole number of at least `least`."""
     return declared(default, partial(keep_whole, least=least, optional=optional))
 
 
 def numbers(default: Default, **limits: Unpack[Limits]) -> Default:
-    """A tuple of such numbers."""
+    """Check a tuple of whole numbers of at least `least`."""
     return declared(default, partial(keep_numbers, **limits))
 
 
 def flag(default: bool) -> bool:
-    """True or False."""
+    """Check True or False."""
     return declared(default, keep_flag)
 
 
@@ -165,7 +165,7 @@ def optional_word(allowed: Collection[str]) -> str | None:
 def declared(
     default: Default, check: Callable[[object, str], None], *, kw_only: bool = False
 ) -> Default:
-    """A field that `check`, given the owner and the name, refuses or keeps."""
+    """Declare a field that `check`, given the owner and the name, refuses or keeps."""
     return field(default=default, metadata={CHECK: check}, kw_only=kw_only)
 
 

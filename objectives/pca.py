@@ -97,7 +97,7 @@ class LogDeterminant(BoundObjective):
         return self._optimum
 
     def certificate(self, M: Array) -> Certificate:
-        """The gap to the sum of the logarithms of the r largest eigenvalues.
+        """Return the gap to the sum of the logarithms of the r largest eigenvalues.
 
         Computed eigenvalues, of C and of M'CM, are wrong by k eps times the largest at most.
         """

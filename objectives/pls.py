@@ -297,7 +297,7 @@ class ScoreRegression(Regression):
         return (self.outputs.predictor(self.P, loadings),)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """The share of the outputs' sum of squares that each score explains."""
+        """Return the share of the outputs' sum of squares that each score explains."""
         total = self.unit * (self.constant + float(np.vdot(self.T, self.T)))
         return {"explained_share": self.explained / (total or 1.0)}
 

@@ -37,7 +37,7 @@ class LinearPredictor:
         return replace(self, P=self.P / scale, B=self.B * outputs, mean=self.mean * outputs)
 
     def predict(self, Y: Array) -> Array:
-        """(m, q), or (m,), of the centred coordinates Y (m, k)."""
+        """Predict (m, q), or (m,), from the centred components Y (m, k)."""
         predicted = Y @ self.B + self.mean
         return predicted[:, 0] if self.flat else predicted
 
@@ -84,13 +84,13 @@ class ClassPredictor:
         return (Y @ self.W) @ centres.T + offsets
 
     def probabilities(self, Y: Array) -> Array:
-        """p(k | y), (m, c)."""
+        """Return p(k | y), (m, c)."""
         decision = self.decision(Y)
         weights = np.exp(decision - decision.max(axis=1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def predict(self, Y: Array) -> Cells:
-        """The most probable class of each row, (m,)."""
+        """Return the most probable class of each row, (m,)."""
         return np.asarray(self.classes[np.argmax(self.decision(Y), axis=1)])
 
 
@@ -219,7 +219,7 @@ class Regressed:
 
 
 def fitted(scatter: Array, cross: Array, Z: Array) -> Array:
-    """Least squares of outputs on the inputs' coordinates Z: (Z'X'XZ)^{-1} Z'X'Y, (r, q).
+    """Fit outputs to the inputs' components Z by least squares: (Z'X'XZ)^{-1} Z'X'Y, (r, q).
 
     Of least norm where the coordinates are collinear.
     """

@@ -329,7 +329,7 @@ class LocalOptima(BoundObjective):
         return False
 
     def proof(self, M: Array) -> Certificate | None:
-        """Prove that M is optimal, where `provable` at less than another start costs; else None."""
+        """Prove that M is optimal if that costs less than another start; else return None."""
         return None
 
 
@@ -425,7 +425,7 @@ def restated(
 
 
 def turned_point(problem: BoundObjective, M: Array, turns: Sequence[Array]) -> Array:
-    """The point with the columns of each view's matrix turned."""
+    """Return the point with the columns of each view's matrix turned."""
     blocks = problem.manifold.split(M)
     views = [block @ Q for block, Q in zip(blocks, turns, strict=False)]
     return problem.manifold.join([*views, *blocks[len(views) :]])
@@ -463,7 +463,7 @@ def certificate_of(problem: BoundObjective, M: Array) -> Certificate | None:
 
 
 def has_orthonormal_maps(problem: BoundObjective) -> bool:
-    """True if P has orthonormal rows, so that variances are shares of that of x."""
+    """Test if P has orthonormal rows, so that variances are shares of that of x."""
     return problem.objective.traits.transposed and all(
         isinstance(factor, Orthonormal) for factor in problem.manifold.factors
     )

@@ -33,7 +33,7 @@ PAGES = _pages()
 
 @cache
 def method(name: str) -> type[Objective]:
-    """The class of that name, whose page is imported."""
+    """Return the class of a method by name, and import its module."""
     found: type[Objective] = getattr(import_module(PAGES[name]), name)
     return found
 
@@ -68,7 +68,7 @@ ALIASES = {"shared-response": "maxbet", "gcca": "mcca"}
 
 
 def nearest_names(name: str, known: list[str]) -> str:
-    """A phrase that offers the names like `name`, or all of them."""
+    """Return a phrase that offers names similar to `name`, or all of them."""
     close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(repr(c) for c in close)}?"
@@ -76,7 +76,7 @@ def nearest_names(name: str, known: list[str]) -> str:
 
 
 def as_objective(given: object) -> Objective:
-    """The objective that a name or an instance stands for.
+    """Return the objective of a name, or the instance itself.
 
     - raises ArgumentError: It is neither.
     """

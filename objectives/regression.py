@@ -180,7 +180,7 @@ class Regression(BoundObjective):
         return CoordinateDescent()
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        """The r leading rows of S V' from the SVD [I; M'] = U S V': the outputs' part is zero.
+        """Return the r leading rows of S V' from [I; M'] = U S V': the outputs' part is zero.
 
         In these r coordinates the inputs stand as they do beside their predictions [x, xM].
         """
@@ -200,7 +200,7 @@ class Regression(BoundObjective):
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[LinearPredictor, ...]:
-        """By all coefficients, whatever r."""
+        """Return the predictor by all coefficients, whatever r."""
         coefficients = self.lift(M)[0]
         return (self.outputs.predictor(coefficients.T, np.eye(coefficients.shape[1])),)
 
@@ -263,7 +263,7 @@ class WideRegression(Regression):
         return SUMS_ROUNDING * size**2
 
     def certificate(self, M: Array) -> Certificate:
-        """Without a lasso f(M) - f* = g'H^{-1}g, 2g the gradient and H at least the ridge."""
+        """Bound f(M) - f* = g'H^{-1}g (no lasso), 2g the gradient and H at least the ridge."""
         if self.lasso > 0:
             return super().certificate(M)
         slope = 0.5 * float(np.linalg.norm(self.at(M).gradient))
@@ -335,7 +335,7 @@ def centred_outputs(data: Data) -> tuple[Array, Outputs]:
 
 
 def outputs_of(data: Data) -> Samples:
-    """The response as rows, with the marks of the data's."""
+    """Return the response as rows, with the sample metadata of the data."""
     samples = data.samples
     return Samples(as_response(data.y, samples.n), None, "y", marks=samples.marks)
 
@@ -343,7 +343,7 @@ def outputs_of(data: Data) -> Samples:
 def regression(
     objective: Stated, data: Data, r: int, *, ridge: float = 0.0, lasso: float = 0.0
 ) -> Regression:
-    """Inputs X and outputs y, both centred, as a Regression.
+    """Build the Regression of inputs X and outputs y, both centred.
 
     Without a lasso the coefficients lie in the span of the rows, so n < d costs n x n only. With
     one they do not, and for n < d the rows themselves are used.
@@ -741,35 +741,35 @@ class ReducedRank(BoundObjective):
         return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """The singular vectors of the coefficients, by their singular values."""
+        """Return the singular vectors of the coefficients, by their singular values."""
         return Axes.ordered(np.abs(self.at(M).S), views=2)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """The singular values of the coefficients."""
+        """Return the singular values of the coefficients."""
         return {"singular_value": np.abs(self.at(M).S)}
 
     def lift(self, M: Array) -> tuple[Array, ...]:
-        """Min's columns have the signs that make S >= 0."""
+        """Return M; Min's columns have the signs that make S >= 0."""
         signs = np.where(self.at(M).S < 0, -1.0, 1.0)
         inward, outward = super().lift(M)
         return inward * signs, outward
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        """Pin = S Min' and Pout = Mout', so that the fitted values are (x - mean)Pin'Pout."""
+        """Return Pin = S Min' and Pout = Mout'; the fitted values are (x - mean)Pin'Pout."""
         inward, outward = self.lift(M)
         return np.abs(self.at(M).S)[:, None] * inward.T, outward.T
 
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[LinearPredictor, ...]:
-        """The outputs', of the inputs."""
+        """Return the predictor of the outputs from the inputs."""
         return (LinearPredictor(maps[0], maps[1], means[1]),)
 
     def parameters(self, M: Array) -> dict[str, float]:
         return {f"S_{k + 1}": float(abs(s)) for k, s in enumerate(self.at(M).S)}
 
     def certificate(self, M: Array) -> Certificate:
-        """No fit of rank r explains more than the r largest singular values of T."""
+        """Certify the fit: no rank r explains more than the r largest singular values of T."""
         point = self.at(M)
         best = self.fit.left + float(np.sum(self._singular[1][self.r :] ** 2))
         fitted = (point.fitted * point.S) @ self.manifold.split(M)[1].T

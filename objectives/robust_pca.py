@@ -100,7 +100,7 @@ class Distances(NamedTuple):
         return Distances._make([*sums, max(self.nearest, other.nearest, key=itemgetter(0))])
 
     def gradient(self) -> float:
-        """The length of the shortest subgradient."""
+        """Return the length of the shortest subgradient."""
         return max(0.0, float(np.linalg.norm(self.pull)) - self.held)
 
     def rounding(self, frame: Frame) -> float:
@@ -335,7 +335,7 @@ class MedianRows:
         return self.samples.reduce(partial(_scatters, frame=self.frame), added)
 
     def reweighted(self, loss: Loss, M: Array) -> tuple[float, Array]:
-        """The value at M, and the scatter in which each row has the weight g'(q)."""
+        """Return the value at M, and the scatter in which each row has the weight g'(q)."""
         term = partial(_reweighted, frame=self.frame, loss=loss, M=M)
         return self.samples.reduce(term, added)
 
@@ -407,7 +407,7 @@ class Reconstruction(Projected):
 
 
 def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], Array]]:
-    """pca, pca of the rows divided by their norms, and from there reweighted pca.
+    """Return starts: pca, pca of rows divided by their norms, reweighted pca from there.
 
     Reweighted pca is that of sum_i g'(q_i) x_i x_i', again and again.
     """

@@ -376,7 +376,7 @@ class Demixed(Trace):
         return (self.decoding.map(self.K @ M, M),)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Also the share of ||X_f||^2."""
+        """Return the singular values, and each one's share of ||X_f||^2."""
         found = super().numbers(M, axes, seen)
         return {**found, "explained_share": found["eigenvalue"] / (self.total or 1.0)}
 

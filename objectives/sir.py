@@ -134,7 +134,7 @@ class SAVE(Shrinking, StatedMethod, SlicedMethod):
         roots = sum(math.sqrt(share) for share, _ in slices)
 
         def cancels(a: float) -> float:
-            """2 sum_b p_b |I - V_b| |V_b|, V_b = Cov_b(z), as p_b |I - V_b|^2 <= |A| <= a."""
+            """Bound 2 sum_b p_b |I - V_b| |V_b|, V_b = Cov_b(z): p_b |I - V_b|^2 <= |A| <= a."""
             return 2.0 * (math.sqrt(a) * roots + len(slices) * a)
 
         inner = data.with_inverse(A, C, self.ridge)
@@ -185,7 +185,7 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
         roots = sum(math.sqrt(share) for share, _ in slices)
 
         def cancels(a: float) -> float:
-            """4 sum_b p_b |V_b - I| |V_b| + 8 tr(K) |K|, as A is a sum of squares and |A| <= a."""
+            """Bound 4 sum_b p_b |V_b - I| |V_b| + 8 tr(K) |K|, A a sum of squares, |A| <= a."""
             return 4.0 * (math.sqrt(0.5 * a) * roots + (0.5 * len(slices) + 1.0) * a)
 
         inner = data.with_inverse(A, C, self.ridge)
@@ -204,7 +204,7 @@ class Hessian(AbsoluteTrace):
     """The trace of |H|, with the signs of H's eigenvalues."""
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """m'Hm, positive where the response bends upwards, and m'|H|m."""
+        """Return m'Hm, positive where the response bends upwards, and m'|H|m."""
         curvature = super().numbers(M, axes, seen)["eigenvalue"]
         return {"curvature": curvature, **Trace.numbers(self, M, axes, seen)}
 

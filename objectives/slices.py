@@ -40,7 +40,7 @@ def gradient_directions(
 def gradient_outer_product(
     X: Array, Z: Array, width: float, epsilon: float, weights: Array | None = None
 ) -> tuple[Array, float]:
-    """mean_i sum_p grad g_p(x_i) grad g_p(x_i)' of the kernel regression g of Z on X, k x k.
+    """Return mean_i sum_p grad g_p(x_i) grad g_p(x_i)', g the kernel regression of Z on X.
 
     g(x) = Z'(K + n eps I)^{-1} k(x), K the Gaussian Gram matrix, so that with the rows
     (x_j - x_i)' k(x_j, x_i)/width^2 of D_i it is mean_i D_i'(K + n eps I)^{-1} ZZ'
@@ -68,7 +68,7 @@ def gradient_outer_product(
 
 
 def slice_codes(response: Response, slices: int, weights: Array | None = None) -> Codes:
-    """Slice of each sample: its label, or the quantile bin of its (first) response."""
+    """Return the slice of each sample: its label, or the quantile bin of its (first) response."""
     if response.codes is not None:
         return response.codes
     z, cuts = response.values[:, 0], np.arange(1, slices)
@@ -81,7 +81,7 @@ def slice_codes(response: Response, slices: int, weights: Array | None = None) -
 
 
 def sliced(y: npt.ArrayLike, n: int, slices: int, weights: Array | None = None) -> Codes:
-    """Slice of each sample, of which there must be two at least."""
+    """Return the slice of each sample; at least two slices are needed."""
     codes = slice_codes(Response.of(y, n), slices, weights)
     if codes.max() == 0:
         raise DataError("y is constant, or nearly, and has a single slice: expected at least two")

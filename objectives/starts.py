@@ -27,12 +27,12 @@ from ldr.solvers.solver import Stopping
 
 
 def principal_directions(X: Array, r: int) -> Array:
-    """Orthonormal k x r: the leading principal components."""
+    """Return the leading principal components, orthonormal k x r."""
     return top_eigenvectors(X.T @ X, r)[1]
 
 
 def fourth_order_directions(X: Array, weights: Array | None = None) -> Array:
-    """FOBI: all k eigenvectors of E[|x|^2 x x'].
+    """Return all k eigenvectors of E[|x|^2 x x'] (FOBI).
 
     Of white X they are the sources' where their kurtoses differ.
 
@@ -54,7 +54,7 @@ _SHORT = Stopping(1e-6, 10)
 
 
 def screened(problem: BoundObjective, X: Array, weights: Array | None = None) -> Array:
-    """The lowest end of short runs from random points, the same ones at every call.
+    """Return the lowest end of short runs from fixed random points.
 
     A run starts from the lowest of each group of points: the lowest of all may be in one basin.
     """
@@ -67,7 +67,7 @@ def screened(problem: BoundObjective, X: Array, weights: Array | None = None) ->
 def random_points(
     problem: BoundObjective, X: Array, count: int, weights: Array | None = None
 ) -> Iterator[Array]:
-    """Random M that turn with the columns of X and do not depend on the order of its rows.
+    """Draw M that turn with the columns of X and do not depend on the order of its rows.
 
     They are made in the eigenvectors of E[|x|^2 x x'], with positive skewness, those in which
     something varies. X is centred.
@@ -90,7 +90,7 @@ def few_or_more(k: int, share: int, least: int = 0) -> int:
 
 
 def random_directions(problem: BoundObjective, count: int = 5) -> dict[str, Array]:
-    """Random starts, always the same."""
+    """Return random starts from a fixed seed."""
     rng = np.random.default_rng(0)
     return {f"random direction {k + 1}": problem.random_point(rng) for k in range(count)}
 

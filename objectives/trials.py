@@ -49,7 +49,7 @@ _LEAST = 1e-6
 
 
 def inverse_in_pairs(h: Array, least: float = _LEAST) -> Callable[[Array], Array]:
-    """T -> E with h_ij E_ij + E_ji = T_ij, i != j; nothing on the diagonal.
+    """Return the map T -> E with h_ij E_ij + E_ji = T_ij, i != j, and a zero diagonal.
 
     It is the Hessian of E -> sum_j h_ij E_ij^2/2 - log |det(I + E)|, the relative change of
     sources that are independent. The blocks [[h_ij, 1], [1, h_ji]] are shifted to be definite.
@@ -121,7 +121,7 @@ class JointDiagonal(Problem):
         return JointDiagonalPoint(self, V)
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """The inverse of the Hessian of E -> f(V + VE) where all V'C_cV are diagonal.
+        """Return the inverse Hessian of E -> f(V + VE) for diagonal V'C_cV.
 
         Pairs of entries are by themselves: [[h_ij, 1], [1, h_ji]], h_ij = mean_c d_ci/d_cj.
         """
@@ -137,7 +137,7 @@ def _along(V: Array, U: Array) -> Array:
 
 
 def joint_diagonaliser(C: Array) -> Array:
-    """V of the joint diagonalisation, from V = I: a local minimum, columns in no order.
+    """Return V of the joint diagonalisation, a local minimum near I, columns in no order.
 
     - C (m, k, k): in coordinates in which their mean is the identity
     """
@@ -445,7 +445,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
 
 
 def places(rows: RowSums) -> Codes:
-    """The place of each row in its trial."""
+    """Return the place of each row in its trial."""
     codes = rows.trials
     if codes is None:
         return np.zeros(rows.count, dtype=np.intp)
@@ -547,7 +547,7 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
 
 
 def band_pass(band: tuple[float, ...], rate: float) -> Array:
-    """A symmetric impulse response: the difference of two low passes, windowed by Hamming."""
+    """Return a symmetric impulse response: the difference of two Hamming low passes."""
     low, high = (f / rate for f in band)
     widths = _TRANSITION * low, min(_TRANSITION * high, 0.5 - high)
     cuts = low - 0.5 * widths[0], high + 0.5 * widths[1]
@@ -567,7 +567,7 @@ def _low_pass(cut: float, width: float) -> Array:
 
 
 def convolved(X: Array, h: Array) -> Array:
-    """Columns convolved with h, without delay, continued at both ends by odd reflection."""
+    """Convolve columns with h, without delay, continued at both ends by odd reflection."""
     from scipy.signal import oaconvolve
 
     edge = min(len(h), len(X)) - 1
@@ -579,7 +579,7 @@ def convolved(X: Array, h: Array) -> Array:
 
 
 def convolved_back(Y: Array, h: Array) -> Array:
-    """The transpose of that, h symmetric."""
+    """Apply the transpose of `convolved`, h symmetric."""
     from scipy.signal import oaconvolve
 
     n, edge, middle = len(Y), min(len(h), len(Y)) - 1, len(h) // 2

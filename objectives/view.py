@@ -149,7 +149,7 @@ class View:
     centre: str = "mean"
 
     def noting(self, *notes: str) -> View:
-        """With further notes."""
+        """Return the view with further notes."""
         return replace(self, notes=(*self.notes, *notes))
 
     def of_all(self, samples: Samples) -> View:
@@ -201,7 +201,7 @@ class Compact:
         features: Features | None = None,
         by_products: bool = False,
     ) -> Compact:
-        """Exact where the optimum lies in the rows' span; never forms d x d for n < d.
+        """Reduce columns to the rows' span, exactly if the optimum lies there, without d x d.
 
         With room for r directions outside, it is also exact where nothing may be better than what
         varies: all directions outside are equal. Rows that come as a stream are taken to
@@ -246,7 +246,7 @@ class Compact:
 
     @classmethod
     def along(cls, basis: Array, mean: Array, samples: Samples) -> Compact:
-        """The rows in a subspace that they leave, given by its orthonormal basis (d, k)."""
+        """Return the rows in a subspace that they leave, given by its orthonormal basis (d, k)."""
         empty = np.empty((0, basis.shape[1]))
         space = statistics.DenseRowSpace(mean, empty, np.zeros(basis.shape[1]), basis)
         rows = Change(basis, mean)(samples)
@@ -254,7 +254,7 @@ class Compact:
 
     @classmethod
     def of_columns(cls, samples: Samples) -> Compact:
-        """The columns as they are."""
+        """Keep the columns as they are."""
         check_squares(samples)
         return cls(samples, Columns())
 
@@ -320,15 +320,15 @@ class Range:
         return orthogonal_to(self._Q)
 
     def squares(self, spread: Array) -> Array:
-        """c_i^2 with |Q'EQ|_ij <= c_i c_j where |E_ij| <= s_i s_j, s_i^2 the columns' `spread`."""
+        """Return c_i^2, |Q'EQ|_ij <= c_i c_j if |E_ij| <= s_i s_j, s_i^2 the columns' `spread`."""
         return spread if self._Q is None else (np.abs(self._Q).T @ np.sqrt(spread)) ** 2
 
     def rows(self, A: Array) -> Array:
-        """Q'A."""
+        """Return Q'A."""
         return A if self._Q is None else self._Q.T @ A
 
     def lift(self, A: Array) -> Array:
-        """QA."""
+        """Return QA."""
         return A if self._Q is None else self._Q @ A
 
     def __call__(self, A: Array) -> Array:
@@ -337,7 +337,7 @@ class Range:
 
 
 def nothing_varies(what: str) -> SingularError:
-    """The error of a matrix of zeros."""
+    """Return the error of a matrix of zeros."""
     return SingularError(f"{what} is zero: nothing varies there, so no direction is better")
 
 

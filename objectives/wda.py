@@ -245,7 +245,7 @@ class TransportPoint(ProjectedPoint):
         return (self._factor / W[1]) * (s[0] - (W[0] / W[1]) * s[1])
 
     def curvature(self, dY: Array) -> Array:
-        """The central difference of slopes, for little more than a product by formulas.
+        """Return a central difference of slopes, nearly as cheap as a product by formulas.
 
         The step balances its square against the rounding of the exponents -D/reg, relative to it.
         """
@@ -258,7 +258,7 @@ class TransportPoint(ProjectedPoint):
         return (ahead - behind) / (2.0 * h)
 
     def of_frozen_plans(self) -> Array:
-        """H of the gradient HM, (d, d): 2X'(L(S_0) - f L(S_1))X/W_1, the Laplacians of S."""
+        """Return H of the gradient HM, 2X'(L(S_0) - f L(S_1))X/W_1, L the Laplacian, (d, d)."""
         X, d = self.X, self.X.shape[1]
         W, degrees, cross = np.zeros(2), np.zeros((2, len(X))), np.zeros((2, d, d))
         for pairs, plans in self.plans():
@@ -424,7 +424,7 @@ def _to_points(groups: ClassMoments, r: int) -> Array | None:
 
 
 def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None, r: int) -> Array:
-    """min tr(M'(2 sum_c C_c)M) / tr(M'(sum_{c<c'} C_c + C_c' + dd')M), d = mu_c - mu_c'.
+    """Minimise tr(M'(2 sum_c C_c)M) / tr(M'(sum_{c<c'} C_c + C_c' + dd')M), d = mu_c - mu_c'.
 
     C_c and mu_c are the covariance and the mean of a class. By Dinkelbach's iteration.
     """
@@ -480,7 +480,7 @@ class Transport(Projected):
             )
 
     def sums(self, Y: Array) -> tuple[Array, Array]:
-        """W and s, within and between."""
+        """Return W and s, within and between."""
         W, s, Y1 = np.zeros(2), np.zeros((2, *Y.shape)), np.column_stack([Y, np.ones(len(Y))])
         for pairs, plans in self.plans(Y):
             np.add.at(W, pairs.kinds, plans.W)

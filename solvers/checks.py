@@ -27,7 +27,7 @@ class Limits(TypedDict, total=False):
 
 
 def whole(name: str, value: object, least: int) -> int:
-    """A whole number of at least `least`, of Python's or of NumPy's.
+    """Check a whole number of at least `least`, of Python or NumPy.
 
     - raises ArgumentError: It is something else, or a boolean.
     """
@@ -68,7 +68,7 @@ def number(
 
 
 def flag(name: str, value: object) -> bool:
-    """True or False, of Python's or of NumPy's.
+    """Check True or False, of Python or NumPy.
 
     - raises ArgumentError: It is something else.
     """

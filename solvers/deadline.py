@@ -222,7 +222,7 @@ def pass_on(status: Status) -> None:
 
 
 def decomposing(order: int) -> AbstractContextManager[None]:
-    """A context for a decomposition, with BLAS on the idle cores; none begins after the limit.
+    """Let a decomposition use BLAS on the idle cores; none begins after the limit.
 
     One of few columns is no step of its own: it takes less than what is done between two others.
     """

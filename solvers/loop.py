@@ -157,7 +157,7 @@ class Tracker:
         self._status: Status | None = None
 
     def ends_at(self, state: State) -> bool:
-        """Record a state, and return True if the run ends there."""
+        """Return Record a state, and return True if the run ends there."""
         point = self._last = state.point
         value, seconds = point.value, time.perf_counter() - self._began
         looked = math.isfinite(value) or self._best is None  # an infinite value has no gradient

@@ -81,7 +81,7 @@ class DearProducts(Protocol):
     """A problem whose first Hessian product may cost too much where curvature is looked at once."""
 
     def for_curvature(self) -> Problem:
-        """The function without products, of which differences of gradients take the place."""
+        """Return the function without products; differences of gradients replace them."""
 
 
 @runtime_checkable
@@ -97,7 +97,7 @@ class Sum(Protocol):
 
 
 def read_only(M: Array) -> Array:
-    """A view of M that cannot be written to, for functions that are not ours."""
+    """Return a read-only view of M, for functions of the user."""
     view = M.view()
     view.setflags(write=False)
     return view
@@ -151,7 +151,7 @@ class RiemannianPoint:
         return self._problem.manifold.multiplier(self.M, self.euclidean_gradient)
 
     def hessian(self, V: Array) -> Array:
-        """Riemannian Hessian times the tangent vector V."""
+        """Return the Riemannian Hessian times the tangent vector V."""
         problem = self._problem
         problem.count("hessian")
         if not problem.problem.has_hessian:
@@ -195,5 +195,5 @@ class RiemannianProblem:
         self.evaluations[what] += 1
 
     def at(self, M: Array, point: Point | None = None) -> RiemannianPoint:
-        """The function at M, whose `point` a solver may have made already."""
+        """Return the function at M; a solver may have made its `point` already."""
         return RiemannianPoint(self, M, point)

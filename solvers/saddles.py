@@ -50,7 +50,7 @@ class Curvature:
 
 
 def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 0) -> Curvature:
-    """The least eigenvalue of the Riemannian Hessian, on a space that grows by its residuals.
+    """Return the least eigenvalue of the Riemannian Hessian, on a space extended by residuals.
 
     It ends at a decision about the sign, or after so many steps.
     """

@@ -23,7 +23,7 @@ FLAT, _NONE = 1e-10, 1e-12
 def hessian_eigen(
     manifold: Manifold, point: RiemannianPoint, free: Array | None = None
 ) -> tuple[Array, Array]:
-    """Eigenvalues of the Hessian, and eigenvectors as columns of flat tangent vectors.
+    """Return eigenvalues of the Hessian, and eigenvectors as columns of flat tangent vectors.
 
     Those across `free`, orthonormal columns of flat tangent vectors.
     """

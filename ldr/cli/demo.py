@@ -44,7 +44,7 @@ class DataSet(NamedTuple):
 
 
 def data_sets() -> list[DataSet]:
-    """digits, wine and breast_cancer, as `NOTES` says."""
+    """Yield digits, wine and breast_cancer, as described in `NOTES`."""
     from sklearn import datasets
     from sklearn.preprocessing import scale
 

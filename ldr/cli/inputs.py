@@ -197,7 +197,7 @@ def load_objective(objective: str) -> Objective:
 
 @contextmanager
 def located(objective: str) -> Iterator[None]:
-    """Exceptions raised in the user's file become an ObjectiveError that names the line."""
+    """Turn exceptions raised in the user's file into an ObjectiveError that names the line."""
     split = split_file(objective)
     try:
         yield

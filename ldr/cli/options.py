@@ -141,7 +141,7 @@ _GROUPS = {"Selection": Selection, "Inquiry": Inquiry, "Solving": Solving}
 
 
 def names_of_methods(incomplete: str) -> list[str]:
-    """For the shell's completion."""
+    """Return the names of methods for the shell's completion."""
     from ldr.objectives.registry import REGISTRY
 
     return [name for name in REGISTRY if name.startswith(incomplete)]
@@ -163,7 +163,7 @@ def separator(text: str) -> str:
 
 
 def dimension(text: str | int) -> int | float | str:
-    """``3``, a share of the variance like ``0.9``, or ``auto``."""
+    """Read ``3``, a share of the variance like ``0.9``, or ``auto``."""
     text = str(text)
     try:
         return text if text == "auto" else int(text) if text.isdecimal() else float(text)
@@ -172,7 +172,7 @@ def dimension(text: str | int) -> int | float | str:
 
 
 def dimensions(text: str) -> list[int]:
-    """``1-5``, ``1:5`` or ``1,2,5`` as numbers."""
+    """Read ``1-5``, ``1:5`` or ``1,2,5`` as numbers."""
     range_ = re.fullmatch(r"(\d+)[-:](\d+)", text)
     try:
         if range_:

@@ -295,7 +295,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @available_if(of_points)
     def inverse_transform(self, X: Rows) -> Array:
-        """The rows nearest to the mean whose projection is X: mean_ + X pinv(components_)'.
+        """Return the rows nearest to the mean whose projection is X: mean_ + X pinv(components_)'.
 
         With orthonormal components it is mean_ + X components_; with ``standardise=True`` nearest
         is meant in units of standard deviations.
@@ -318,7 +318,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @available_if(predicts)
     def predict(self, X: Rows) -> Rows:
-        """The class, the response or the second view of each row; see `ldr.Result.predict`.
+        """Predict the class, the response or the second view of each row; see `ldr.Result.predict`.
 
         Parameters
         ----------
@@ -518,7 +518,7 @@ def other_views(y: PerRow) -> tuple[Samples, ...]:
 
 @in_words
 def other_rows(given: Rows, name: str) -> Samples:
-    """A second view or a background, by the rules for X; a single column may come as (n,)."""
+    """Check a second view or background by the rules for X; one column may have shape (n,)."""
     if type(given).__name__ == "LazyFrame" or hasattr(given, "columns") or is_dask(given):
         return as_samples(given, name, 1)
     array = check_array(
@@ -585,7 +585,7 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
 
 
 def loadings_of(result: Result) -> list[Array | None]:
-    """The coefficients of the columns on the coordinates, (d, r), of each view."""
+    """Return the coefficients of the columns on the components, (d, r), of each view."""
     seen = result.directions.variations
     scales = (1.0,) * len(seen) if result.scale is None else as_tuple(result.scale)
     return [

@@ -214,7 +214,7 @@ def estimator_name(method: type[Objective]) -> str:
 
 
 def estimator_of(method: type[Objective]) -> type[Named]:
-    """The estimator class of an objective class: (n_components=2, *, its fields, OPTIONS)."""
+    """Build the estimator of an objective class: (n_components=2, *, its fields, OPTIONS)."""
     name, bases = estimator_name(method), _bases(method)
     keyword = inspect.Parameter.KEYWORD_ONLY
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -47,7 +47,7 @@ def connected(address: str) -> Iterator[None]:
 
 
 def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Table:
-    """The matrix in a file that is read by workers.
+    """Read the matrix in a file by the workers of a cluster.
 
     - path: .csv, .tsv, .parquet, .npy, or a folder of .parquet files
     - separator, header: as of `ldr.io.files.read`

@@ -91,7 +91,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def write_figure(path: str | Path, figure: Figure, **style: Argument) -> None:
-    """A picture in a file, of the kind that its ending says.
+    """Write a picture to a file of the kind that its ending names.
 
     Drawn in memory: matplotlib does not always say that a disk is full.
     """
@@ -236,7 +236,7 @@ class Table:
 
     @in_words
     def samples(self, allow_nan: bool = False) -> Samples:
-        """The rows as numbers; empty cells are NaN, where they are allowed."""
+        """Return the rows as numbers; empty cells are NaN, where they are allowed."""
         rows = as_samples(self.X, self.name, allow_nan=allow_nan)
         return as_samples(rows.in_memory(), allow_nan=allow_nan) if self.loaded else rows
 
@@ -250,7 +250,7 @@ class Table:
 
 
 def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
-    """The matrix in a file.
+    """Read the matrix in a file.
 
     - path: .csv, .tsv and .parquet have named columns, and so has a folder of .parquet files. Of
       these and of .npy, large files are not loaded: their rows are read when they are needed. Of an
@@ -288,7 +288,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
 
 
 def write_projection(path: str | Path, result: Result, X: Rows) -> None:
-    """Projected rows in a file, piece by piece where the rows are stored ones."""
+    """Write projected rows to a file, piece by piece if they are stored."""
     check_outputs({"path": path}, {"X": files_of(X)})
     views = as_tuple(X)
     whole = lazy_rows(views[0]) is not None or not any(view.stored for view in views)

@@ -96,21 +96,21 @@ def note(
     coordinates: str | tuple[str, str] = "data",
     **style: Argument,
 ) -> Annotation:
-    """Text so many points beside a place."""
+    """Write text this many points beside a place."""
     return ax.annotate(
         text, at, xycoords=coordinates, xytext=offset, textcoords="offset points", **style
     )
 
 
 def mark(ax: Axes, height: float, text: str) -> None:
-    """A labelled horizontal line."""
+    """Draw a labelled horizontal line."""
     ax.axhline(height, color=HIGHLIGHT, linestyle="--", linewidth=1)
     place = ("axes fraction", "data")
     note(ax, text, (1, height), (0, 3), place, ha="right", color=HIGHLIGHT, fontsize=9)
 
 
 def mark_dimension(ax: Axes, r: int, text: str) -> None:
-    """A labelled vertical line."""
+    """Draw a labelled vertical line."""
     ax.axvline(r, color="0.5", linestyle=":", linewidth=1)
     note(ax, text, (r, 1), (4, -4), ("data", "axes fraction"), va="top", color="0.35", fontsize=9)
 
@@ -125,7 +125,7 @@ def shortened(name: str, letters: int = 28) -> str:
 
 
 def column_names(columns: Sequence[str] | None, kept: np.ndarray) -> list[str]:
-    """Names of some columns of a view, as they are drawn."""
+    """Return names of some columns of a view, as they are drawn."""
     return [literal(shortened(columns[j] if columns else f"column {j}")) for j in kept]
 
 
@@ -222,7 +222,7 @@ def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
-    """The rows by two coordinates, or by three."""
+    """Draw the rows by two components, or by three."""
     n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
@@ -239,7 +239,7 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
 def draw_key(
     figure: FigureBase, axes: Sequence[Axes], colouring: Colouring, alone: bool = False
 ) -> None:
-    """Legend of the classes or colour bar of the quantity; `alone` in a figure of its own."""
+    """Draw the legend of classes or colour bar of the quantity; `alone` in its own figure."""
     if colouring.codes is not None:
         where = "center left" if alone else "outside right center"
         figure.legend(**_legend(colouring), loc=where)  # type: ignore[call-overload]
@@ -253,7 +253,7 @@ def draw_key(
 
 
 def key_inside(ax: Axes, colouring: Colouring) -> None:
-    """The key of a panel in somebody's figure, whose layout is not ours to change."""
+    """Draw the key within a panel of the user's figure, whose layout stays."""
     if colouring.codes is not None:
         ax.legend(**_legend(colouring) | {"frameon": True})
     elif (mappable := _coloured([ax])) is not None:
@@ -268,7 +268,7 @@ def _bar(
 
 
 def write_quantity(axis: Axis, colouring: Colouring) -> None:
-    """Days and whole numbers (years) on an axis, as a reader writes them."""
+    """Format dates and whole numbers (years) on an axis as usual."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import MaxNLocator
 
@@ -282,7 +282,7 @@ def write_quantity(axis: Axis, colouring: Colouring) -> None:
 
 
 def key_width(colouring: Colouring, r: int) -> float:
-    """Inches that the key takes; a quantity has an axis of its own, and no key, where r is 1."""
+    """Return inches that the key takes; for r = 1 a quantity has an axis of its own, no key."""
     if colouring.codes is not None:
         columns = _legend(colouring)["ncols"]
         return float(columns * (0.5 + 0.085 * max(len(name) for name in colouring.names)))

@@ -439,12 +439,12 @@ def loadings(result: Result) -> Figure:
 
 
 def maps_of(result: Result) -> list[Array]:
-    """P of each view, of divided columns where the columns were divided: units do not count."""
+    """Return P of each view, for standardised columns if they were: units do not matter."""
     return [P * unit for P, unit in zip(parts(result.P), units_of(result), strict=True)]
 
 
 def units_of(result: Result) -> list[float | Array]:
-    """The standard deviations that the columns of each view were divided by, or 1."""
+    """Return the standard deviations that the columns of each view were divided by, or 1."""
     if result.scale is None:
         return [1.0] * len(parts(result.P))
     both = zip(as_tuple(result.scale), as_tuple(result.features), strict=True)
@@ -476,7 +476,7 @@ def _places(columns: Sequence[str] | None, count: int) -> tuple[Array, str]:
 
 
 def longest(loading: Array) -> np.ndarray:
-    """The rows of a map that are worth showing, in their order."""
+    """Return the rows of a map with the largest loadings, in their order."""
     if len(loading) <= MOST_NAMES:
         return np.arange(len(loading))
     return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:MOST_NAMES])

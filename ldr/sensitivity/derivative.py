@@ -42,7 +42,7 @@ _NOTHING = 1e-7, 1e-2
 
 
 def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: float) -> Rate:
-    """By central differences, extrapolated (Ridders): the step is where they agree best.
+    """Compute a rate by central differences, extrapolated (Ridders), at the step of best agreement.
 
     - raises SingularError: They agree nowhere: the problem jumps, as graphs of neighbours and ranks
       do.
@@ -89,7 +89,7 @@ def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: flo
 
 
 def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> Rate:
-    """The gradient and the numbers of another problem at the same user's matrices."""
+    """Return gradient and scores of another problem at the same matrices of the user."""
     own, problem = optimum.problem, line(t)
     M = same_point(optimum, problem)
     problem = like(problem, own)
@@ -100,7 +100,7 @@ def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -
 
 
 def same_point(optimum: Optimum, problem: BoundObjective) -> Array:
-    """The optimum's user's matrices as a point of another problem."""
+    """Return the optimum as a point of another problem."""
     return problem.manifold.nearest(carried(optimum.problem, problem, optimum.M))
 
 
@@ -170,7 +170,7 @@ class Derivative:
         return combined(1.0, self._rate.observed.P, 1.0, moved)
 
     def optimum_at(self, t: float) -> tuple[BoundObjective, Array]:
-        """The problem at t, and its optimum to first order."""
+        """Return the problem at t, and its optimum to first order."""
         problem, moved = self._line(t), self._optimum.moved(t * self._move)
         return problem, problem.manifold.nearest(carried(self._optimum.problem, problem, moved))
 
@@ -225,7 +225,7 @@ def _columns(numbers: Mapping[str, Array]) -> tuple[Array, ...]:
 
 
 def projector_rate(P: Array, dP: Array) -> Array:
-    """d(P^+P) = P^+W + (P^+W)', with the pseudo-inverse P^+ and W = dP (I - P^+P)."""
+    """Return d(P^+P) = P^+W + (P^+W)', with the pseudo-inverse P^+ and W = dP (I - P^+P)."""
     inverse = np.asarray(np.linalg.pinv(P), dtype=np.float64)
     half = inverse @ (dP - (dP @ inverse) @ P)
     return half + half.T

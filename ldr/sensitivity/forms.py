@@ -56,7 +56,7 @@ Kind = TypeVar("Kind")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def tree(kind: type[Kind]) -> type[Kind]:
-    """A frozen dataclass that is an argument of compiled functions.
+    """Make a frozen dataclass an argument of compiled functions.
 
     Its fields are arrays, but those that are STATIC: jax compiles for each value of them.
     """
@@ -207,7 +207,7 @@ class Form(ABC):
 
     @abstractmethod
     def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        """AT of each view."""
+        """Return AT of each view."""
 
     def trace(self, X: Sequence[Traced]) -> Traced:
         """Return tr A, for a single view."""
@@ -368,22 +368,22 @@ class QuadraticForm(Form):
 
 
 def centred(X: Traced, shares: Traced = None) -> Traced:
-    """Rows less their mean, or less sum_i shares_i x_i."""
+    """Return rows less their mean, or less sum_i shares_i x_i."""
     return X - (X.mean(axis=0) if shares is None else shares @ X)
 
 
 def centred_back(Y: Traced, shares: Traced = None) -> Traced:
-    """The transpose of `centred`."""
+    """Apply the transpose of `centred`."""
     return Y - (Y.mean(axis=0) if shares is None else shares[:, None] * Y.sum(axis=0))
 
 
 def added(blocks: Any) -> list[Traced]:
-    """The sum of matrices of each view."""
+    """Return the sum of matrices of each view."""
     return [sum(each[1:], start=each[0]) for each in zip(*blocks, strict=True)]
 
 
 def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], view: int) -> Traced:
-    """(B + ridge mean(diag B) I)T of a view."""
+    """Return (B + ridge mean(diag B) I)T of a view."""
     BT = B.times(X, T)[view]
     return BT if ridge is None else BT + ridge * B.trace(X) / len(BT) * T[view]
 
@@ -464,7 +464,7 @@ class RowForms:
     forms = form_by_form
 
     def of_groups(self, codes: Traced) -> tuple[Form, Form]:
-        """The scatters between and within groups."""
+        """Return the scatters between and within groups."""
         n = self.count
         if not self.traced:
             w = np.ones(n) if self.weights is None else self.weights
@@ -478,7 +478,7 @@ class RowForms:
         return between, self.scatter() - between
 
     def mixed(self, K: Mixing) -> Form:
-        """X'KX."""
+        """Return X'KX."""
         return QuadraticForm(K, (self.shares, self.shares), (self.view, self.view))
 
 

@@ -51,7 +51,7 @@ class Influence:
     rows: tuple[str, ...] | None = None
 
     def named(self, row: int) -> str:
-        """A row's name, or its number from 0."""
+        """Return a row's name, or its number from 0."""
         return self.rows[row] if self.rows else str(row)
 
     def largest(self, numbers: Array, count: int = 5) -> list[tuple[str, float]]:

@@ -119,7 +119,7 @@ class Statement:
         return [ridged(B, self.ridge, X, T, v) for v, B in enumerate(self.white)]
 
     def value_and_axes(self, X: Sequence[Traced], T: Sequence[Traced]) -> tuple[Traced, Traced]:
-        """f, and the symmetric matrix that is diagonal in canonical coordinates."""
+        """Return f, and the symmetric matrix that is diagonal in canonical coordinates."""
         times = [A.times(X, T) for A in self.above]
         if self.of in ("determinant", "sizes"):
             S = _sym(T[0].T @ times[0][0])
@@ -168,7 +168,7 @@ class Spectrum:
 
     @classmethod
     def of(cls, S: Array, by: str) -> Spectrum:
-        """By "sizes" or "roots"."""
+        """Compute the spectrum by "sizes" or "roots"."""
         s, V = symmetric_eigen(S)
         if by == "roots":
             h = np.sqrt(np.maximum(s, 0.0))
@@ -197,7 +197,7 @@ def observed(
     *,
     shapes: Sequence[tuple[int, int]],
 ) -> Observed:
-    """Observed of matrices.
+    """Return `Observed` of matrices.
 
     - frames: L of each view; None where T is Q
     - shares (n,): of the rows in what the map subtracts
@@ -213,7 +213,7 @@ def observed(
     ]
 
     def straight(Q: Sequence[Traced]) -> list[Traced]:
-        """L(I - E/2)Q."""
+        """Return L(I - E/2)Q."""
         T = [each if L is None else L @ each for L, each in zip(frames, Q, strict=True)]
         if not statement.white:
             return T
@@ -266,7 +266,7 @@ class MatrixRows(TracedRows):
 
 
 def of_matrices(optimum: Optimum, objective: Objective, data: Data) -> MatrixRows | None:
-    """None where the method states no matrices."""
+    """State a method of matrices; None if it has none."""
     problem, M, rows = optimum.problem, optimum.M, DataForms.of(data)
     if any(view.centre != "mean" or view.features is not None for view in problem.views):
         return None

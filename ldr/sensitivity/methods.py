@@ -43,7 +43,7 @@ _NOTHING = np.zeros((0, 0))
 
 
 def frame(optimum: Optimum) -> Array:
-    """L of T = LM, from whitened coordinates to the columns."""
+    """Return L of T = LM, from whitened coordinates to the columns."""
     coordinates, unit = optimum.problem.views[0].coordinates, np.eye(len(optimum.M))
     return coordinates.map(unit, coordinates.lift(unit)).T
 
@@ -121,7 +121,7 @@ def regression(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 
 
 def of_regression(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """The map's rows are the leading u' of B, (1 + s^2)^{1/2} long; no ridge moves."""
+    """State regression: the map's rows are B's leading u', (1 + s^2)^{1/2} long; no ridge moves."""
     Y, w, lifting, P, leading = given
     B = lifting @ M
     left, U = _centred(Y, w) - _centred(X[0], w) @ B, leading(B)
@@ -139,7 +139,7 @@ def reduced_rank(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
 
 
 def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
-    """||Y - X Min S Mout'||^2 at the best diagonal S, of which Pin = S Min'."""
+    """State ||Y - X Min S Mout'||^2 at the best diagonal S, of which Pin = S Min'."""
     (_, d), (_, q) = (each.shape for each in X)
     r = M.size // (d + q)
     Min, Mout = M[: d * r].reshape(d, r), M[d * r :].reshape(q, r)
@@ -152,7 +152,7 @@ def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
 
 
 def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """None where the response is explained before the last weight."""
+    """State PLS; None if the response is explained before the last weight."""
     problem, samples = optimum.problem, data.samples
     if not isinstance(problem, ScoreRegression) or not isinstance(objective, PLSRegression):
         return None
@@ -177,7 +177,7 @@ def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) ->
 
 
 def of_scores(X: Traced, M: Traced, *given: Traced, nipals: bool) -> Observed:
-    """Partial least squares, found weight by weight, not as an optimum of M.
+    """State partial least squares weight by weight, not as an optimum of M.
 
     The weight w is the leading left singular vector of S, which is X'Y less what earlier scores
     take of it; scores and rotations follow by the steps of Gram and Schmidt.
@@ -230,7 +230,7 @@ def dynamics(optimum: Optimum, objective: Objective, data: Data) -> TracedRows |
 
 
 def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
-    """||Xdot - X M D'M'||^2 at the best D, of states and moves in units of their own."""
+    """State ||Xdot - X M D'M'||^2 at the best D, states and moves in their own units."""
     (moves, place, pace), mean = given, X[0].mean(axis=0)
     states = Z = X[0] - mean
     if moves is None:
@@ -248,7 +248,7 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
 
 
 def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """None of covariances that no series has."""
+    """State dca; None for covariances that no series has."""
     problem, X = optimum.problem, data.samples.dense()
     if not isinstance(problem, Predictive) or not isinstance(objective, DCA):
         return None
@@ -295,7 +295,7 @@ def _lagged(k: int, Z: Sequence[Traced], Y: Sequence[Traced]) -> Traced:
 
 
 def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """None of a row at the centre, of a threshold at its least, and of samples on a sphere."""
+    """State robust PCA; None for a row at the centre, the least threshold, or a sphere."""
     problem, X = optimum.problem, data.samples.dense()
     if not isinstance(problem, Reconstruction) or not isinstance(objective, RobustPCA):
         return None
@@ -324,7 +324,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 
 
 def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """The sum of losses of ||z_i - MM'z_i||^2, z_i from the geometric median of the rows.
+    """State the sum of losses of ||z_i - MM'z_i||^2, z_i from the geometric median of the rows.
 
     Centre and width are medians that move with the rows.
     """
@@ -354,7 +354,7 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
 
 
 def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """None of a sample of many rows."""
+    """State the method of kernel gradients; None for a sample of many rows."""
     problem, samples, own = optimum.problem, data.samples, objective
     if not isinstance(own, GKDR) or type(problem) is not Trace:
         return None
@@ -371,7 +371,7 @@ def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> Trac
 
 
 def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """M'GM, of the gradients B_p = (K diag(a_p) - diag(Ka_p))XM/sigma^2 of A = K^{-1}Z."""
+    """State M'GM of gradients B_p = (K diag(a_p) - diag(Ka_p))XM/sigma^2, A = K^{-1}Z."""
     old, width, widens, Z, ridge, factor, A = given
     if widens is not None:
         width = width * (1.0 + jnp.vdot(widens, X[0] - old))
@@ -415,7 +415,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
 
 
 def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
-    """The negative log-likelihood of rows under S = LL' + Psi, but for constants, by Woodbury.
+    """State the negative log-likelihood under S = LL' + Psi, without constants, by Woodbury.
 
     - mask (n, d): 1 where an entry is observed; None where all are
     """
@@ -489,7 +489,7 @@ class FiltersOfRows(TracedRows):
 def of_filters(
     X: Traced, M: Traced, shares: Traced, F: Traced, members: Traced, ridge: Traced
 ) -> Observed:
-    """Filters FV, of a mean power of 1, and the numbers by which M is chosen among them."""
+    """State filters FV of mean power 1, and the numbers by which M is chosen among them."""
     rows, V = X
     powers = jnp.stack([jnp.diag(C) for C in moments_of(rows, F @ V, members, ridge)])
     scales = (shares @ powers) ** -0.5

@@ -94,7 +94,7 @@ class Line:
 
 
 def all_of(data: Data) -> Sequence[Samples]:
-    """The samples of the views and of the background."""
+    """Return the samples of the views and of the background."""
     return (*data.views, *filter(None, (data.background,)))
 
 
@@ -117,7 +117,7 @@ def _reweighted(samples: Samples, dw: Array, t: float) -> Samples:
 
 
 def parameter(objective: Objective, name: str) -> float | Array:
-    """A number of the objective's, or the weights of a sum.
+    """Return a number of the objective's, or the weights of a sum.
 
     - raises ArgumentError: There is no such number.
     """
@@ -134,7 +134,7 @@ def parameter(objective: Objective, name: str) -> float | Array:
 
 
 def numbers_of(objective: Objective) -> dict[str, float]:
-    """The parameters that are numbers, and can move."""
+    """Return the parameters that are numbers and can move."""
     known = {each.name: getattr(objective, each.name) for each in fields(objective)}  # type: ignore[arg-type]
     return {name: value for name, value in known.items() if type(value) is float}
 
@@ -206,7 +206,7 @@ def _moves(dX: Matrix, samples: Samples) -> Array:
 
 
 def numbers(given: npt.ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    """A given array of real numbers of a shape."""
+    """Check an array of real numbers of a given shape."""
     array = np.asarray(of_array(given)[0])
     if array.dtype.kind not in "biuf" or array.shape != shape:
         raise DataError(

@@ -87,7 +87,7 @@ class Rate:
 
 
 def within(problem: BoundObjective, M: Array) -> Array:
-    """The matrix that canonical axes diagonalise, in M's own."""
+    """Return the matrix that canonical axes diagonalise, in M's own axes."""
     return matrix_of(problem.axes(M, problem.variations(M)))
 
 
@@ -104,7 +104,7 @@ def numbers(problem: BoundObjective, M: Array) -> Mapping[str, Array]:
 
 
 def matrix_of(axes: Axes) -> Array:
-    """The symmetric matrix of which the axes are eigenvectors; empty where they are of none."""
+    """Return the symmetric matrix with the axes as eigenvectors; empty if there is none."""
     if not (axes.free or axes.levels):
         return np.zeros((0, 0))
     Q = axes.turns[0]
@@ -143,21 +143,21 @@ class Optimum:
         return cls(problem, placed.M, placed.axes, inverse)
 
     def solve(self, Z: Array) -> Array:
-        """Hess^{-1}[Z], Z projected first.
+        """Return Hess^{-1}[Z], Z projected first.
 
         - raises SingularError: There are other optima next to this one, or the Hessian cannot tell.
         """
         return _solved(self.problem, self.M, self.inverse, Z)
 
     def moved(self, U: Array, turn: Array | None = None) -> Array:
-        """The point along U, its axes turned by the skew matrix, to first order."""
+        """Return the point along U, its axes turned by the skew matrix, to first order."""
         N = self.M + U
         if turn is None:
             return N
         return turned_point(self.problem, N, [np.eye(len(turn)) + turn] * len(self.axes.turns))
 
     def turn(self, change: Array) -> Array:
-        """Om_kl = dS_kl/(s_l - s_k): how axes turn with the matrix S that they diagonalise.
+        """Return Om_kl = dS_kl/(s_l - s_k): the axes turn with the matrix S that they diagonalise.
 
         - raises SingularError: Two of the numbers s tie.
         """
@@ -206,7 +206,7 @@ def _gradient(problem: BoundObjective, M: Array) -> Array:
 
 
 def hessian_inverse(problem: BoundObjective, M: Array) -> HessianInverse:
-    """At M, on the tangent vectors that turn no axes and change something."""
+    """Invert the Hessian at M on tangent vectors that change something but no axes."""
     axes = problem.axes(M, problem.variations(M))
     idle = problem.idle(M) if isinstance(problem, NaturalParameters) else ()
     return HessianInverse(problem, M, [*_turns(problem, M, axes), *idle])

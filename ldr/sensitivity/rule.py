@@ -39,11 +39,11 @@ class Known(ABC):
 
     @abstractmethod
     def rate(self, dX: Sequence[Array]) -> Rate:
-        """Along dX, of each view, and of the background."""
+        """Return the rate along dX of each view, and of the background."""
 
     @abstractmethod
     def pulled(self, V: Sequence[Array]) -> list[Array]:
-        """The derivative in X of <V', the maps>, of the rows of each view.
+        """Return the derivative in X of <V', the maps>, of the rows of each view.
 
         - raises SingularError: Numbers of coordinates tie.
         """
@@ -54,7 +54,7 @@ class Known(ABC):
         return True
 
     def crossed(self, U: Array) -> list[Array]:
-        """The derivative in X of <U, gradient>, M fixed."""
+        """Return the derivative in X of <U, gradient>, M fixed."""
         raise UnknownError
 
 
@@ -67,7 +67,7 @@ _KEPT = 24
 
 @cache
 def compile_quickly() -> dict[str, Any]:
-    """Options of `jax.jit` by which small functions compile soon; none if this jax has none."""
+    """Return options of `jax.jit` for quick compilation; none if this jax has none."""
     options = {"compiler_options": _FAST}
     try:
         jax.jit(lambda x: x + 1.0, **options)(0.0)

@@ -59,7 +59,7 @@ class Sensitivity:
         sample_weight: PerRow = None,
         **parameters: npt.ArrayLike,
     ) -> Derivative:
-        """The derivative along a direction: of X + t dX, y + t dy, weights, parameters.
+        """Compute the derivative along a direction: of X + t dX, y + t dy, weights, parameters.
 
         - X (n, d): how the data move
         - y: how a numerical response moves

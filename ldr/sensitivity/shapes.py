@@ -62,7 +62,7 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
 
 
 def scores_of(Y: Array, unit: float = 1.0) -> Array:
-    """Numbers whose products with rows X are CM, C their covariance, where Y = unit * XM."""
+    """Return numbers whose products with rows X are CM, C their covariance, if Y = unit * XM."""
     return centred(Y) / (len(Y) * unit**2)
 
 

@@ -44,7 +44,7 @@ _tally: ContextVar[Counter[str] | None] = ContextVar("tally", default=None)
 
 @contextmanager
 def compilations() -> Iterator[Counter[str]]:
-    """Counts under "compilation" the programs that are compiled within."""
+    """Count under "compilation" the programs that are compiled within the context."""
     tally: Counter[str] = Counter()
     token = _tally.set(tally)
     try:
@@ -165,7 +165,7 @@ class Backend(ABC):
     has_hessian: bool = True
 
     def place(self, *data: object, accelerator: Accelerator | None = None) -> Arguments:
-        """The data where and how f takes them, once a problem."""
+        """Move the data to the device and form that f takes, once for a problem."""
         return data
 
     def returned(self, M: Array, data: Arguments, called: Callable[[], Traced]) -> Traced:
@@ -178,7 +178,7 @@ class Backend(ABC):
 
     @abstractmethod
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
-        """The map from V to the Hessian product (d x r) at M."""
+        """Return the map from V to the Hessian product (d x r) at M."""
 
     def first_product_is_dear(self, M: Array, data: Arguments) -> bool:
         """Return True if the first Hessian product costs as much as hundreds of gradients."""

@@ -55,7 +55,7 @@ def written(views: int, *beside: str) -> str:
 def required_parameters(
     function: Function, what: str, allowed: tuple[int, ...], wanted: str
 ) -> int:
-    """Number of positional parameters without default values, where that is an allowed number."""
+    """Count the positional parameters without default values, if the count is allowed."""
     name = name_of(function)
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -389,7 +389,7 @@ class CustomObjective(Objective):
         return 0
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        """The problem, after the tests that `ldr.objective` lists.
+        """Return the problem, after the tests that `ldr.objective` lists.
 
         - raises ldr.errors.DataError: Sparse X that f cannot take; a y that does not fit; rows that
           are needed all at once and do not fit into memory.
@@ -400,7 +400,7 @@ class CustomObjective(Objective):
         return verified(self._trial(data, r))
 
     def attach(self, data: Data, r: int) -> CustomProblem:
-        """The problem, tested only for a finite scalar value, so that `ldr.check` can tell more."""
+        """Return the problem, tested for a finite scalar value only; `ldr.check` tests the rest."""
         return self._trial(data, r).problem
 
     def _trial(self, data: Data, r: int) -> Trial:

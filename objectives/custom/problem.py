@@ -149,7 +149,7 @@ class CustomProblem(BoundObjective):
         return CustomPoint(self.term, M, self.arguments)
 
     def of_rows(self, where: slice) -> CustomProblem:
-        """f of some of the rows."""
+        """Compute f of some of the rows."""
         return replace(self, arguments=tuple(array[where] for array in self.arguments))
 
 

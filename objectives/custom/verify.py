@@ -89,7 +89,7 @@ class Trial:
         return invariance_error(self.problem, self.point, self.turned(view)) <= INVARIANCE_TOLERANCE
 
     def check_gradient(self) -> None:
-        """<gradient, V> against the difference of f along the manifold in direction V.
+        """Compare <gradient, V> with the difference of f along the manifold in direction V.
 
         V is half the gradient's own, along which truncation is the least part of the slope, and
         half a random one, which what the gradient lacks cannot be orthogonal to.
@@ -119,7 +119,7 @@ class Trial:
             )
 
     def check_hessian(self) -> None:
-        """H[V] against the central difference of the gradient along the manifold in direction V."""
+        """Compare H[V] with the central difference of the gradient along direction V."""
         problem, M = self.problem, self.point.M
         if problem.term.derivatives.derives_hessian or not problem.has_hessian:
             return
@@ -156,7 +156,7 @@ class Trial:
             )
 
     def check_additive(self) -> None:
-        """f of all rows must be f of the first of them plus f of the others."""
+        """Test that f of all rows is f of the first rows plus f of the others."""
         problem = self.problem
         n = problem.arguments[0].shape[0]
         split = (slice(0, 1), slice(1, n))
@@ -172,7 +172,7 @@ class Trial:
 
 
 def attached(problem: CustomProblem, declared: str) -> Trial:
-    """On the manifold that is declared or found, the value tested and nothing else."""
+    """Return the problem on its declared or detected manifold; only the value is tested."""
     trial = Trial(problem)
     trial.check_value()
     if declared != "auto":
@@ -187,7 +187,7 @@ def attached(problem: CustomProblem, declared: str) -> Trial:
 
 
 def verified(trial: Trial) -> CustomProblem:
-    """The problem, its derivatives tested; on the Stiefel manifold where f is not of the span."""
+    """Return the problem with tested derivatives; on Stiefel if f depends on more than the span."""
     trial.check_gradient()
     trial.check_hessian()
     problem = trial.problem
@@ -226,7 +226,7 @@ def manifold_named(name: str, d: int | Sequence[int], r: int) -> Manifold:
 
 
 def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
-    """A random orthogonal r x r matrix of determinant -1, so that reflections are tested too."""
+    """Draw an orthogonal r x r matrix of determinant -1, so that reflections are tested too."""
     Q = Stiefel(r, r).random_point(rng)
     if np.linalg.det(Q) > 0:
         Q[:, 0] = -Q[:, 0]

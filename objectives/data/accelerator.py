@@ -37,7 +37,7 @@ def _enable_x64() -> Callable[[bool], AbstractContextManager[object]]:
 
 
 def float64() -> AbstractContextManager[object]:
-    """The context in which jax computes in float64; no global flag is touched."""
+    """Return the context in which jax computes in float64, without a global flag."""
     return _enable_x64()(True)
 
 
@@ -56,21 +56,21 @@ class Accelerator:
         return _devices(self.platform)[0]
 
     def spread(self, X: Cells, shift: Array) -> tuple[Array, Array]:
-        """Sum and scatter of the rows less a shift, shapes (d,) and (d, d)."""
+        """Return sum and scatter of the rows less a shift, shapes (d,) and (d, d)."""
         return self._run("spread", X, shift)
 
     def class_sums(
         self, X: Cells, pilots: Array, codes: npt.NDArray[np.intp]
     ) -> tuple[Array, Array]:
-        """Sums of each class and scatter of the rows less their class's pilot."""
+        """Return sums of each class and scatter of the rows less their class's pilot."""
         return self._run("class_sums", X, pilots, codes)
 
     def lagged(self, X: Cells, shift: Array, lag: int) -> tuple[Array, Array, Array]:
-        """Sum, scatter and products with the row a lag later, of the rows less a shift."""
+        """Return Sum, scatter and products with the row a lag later, of the rows less a shift."""
         return self._run("lagged", X, shift, lag=min(lag, len(X)))
 
     def scatter_times(self, X: Cells, mean: Array, V: Array) -> Array:
-        """(X - 1m')'(X - 1m')V, shape (d, r)."""
+        """Return (X - 1m')'(X - 1m')V, shape (d, r)."""
         return self._run("scatter_times", X, mean, V)
 
     def _run(self, name: str, *arrays: Cells, **options: int) -> Given:
@@ -120,7 +120,7 @@ def _kernels() -> dict[str, Callable[..., object]]:
 
 
 def accelerator(device: str) -> Accelerator | None:
-    """The accelerator of a device's name; None is the processor, by NumPy.
+    """Return the accelerator with a device's name; None for the processor, by NumPy.
 
 
     Warns

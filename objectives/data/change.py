@@ -42,11 +42,11 @@ class Change:
         return self if self.T is None else Change(self.T, np.zeros(len(self.T)))
 
     def of_matrix(self, A: Array) -> Array:
-        """T'AT: a sum of squares of rows about the centre, of the changed ones."""
+        """Return T'AT, or a sum of squares of the changed rows about the centre."""
         return A if self.T is None else self.T.T @ A @ self.T
 
     def made(self, piece: Samples) -> Samples:
-        """The rows z in memory."""
+        """Compute the rows z in memory."""
         assert self.T is not None and self.centre is not None
         rows = piece.centred_times(self.T, self.centre)
         return Samples(rows, None, piece.name, accelerator=piece.accelerator, marks=piece.marks)

@@ -112,7 +112,7 @@ def is_frame(X: object) -> bool:
 
 
 def computed(lazy: Given) -> Given:
-    """The value of something lazy: on the active cluster, else in threads of this process.
+    """Compute a lazy value: on the active cluster, else in threads of this process.
 
     How long a cluster without workers is waited for is Dask's setting
     `distributed.scheduler.no-workers-timeout`.
@@ -146,7 +146,7 @@ def computed(lazy: Given) -> Given:
 
 
 def chunked(array: dask.array.Array, rows: Sequence[int]) -> dask.array.Array:
-    """An array in chunks of so many rows each, and of all columns."""
+    """Return an array in chunks of this many rows each, and of all columns."""
     columns = [(size,) for size in array.shape[1:]]
     return array.rechunk((tuple(rows), *columns), method="tasks")
 

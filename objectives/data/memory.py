@@ -33,12 +33,12 @@ def check_memory(size: float, what: str, way_out: str) -> None:
 
 
 def available() -> tuple[float, str]:
-    """The bytes that this process may still take, and who says so."""
+    """Return the bytes that this process may still allocate, and the source of the limit."""
     return min(_limits(), default=(float("inf"), "nothing"))
 
 
 def in_words(size: float) -> str:
-    """Bytes as a number that can be read."""
+    """Return bytes in a readable unit."""
     return f"{size / 2**30:.3g} GiB" if size >= 2**30 else f"{size / 2**20:.3g} MiB"
 
 
@@ -86,7 +86,7 @@ def check_squares(samples: Samples) -> None:
 
 
 def largest_entry(samples: Samples) -> float:
-    """The largest absolute value."""
+    """Return the largest absolute value."""
     values = samples.array.data if samples.is_sparse else np.asarray(samples.array)
     most, least = (np.nanmax, np.nanmin) if samples.has_nan else (np.max, np.min)
     return max(float(most(values, initial=0)), -float(least(values, initial=0)))

@@ -67,7 +67,7 @@ def as_samples(
 
 
 def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
-    """Xdot, row by row as X has them."""
+    """Return Xdot, whose rows are those of X."""
     samples = as_samples(given, "derivatives")
     check_squares(samples)
     if samples.shape != shape:
@@ -76,7 +76,7 @@ def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float
 
 
 def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | None:
-    """Samples that are read piece by piece, of X that may be larger than memory.
+    """Open X, which may be larger than memory, as samples that are read piece by piece.
 
     - X: A path is that of a .npy, .parquet, .csv or .tsv file, or of a folder of .parquet files. A
       list has arrays, data frames and paths, the rows of one below those of the other. An iterator
@@ -92,7 +92,7 @@ def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | N
 
 
 def brought(y: object) -> Given:
-    """Labels or a response, brought from the workers if they are Dask's."""
+    """Return labels or a response, fetched from the workers if they are Dask's."""
     if y is None or isinstance(y, np.ndarray) or not is_dask(y):
         return y
     from ldr.objectives.data.dask_samples import computed
@@ -116,7 +116,7 @@ def open_source(X: Given, name: str, minimum_rows: int = 2) -> Source | None:
 
 
 def open_path(X: str | Path, name: str, separator: str = "", header: bool = True) -> Source:
-    """The source of a file, or of a folder of Parquet files; see `TextFile` for the options."""
+    """Open a file, or a folder of Parquet files; see `TextFile` for the options."""
     path = as_path(X, name)
     ending = path.suffix.lower()
     try:
@@ -145,7 +145,7 @@ def open_path(X: str | Path, name: str, separator: str = "", header: bool = True
 
 
 def without_header(X: Given, name: str = "X") -> Given:
-    """X with its paths of .csv and .tsv files opened as files without a line of names."""
+    """Open the .csv and .tsv files in X as files without a line of names."""
     if isinstance(X, (str, Path)) and Path(X).suffix.lower() in SEPARATORS:
         return open_path(X, name, header=False)
     if isinstance(X, dict):

@@ -39,7 +39,7 @@ class CodedLabels:
 
 
 def as_labels(y: object, n: int, *, smallest_class: int = 1) -> tuple[npt.NDArray[np.intp], Cells]:
-    """Class labels as codes 0..c-1.
+    """Return class labels as codes 0..c-1.
 
     - y (n,): strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
       `CodedLabels`, which are taken as they are
@@ -82,7 +82,7 @@ def as_array(y: object, name: str = "y") -> Cells:
 
 
 def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
-    """The sorted classes, the class of each label, and how many labels a class has."""
+    """Return the sorted classes, the class of each label, and how many labels a class has."""
     try:
         if labels.dtype.kind != "O" or labels.ndim != 1:
             return np.unique(labels, return_inverse=True, return_counts=True)
@@ -214,7 +214,7 @@ class Marks:
 
 
 def as_weights(given: Given, n: int) -> Array:
-    """Weights of n rows.
+    """Check the weights of n rows.
 
     - raises DataError: Not n numbers, negative or not finite ones, nothing but zeros, or weights so
       far apart, or so far from 1, that rounding decides.
@@ -254,7 +254,7 @@ def begins(trials: Cells) -> npt.NDArray[np.bool_]:
 
 
 def as_trials(given: Given, n: int) -> Cells:
-    """The trials of n rows."""
+    """Check the trials of n rows."""
     ids = as_array(given, "groups")
     if ids.shape != (n,):
         raise DataError(f"groups has shape {ids.shape}, expected ({n},): a trial for each row")

@@ -33,7 +33,7 @@ WIDE = 4096
 
 
 def piece_rows(columns: int) -> int:
-    """Rows in a piece of so many columns."""
+    """Return the number of rows in a piece with this many columns."""
     return max(1, PIECE_NUMBERS // max(1, columns))
 
 
@@ -109,7 +109,7 @@ class Samples:
         return int(self.array.shape[1])
 
     def expect_rows(self, beside: object) -> None:
-        """Tell a stream how many rows there are, because so many labels stand beside them."""
+        """Set the number of rows of a stream to the number of its labels."""
 
     def expect_columns(self, d: int) -> None:
         """Refuse another number of columns than the data had that something was found from."""
@@ -191,7 +191,7 @@ class Samples:
             yield slice(start, min(start + step, self.n))
 
     def piece(self, where: slice) -> Samples:
-        """Rows of a slice as samples in memory, in their own type."""
+        """Return rows of a slice as samples in memory, in their own type."""
         if where == slice(0, self.n):
             return self
         return replace(self, array=self.array[where], marks=self.marked(where))
@@ -236,7 +236,7 @@ class Samples:
         return self
 
     def in_memory(self) -> Samples:
-        """Samples of the same rows whose `array` holds them."""
+        """Return samples of the same rows whose `array` holds them."""
         return self
 
     def dense(self) -> Array:
@@ -249,7 +249,7 @@ class Samples:
         return np.asarray(self.array, dtype=np.float64)
 
     def dense_if_few(self) -> Array:
-        """`dense`, also of sparse rows no larger than columns x columns of others may be."""
+        """Return `dense`, for sparse rows too if they are no larger than d x d."""
         if not self.is_sparse or not self.is_small:
             return self.dense()
         return np.asarray(self.array.toarray(), dtype=np.float64)
@@ -263,7 +263,7 @@ class Samples:
         return Samples(array, self.feature_names, self.name, self.has_nan, marks=marks)
 
     def centred_times(self, V: Array, mean: Array) -> Array:
-        """(X - 1 mean') V, in O(n d r) and with no copy of X larger than a block.
+        """Return (X - 1 mean') V, in O(n d r) and with no copy of X larger than a block.
 
         - returns (n, r): dense rows are centred before the product, so a large mean costs no
           digits. For sparse rows it is X V - 1 (mean'V).
@@ -279,7 +279,7 @@ class Samples:
         return product
 
     def centred_transpose_times(self, Y: Array, mean: Array) -> Array:
-        """(X - 1 mean')' Y, in O(n d r) and with no copy of X larger than a block.
+        """Return (X - 1 mean')' Y, in O(n d r) and with no copy of X larger than a block.
 
         - returns (d, r): dense rows are centred before the product. For sparse rows it is X'Y -
           mean (1'Y).

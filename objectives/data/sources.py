@@ -92,7 +92,7 @@ class Source(ABC):
         """Give the rows from row `start` on, in blocks that must not be written to."""
 
     def read(self, start: int, stop: int) -> Cells:
-        """Rows start..stop-1."""
+        """Read the rows start..stop-1."""
         rows = Portions(self.blocks(start)).take(stop - start)
         if len(rows) < stop - start:
             self.finish(start + len(rows))
@@ -123,7 +123,7 @@ class Portions:
         self._left: Cells | None = None
 
     def take(self, count: int) -> Cells:
-        """The next `count` rows; fewer, or none, at the end."""
+        """Return the next `count` rows; fewer, or none, at the end."""
         parts, missing = [], count
         while missing > 0:
             block = self._left if self._left is not None else next(self._blocks, None)
@@ -138,7 +138,7 @@ class Portions:
 
 
 def after(start: int, blocks: Iterable[Cells]) -> Iterator[Cells]:
-    """The blocks from a row on."""
+    """Yield the blocks from a row on."""
     for block in blocks:
         if start < len(block):
             yield block[start:]
@@ -184,7 +184,7 @@ class MappedFile(Source):
 
 
 def load_npy(path: Path, name: str) -> Cells:
-    """A map of the array in an .npy file."""
+    """Map the array in an .npy file into memory."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy warns of files that Python 2 wrote

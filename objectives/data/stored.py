@@ -88,7 +88,7 @@ class StoredSamples(Samples):
         return f"{type(self).__name__}({self.name}: {n} x {self.d})"
 
     def read(self, where: slice) -> Cells:
-        """Rows of a slice in their own type."""
+        """Read the rows of a slice in their own type."""
         check()
         start, stop, _ = where.indices(self.n)
         self._expect_repeatable()
@@ -226,7 +226,7 @@ class StoredSamples(Samples):
         return self.in_memory().dense()
 
     def in_memory(self) -> Samples:
-        """All rows, read and checked."""
+        """Read and check all rows."""
         if self.array.n is not None:
             self._check_memory(self.n)
         parts = self.reduce(lambda piece: [piece.array], self._kept)
@@ -277,7 +277,7 @@ def side_by_side(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
 
 
 def lazy_rows(X: object) -> Given:
-    """The Dask array or DataFrame that X is, or that samples are made of; None of others."""
+    """Return the Dask array or DataFrame of X, or of samples made of one; None for others."""
     rows = getattr(X.array, "array", None) if isinstance(X, StoredSamples) else X
     return rows if is_dask(rows) else None
 
@@ -320,7 +320,7 @@ class AccumulatedSamples(Samples):
         )
 
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
-        """The sum over all blocks so far."""
+        """Return the sum over all blocks so far."""
         blocks = (
             other.block if isinstance(other, AccumulatedSamples) else other for other in beside
         )

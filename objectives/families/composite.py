@@ -87,14 +87,14 @@ class Term:
         return all(T is None for T in self.maps)
 
     def lower(self, manifold: Manifold, M: Array) -> Array:
-        """The term's point Z of the sum's point M, or tangent vector."""
+        """Return the term's point Z of the sum's point M, or its tangent vector."""
         if self.same_point:
             return M
         blocks = zip(self.maps, manifold.split(M), strict=True)
         return self.bound.point([Z if T is None else T @ Z for T, Z in blocks])
 
     def lift(self, manifold: Manifold, G: Array) -> Array:
-        """The gradient in the sum's point of the gradient G in the term's."""
+        """Return the gradient at the sum's point from the gradient G at the term's."""
         if self.same_point:
             return G
         blocks = zip(self.maps, self.bound.blocks(G), strict=True)
@@ -252,7 +252,7 @@ class WeightedSum(LocalOptima, Compared):
         return self.only.comparisons(M) if isinstance(self.only, Compared) else {}
 
     def parameters(self, M: Array) -> Fitted:
-        """A model's, and the share of zeros in M where they are penalised."""
+        """Return a model's parameters, and the share of zeros in M if they are penalised."""
         fitted: Fitted = _of_the_only_term("parameters")(self, M)
         if self.penalty is None:
             return fitted

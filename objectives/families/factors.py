@@ -64,16 +64,16 @@ class Noise:
         return 1 if self.tied else self.k
 
     def slope(self, t: Array) -> Array:
-        """exp(t) = d psi/dt = d^2 psi/dt^2 of each column, shape (k,)."""
+        """Return exp(t) = d psi/dt = d^2 psi/dt^2 of each column, shape (k,)."""
         with np.errstate(over="ignore"):
             return np.broadcast_to(np.exp(t[:, 0]), self.k)
 
     def variances(self, t: Array) -> Array:
-        """psi, shape (k,)."""
+        """Return psi, shape (k,)."""
         return self.floor + self.slope(t)
 
     def gather(self, columns: Array) -> Array:
-        """Numbers of the columns, (k,), added up for each t, (size, 1)."""
+        """Add up numbers of the columns, (k,), for each t, (size, 1)."""
         return np.array([[columns.sum()]]) if self.tied else columns[:, None]
 
     def coordinate(self, psi: Array) -> Array:
@@ -112,7 +112,7 @@ class Regressions(NamedTuple):
 
 
 def joined(problem: Any, both: Array, t: Array) -> Array:
-    """The point of the columns' coefficients, (M, mean) or M alone, and of t."""
+    """Return the point of the columns' coefficients, (M, mean) or M alone, and of t."""
     M, mean = both[:, : problem.r], both[:, problem.r :]
     return problem.manifold.join([M, t, mean] if mean.size else [M, t])
 
@@ -253,7 +253,7 @@ class FactorPoint(LikelihoodPoint):
 
 
 def inner(A: Array, B: Array) -> Array:
-    """a_j'b_j of each row."""
+    """Return a_j'b_j of each row."""
     return np.einsum("jk,jk->j", A, B)
 
 
@@ -288,16 +288,16 @@ class FactorLikelihood(BoundObjective):
         return len(self.scale)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """In which M'Psi^{-1}M is diagonal, largest first (Lawley and Maxwell)."""
+        """Return axes that diagonalise M'Psi^{-1}M, largest first (Lawley and Maxwell)."""
         loadings, t = self.manifold.split(M)[:2]
         return Axes.principal(loadings.T @ (loadings / self.noise.variances(t)[:, None]))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """theta_k = (M'Psi^{-1}M)_kk, and the loadings' sum of squares in the user's units."""
+        """Return theta_k = (M'Psi^{-1}M)_kk, and sums of squared loadings in the user's units."""
         return {"theta": axes.numbers, "sum_of_squares": np.sum(self.lift(M)[0] ** 2, axis=0)}
 
     def model(self, M: Array) -> FactorModel:
-        """In the user's units, kept with the point."""
+        """Return the model in the user's units; the point caches it."""
         point: Any = self.at(M)
         if not hasattr(point, "model"):
             point.model = self._model(M, point.value)
@@ -355,24 +355,24 @@ class Factors(FactorLikelihood):
         return self._points.at(M, partial(FactorPoint, self))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Also n/2 (theta_k - log(1 + theta_k)), by which the factor raises the log-likelihood."""
+        """Return also n/2 (theta_k - log(1 + theta_k)), the factor's gain of log-likelihood."""
         found = super().numbers(M, axes, seen)
         theta = found["theta"]
         return {**found, "likelihood_part": 0.5 * self.n * (theta - np.log1p(theta))}
 
     @abstractmethod
     def of_covariance(self, C: Array) -> Factors:
-        """The likelihood of a covariance of all columns, of as many rows.
+        """Build the likelihood from the covariance of all columns and the number of rows.
 
         - raises SingularError: It has no bound.
         """
 
     @abstractmethod
     def improved(self, M: Array) -> Array:
-        """A point of far larger likelihood than M, or the best."""
+        """Return a point of far larger likelihood than M, or the best."""
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Loadings of the data's scale, so that S starts near C in size."""
+        """Draw loadings of the data's scale, so that S starts near C in size."""
         scale = np.sqrt(self.variances.sum() / self.d / self.r)
         return self.point([scale * rng.standard_normal((self.noise.k, self.r))])
 
@@ -496,7 +496,7 @@ class ObservedTerm(TermOfPoints):
         return Product(Euclidean(k, self.r), Euclidean(self.noise.size, 1), Euclidean(k, 1))
 
     def observed(self, rows: Array, weights: Array | None) -> Observed:
-        """The entries of rows, in the coordinates of the solver."""
+        """Return the entries of rows, in the coordinates of the solver."""
         return Observed.of((rows - self.mean) / self.scale, weights)
 
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[IncompletePoint]:
@@ -556,7 +556,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._points.at(M, partial(IncompletePoint, self.term, self.in_memory))
 
     def imputed(self, M: Array) -> Array | None:
-        """A step of EM of which the missing entries alone are hidden: the complete problem."""
+        """Do an EM step that hides the missing entries only: the complete problem."""
         moments = self.at(M).expected
         loadings, t, _ = self.manifold.split(M)
         mean = moments[0, 1:] / self.n
@@ -573,7 +573,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return Imputation() if dense and self.filled.noise.k == self.d else None
 
     def baseline(self) -> Array:
-        """The heuristic's model for the rows filled in with the columns' means."""
+        """Return the baseline's model for rows with gaps filled by the columns' means."""
         M = self.filled.baseline()
         assert M is not None
         return self._of_filled(M)
@@ -604,7 +604,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return (self.views[0].mean + self.scale * self.manifold.split(M)[2][:, 0],)
 
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
-        """By the covariance of the model, for that of the rows is not seen.
+        """Return variations under the model's covariance, since that of the rows is unknown.
 
         Of complete rows they are the same at an optimum, where CP' = SP' and tr C = tr S; so are
         here S and what EM expects of C.
@@ -629,7 +629,7 @@ def has_missing(samples: Samples) -> bool:
 def incomplete(
     objective: Stated, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
 ) -> IncompleteFactors:
-    """The problem of samples with missing entries.
+    """Build the problem of samples with missing entries.
 
     - raises DataError: A row or a column has nothing; X is sparse.
     - raises SingularError: The likelihood is unbounded, or the noise cannot be told from the

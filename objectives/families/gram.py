@@ -113,7 +113,7 @@ class Gram(Projected):
 
 
 def in_range(X: Array, width: float) -> tuple[Array, float]:
-    """Rows and the width of their kernel in a unit in which the width's powers are numbers."""
+    """Scale rows and kernel width to a unit in which powers of the width do not overflow."""
     longest = float(np.abs(X).max(initial=0.0))
     if longest / _LONGEST > width:
         raise ArgumentError(
@@ -127,7 +127,7 @@ def in_range(X: Array, width: float) -> tuple[Array, float]:
 
 
 def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
-    """A sigma for r of d dimensions: the median distance of X's rows, times sqrt(r/d)."""
+    """Return sigma for r of d dimensions: the median distance of X's rows, times sqrt(r/d)."""
     width = median_distance(X, weights) * math.sqrt(r / d)
     if width == 0:
         raise DataError("X has more than half of its rows equal; give width= a value")
@@ -182,7 +182,7 @@ def approximation(
     *,
     pivoted: bool,
 ) -> Approximation | None:
-    """By pivots where they may be and are few; else from m random landmarks, or none.
+    """Choose pivots if few suffice; else m random landmarks, or the exact form.
 
     - factor: gives Z of at most so many columns, and the share of the trace of Kz left out
     - heuristic: gives an M from Z
@@ -211,7 +211,7 @@ def pivots(Y: Array, width: float) -> tuple[np.ndarray, float]:
 
 
 def landmark_rows(n: int, m: int) -> np.ndarray:
-    """m of n rows at random, the same ones at every call, in order."""
+    """Return m of n rows at random, the same ones at every call, in order."""
     return np.sort(np.random.default_rng(0).choice(n, m, replace=False))
 
 
@@ -331,7 +331,7 @@ class LandmarkPoint(ProjectedPoint):
         return np.asarray(left @ change.right[n:].T)
 
     def change_of_factor(self, dY: Array) -> tuple[Array, Array]:
-        """F with FF' = C W^{-1} C', centred, and dF: the part of d(FF') is dF F' + F dF'; b = 0."""
+        """Return centred F with FF' = C W^{-1} C', and dF: d(FF') has the part dF F' + F dF'."""
         dK, n = self._K * self._relative(dY), len(self.Y)
         half = dK[:n] - 0.5 * self._C @ self._solve(dK[n:]) * self._problem.a
         F, dF = (self._whitened(_centred(each)).T for each in (self._C, half))
@@ -393,13 +393,13 @@ class Landmarks(Gram):
         return replace(self, rows=rows, pivoted=True, width=self.own, own=None)
 
     def moved(self, point: LandmarkPoint, dY: Array) -> Sequence[tuple[float, Landmarks]]:
-        """f is quadratic in Z, and changes along dZ by a difference."""
+        """Return the change of f, quadratic in Z, along dZ by a difference."""
         Z, dZ = point.change_of_factor(dY)
         step = float(np.linalg.norm(Z)) / (float(np.linalg.norm(dZ)) or 1.0)
         return [(0.5 * t / step**2, replace(self, Z=Z + t * dZ)) for t in (step, -step)]
 
     def near(self, M: Array) -> Self:
-        """With the pivots at M."""
+        """Return the problem with the pivots at M."""
         return replace(self, rows=pivots(self.X @ M, self.width)[0]) if self.pivoted else self
 
     def like(self, other: Self) -> Self:

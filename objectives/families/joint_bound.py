@@ -52,7 +52,7 @@ Effort = tuple[float, int]
 
 
 def quick(columns: int) -> Effort:
-    """No more than the solve takes, whose own products are of r columns, not of all."""
+    """Return an effort that takes no longer than the solve, whose products have r columns."""
     return 1.1, min(150, max(20, 800_000 // columns**2))
 
 
@@ -216,7 +216,7 @@ class _Smoothed:
 
 
 def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[float, Array]:
-    """max tr(M'QM) / tr(M'CM) over orthonormal M, and its M: Newton's method from a start M."""
+    """Compute max tr(M'QM) / tr(M'CM) over orthonormal M, and M, by Newton's method from M."""
     best, found = -math.inf, M
     for _ in range(iterations):
         below = float(np.vdot(M, C @ M))
@@ -263,7 +263,7 @@ class MultiBound:
     C: list[Array]
 
     def of(self, blocks: Sequence[Array], value: float, effort: Effort | None) -> float:
-        """The bound of the multipliers at the Mi, or, where that is not the value, the largest
+        """Return the bound of the multipliers at the Mi, or, if it is not the value, the largest
         canonical correlation, or with an effort that of multipliers nearer the least bound.
         """
         found = self.semidefinite(self.multipliers(blocks))
@@ -277,7 +277,7 @@ class MultiBound:
         return min(least, self.proven(self.semidefinite(near)))
 
     def multipliers(self, blocks: Sequence[Array]) -> list[Multiplier]:
-        """Qi = f_i Ci + s_i^2 [Mi(Li - ti I)Mi' + ti I], with which the bound is the value where
+        """Return Qi = f_i Ci + s_i^2 [Mi(Li - ti I)Mi' + ti I]: the bound is the value if
         the Mi are optimal and it is tight.
 
         Ri = sum_j Aij Mj/(s_i s_j), f_i = tr(Mi'Ri), Li = sym(Mi'(Ri - (f_i/s_i^2) Ci Mi)) and ti
@@ -301,7 +301,7 @@ class MultiBound:
         return found
 
     def semidefinite(self, found: Sequence[Multiplier]) -> list[Multiplier]:
-        """With as much added to the diagonals as makes blkdiag(Q) - A semidefinite, rounding
+        """Add to the diagonals until blkdiag(Q) - A is semidefinite, rounding
         included: the same share of each column's own entry there.
         """
         S = block_diag(*(one.Q for one in found)) - self.A
@@ -320,7 +320,7 @@ class MultiBound:
         ]
 
     def proven(self, found: Sequence[Multiplier]) -> float:
-        """Half the sum of the largest ratios, of multipliers that are semidefinite."""
+        """Prove half the sum of the largest ratios from semidefinite multipliers."""
         pairs = zip(found, self.C, strict=True)
         return 0.5 * math.fsum(proven_ratio(one.Q, C, one.M) for one, C in pairs)
 

@@ -59,12 +59,12 @@ class RowSums(Protocol):
     @property
     def mean(self) -> Array: ...
     def about(self, shares: Array) -> Self:
-        """The rows less sum_i shares_i x_i, in place of their mean."""
+        """Return the rows less sum_i shares_i x_i instead of their mean."""
 
     @property
     def about_zero(self) -> Self: ...
     def form(self, K: Kernel, moving: MovingKernel = None) -> Array:
-        """X'KX of a sparse K, or of the numbers on its diagonal: (n,), or (b, n) of a stack.
+        """Return X'KX of a sparse K, or of the numbers on its diagonal: (n,), or (b, n) of a stack.
 
         K may move with the rows of one data set.
         """
@@ -77,7 +77,7 @@ class RowSums(Protocol):
     def lagged(self, lag: int) -> Array: ...
     def scatter_of_changes(self) -> Array: ...
     def of_pairs(self, lag: int) -> tuple[Array, Array, Array | None]:
-        """The reversible lagged covariance and covariance of the pairs at a lag.
+        """Return the reversible lagged covariance and covariance of the pairs at a lag.
 
         Third, the shares of the rows in the mean of both members; None where that is known.
         """
@@ -105,11 +105,11 @@ class DataSums(ABC):
         return self.unknown()
 
     def labels(self) -> tuple[Codes, Cells]:
-        """Codes of classes, and the classes."""
+        """Return the codes of the classes, and the classes."""
         return self.unknown()
 
     def scatters_of_classes(self) -> tuple[Array, Array]:
-        """The scatters between and within classes."""
+        """Return the scatters between and within classes."""
         return self.unknown()
 
     def scatters_of_groups(self, groups: Callable[[Cells], Cells]) -> tuple[Array, Array]:
@@ -117,15 +117,15 @@ class DataSums(ABC):
         return self.unknown()
 
     def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> RowSums:
-        """Rows that are linear in all rows of a trial, and the transpose."""
+        """Return rows linear in all rows of a trial, and the transposed map."""
         return self.unknown()
 
     def inverse(self, B: Array, ridge: float) -> Array:
-        """(B + ridge mean(diag B) I)^{-1}, where the columns are all there."""
+        """Return (B + ridge mean(diag B) I)^{-1}, if all columns are at hand."""
         return self.unknown()
 
     def with_inverse(self, A: Callable[[Array], Array], B: Array, ridge: float) -> Array:
-        """A of such an inverse, which may be found later."""
+        """Return A, which contains such an inverse and may be computed later."""
         return self.unknown()
 
     def square(self, A: Array, inverse: Array) -> Array:
@@ -222,7 +222,7 @@ class Solvable(Matrices, ABC):
 
     @abstractmethod
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
-        """The global optima of r columns, with gaps where they have to be certified."""
+        """Return the global optima for r columns, with gaps if they must be certified."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +274,7 @@ class SpectralMatrices(Against, Solvable):
     of: str = "sizes"
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
-        """By the sizes of all eigenvalues, which keep their signs."""
+        """Solve by the sizes of all eigenvalues, which keep their signs."""
         every = PencilMatrices(self.A, self.B, ridge=self.ridge).solve(self.A.shape[-1])
         assert every.numbers is not None and self.of == "sizes"
         best = np.argsort(-np.abs(every.numbers), axis=1, kind="stable")[:, :r]
@@ -415,7 +415,7 @@ def form_by_form(rows: RowSums, counts: Sequence[Array], own_means: bool = False
 
 
 def ridged(B: Array, ridge: float) -> Array:
-    """B + ridge * mean(diag B) * I of each."""
+    """Return B + ridge * mean(diag B) * I of each problem."""
     if ridge == 0:
         return B
     k = B.shape[-1]

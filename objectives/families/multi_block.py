@@ -73,7 +73,7 @@ class Blocks(Problem):
         return [slice(a, b) for a, b in zip(self.offsets, self.offsets[1:], strict=False)]
 
     def rows(self, of_views: Array) -> Array:
-        """A number of each view at all its rows, (k, 1)."""
+        """Repeat a number of each view for all its rows, (k, 1)."""
         return np.repeat(of_views, self.widths)[:, None]
 
     @cached_property
@@ -114,7 +114,7 @@ class CorrelationBlocks(Blocks):
 
     @abstractmethod
     def combined(self, own: Array, s: Array) -> SymmetricOperator:
-        """The matrix of blocks own_i Cii and -Cij / (s_i s_j)."""
+        """Return the matrix of blocks own_i Cii and -Cij / (s_i s_j)."""
 
 
 class CorrelationPoint(Point):
@@ -207,7 +207,7 @@ class MultiBlock(Blocks, LocalOptima):
         """Matrix A that couples the views."""
 
     def made_orthonormal(self, N: Array, how: Callable[[Array], Array] = polar_factor) -> Array:
-        """The point of the blocks of N, each made orthonormal."""
+        """Return the point of the blocks of N, each made orthonormal."""
         return self.point([how(_of_unit_size(N[where])) for where in self.slices()])
 
     def _leading(self, A: Array) -> tuple[Array, Array]:
@@ -267,7 +267,7 @@ class MultiBlock(Blocks, LocalOptima):
         """Dual bounds for the Ci with s_i^2 = tr(Mi'Ci Mi)."""
 
     def bound(self, M: Array, effort: Effort | None = None) -> float:
-        """A number that no value exceeds; with an effort nearer the least that is known."""
+        """Return an upper bound of all values; an effort makes it tighter."""
         return self.bounds.of(self.blocks(M), -self.at(M).value, effort)
 
     def certified(self, M: Array, effort: Effort | None) -> Certificate:
@@ -459,7 +459,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return MultiBound(self.between, [self.C[where, where] for where in self.slices()])
 
     def holds_outside(self, value: float) -> bool:
-        """A pair of directions in which nothing varies costs the correlation nothing: over all
+        """Test the restriction: two directions without variation cost no correlation. Over all
         columns an M is optimal that reaches the bound by the largest canonical correlation.
         """
         largest = 0.5 * len(self.widths) * min(float(self.canonical[0][0]), len(self.widths) - 1.0)
@@ -501,7 +501,7 @@ def multi_trace(
     room: int = 0,
     summed: bool = False,
 ) -> MultiTrace:
-    """The covariances of the views, or with `summed` their sums over the rows."""
+    """Return the covariances of the views, or with `summed` their sums over the rows."""
     views, stats = sums_of([Compact.of(view, room=room, quiet=True) for view in data.views])
     widths = tuple(map(len, stats.means))
     C = stats.scatter if summed else stats.scatter / stats.n
@@ -565,7 +565,7 @@ def multi_ratio(
 
 
 def covariance_names(count: int) -> list[str]:
-    """The names of the covariances of so many views, for messages."""
+    """Return the names of the covariances of so many views, for messages."""
     views = ["the first view", "the second view"]
     return [
         f"the covariance of {views[i] if count == 2 else f'view {i + 1}'}" for i in range(count)
@@ -573,7 +573,7 @@ def covariance_names(count: int) -> list[str]:
 
 
 def sums_of(compacts: Sequence[Compact]) -> tuple[list[View], ViewMoments]:
-    """The way back of each view, and the sums of all side by side."""
+    """Return the way back of each view, and the sums of all views side by side."""
     stats = view_moments([compact.rows for compact in compacts])
     views = [
         compact.view(mean, KnownScatter(stats.block(i, i), stats.n))

@@ -112,7 +112,7 @@ class PairwisePoint(ProjectedPoint):
         return W
 
     def squares(self, rows: slice) -> Array:
-        """D there; the differences are squared themselves, not expanded.
+        """Return D of some rows; the differences are squared themselves, not expanded.
 
         So distances of close points keep their digits.
         """
@@ -160,7 +160,7 @@ class Pairwise(Projected):
     """An objective of the projected distances."""
 
     def specialist(self) -> LBFGS | None:
-        """A Hessian product takes about as long as an evaluation, and saves fewer."""
+        """Return L-BFGS, as a Hessian product takes about as long as an evaluation."""
         return LBFGS()
 
     @cached_property
@@ -170,7 +170,7 @@ class Pairwise(Projected):
 
 
 def row_slices(n: int) -> list[slice]:
-    """The rows in blocks, of an n x n matrix."""
+    """Return slices of the rows of an n x n matrix, in blocks."""
     step = max(1, _BLOCK_NUMBERS // n)
     return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
@@ -210,7 +210,7 @@ class LabelledPairs(Pairwise):
         return Euclidean(self.X.shape[1], self.r)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """In which the user's columns of M are orthogonal, the longest first."""
+        """Return axes in which the user's columns of M are orthogonal, the longest first."""
         (lifted,) = self.lift(M)
         _, lengths, Vt = np.linalg.svd(lifted, full_matrices=False)
         return Axes((Vt.T,), lengths**2, free=True)
@@ -240,7 +240,7 @@ class LabelledPairs(Pairwise):
         return class_moments(Samples(self.X, marks=Marks(self.w)), self.codes, classes)
 
     def baseline(self) -> Array:
-        """Top generalised eigenvectors of (S_B, S_W), of unit variance within classes.
+        """Return the top generalised eigenvectors of (S_B, S_W), of unit variance within classes.
 
         They are sought in the range of S_W. Beyond the c - 1 that c classes have, principal
         directions of what is left of the data fill up.
@@ -261,7 +261,7 @@ class LabelledPairs(Pairwise):
         return np.hstack([found, self.principal_directions(self.r - informative, found)])
 
     def principal_directions(self, r: int, besides: Array | None = None) -> Array:
-        """Leading principal axes in the user's units, of unit variance within classes on average.
+        """Return principal axes in the user's units, of mean variance 1 within classes.
 
         Where classes do not vary there, the whole data have it. `besides` some directions, they are
         the axes of what those leave of the data.
@@ -343,7 +343,7 @@ def in_batches(
     smallest_class: int | None = None,
     bind: Callable[[Data, int], BoundObjective] | None = None,
 ) -> Batches:
-    """The sum over batches, with labels beside the rows where classes are to be that large.
+    """Return the sum over batches, with labels beside the rows if classes must be that large.
 
     `bind` makes the problem of a sample, in coordinates of all rows.
     """
@@ -375,7 +375,7 @@ def in_batches(
 
 
 def on_some_rows(objective: Objective, data: Data, r: int) -> BoundObjective:
-    """The problem of a random sample of rows, which a note mentions."""
+    """Return the problem of a random sample of rows, with a note."""
     samples, y = data.samples, data.y
     chosen = spread_rows(samples.n, STANDING_ROWS)
     if y is not None:

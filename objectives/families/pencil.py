@@ -49,7 +49,7 @@ class SumOfSquares:
 
     @classmethod
     def of_rows(cls, scatter: Array, mean: Array, n: float) -> SumOfSquares:
-        """The scatter of n rows."""
+        """Return the scatter of n rows."""
         sizes = np.sqrt(diagonal(scatter) + n * mean**2)
         return cls(scatter, mean, sizes, scatter=KnownScatter(scatter, n))
 
@@ -76,7 +76,7 @@ class Pencil(SumOfSquares):
     unrelated: Callable[[], float] | None = field(default=None, kw_only=True)
 
     def terms(self, a: float) -> float:
-        """The size of the terms that A, bounded by a, is the sum of."""
+        """Return the size of the terms whose sum is A, which a bounds."""
         return self.size(a) if callable(self.size) else max(a, self.size)
 
 
@@ -134,7 +134,7 @@ class RowPencil:
     def changed(
         self, how: Callable[[Pencil, Change], Pencil], **chosen: float | Array
     ) -> RowPencil:
-        """With another pencil in the place of each, by numbers that the rows chose."""
+        """Replace each pencil, by numbers that depend on the rows."""
 
         def of(change: Change) -> Pencil:
             return how(self.plain if change.T is None else self.of(change), change)
@@ -166,7 +166,7 @@ class RowPencil:
 def added_to(
     squares: Sequence[SumOfSquares], changes: Sequence[Change], added: Sequence[Array]
 ) -> list[SumOfSquares]:
-    """The B of several views, each with a matrix of its columns added."""
+    """Return the B of several views, each with a matrix of its columns added."""
     parts = zip(squares, changes, added, strict=True)
     return [replace(one, B=one.B + of.of_matrix(matrix)) for one, of, matrix in parts]
 
@@ -266,7 +266,7 @@ def _unknown(data: object) -> NoReturn:
 
 
 def moved(rows: RowPencil, by: Shrinkage, times: float | None = None) -> RowPencil:
-    """B towards its diagonal, and A, unless None, towards that times a number."""
+    """Shrink B towards its diagonal, and A (unless None) towards that times a number."""
     s = float(by.coefficients[0])
     diagonal = statistics.target(rows.plain.B, by.units[0])
 

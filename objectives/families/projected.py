@@ -51,7 +51,7 @@ class ProjectedPoint(Point):
 
     @abstractmethod
     def curvature(self, dY: Array) -> Array:
-        """phi''(Y)[dY], of Y's shape."""
+        """Return phi''(Y)[dY], of Y's shape."""
 
     @cached_property
     def Y1(self) -> Array:
@@ -150,7 +150,7 @@ class Projected(Started):
         return 0.0, np.zeros_like(point.Y)
 
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
-        """The derivative in X of <slope, dY> where Y stays."""
+        """Return the derivative in X of <slope, dY> at constant Y."""
         return np.zeros_like(self.X)
 
 
@@ -173,7 +173,7 @@ class DenseRows:
 
     @classmethod
     def centred(cls, data: Data, objective: Stated) -> DenseRows:
-        """The centred rows; where n < d, in coordinates of their span."""
+        """Return the centred rows; if n < d, in coordinates of their span."""
         samples = data.samples
         if samples.is_sparse:
             raise DataError(
@@ -187,7 +187,7 @@ class DenseRows:
 
     @classmethod
     def whitened(cls, data: Data, objective: Stated) -> DenseRows:
-        """Rows with X'X = n I, restricted to the range of the covariance C: P = M'C^{-1/2}."""
+        """Return rows with X'X = n I, on the range of the covariance C; P = M'C^{-1/2}."""
         from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 
         rows = cls.centred(data, objective)
@@ -212,7 +212,7 @@ class OfWhiteRows(Protocol):
     """A problem of white rows Z whose function depends on ZM and M."""
 
     def of_white_rows(self, Z: Array, M: Array) -> Any:
-        """Slope and curvature of the part that is of ZM, as a `ProjectedPoint` has them."""
+        """Return slope and curvature of the part that depends on ZM; see `ProjectedPoint`."""
 
 
 class WhiteProjected(Projected):

@@ -49,11 +49,11 @@ class RowTerm(ABC):
 
     @abstractmethod
     def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Total, Array]:
-        """Value and gradient at M; the value may be an array of several sums."""
+        """Return value and gradient at M; the value may be an array of several sums."""
 
     @abstractmethod
     def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
-        """The Hessian product with V."""
+        """Return the Hessian product with V."""
 
 
 class TermOfPoints(RowTerm):
@@ -81,7 +81,7 @@ class TermOfPoints(RowTerm):
 
 
 def added(earlier: tuple[Total, Array], later: tuple[Total, Array]) -> tuple[Total, Array]:
-    """The sums of pairs."""
+    """Add the sums of pairs."""
     return earlier[0] + later[0], earlier[1] + later[1]
 
 
@@ -219,16 +219,16 @@ class Frame:
         return M if self.W is None else self.W @ M
 
     def lowered(self, N: Array) -> Array:
-        """W'N."""
+        """Return W'N."""
         return N if self.W is None else self.W.T @ N
 
     def white(self, rows: Array) -> Array:
-        """zW."""
+        """Return zW."""
         return self.of(rows) if self.W is None else self.of(rows) @ self.W
 
     @classmethod
     def whitening(cls, samples: Samples, r: int) -> tuple[Frame, View]:
-        """From the sums of a pass: white rows have the covariance I, and P = M'C^{-1/2}."""
+        """Return the frame of white rows (covariance I, P = M'C^{-1/2}) from sums of a pass."""
         from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 
         columns = Compact.of_columns(samples)

@@ -39,7 +39,7 @@ class StackedData(DataSums):
         return StackedRows.of(y[:, :, None].astype(np.float64)).X[:, :, 0]
 
     def labels(self) -> tuple[Codes, Cells]:
-        """Codes (b, n), and the classes, where none is missing from a problem."""
+        """Return the codes (b, n) and the classes, if no problem lacks a class."""
         assert self.y is not None
         classes, codes = np.unique(self.y, return_inverse=True)
         codes = codes.reshape(self.y.shape)
@@ -49,7 +49,7 @@ class StackedData(DataSums):
         return codes, classes
 
     def scatters_of_classes(self) -> tuple[Array, Array]:
-        """The scatters between and within the classes."""
+        """Return the scatters between and within the classes."""
         return self.rows.scatters_of_classes(self.labels()[0])
 
     def scatters_of_groups(self, of: Callable[[Cells], Cells]) -> tuple[Array, Array]:
@@ -97,7 +97,7 @@ class StackedRows:
     count = n
 
     def about(self, shares: Array) -> StackedRows:
-        """The rows less sum_i shares_i x_i of each, in place of their mean."""
+        """Return the rows less sum_i shares_i x_i of each problem instead of their mean."""
         apart = shares @ self.X - (1.0 - shares.sum()) * self.mean
         return replace(self, X=self.X - apart[:, None, :], mean=self.mean + apart)
 
@@ -109,7 +109,7 @@ class StackedRows:
         return by_links_of_pairs(self, lag)
 
     def form(self, K: Array | Between, moving: object = None) -> Array:
-        """X'KX of each, of a sparse K, or of the numbers on its diagonal: (n,), or (b, n)."""
+        """Return X'KX of each problem, K sparse or given by its diagonal, (n,) or (b, n)."""
         if isinstance(K, np.ndarray):
             return self.X.transpose(0, 2, 1) @ (K[..., None] * self.X)
         b, n, d = self.X.shape
@@ -119,15 +119,15 @@ class StackedRows:
     forms = form_by_form
 
     def scatter(self) -> Array:
-        """sum_i x_i x_i' of each, (b, d, d)."""
+        """Return sum_i x_i x_i' of each, (b, d, d)."""
         return self.cross(self)
 
     def cross(self, other: StackedRows) -> Array:
-        """sum_i x_i z_i' with the rows of another view, (b, d, e)."""
+        """Return sum_i x_i z_i' with the rows of another view, (b, d, e)."""
         return self.X.transpose(0, 2, 1) @ other.X
 
     def scatters_of_classes(self, codes: Codes) -> tuple[Array, Array]:
-        """The scatters between and within classes.
+        """Return the scatters between and within classes.
 
         - codes (b, n): 0 .. c-1, each of which occurs in each problem.
         """
@@ -155,7 +155,7 @@ class StackedRows:
         return (products + products.transpose(0, 2, 1)) * (0.5 / before.shape[1])
 
     def scatter_of_changes(self) -> Array:
-        """sum_t (x_{t+1} - x_t)(x_{t+1} - x_t)' of each, within trials."""
+        """Return sum_t (x_{t+1} - x_t)(x_{t+1} - x_t)' within the trials of each problem."""
         before, after = self._pairs(1)
         changes = after - before
         return changes.transpose(0, 2, 1) @ changes

@@ -162,7 +162,7 @@ class SampleRows:
         return lagged / stats.n, scatter / stats.n, None
 
     def of_groups(self, codes: Codes, groups: int) -> tuple[Array, Array]:
-        """The scatters between and within groups."""
+        """Return the scatters between and within groups."""
         self.classes = found = statistics.class_moments(self.samples, codes, groups)
         self.found = Moments(found.n, found.mean, found.total)
         return found.between, found.within
@@ -195,7 +195,7 @@ class Opened:
         return SampleSums(self, change, list(map(SampleRows, self.samples, changes)))
 
     def links(self, weights: Callable[[Data], csr_array]) -> csr_array:
-        """Weights between the rows, made once."""
+        """Return weights between the rows, computed once."""
         if not self._links:
             self._links.append(weights(self.data))
         return self._links[0]

@@ -165,7 +165,7 @@ class Trace(BoundObjective):
         return lambda N, U: U @ inverse
 
     def compressed(self, M: Array) -> Array:
-        """M'AM, r x r, in the objective's units."""
+        """Return M'AM, r x r, in the objective's units."""
         return self._size * (M.T @ (self.A @ M))
 
     @cached_property
@@ -199,7 +199,7 @@ class Trace(BoundObjective):
         ]
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """The eigenvectors of M'AM, the best first."""
+        """Return the eigenvectors of M'AM, the best first."""
         return Axes.principal(np.sign(self.scale) * self.compressed(M))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
@@ -280,7 +280,7 @@ class Trace(BoundObjective):
 def trace_where_varied(
     objective: Stated, view: View, A: Array, total: Array, r: int, *, is_square: bool = True
 ) -> Trace:
-    """tr(M'AM) in the objective's sense, M restricted to the range of all that varies.
+    """Build tr(M'AM) in the objective's sense, M restricted to directions that vary.
 
     A direction in which nothing varies is neither slow nor near: it is empty, and left out.
     """

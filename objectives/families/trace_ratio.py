@@ -293,7 +293,7 @@ class TraceRatio(BoundObjective, Compared):
         return SUMS_ROUNDING * (a + abs(point.value) * b) / point.denominator
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """The inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B.
+        """Return the inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B.
 
         At the optimum M spans the top eigenvectors of K, and the Hessian multiplies the component
         of V along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j, theta the
@@ -322,7 +322,7 @@ class TraceRatio(BoundObjective, Compared):
         return Axes.nested(M.T @ (self.A + self.at(M).value * self.B) @ M, self.levels.tolist())
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """a_k = m_k'Am_k, b_k = m_k'Bm_k, their ratios, and the shares of the b_k in their sum.
+        """Return a_k = m_k'Am_k, b_k = m_k'Bm_k, their ratios, and each b_k's share of their sum.
 
         rho is the mean of the ratios, weighted by the shares. The generalised eigenvalues of
         (M'AM, M'BM) belong to the span, not to its axes.
@@ -349,7 +349,7 @@ class TraceRatio(BoundObjective, Compared):
         return SelfConsistentField()
 
     def certificate(self, M: Array) -> Certificate:
-        """rho* - rho(M), from a t at which f(t) = sum_j v_j lambda_j(A - tB) <= 0 is proved.
+        """Bound rho* - rho(M) by a t at which f(t) = sum_j v_j lambda_j(A - tB) <= 0 is proved.
 
         f falls with t and rho* is its root, so no ratio exceeds t. Rounding is in the proof. A
         direction that the coordinates leave out counts in f with -t B: where that is more than
@@ -371,7 +371,7 @@ class TraceRatio(BoundObjective, Compared):
         return found.restricted_to(span)
 
     def parameters(self, M: Array) -> Fitted:
-        """The ratio at each level, of nested subspaces."""
+        """Return the ratio at each level of nested subspaces."""
         if not self.nested:
             return self.chosen
         a, b = (np.cumsum(np.sum(M * N, axis=0))[self.levels - 1] for N in self.at(M).products)
@@ -380,7 +380,7 @@ class TraceRatio(BoundObjective, Compared):
         return {**self.chosen, "levels": self.levels, "ratios": ratios}
 
     def comparisons(self, M: Array) -> Fitted:
-        """The optimum of each level by itself, infinite where that has no bound."""
+        """Return the optimum of each level alone, infinite if it has no bound."""
         if not self.nested:
             return {}
         return {"unnested": np.array([self._alone(M[:, :level]) for level in self.levels])}
@@ -395,7 +395,7 @@ class TraceRatio(BoundObjective, Compared):
         return self.reported(run_through(alone, M, alone.specialist()).value)
 
     def remarks(self, M: Array) -> list[str]:
-        """A note where directions of M carry next to nothing of the denominator."""
+        """Return a note if directions of M carry next to nothing of the denominator."""
         if not self.sibling:
             return []
         AM, BM = self.at(M).products
@@ -443,7 +443,7 @@ def trace_ratio(
     ridge: float = 0.0,
     notes: Sequence[str] = (),
 ) -> TraceRatio:
-    """tr(M'AM) / tr(M'BM) in the objective's sense, on the range of the total scatter or of B.
+    """Build tr(M'AM) / tr(M'BM) in the objective's sense, on the range of total scatter or B.
 
     Outside the range A vanishes too, and the ratio is 0/0. A minimum is the maximum with the sign
     of A changed. Nested where the objective asks for it.

@@ -90,12 +90,12 @@ class Bilinear(Blocks, BoundObjective):
         return U[:, : self.r], values, Vt[: self.r].T
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """The singular vectors of Ma'K Mb."""
+        """Return the singular vectors of Ma'K Mb."""
         Ma, Mb = self.blocks(M)
         return Axes.singular(Ma.T @ self.K @ Mb)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """The singular values, and the correlation of each pair."""
+        """Return the singular values, and the correlation of each pair."""
         rows = 1 if self.correlations or seen[0] is None else seen[0].n
         return {
             "singular_value": axes.numbers,
@@ -119,7 +119,7 @@ class Bilinear(Blocks, BoundObjective):
         return {**self.chosen, "mean_correlation": -self.at(M).value / self.r}
 
     def certificate(self, M: Array) -> Certificate:
-        """No value exceeds the sum of the r largest singular values of K.
+        """Certify the optimum, as no value exceeds the sum of the r largest singular values of K.
 
         They are good to the order of K times the rounding of the largest.
         """
@@ -139,7 +139,7 @@ class Bilinear(Blocks, BoundObjective):
 
 
 def bilinear(objective: Stated, a: Compact, b: Compact, r: int) -> Bilinear:
-    """max tr(Ma'Xa'Xb Mb)."""
+    """Build the problem max tr(Ma'Xa'Xb Mb)."""
     found = leading_pairs(a.rows, b.rows, r, None)
     if found is not None:
         a, b = found.a, found.b
@@ -162,7 +162,7 @@ def white_bilinear(
     ridge: float,
     shrunk: JointShrinkage | None = None,
 ) -> tuple[Bilinear, float]:
-    """max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2} of each; and the number of rows."""
+    """Build max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2}; count the rows."""
     (a, b), ridges = compacts, (ridge, ridge)
     found = leading_pairs(a.rows, b.rows, r, ridge)
     if found is not None:
@@ -219,7 +219,7 @@ class SharedDirections(Trace):
         return replace(found, turns=found.turns * len(self.widths))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """The eigenvalues of the sum of the projectors on the views, from 0 to K."""
+        """Return the eigenvalues of the sum of the views' projectors, from 0 to K."""
         return {"eigenvalue": 1.0 + axes.numbers}
 
 

@@ -50,7 +50,7 @@ def ridge_amount(B: Array, ridge: float) -> float:
 
 
 def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
-    """B + ridge * mean(diag B) * I, and a note that says so; B itself for ridge = 0."""
+    """Return B + ridge * mean(diag B) * I with a note; B itself if ridge = 0."""
     if ridge == 0:
         return B, []
     amount = ridge_amount(B, ridge)
@@ -87,7 +87,7 @@ class Unwhitened:
         return cls(compact.coordinates, what, ridge, again, behind)
 
     def varied(self, sums: SumOfSquares) -> tuple[Array, str]:
-        """The matrix to whose range M is restricted, and its name.
+        """Return the matrix to whose range M is restricted, and its name.
 
         B, or with a ridge all that varies: a direction in which nothing does stays out, whatever
         the ridge.
@@ -102,7 +102,7 @@ class Unwhitened:
         return sizes if self.behind is None else np.maximum(sizes, length(sizes) * self.behind)
 
     def known(self, sums: SumOfSquares) -> SumOfSquares:
-        """Without the columns of numbers that are no data which have nothing but their rounding."""
+        """Drop columns that consist of rounding errors."""
         if self.behind is None:
             return sums
         least = (rank_tolerance(len(sums.B)) * self.sizes(sums)) ** 2
@@ -128,7 +128,7 @@ def _well_conditioned(S: Array) -> bool:
 
 
 def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
-    """S, of W moved by SC, C with rows of length 1 at most, by rounding E of rows G or of B.
+    """Return S: rounding errors E of rows G, or of B, move W by SC, rows of C at most 1 long.
 
     Where GN = 0 and W'G'GW = I, (G + E)(N + D) = 0 has D = -WW'G'EN, and the W orthogonal to N + D
     is W - N(N'N)^{-1}D'W = W + N(N'N)^{-1}N' E'GW W'W. Of sums E stands in the place of E'G.
@@ -197,7 +197,7 @@ class Whitened:
         return self._of(self.sizes, self.spreads)
 
     def error_along(self, M: Array) -> float:
-        """By how much M'W'BWM may differ from I, M orthonormal."""
+        """Bound the difference of M'W'BWM from I, M orthonormal."""
         return self._of(self.sizes @ M, self.spreads @ M)
 
     def _of(self, sizes: Array, spreads: Array) -> float:
@@ -205,7 +205,7 @@ class Whitened:
         return ROWS_ROUNDING * float(np.linalg.norm(sizes)) + of_sums + self.defect
 
     def doubt(self, size: float, r: int) -> float:
-        """By how much rounding may move a sum of r eigenvalues (singular values) up to a size.
+        """Bound the rounding error of a sum of r eigenvalues (singular values) up to a size.
 
         Of coordinates that are not quite white by its share, and as rows of length s that are
         rounded by e have squares between (s - e)^2 and (s + e)^2.
@@ -214,7 +214,7 @@ class Whitened:
 
     @np.errstate(over="ignore")
     def doubt_of_numerator(self, A: Array, r: int) -> float:
-        """By how much rounding of the sums A may move a sum of r eigenvalues of W'AW.
+        """Bound the error of a sum of r eigenvalues of W'AW by rounding in A.
 
         It is large where directions that B leaves out had to be taken out of large entries of A.
         W is orthogonal to them as far as they are known: where it moves by SC, S = `astray` and C
@@ -245,7 +245,7 @@ class Whitened:
 def whiten(
     sums: Callable[..., Sums], squares: Callable[[Sums], Sequence[SumOfSquares]], *given: Unwhitened
 ) -> tuple[Sums, list[Whitened]]:
-    """Sums over rows, and the coordinates that whiten each view of them.
+    """Return sums over rows, and the coordinates that whiten each view of them.
 
     - sums: of a `Change` a view: sums over the rows, changed so
     - squares: the matrices to be whitened, one a given
@@ -261,7 +261,7 @@ def whiten(
 
 
 def whiten_rows(samples: Samples, given: Unwhitened) -> Whitened:
-    """The coordinates in which the covariance of the rows is the identity."""
+    """Return the coordinates in which the covariance of the rows is the identity."""
     return whiten(lambda change: moments(change(samples)), _covariance, given)[1][0]
 
 

@@ -32,7 +32,7 @@ def whitened_trace(
     notes: Sequence[str] = (),
     spectral: type[AbsoluteTrace] | None = None,
 ) -> Trace:
-    """tr(M'B^{-1/2} A B^{-1/2} M) in the objective's sense; P = M'B^{-1/2}.
+    """Build tr(M'B^{-1/2} A B^{-1/2} M) in the objective's sense; P = M'B^{-1/2}.
 
     Exact by the extreme generalised eigenvectors of (A, B). Or of the absolute value of the matrix,
     whose eigenvalues count by their size.
@@ -85,17 +85,17 @@ class AbsoluteTrace(SpectralTrace):
     """tr(M'|S|M): of the absolute values of the eigenvalues."""
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """The diagonal of M'AM."""
+        """Return the diagonal of M'AM."""
         return {"eigenvalue": np.sum(M * (self.signed @ M), axis=0)}
 
 
 def absolute_value(A: Array) -> Array:
-    """(A^2)^{1/2} of a symmetric A."""
+    """Return (A^2)^{1/2} of a symmetric A."""
     values, vectors = symmetric_eigen(0.5 * (A + A.T))
     return np.asarray((vectors * np.abs(values)) @ vectors.T)
 
 
 def spectral_bound(A: Array) -> float:
-    """A number that no singular value of A exceeds."""
+    """Return an upper bound of the singular values of A."""
     rows, columns = (float(np.abs(A).sum(axis=axis).max()) for axis in (1, 0))
     return min(length(A), math.sqrt(rows) * math.sqrt(columns))

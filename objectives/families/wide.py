@@ -53,29 +53,29 @@ def operator(k: int, times: Callable[[Array], Array]) -> LinearOperator:
 
 
 def diagonal_matrix(d: Array) -> LinearOperator:
-    """diag(d)."""
+    """Return diag(d)."""
     return operator(len(d), lambda V: d[:, None] * V)
 
 
 def scaled(S: LinearOperator, scale: Array) -> LinearOperator:
-    """diag(scale) S diag(scale)."""
+    """Return diag(scale) S diag(scale)."""
     D = diagonal_matrix(scale)
     return D @ S @ D
 
 
 def low_rank(U: Array) -> LinearOperator:
-    """UU'."""
+    """Return UU'."""
     return operator(len(U), lambda V: U @ (U.T @ V))
 
 
 def coupled(K: Form) -> LinearOperator:
-    """[[0, K], [K', 0]]."""
+    """Return [[0, K], [K', 0]]."""
     ka = K.shape[0]
     return operator(sum(K.shape), lambda V: np.concatenate([K @ V[ka:], K.T @ V[:ka]]))
 
 
 def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
-    """[[aa, 0], [0, bb]]."""
+    """Return [[aa, 0], [0, bb]]."""
     ka, kb = aa.shape[0], bb.shape[0]
     return operator(ka + kb, lambda V: np.concatenate([aa @ V[:ka], bb @ V[ka:]]))
 
@@ -129,7 +129,7 @@ class WidePencil:
         return np.maximum(self.spread + self.ridge, least)
 
     def against(self, ridge: float, sign: float) -> WidePencil:
-        """With a ridge in units of B's mean diagonal; A times a sign."""
+        """Return the pencil with a ridge in units of B's mean diagonal, and A times a sign."""
         amount = ridge * self.rows.mean_of(self.spread)
         A, U = (self.A, self.U) if sign > 0 else (-self.A, None)
         return replace(self, A=A, U=U, ridge=amount, minimised=sign < 0)
@@ -302,7 +302,7 @@ class WideRows:
         return self.form(pair_matrix(self.samples, 1, np.array([1.0, -1.0])))
 
     def of_classes(self, codes: Codes, classes: int) -> tuple[Known, Known]:
-        """The scatters between and within classes."""
+        """Return the scatters between and within classes."""
         rows = self.rows
         sizes = np.bincount(codes, rows.counts, minlength=classes)
         sums = rows.sums(codes, classes) / np.sqrt(sizes)

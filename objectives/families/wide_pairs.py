@@ -137,7 +137,7 @@ class Covariances:
         return 1.0 / np.sqrt(np.concatenate([spread + ridge for spread, ridge in parts]))
 
     def blocks(self, V: Array) -> list[Array]:
-        """The rows of each view."""
+        """Return the rows of each view."""
         return np.split(V, [self.K.shape[0]])
 
     def leading(self, r: int, whitened: bool) -> tuple[Pencil, Found]:
@@ -153,7 +153,7 @@ class Covariances:
         return self.scale[:, None] * found.V[:, :r]
 
     def inside(self, Z: Array) -> tuple[Compact, Compact, tuple[float, float]]:
-        """The views in the spans of their blocks of Z, and the ridges in units of variances there.
+        """Return the views in the spans of their blocks of Z, with ridges relative to variances.
 
         No ridge is in what is left out.
         """
@@ -170,7 +170,7 @@ class Covariances:
 
 
 def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs | None:
-    """The subspaces of r pairs, of columns as they are or, with a ridge, whitened.
+    """Return the subspaces of r pairs, of raw columns or, with a ridge, of whitened ones.
 
     None where neither view has too many columns for arrays.
     """
@@ -206,7 +206,7 @@ class WideCorrelations(CorrelationBlocks):
         return CorrelationPoint(self, M)
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """The variances of the columns, with the ridges."""
+        """Return the variances of the columns, with the ridges."""
         squares = self.known.scale[:, None] ** 2
         project = self.manifold.project
         return lambda N, U: project(N, (squares * project(N, U).reshape(-1, self.r)).reshape(-1))
@@ -229,7 +229,7 @@ class Correlated(Pairs):
         return a, b
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """The multipliers' ratios bound all values, and so does the first canonical correlation."""
+        """Bound all values by the multipliers' ratios, and by the first canonical correlation."""
         found, most = self.found, self._of_multipliers()
         if most - value > PROVED_GLOBAL * value:
             canonical = pencil_values(*self.pencil, found.V, 1, found.products, outside=0.0)

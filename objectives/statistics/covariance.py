@@ -89,7 +89,7 @@ class CovarianceOperator:
         return self.samples.d if self.samples.is_sparse else min(self.samples.shape) // 8
 
     def array(self) -> Array | None:
-        """The covariance itself; None of sparse data, which are not squared."""
+        """Return the covariance; None for sparse data, which are not squared."""
         return None if self.samples.is_sparse else moments(self.samples).covariance
 
     def worth_squaring(self, products: int) -> bool:
@@ -100,7 +100,7 @@ class CovarianceOperator:
         return affordable and cost <= _SQUARED_PER_PRODUCT * products
 
     def squared(self) -> tuple[Array, Callable[[Array], Array]] | None:
-        """C, or of fewer rows than columns XX'/n of the centred rows, which has C's eigenvalues.
+        """Return C, or if n < d XX'/n of the centred rows, with C's eigenvalues.
 
         With what takes a basis of C's eigenvectors to one of the same eigenvalues' there. None of
         sparse data, which are not squared.
@@ -127,7 +127,7 @@ class CovarianceOperator:
         return self.samples.reduce(term, added).reshape(V.shape) / self.samples.weight
 
     def variation(self, P: Array) -> Variation:
-        """See `Scatter`; the trace is of the rows, once."""
+        """Compute the variation; see `Scatter`. The trace is computed once."""
         return Variation.of(P, self @ P.T, self.trace, self.samples.n)
 
     @cached_property
@@ -174,15 +174,15 @@ class DenseCovariance:
         return self.C @ V
 
     def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
-        """The top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
+        """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
         return top_eigenvectors(self.C * weights * weights[:, None], r)
 
     def spectrum(self) -> Array:
-        """Its eigenvalues, ascending."""
+        """Return its eigenvalues, ascending."""
         return np.asarray(scipy.linalg.eigvalsh(self.C, check_finite=False))
 
     def unexplained(self) -> Array:
-        """1/(C^{-1})_jj: the variance of each column that a regression on the others leaves."""
+        """Return 1/(C^{-1})_jj: each column's variance that the others leave unexplained."""
         return np.asarray(1.0 / np.diag(np.linalg.inv(self.C)))
 
 
@@ -196,13 +196,13 @@ class RowCovariance:
         return self.Z.T @ (self.Z @ V)
 
     def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
-        """The top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
+        """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
         rows = self.Z * weights
         values, vectors = top_eigenvectors(rows @ rows.T, r)
         return values, (rows.T @ vectors) / np.sqrt(values)
 
     def spectrum(self) -> Array:
-        """Its m largest eigenvalues, ascending."""
+        """Return its m largest eigenvalues, ascending."""
         return np.asarray(scipy.linalg.eigvalsh(self.Z @ self.Z.T, check_finite=False))
 
 
@@ -223,7 +223,7 @@ class Variation:
 
     @classmethod
     def of(cls, P: Array, CP: Array, total: float, n: float) -> Variation:
-        """From P and CP'."""
+        """Compute the variation from P and CP'."""
         within = P @ CP
         return cls(0.5 * (within + within.T), CP, total, n)
 

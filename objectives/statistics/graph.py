@@ -61,7 +61,7 @@ def _diagonal_form(piece: Samples, counts: Array, centre: Centre) -> Array:
 
 
 def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
-    """(X - 1m')'K(X - 1m') of a symmetric K between rows: csr, or F'F as `Squares`.
+    """Return (X - 1m')'K(X - 1m') of a symmetric K between rows: csr, or F'F as `Squares`.
 
     - samples (n, d): sums of groups are made from pieces, others need all rows in memory
     - centre: m, as numbers (d,) that are subtracted in turn; none is zero

@@ -64,21 +64,21 @@ def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_
 
 
 def less(X: csr_array, shift: Array, codes: Codes) -> csr_array:
-    """The rows of X less the shift of their class, of which most entries are zero."""
+    """Subtract from the rows of X the shift of their class, which is mostly zero."""
     from scipy.sparse import csr_array
 
     return (X - csr_array(shift)[codes]).tocsr()
 
 
 def column_means(rows: csr_array, weights: Array | None = None) -> Array:
-    """Means of the columns of sparse rows; zero of rows without weight."""
+    """Return means of the columns of sparse rows; zero of rows without weight."""
     if weights is None:
         return np.asarray(rows.sum(axis=0)).ravel() / rows.shape[0]
     return np.asarray(rows.T @ weights) / (weights.sum() or 1.0)
 
 
 def scaled_rows(rows: csr_array, weights: Array | None) -> csr_array:
-    """WX of sparse rows; X itself where every row counts once."""
+    """Return WX of sparse rows; X itself if every row counts once."""
     if weights is None:
         return rows
     from scipy.sparse import diags_array
@@ -87,7 +87,7 @@ def scaled_rows(rows: csr_array, weights: Array | None) -> csr_array:
 
 
 def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
-    """A sparse matrix with rows e_plus - e_minus."""
+    """Return a sparse matrix with rows e_plus - e_minus."""
     from scipy.sparse import csr_array
 
     columns, rows = np.column_stack([plus, minus]).ravel(), 2 * np.arange(len(plus) + 1)
@@ -181,38 +181,38 @@ class CentredRows:
         return float(self.counts.sum())
 
     def times(self, V: Array) -> Array:
-        """XcV, (n, m)."""
+        """Return XcV, (n, m)."""
         product = np.asarray(self.X @ V)
         product -= self.centre @ V
         return product
 
     def back(self, Y: Array) -> Array:
-        """Xc'Y, (k, m)."""
+        """Return Xc'Y, (k, m)."""
         return np.asarray(self.X.T @ Y) - np.outer(self.centre, Y.sum(axis=0))
 
     def sums(self, codes: Codes, classes: int) -> Array:
-        """The sums of the weighted rows Xc of each class, (k, c)."""
+        """Return the sums of the weighted rows Xc of each class, (k, c)."""
         sizes = np.bincount(codes, self.counts, minlength=classes)
         totals = dense(membership(codes, classes).tocsr() @ _counted(self.X, self.counts))
         return totals.T - np.outer(self.centre, sizes)
 
     def squares(self, counts: Array) -> Array:
-        """The diagonal of Xc' diag(counts) Xc."""
+        """Return the diagonal of Xc' diag(counts) Xc."""
         squares, sums = self.X.multiply(self.X).T @ counts, self.X.T @ counts
         about = 2.0 * sums - float(counts.sum()) * self.centre
         return np.maximum(np.asarray(squares - self.centre * about), 0.0)
 
     def mean_of(self, spread: Array) -> float:
-        """The mean diagonal of a matrix in the span of the rows, from its diagonal here."""
+        """Return the mean diagonal of a matrix in the span of the rows, from its diagonal here."""
         return float(spread.sum()) / max(1, min(len(spread), self.n - 1))
 
     def about(self, middle: Array) -> CentredRows:
-        """The rows less another middle (d,) than their mean."""
+        """Return the rows less another centre (d,) than their mean."""
         centre = self.centre + self.basis.T @ (middle - self.mean)
         return replace(self, centre=centre, mean=middle)
 
     def in_all_columns(self, V: Array) -> Array:
-        """V of the basis in the columns, with zeros where nothing varies."""
+        """Return V of the basis in the columns, with zeros where nothing varies."""
         return np.asarray(self.basis @ V)
 
 
@@ -349,7 +349,7 @@ class Correlations:
         return found
 
     def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
-        """The top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights).
+        """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights).
 
         To rounding, from those of the weights before, which are mostly near.
         """

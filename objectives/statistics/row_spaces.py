@@ -48,11 +48,11 @@ class RowSpace(ABC):
 
     @abstractmethod
     def lift(self, Z: Array) -> Array:
-        """Q Z: from coordinates, shape (k, r), to features, shape (d, r)."""
+        """Return Q Z: from coordinates, shape (k, r), to features, shape (d, r)."""
 
     @abstractmethod
     def lower(self, M: Array) -> Array:
-        """Q'M: from features, shape (d, r), to coordinates, shape (k, r)."""
+        """Return Q'M: from features, shape (d, r), to coordinates, shape (k, r)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class WidenedRowSpace(RowSpace):
 
     @classmethod
     def of(cls, space: RowSpace, room: int) -> RowSpace:
-        """With `room` directions in which the scores are zero, or as many as there are."""
+        """Add up to `room` directions in which the scores are zero."""
         room = min(room, len(space.mean) - space.k)
         if room == 0:
             return space
@@ -113,7 +113,7 @@ class WidenedRowSpace(RowSpace):
 
     @classmethod
     def of_rows(cls, space: RowSpace, Z: Array, weights: Array, lengths: Array) -> WidenedRowSpace:
-        """With the span of Z, shape (d, m); the centred rows have weights Z' outside the space.
+        """Add the span of Z, (d, m); the centred rows have weights Z' outside the space.
 
         The features have those lengths there.
         """
@@ -131,7 +131,7 @@ class WidenedRowSpace(RowSpace):
 
 
 def row_space(samples: Samples) -> RowSpace:
-    """Orthonormal basis of the span of the centred rows, for data with n < d.
+    """Return an orthonormal basis of the span of the centred rows, for data with n < d.
 
     Dense data: QR of the centred rows, in O(n^2 d), with one copy of X in float64.
     Sparse data: the eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) and the

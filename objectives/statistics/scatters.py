@@ -251,7 +251,7 @@ class Moments:
 
 
 def mean(samples: Samples) -> Array:
-    """Mean of the rows.
+    """Return mean of the rows.
 
     - returns (d,): right to a few units in the last place of max(|mean|, spread); exact for
       constant columns of dense data.
@@ -338,7 +338,7 @@ def _merged_spreads(earlier: list[Spread], later: list[Spread]) -> list[Spread]:
 
 
 def spread(piece: Samples) -> Spread:
-    """Mean and scatter of a piece."""
+    """Compute mean and scatter of a piece."""
     if piece.is_sparse:
         return sparse_spread(*shifted_rows(piece), piece.weights)
     shift = pilot(piece)
@@ -355,14 +355,14 @@ def spread_of(Z: Array, piece: Samples, shift: Array | None) -> Spread:
 
 
 def spread_on(accelerator: Accelerator, X: Cells, shift: Array | None) -> Spread:
-    """Mean and scatter of rows, computed on an accelerator."""
+    """Compute mean and scatter of rows on an accelerator."""
     total, squares = accelerator.spread(X, np.zeros(X.shape[1]) if shift is None else shift)
     mean = TwoPartMean.about(shift, total, len(X))
     return Spread(mean, add_outer(squares, mean.offset, -float(len(X))))
 
 
 def sparse_spread(X: csr_array, shift: Array, weights: Array | None = None) -> Spread:
-    """Mean and scatter of X + 1 shift', X sparse."""
+    """Return mean and scatter of X + 1 shift', X sparse."""
     n = X.shape[0] if weights is None else float(weights.sum())
     centre = column_means(X, weights)
     scatter = dense(X.T @ scaled_rows(X, weights)) - n * np.outer(centre, centre)
@@ -384,13 +384,13 @@ class ViewMoments:
     scatter: Array
 
     def block(self, i: int, j: int) -> Array:
-        """sum_t w_t (x_t - mean_i)(z_t - mean_j)' of views i and j."""
+        """Return sum_t w_t (x_t - mean_i)(z_t - mean_j)' of views i and j."""
         ends = np.cumsum([0, *map(len, self.means)])
         return self.scatter[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
 
 
 def view_moments(views: Sequence[Samples]) -> ViewMoments:
-    """Means, scatters and cross scatters of several views of the same samples.
+    """Return Means, scatters and cross scatters of several views of the same samples.
 
     One pass over all views where all are dense. Where one is sparse, three passes: the scatters,
     then A'(B - 1 mean_b'), which is right because A's own mean drops out.
@@ -411,7 +411,7 @@ def view_moments(views: Sequence[Samples]) -> ViewMoments:
 
 
 def joint_spread(*views: Samples) -> Spread:
-    """Mean and scatter of a piece of all views side by side."""
+    """Return mean and scatter of a piece of all views side by side."""
     if any(view.is_sparse for view in views):
         return _joint_spread_apart(views)
     first = views[0]

@@ -86,7 +86,7 @@ class JointShrinkage:
 
     @classmethod
     def of(cls, share: float, variances: Sequence[Array]) -> JointShrinkage:
-        """By a share towards the variances of each view's columns."""
+        """Shrink by a share towards the variances of each view's columns."""
         if share == 1.0:
             raise SingularError(
                 "the correlations of the columns are no larger than those of noise: "
@@ -102,7 +102,7 @@ def chosen_by(shrunk: JointShrinkage | None) -> dict[str, float]:
 
 
 def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
-    """The shrinkage of the covariance of views of the same rows.
+    """Return the shrinkage of the covariance of views of the same rows.
 
     - raises ArgumentError: The rows have weights.
     - raises SingularError: s = 1.

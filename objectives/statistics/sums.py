@@ -35,7 +35,7 @@ _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 
 def few_columns(m: int, n: int) -> Iterator[slice]:
-    """Slices of m columns, so few that as many numbers a row of n take little memory."""
+    """Yield slices of m columns, so that a block of n rows takes little memory."""
     step = max(_LEAST_COLUMNS, _ROWS_NUMBERS // n)
     for start in range(0, m, step):
         check()
@@ -56,7 +56,7 @@ class TwoPartMean:
 
     @classmethod
     def about(cls, shift: Array | None, total: Array, n: float) -> TwoPartMean:
-        """From the sum of n rows less a shift, or of the weight n; None is no shift."""
+        """Compute the mean from the sum of n rows less a shift (None for none), or of weight n."""
         return cls(n, np.zeros_like(total) if shift is None else shift, total / (n or 1))
 
     @property
@@ -93,7 +93,7 @@ def _jitter(count: int) -> Array:
 
 
 def pilot_rows(samples: Samples) -> Codes:
-    """Rows whose mean is near that of all; fewer of very many columns."""
+    """Return rows whose mean is near that of all; fewer of very many columns."""
     most = max(16, min(_PILOT_ROWS, BLOCK_NUMBERS // samples.d))
     return counting_rows(samples.n, samples.weights, most)
 
@@ -123,23 +123,23 @@ def counting_rows(n: int, weights: Array | None, count: int) -> Codes:
 
 
 def sampled(samples: Samples, rows: Codes) -> Array:
-    """Copy of some rows of dense data, in float64."""
+    """Copy some rows of dense data, in float64."""
     picked = np.asarray(samples.array)[rows]  # indexing has copied the rows already
     return np.asarray(picked, dtype=np.float64, order="C")
 
 
 def weighted(Z: Array, weights: Array | None) -> Array:
-    """W^{1/2}Z; Z itself where every row counts once."""
+    """Return W^{1/2}Z, or Z itself if every row counts once."""
     return Z if weights is None else Z * np.sqrt(weights[:, None])
 
 
 def counted(z: Array, weights: Array | None) -> Array:
-    """Numbers of rows, times their weights; themselves where every row counts once."""
+    """Multiply numbers of rows by their weights, if they have any."""
     return z if weights is None else z * weights
 
 
 def counted_rows(Z: Array, weights: Array | None, where: slice | Codes = slice(None)) -> Array:
-    """WZ of a block of rows; Z itself where every row counts once."""
+    """Return WZ of a block of rows, or Z itself if every row counts once."""
     return Z if weights is None else Z * weights[where][:, None]
 
 
@@ -150,12 +150,12 @@ def square(Z: Array) -> Array:
 
 
 def add_outer(total: Array, v: Array, weight: float) -> Array:
-    """Upper triangle of total + weight v v', in place (total in Fortran order)."""
+    """Add weight v v' to the upper triangle of total, in place (total in Fortran order)."""
     return scipy.linalg.blas.dsyr(weight, v, a=total, overwrite_a=1)
 
 
 def add_outers(total: Array, V: Array, weight: float) -> Array:
-    """Upper triangle of total + weight V'V, in place (total in Fortran order, V in C order)."""
+    """Add weight V'V to the upper triangle, in place (total in Fortran order, V in C order)."""
     square = np.matmul(V.T, V)
     total += square.T if weight == 1.0 else weight * square.T
     return total
@@ -168,18 +168,18 @@ def add_product(total: Array, Z: Array, Y: Array) -> Array:
 
 
 def added(earlier: Array, later: Array) -> Array:
-    """earlier + later, in place: the merge of sums that are arrays."""
+    """Add later to earlier in place: the merge of sums that are arrays."""
     earlier += later
     return earlier
 
 
 def column_sums(Z: Array, weights: Array | None) -> Array:
-    """1'Z, or w'Z."""
+    """Return 1'Z, or w'Z."""
     return np.matmul(np.ones(len(Z)) if weights is None else weights, Z)
 
 
 def zeros(rows: int, columns: int) -> Array:
-    """Zeros in the order BLAS can add into without a copy."""
+    """Return zeros in the order to which BLAS can add without a copy."""
     check_sums(rows, columns)
     return np.zeros((rows, columns), order="F")
 
@@ -196,7 +196,7 @@ def check_sums(rows: int, columns: int) -> None:
 
 
 def full(upper: Array) -> Array:
-    """Symmetric matrix of an upper triangle."""
+    """Return the symmetric matrix of an upper triangle."""
     return np.where(np.tri(len(upper), k=-1, dtype=bool), upper.T, upper)
 
 
@@ -205,7 +205,7 @@ def symmetric(A: Array) -> Array:
 
 
 def dense(product: csr_array | Array) -> Array:
-    """Product of two sparse matrices (d x d or smaller) as an array."""
+    """Return a product of two sparse matrices (d x d or smaller) as an array."""
     rows, columns = np.shape(product)
     check_sums(rows, columns)
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
@@ -216,7 +216,7 @@ def sparse_rows(samples: Samples) -> csr_array:
 
 
 def membership(codes: Codes, n_classes: int) -> csr_array:
-    """Sparse (n_classes x rows) matrix of ones that sums rows class by class."""
+    """Return the sparse (n_classes x rows) matrix of ones that sums rows class by class."""
     from scipy.sparse import csc_array
 
     n = len(codes)
@@ -241,7 +241,7 @@ def class_averages(
 
 
 def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
-    """Sums of the rows class by class, in the rows' order: the same bits either way."""
+    """Sum the rows class by class in the rows' order, with equal bits either way."""
     if rows.size > _FEW_NUMBERS:
         return np.asarray(membership(codes, n_classes) @ rows)
     d = rows.shape[1]
@@ -264,7 +264,7 @@ def typical_length(X: Array) -> float:
 
 
 def column_lengths(X: Array) -> Array:
-    """Root mean squares of the columns; 1 for a column of zeros."""
+    """Return root mean squares of the columns; 1 for a column of zeros."""
     largest = np.abs(X).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
     root = np.sqrt(np.mean((X / largest) ** 2, axis=0))
@@ -306,7 +306,7 @@ def middle_places(z: Array) -> Codes:
 
 
 def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
-    """Indices of `count` of n rows at most, evenly spaced.
+    """Return indices of `count` of n rows at most, evenly spaced.
 
     Whole-number weights count as repetitions; fractional weights are ignored.
     """

@@ -127,7 +127,7 @@ def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
 
 
 def pair_matrix(samples: Samples, lag: int, entries: Array) -> csr_array:
-    """The sum over pairs, as often as they count, of [[a, b], [b, a]] at their rows."""
+    """Return the sum over weighted pairs of [[a, b], [b, a]] at their rows."""
     from scipy.sparse import diags_array
 
     n, (own, across) = samples.n, entries
@@ -272,7 +272,7 @@ def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples)
 
 
 def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> ViewMoments:
-    """Means, scatters and cross scatter of x_t and x_{t+lag}: see `window_moments`."""
+    """Return means, scatters, cross scatter of x_t and x_{t+lag}: see `window_moments`."""
     found = window_moments(samples, (0, lag), *(() if later is None else (later,)))
     means = found.mean[: samples.d], found.mean[samples.d :]
     return ViewMoments(found.n, means, found.scatter)
@@ -311,7 +311,7 @@ def _window_counts(marks: Marks, count: int, offsets: tuple[int, ...]) -> Array:
 
 
 def difference_scatter(samples: Samples) -> Array:
-    """Xdot'Xdot, where Xdot holds the n - 1 differences x_{t+1} - x_t of rows in time order.
+    """Return Xdot'Xdot of the n - 1 differences x_{t+1} - x_t of rows in time order.
 
     - samples (n, d): at least two rows
     - returns (d, d): A sum of squares of differences of the stored numbers: nothing cancels,

@@ -125,7 +125,7 @@ class SteepestDescent(Solver[DescentState]):
 
 
 def barzilai_borwein(problem: RiemannianProblem, point: RiemannianPoint, found: Trial) -> float:
-    """<s, s> / <s, y>: the inverse of the curvature along the last step.
+    """Return <s, s> / <s, y>: the inverse of the curvature along the last step.
 
     s is the step carried to the new point, y the change of the gradient.
     """

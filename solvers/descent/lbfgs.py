@@ -29,7 +29,7 @@ class Pairs:
 
     @classmethod
     def none(cls, M: Array) -> Pairs:
-        """At M, before the first."""
+        """Return no pairs, at M."""
         nothing = np.empty((0, *M.shape))
         return cls(nothing, nothing)
 
@@ -37,7 +37,7 @@ class Pairs:
         return len(self.steps)
 
     def carried(self, manifold: Manifold, M: Array, N: Array, count: int) -> Pairs:
-        """The newest ones, at most so many, from M to N."""
+        """Carry the newest pairs, up to the limit, from M to N."""
         first = max(0, len(self) - count)
         return Pairs(*(manifold.transport(M, N, S[first:]) for S in (self.steps, self.changes)))
 
@@ -49,7 +49,7 @@ class Pairs:
         return Pairs(np.concatenate([self.steps, s[None]]), np.concatenate([self.changes, y[None]]))
 
     def inverse_hessian_times(self, gradient: Array, approximate: Flat | None = None) -> Array:
-        """The two-loop recursion, from the identity or an approximate inverse of flat vectors."""
+        """Apply the two-loop recursion, from the identity or an approximate inverse."""
         if len(self) == 0:
             return gradient
         S, Y = (stack.reshape(len(self), -1) for stack in (self.steps, self.changes))

@@ -38,7 +38,7 @@ class Trial:
 
 
 def initial_step(problem: RiemannianProblem, point: RiemannianPoint) -> float:
-    """A first step for a steepest descent that knows nothing yet: a tenth of the length scale."""
+    """Return a first step of steepest descent: a tenth of the length scale."""
     if point.gradient_norm == 0:
         return 0.0
     scale = min(problem.manifold.diameter, max(1.0, float(np.linalg.norm(point.M))))
@@ -52,7 +52,7 @@ def search(
     first: float,
     reference: float | None = None,
 ) -> Trial | None:
-    """A step along V from origin that satisfies the Wolfe or the approximate Wolfe conditions.
+    """Find a step along V from origin that meets the Wolfe or approximate Wolfe conditions.
 
     - problem, origin, V: V is a tangent descent direction at origin
     - first: the first step to try

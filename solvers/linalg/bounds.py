@@ -77,7 +77,7 @@ class Majorant:
         return np.asarray(k * _SAFETY * (errors + 3.0 * _U * (abs(self.s) + delta)))
 
     def top_sum(self, delta: float) -> float:
-        """A number that the weighted sum of K's eigenvalues is proved not to exceed.
+        """Return a proved upper bound of the weighted sum of K's eigenvalues.
 
         Infinite where the factorisation failed: nothing is proved, M is not good enough for delta.
         """
@@ -99,7 +99,7 @@ class Majorant:
 
 
 def entry_squares(sizes: Array) -> Array:
-    """c_i^2 with S_ij <= c_i c_j, of a symmetric S >= 0.
+    """Return c_i^2 with S_ij <= c_i c_j, of a symmetric S >= 0.
 
     Of a semidefinite matrix the diagonal will do, elsewhere a multiple of it or the largest entries
     of the rows.

@@ -17,12 +17,12 @@ from ldr.solvers.manifolds.manifold import sym, thin_svd
 
 
 def length(A: Array) -> float:
-    """The Frobenius norm, also where squares of entries are no numbers (NumPy's sums them)."""
+    """Return the Frobenius norm; squares of entries may overflow (NumPy sums them)."""
     return float(scipy.linalg.norm(A.ravel(), check_finite=False))
 
 
 def power_of_two(A: Array) -> float:
-    """The power of two next above the largest entry; 1 of a matrix of zeros."""
+    """Return the power of two next above the largest entry; 1 for a matrix of zeros."""
     return math.ldexp(1.0, math.frexp(float(np.abs(A).max()))[1])
 
 
@@ -37,7 +37,7 @@ def cholesky(H: Array) -> Array | None:
 
 
 def full_factor(K: Array) -> Array:
-    """L (n x p) with K = LL' to rounding, by Cholesky with pivots; p is K's numerical rank.
+    """Return L (n x p) with K = LL' to rounding, by pivoted Cholesky; p is K's numerical rank.
 
     K is positive semidefinite, its diagonal 1 (or 0).
     """
@@ -58,7 +58,7 @@ def scaled_factor(S: Array) -> Array:
 
 
 def defect_of(W: Array, B: Array) -> float:
-    """||W'BW - I||."""
+    """Return ||W'BW - I||."""
     return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))
 
 
@@ -66,7 +66,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 def stacked_roots(S: Array) -> tuple[Array, Array]:
-    """W with W'SW = I of each positive definite S, scaled to a unit diagonal for accuracy.
+    """Return W with W'SW = I of each positive definite S, scaled to a unit diagonal first.
 
     And the smallest eigenvalue of each S so scaled, of which the trace is k: where it is small, W
     has lost as many digits. Where it is not positive, W is of no use.
@@ -90,7 +90,7 @@ _SMALL = 1e-3
 
 
 def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
-    """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors.
+    """Return the r largest eigenvalues of the symmetric A, descending, and their eigenvectors.
 
     Of a graded A the small ones apart from the large ones, as in `symmetric_eigen`.
     """
@@ -121,7 +121,7 @@ def few_of_many(A: Array, r: int) -> bool:
 
 
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
-    """All eigenvalues of the symmetric A, descending, and their eigenvectors.
+    """Return all eigenvalues of the symmetric A, descending, and their eigenvectors.
 
     Where columns have very different units A is graded, A = DSD with S well-conditioned: then the
     small eigenvalues and their vectors are accurate too.
@@ -157,7 +157,7 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
 
 
 def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:
-    """U, s, Vt of the r largest singular values; more of them where they are found together.
+    """Return U, s, Vt of the r largest singular values, or of more if found together.
 
     Few of many are those of the square of the shorter side, a fifth of the work from order 200 on,
     which keeps their digits where they are of one size, and then of A within that space.
@@ -174,7 +174,7 @@ def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:
 
 
 def graded_svd(F: Array) -> tuple[Array, Array, Array]:
-    """U, s, Vt with F = U diag(s) Vt.
+    """Return U, s, Vt with F = U diag(s) Vt.
 
     By Jacobi's rotations: small singular values are as good as F in columns of length 1 is well
     conditioned, whatever the units of the columns (Drmac and Veselic 2008).
@@ -194,7 +194,7 @@ def graded_eigen(F: Array) -> tuple[Array, Array]:
 
 
 def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, npt.NDArray[np.intp]]:
-    """Q, R and pivots with A[:, pivots] = QR, of rows of very different size.
+    """Return Q, R and pivots with A[:, pivots] = QR, for rows of very different size.
 
     With large rows first and columns pivoted each row keeps its own digits (Cox and Higham 1998).
     """
@@ -206,7 +206,7 @@ def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, npt.NDArr
 
 
 def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Array]:
-    """The r largest eigenvalues of A v = lambda B v, B positive definite, with v'Bv = 1.
+    """Return the r largest eigenvalues of A v = lambda B v, B positive definite, v'Bv = 1.
 
     Both matrices are scaled to a unit diagonal of B first: units of the columns then do not cost
     accuracy.
@@ -245,7 +245,7 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
 
 
 def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
-    """Orthonormal basis of the range of the positive semidefinite S; None where that is all.
+    """Return an orthonormal basis of the range of S >= 0; None if it is the whole space.
 
     The rank is decided on S scaled to a unit diagonal (columns' units do not matter): eigenvalues
     at most `tolerance` times the largest count as zero, by default `rank_tolerance`. It is the
@@ -288,7 +288,7 @@ def _reduced(V: Array) -> Array:
 
 
 def unit_diagonal(S: Array) -> tuple[Array, Array]:
-    """D^{-1} S D^{-1} and the roots D of S's diagonal; zero where that is."""
+    """Return D^{-1} S D^{-1} and the roots D of S's diagonal; zero where that is."""
     scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     return S * inverse * inverse[:, None], scale

@@ -66,7 +66,7 @@ def block_krylov(
     seed: int = 0,
     near: Array | None = None,
 ) -> Ritz:
-    """The r largest eigenvalues of A and their eigenvectors, from a random block.
+    """Compute the r largest eigenvalues of A and their eigenvectors, from a random block.
 
     Rayleigh-Ritz on the block Krylov space of A and a random k x b block, b somewhat above r, with
     full orthogonalisation; a basis that has grown wide is cut back to its best Ritz vectors. All

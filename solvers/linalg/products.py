@@ -160,7 +160,7 @@ def ratio_steps(
     """Yield ever larger tr(VM'AM)/tr(VM'BM), V = diag(weights), M the first columns."""
 
     def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
-        """Newton's method from the ratio of the first columns, the best so far."""
+        """Apply Newton's method from the ratio of the first columns, the best so far."""
         r = len(weights)
         first = rho = float(weights @ np.diag(A)[:r]) / float(weights @ np.diag(B)[:r])
         while True:
@@ -176,7 +176,7 @@ def ratio_steps(
 
 
 def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: int) -> Found:
-    """The r largest generalised eigenvectors of (A, B) in B's range, its diagonal near 1."""
+    """Compute the r largest generalised eigenvectors of (A, B) in B's range, diag B near 1."""
 
     def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
         sizes, Q = np.linalg.eigh(B)
@@ -191,7 +191,7 @@ def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: i
 def conjugate_gradients(
     H: Callable[[Array], Array], R: Array, preconditioned: Callable[[Array], Array]
 ) -> tuple[Array, int]:
-    """H^{-1}R of a positive definite H, all columns at once; and the vectors H was applied to."""
+    """Compute H^{-1}R, H positive definite, all columns at once; count products with H."""
     X, left = np.zeros_like(R), R.copy()
     z = preconditioned(left)
     p, size = z.copy(), np.sum(left * z, axis=0)
@@ -212,7 +212,7 @@ def conjugate_gradients(
 
 
 def columns_of(width: int, V: Array) -> Array:
-    """The first columns of V, with random ones beside them where they are too few."""
+    """Return the first columns of V, followed by random ones if they are too few."""
     more = np.random.default_rng(0).standard_normal((len(V), max(0, width - V.shape[1])))
     return np.hstack([V[:, :width], more])
 

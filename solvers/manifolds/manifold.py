@@ -263,12 +263,12 @@ _GRAM_CONDITION = 1e4
 
 
 def sym(S: Array) -> Array:
-    """Symmetric part of a square matrix or of each matrix of a stack."""
+    """Return the symmetric part of a square matrix or of each matrix of a stack."""
     return 0.5 * (S + S.swapaxes(-1, -2))
 
 
 def polar_factor(Y: Array) -> Array:
-    """The matrix with orthonormal columns nearest to Y (d x r, full column rank)."""
+    """Return the matrix with orthonormal columns nearest to Y (d x r, full column rank)."""
     return _polar(Y)[0]
 
 
@@ -287,14 +287,14 @@ def _polar(Y: Array) -> tuple[Array, Array]:
 
 
 def polar_by_svd(Y: Array) -> tuple[Array, Array]:
-    """Polar factor by SVD, for columns of several scales, whose squares lose their digits."""
+    """Compute the polar factor by SVD, for columns of several scales, whose squares lose digits."""
     U, s, Vt = thin_svd(Y)
     with np.errstate(divide="ignore", invalid="ignore"):
         return U @ Vt, (Vt.T / s) @ Vt
 
 
 def qr_factor(Y: Array) -> Array:
-    """Q of Y = QR, the diagonal of R positive."""
+    """Return Q of Y = QR, the diagonal of R positive."""
     return _qr(Y)[0]
 
 
@@ -369,7 +369,7 @@ class Orthonormal(Manifold):
 
 
 def thin_svd(A: Array) -> tuple[Array, Array, Array]:
-    """U, s, Vt with A = U diag(s) Vt; by QR steps where divide and conquer does not converge."""
+    """Return U, s, Vt with A = U diag(s) Vt; by QR steps if divide and conquer fails."""
     try:
         return np.linalg.svd(A, full_matrices=False)
     except np.linalg.LinAlgError:

@@ -61,7 +61,7 @@ class SymmetricEquations:
         return np.linalg.pinv(self.matrix, RANK)
 
     def coordinates(self, S: Array) -> Array:
-        """The coordinates of the symmetric part of S."""
+        """Return the coordinates of the symmetric part of S."""
         return self._basis.reshape(len(self._basis), -1) @ S.ravel()
 
     def symmetric(self, coordinates: Array) -> Array:
@@ -69,7 +69,7 @@ class SymmetricEquations:
         return np.tensordot(coordinates, self._basis, axes=1)
 
     def solve(self, R: Array) -> Array:
-        """The solution of least norm in the sense of least squares; NaN where R is not finite."""
+        """Return the least-squares solution of least norm; NaN where R is not finite."""
         return self.symmetric(self._inverse @ self.coordinates(R))
 
 
@@ -106,7 +106,7 @@ class SparseStiefel(Orthonormal):
         return math.pi * math.sqrt(self.r)
 
     def multiplier(self, M: Array, Z: Array) -> Array:
-        """S with D o (Z - MS) tangent."""
+        """Return S with D o (Z - MS) tangent."""
         return self._equations(M).solve(sym(M.T @ (self.support * Z)))
 
     def _equations(self, M: Array) -> SymmetricEquations:
@@ -123,7 +123,7 @@ class SparseStiefel(Orthonormal):
         return self.support * (Z - M @ self.multiplier(M, Z))
 
     def curve(self, M: Array, V: Array, t: float = 1.0) -> tuple[Array, Array]:
-        """With N = M + tV + D o (MS) and N'N = I, dN = V + D o (M dS), sym(N'dN) = 0."""
+        """Return N = M + tV + D o (MS) with N'N = I, and dN = V + D o (M dS), sym(N'dN) = 0."""
         N = self.retract(M, t * V)
         equations = SymmetricEquations(N, M, self.support)
         return N, V - self.support * (M @ equations.solve(sym(N.T @ V)))
@@ -163,7 +163,7 @@ class SparseEuclidean(Euclidean):
 
 
 def on_support(manifold: Manifold, support: Array) -> Manifold:
-    """The points of a manifold that are zero where `support` is."""
+    """Return the manifold's points that are zero where `support` is."""
     match manifold:
         case Product(factors=factors):
             parts = zip(factors, manifold.split(support), strict=True)
@@ -176,7 +176,7 @@ def on_support(manifold: Manifold, support: Array) -> Manifold:
 
 
 def with_zeros(Y: Array, support: Array) -> Array | None:
-    """An orthonormal matrix near Y with the zeros of the support, by Gauss-Newton steps."""
+    """Find an orthonormal matrix near Y with the support's zeros, by Gauss-Newton steps."""
     if not np.any(Y, axis=0).all():
         return None
     scaled = Y / np.abs(Y).max(axis=0)  # scaled so that squares do not underflow
@@ -203,7 +203,7 @@ def _newton(Y: Array, support: Array, normal: Callable[[Array], Array]) -> Array
 
 
 def nearest_with_its_zeros(manifold: Manifold, M: Array) -> Array:
-    """The point near M that has M's zeros, factor by factor."""
+    """Return the point near M with M's zeros, factor by factor."""
     pairs = zip(manifold.factors, manifold.split(M), strict=True)
     return manifold.join(
         [nearest_with_zeros(Z) if isinstance(f, Orthonormal) else Z for f, Z in pairs]
@@ -211,6 +211,6 @@ def nearest_with_its_zeros(manifold: Manifold, M: Array) -> Array:
 
 
 def nearest_with_zeros(Y: Array) -> Array:
-    """An orthonormal matrix near Y with Y's zeros; the polar factor where there is none."""
+    """Return an orthonormal matrix near Y with Y's zeros; the polar factor if none exists."""
     N = with_zeros(Y, (Y != 0).astype(np.float64))
     return polar_factor(polar_factor(Y)) if N is None else N

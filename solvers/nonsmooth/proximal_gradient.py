@@ -101,7 +101,7 @@ class Step:
         return directions
 
     def solved(self) -> Step:
-        """The step at the multipliers that make V tangent."""
+        """Return the step at the multipliers that make V tangent."""
         step, length = self, float(np.linalg.norm(self._given[1]))
         for _ in range(50):
             if step.error <= _TANGENT * float(np.linalg.norm(step.V)) + 1e-15 * length:
@@ -454,7 +454,7 @@ def _departed(
 
 
 def slack_at(problem: Problem, M: Array) -> float:
-    """The largest s with |G - ML|_ij <= (1 - s) w_ij at the zeros of a stationary M.
+    """Return the largest s with |G - ML|_ij <= (1 - s) w_ij at the zeros of a stationary M.
 
     G is the smooth part's gradient and w the penalty's threshold; L is any symmetric multiplier
     with G + h' = ML on the support, of which there are many where columns share no rows. With s > 0
