@@ -182,24 +182,25 @@ class LikelihoodPoint(Point):
 class FactorPoint(LikelihoodPoint):
     """The negative log-likelihood of complete rows, by Woodbury: no inverse larger than r x r.
 
-    K = I + M'B with B = psi^{-1}M, E = K^{-1}, Phi = B'CB. Then log|S| = log|psi| + log|K| and
-    tr(S^{-1}C) = sum_j C_jj/psi_j - tr(E Phi), or where that cancels a sum of squares; both in the
-    axes of K, the right singular vectors of psi^{-1/2}M: in others digits go by the condition of
-    K. The factors have the moments Cxy = CBE and Cyy = E + E Phi E. One product CB, in O(d^2 r).
+    K = I + M'B with B = psi^{-1}M, E = K^{-1}, A = BE. log|S| = log|psi| + log|K| and
+    tr(S^{-1}C) = sum_j C_jj/psi_j - tr(B'CA), or where that cancels a sum of squares. The factors
+    have the moments Cxy = CA and Cyy = E + A'CA. All in the axes of K, the right singular vectors
+    of psi^{-1/2}M: in others digits go by the condition of K. One product CA, in O(d^2 r).
     """
 
     _problem: Factors
 
     @cached_property
     def _sums(self) -> Any:
-        """B, CB, E, Phi, Cxy and Cyy, and U, s and V of psi^{-1/2}M = U diag(s) V'."""
-        B = self._loadings / self._psi[:, None]
-        scaled = self._loadings / np.sqrt(self._psi)[:, None]
-        U, s, Vt = np.linalg.svd(scaled, full_matrices=False)
-        E, CB = (Vt.T / (1.0 + s * s)) @ Vt, self._problem.C @ B
-        Phi = B.T @ CB
-        Cxy, Cyy = CB @ E, E + E @ Phi @ E
-        return SimpleNamespace(B=B, CB=CB, E=E, Phi=Phi, Cxy=Cxy, Cyy=Cyy, U=U, s=s, V=Vt.T)
+        """U, s and V of psi^{-1/2}M = U diag(s) V', A V and CA V, and E, A, Cxy and Cyy."""
+        root = np.sqrt(self._psi)[:, None]
+        U, s, Vt = np.linalg.svd(self._loadings / root, full_matrices=False)
+        AV = U * (s / (1.0 + s * s)) / root
+        CAV = self._problem.C @ AV
+        E, A, Cxy = (Vt.T / (1.0 + s * s)) @ Vt, AV @ Vt, CAV @ Vt
+        return SimpleNamespace(
+            U=U, s=s, AV=AV, CAV=CAV, E=E, A=A, Cxy=Cxy, Cyy=E + Vt.T @ (AV.T @ CAV) @ Vt
+        )
 
     @cached_property
     def value(self) -> float:
@@ -208,9 +209,9 @@ class FactorPoint(LikelihoodPoint):
             return math.inf
         logs = float(np.log(self._psi).sum()) + self._noise.further * float(self._t[0, 0])
         sums = self._sums
-        U, s, V, theta = sums.U, sums.s, sums.V, sums.s**2
+        U, s, theta = sums.U, sums.s, sums.s**2
         alone = float((problem.variances / self._psi).sum())
-        fit = alone - float((inner((sums.B @ V).T, (sums.CB @ V).T) / (1.0 + theta)).sum())
+        fit = alone - float(inner(sums.AV.T, sums.CAV.T) @ (1.0 + theta))
         if fit <= _CANCELLED * alone and problem.root is not None:
             F = problem.root / np.sqrt(self._psi)
             Y = (F @ U) * (s / (1.0 + theta))
@@ -233,14 +234,15 @@ class FactorPoint(LikelihoodPoint):
         return problem.n * fit
 
     def _changes(self, V: Array, relative: Array) -> tuple[Array, Array]:
-        """With dK = dM'B + M'dB and dE = -E dK E."""
+        """With dK = dM'B + M'dB, dE = -E dK E and dA = dB E + B dE."""
         M, sums, E, n = self._loadings, self._sums, self._sums.E, self._problem.n
         dM = self._problem.manifold.split(V)[0]
-        dB = dM / self._psi[:, None] - sums.B * relative[:, None]
-        dE = -E @ (dM.T @ sums.B + M.T @ dB) @ E
-        cross, beside = dB.T @ sums.CB, dE @ sums.Phi @ E
-        dCxy = (self._problem.C @ dB) @ E + sums.CB @ dE
-        dCyy = dE + beside + beside.T + E @ (cross + cross.T) @ E
+        B = M / self._psi[:, None]
+        dB = dM / self._psi[:, None] - B * relative[:, None]
+        dK = dM.T @ B + M.T @ dB
+        dA = (dB - sums.A @ dK) @ E
+        dCxy, beside = self._problem.C @ dA, dA.T @ sums.Cxy
+        dCyy = beside + beside.T - E @ dK @ E
         dpull = n * (dCxy - dM @ sums.Cyy - M @ dCyy)
         dleft = n * (inner(M @ dCyy, M) - 2.0 * inner(M, dCxy)) - 2.0 * inner(dM, self._pull)
         return dpull, dleft

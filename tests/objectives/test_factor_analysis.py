@@ -51,6 +51,28 @@ def test_value_is_the_negative_log_likelihood_and_P_the_posterior_mean(rows):
     np.testing.assert_allclose(result.P, result.M.T @ np.linalg.inv(S), atol=1e-12)
 
 
+@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
+def test_derivatives_where_a_column_has_next_to_no_noise(gaps):
+    """The moments of the factors in other axes than K's lose half of their digits there."""
+    rows = real_data.standardised(real_data.breast_cancer()[0][::3, :10])
+    if gaps:
+        rows = np.where(np.random.default_rng(0).random(rows.shape) < 0.1, np.nan, rows)
+    problem = bound("fa", rows, 2)
+    parts = problem.manifold.split(problem.random_point(np.random.default_rng(1)).copy())
+    parts[1][:] = -1.0
+    parts[1][2] = -15.5
+    M = problem.manifold.join(parts)
+    point = problem.at(M)
+    V = np.random.default_rng(2).standard_normal(M.shape)
+    below, above = (problem.at(M + h * V) for h in (-1e-5, 1e-5))
+    slope = (above.value - below.value) / 2e-5
+    assert np.vdot(point.gradient, V) == pytest.approx(slope, rel=1e-7)
+    change = (above.gradient - below.gradient) / 2e-5
+    np.testing.assert_allclose(
+        point.hessian_vector(V), change, rtol=1e-5, atol=1e-6 * np.abs(change).max()
+    )
+
+
 @pytest.mark.parametrize("solver", ["trust-region", "lbfgs", "conjugate-gradient"])
 @pytest.mark.parametrize("seed", range(2))
 def test_generic_solvers_reach_the_profile_likelihood_from_random_starts(solver, seed):
