@@ -493,4 +493,5 @@ class LargeMargin(LabelledPairs):
         start = full.principal_directions(full.r)
         M = run_through(full, start, LBFGS(), _ROUGHLY).M
         Y = weighted(self.X @ M, self.w)
-        return M @ top_eigenvectors(Y.T @ Y, self.r)[1]
+        M = M @ top_eigenvectors(Y.T @ Y, min(self.r, full.r))[1]
+        return np.pad(M, ((0, 0), (0, self.r - M.shape[1])))

@@ -205,6 +205,9 @@ class LabelledPairs(Pairwise):
     lengths: Array
     codes: Codes
 
+    def __post_init__(self) -> None:
+        """Allow any r: distances depend on MM' alone, which a few columns can make."""
+
     @cached_property
     def manifold(self) -> Manifold:  # type: ignore[override]
         return Euclidean(self.X.shape[1], self.r)
@@ -273,7 +276,8 @@ class LabelledPairs(Pairwise):
         scaled = rest * self.lengths
         rows = weighted(self.X, self.w)
         A = rows @ scaled
-        M = scaled @ top_eigenvectors(A.T @ A, r)[1]
+        M = scaled @ top_eigenvectors(A.T @ A, min(r, A.shape[1]))[1]
+        M = np.pad(M, ((0, 0), (0, r - M.shape[1])))
         Y = rows @ M
         squares = float(np.vdot(M, self._scatters.within @ M)) or float(np.vdot(Y, Y))
         return M * math.sqrt(self.weight * r / squares) if squares > 0 else M
