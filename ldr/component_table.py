@@ -70,6 +70,8 @@ class Directions:
         texts = {}
         for name in chosen:
             numbers = [f"{x:.4g}" for x in columns[name]]
+            if not numbers:  # r = 0
+                continue
             texts[name] = ", ".join([*numbers[:5], *(["..."] if len(numbers) > 5 else [])])
         return "; ".join(f"{name.replace('_', ' ')} {text}" for name, text in texts.items())
 

@@ -187,13 +187,18 @@ def check_asked(name: str, r: object) -> None:
 
 
 def check_r(r: object, objective: Objective, data: Data) -> int:
-    """Return r, a whole number from 1 to the most dimensions that the objective has."""
+    """Return r, a whole number from the least to the most dimensions that the objective has."""
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)):
         raise ArgumentError(f"r must be a whole number, got {r!r}")
-    d = objective.largest_r(data)
-    if not 1 <= r <= d:
-        raise ArgumentError(f"r = {r} is out of range: expected 1 <= r <= d = {d}")
+    least, d = least_r(objective), objective.largest_r(data)
+    if not least <= r <= d:
+        raise ArgumentError(f"r = {r} is out of range: expected {least} <= r <= d = {d}")
     return int(r)
+
+
+def least_r(objective: Objective) -> int:
+    """Return 0 for models of factors, which is the Gaussian of independent columns, else 1."""
+    return 0 if objective.traits.rule == "bic" else 1
 
 
 def as_generator(random_state: int | np.random.Generator | None) -> np.random.Generator:

@@ -29,6 +29,7 @@ from ldr.multistart import Multistart, Starts, best_of, closed_form_run, solver_
 from ldr.objectives.data.data import Data, single
 from ldr.objectives.data.opening import without_header
 from ldr.objectives.data.stored import StoredSamples
+from ldr.objectives.factor_analysis import without_factors
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import (
@@ -203,7 +204,8 @@ def solve(
         number between 0 and 1 selects the fewest components that explain this share of the
         variance, for closed forms with orthonormal M (pca, mds, ...), or of the kinetic variance,
         the squares of all autocorrelations (tica, vamp); "auto" selects r by parallel analysis
-        (pca, mds, log-det-pca), or by the least BIC (ppca, fa). A note names the rule; the
+        (pca, mds, log-det-pca), or by the least BIC (ppca, fa); of these two 0 is the model of
+        independent columns. A note names the rule; the
         statistics are computed once or twice more.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
@@ -347,7 +349,13 @@ def solve(
             from ldr.dimension_rule import by_rule
 
             r, notes = by_rule(r, objective, data, solve)
+        if r == 0:
+            result = _without_factors(objective, data, began)
+            return units.undone(result) if units else result
         problem = objective.bind(data, r)
+        for observer in observers:
+            if hasattr(observer, "reported"):  # it shows values as the result has them
+                observer.reported = problem.reported
 
         deadline.task = "the baseline was computed"
         baseline = problem.baseline()
@@ -420,6 +428,36 @@ def solve(
         directions=replace(result.directions, views=names) if names else result.directions,
         view_names=names,
         starts=reached,
+    )
+
+
+def _without_factors(objective: Objective, data: Data, began: float) -> Result:
+    """The result of r = 0, of a factor model."""
+    model = without_factors(data, tied=objective.name == "ppca")
+    M, P = model.loadings, model.P
+    run = Run.of_point(M, -model.log_likelihood, 0.0, Status.CLOSED_FORM)
+    noise = model.noise
+    return Result(
+        M=M,
+        P=P,
+        mean=model.mean,
+        run=run,
+        baseline=None,
+        baseline_M=None,
+        improvement=None,
+        certificate=Certificate(
+            "global", 1e-12 * max(abs(run.value), model.n), "independent columns, in closed form"
+        ),
+        solver="closed-form",
+        objective=objective,
+        r=0,
+        seconds=time.perf_counter() - began,
+        parameters={"noise_variances": noise}
+        if objective.name == "fa"
+        else {"noise_variance": float(noise[0])},
+        directions=Directions({}, (model.variation(P),)),
+        model=model,
+        feature_names=data.samples.feature_names,
     )
 
 

@@ -41,7 +41,7 @@ from ldr.objectives.statistics.products import CentredRows, Correlations, Form
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import SMALLEST
-from ldr.solvers.errors import SingularError
+from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.likelihoods import VariableProjection
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import (
@@ -173,6 +173,25 @@ def _correlation(samples: Samples) -> tuple[float, Array, Array, Correlation, Sc
     return samples.weight, centre, deviations, RowCovariance(Z), RowScatter(samples, centre)
 
 
+def without_factors(data: Data, *, tied: bool) -> FactorModel:
+    """The model of r = 0 factors: independent columns, of one noise variance if `tied`.
+
+    - raises DataError: Entries are missing, for which r must be at least 1.
+    """
+    samples = data.samples
+    stats = moments(samples)
+    if np.isnan(stats.mean).any():
+        raise DataError(f"{samples.name} has missing values (NaN): r = 0 needs complete samples")
+    noise = np.diag(stats.covariance).copy()
+    _refuse_constant(np.sqrt(noise), samples)
+    d, n = len(noise), stats.n
+    if tied:
+        noise[:] = noise.mean()
+    likelihood = -0.5 * n * (d * math.log(2.0 * math.pi) + float(np.log(noise).sum()) + d)
+    free = d + (1 if tied else d)
+    return FactorModel(stats.mean, np.zeros((d, 0)), noise, n, likelihood, free)
+
+
 def _refuse_constant(deviations: Array, samples: Samples) -> None:
     constant = np.flatnonzero(deviations == 0)
     if len(constant):
@@ -193,7 +212,8 @@ class DiagonalFactors(Factors):
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_rank(self.r, self._rank)
+        # With an inverse of C the likelihood is at most the unconstrained Gaussian's, for any r.
+        check_rank(self.r, self._rank + (self._rank == self.d))
 
     @cached_property
     def _spectrum(self) -> Array:
@@ -275,11 +295,17 @@ class DiagonalFactors(Factors):
         return None
 
     def remarks_on(self, model: FactorModel) -> list[str]:
-        """Return a note of Heywood cases: features without noise variance."""
+        """Return notes of Heywood cases, and of more factors than the covariance has numbers for (Ledermann)."""
+        notes = []
+        if (self.d - self.r) ** 2 < self.d + self.r:
+            notes.append(
+                f"{self.r} factors of {self.d} columns are not identified: other loadings and "
+                "noise variances have the same likelihood"
+            )
         share = model.noise / self.scale / self.scale
         columns = np.flatnonzero(share <= _AT_THE_BOUND * self.noise.floor)
         if len(columns) == 0:
-            return []
+            return notes
         names = self.feature_names or tuple(map(str, range(self.d)))
         note = (
             f"Heywood case: the noise variance of column(s) {', '.join(names[j] for j in columns)} "
@@ -287,7 +313,7 @@ class DiagonalFactors(Factors):
         )
         if len(columns) > self.r:
             note += "; these are more columns than factors: the value depends on the bound"
-        return [note]
+        return [*notes, note]
 
 
 def _left_by_columns(C: Array, r: int) -> Array:

@@ -206,7 +206,7 @@ def outer(A: Array, B: Array) -> Array:
 
 def over_columns(weights: Array, matrices: Array) -> Array:
     """Return sum_j w_ij A_j for each i: weights (m, k), matrices (k, ...)."""
-    product = weights @ matrices.reshape(len(matrices), -1)
+    product = weights @ matrices.reshape(len(matrices), math.prod(matrices.shape[1:]))
     return product.reshape(len(weights), *matrices.shape[1:])
 
 

@@ -260,7 +260,7 @@ def test_refusals():
     with pytest.raises(SingularError, match=r"1 constant column.*column 4"):
         ldr.solve("fa", constant, 2)
     with pytest.raises(SingularError, match=r"r = 13 factors.*expected r < 13"):
-        ldr.solve("fa", X, 13)
+        ldr.solve("fa", np.hstack([X, X[:, :1] - X[:, 1:2]]), 13)
     with pytest.raises(SingularError, match=r"rank 4.*expected r < 4"):
         ldr.solve("fa", X[:5], 4)
     with pytest.raises(ArgumentError, match="'em' maximises likelihoods"):
