@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 import weakref
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
@@ -134,6 +136,51 @@ class Progress:
         live.start()
         weakref.finalize(self, live.stop)  # stopping a stopped line has no effect
         return live
+
+
+class Log:
+    """Print a line for each iteration to standard output, in notebooks and log files too.
+
+    It prints the iteration, the value of the objective, as the result has it, and the seconds of
+    the run; another start begins at iteration 0 again. Use it as a context manager for a last line
+    with the seconds of all.
+
+    Parameters
+    ----------
+    name : str
+        What each line begins with.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> with Log("pca") as log:  # doctest: +SKIP
+    ...     result = ldr.solve("pca", X, r=2, solver="trust-region", observers=[log])
+    """
+
+    def __init__(self, name: str = "ldr") -> None:
+        self.name = name
+        self.reported: Callable[[float], float] = float  # by `ldr.solve`, the problem's
+        self._one_at_a_time = threading.Lock()  # of runs in several threads
+        self._began: float | None = None
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        header = f"{'Iteration':>10} {'Objective Value':>20} {'Time(s)':>10}"
+        self._print("", f" {header}", f" {'-' * len(header)}")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        assert self._began is not None
+        self._print(f" Training took {time.perf_counter() - self._began:8.2f}s.")
+
+    def __call__(self, iteration: Iteration) -> None:
+        value = self.reported(iteration.value)
+        self._print(f" {iteration.number:>10} {value:>20.6e} {iteration.seconds:>10.2f}")
+
+    def _print(self, *lines: str) -> None:
+        with self._one_at_a_time:
+            print("\n".join(f"[{self.name}]{line}" for line in lines))
 
 
 class Bar:

@@ -295,7 +295,7 @@ class DiagonalFactors(Factors):
         return None
 
     def remarks_on(self, model: FactorModel) -> list[str]:
-        """Return notes of Heywood cases, and of more factors than the covariance has numbers for (Ledermann)."""
+        """Return notes of Heywood cases, and of too many factors (Ledermann's bound)."""
         notes = []
         if (self.d - self.r) ** 2 < self.d + self.r:
             notes.append(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import wraps
+from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -18,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.cross_validation import score
-from ldr.inputs import aligned, check_asked, is_open, opened
+from ldr.inputs import aligned, check_asked, check_observers, is_open, least_r, opened
 from ldr.objectives.data.array_types import is_dask
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
@@ -30,7 +32,7 @@ from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.pls import PLSRegression
 from ldr.objectives.prediction import LinearPredictor
 from ldr.objectives.registry import REGISTRY
-from ldr.observers import Progress
+from ldr.observers import Log, Progress
 from ldr.projecting import predicted
 from ldr.result import Result
 from ldr.rotation import ROTATIONS
@@ -39,7 +41,7 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.trial_layout import Trials, as_trials
-from ldr.types import Dimension, Labels, PerRow, PerView, Rows, XandY
+from ldr.types import Dimension, Labels, PerRow, PerView, Rows, Start, XandY
 from ldr.validation import in_words
 
 if TYPE_CHECKING:
@@ -50,12 +52,12 @@ Views: TypeAlias = Sequence[Sequence[int | str] | slice] | Mapping[str, Sequence
 
 _PASSED = (
     *("standardise", "solver", "start", "starts", "workers", "tolerance", "max_iterations"),
-    *("time_limit", "certify", "random_state", "device"),
+    *("time_limit", "observers", "certify", "random_state", "device"),
 )
 # Parameters of every estimator with their defaults. `verbose` prints progress, `rotation` rotates
-# the result; `ldr.solve` takes the others.
+# the result, `warm_start` begins at the last solution; `ldr.solve` takes the others.
 OPTIONS = {name: inspect.signature(solve).parameters[name].default for name in _PASSED}
-OPTIONS |= {"verbose": False, "rotation": None}
+OPTIONS |= {"verbose": False, "warm_start": False, "rotation": None}
 # scikit-learn's names of some parameters.
 ELSEWHERE = {"max_iter": "max_iterations", "tol": "tolerance", "scale": "standardise"}
 
@@ -138,6 +140,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     standardise: bool
     rotation: str | None
     verbose: bool
+    warm_start: bool
     n_features_in_: int
     feature_names_in_: np.ndarray
     n_samples_seen_: int
@@ -441,7 +444,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         r, rotation, verbose = self.n_components, self.rotation, self.verbose
         if r is not None:
             check_asked("n_components", r)
-            r = r if is_open(r) else whole("n_components", r, 1)
+            r = r if is_open(r) else whole("n_components", r, least_r(objective))
         options = {name: getattr(self, name) for name in _PASSED}
         if isinstance(options["random_state"], np.random.RandomState):  # one of scikit-learn
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
@@ -456,11 +459,15 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 r = self._most(objective, data, most)
             if isinstance(r, int) and r > most:
                 raise ArgumentError(
-                    f"n_components = {r} is out of range: expected 1 <= n_components <= {most}"
+                    f"n_components = {r} is out of range: expected n_components <= {most}"
                 )
-            with Progress() if followed else nullcontext() as progress:
-                observers = [] if progress is None else [progress]
-                result = solve(objective, data, r, observers=observers, **options)
+            if flag("warm_start", self.warm_start) and hasattr(self, "result_"):
+                options["start"] = self._last(data)
+            with self._follower() if followed else nullcontext() as follower:
+                if follower is not None:
+                    check_observers(options["observers"])
+                    options["observers"] = [*options["observers"], follower]
+                result = solve(objective, data, r, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
         except (ArgumentError, DataError, SingularError) as error:  # name the step of the pipeline
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
@@ -470,6 +477,22 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.mean_ = in_precision_of(first, self.result_.mean)
         self.__dict__.update(_by_other_names(self.result_))
         return self
+
+    def _follower(self) -> Progress | Log:
+        """The line of `Progress` on a terminal, elsewhere a line for each iteration."""
+        shown = sys.stderr.isatty() and find_spec("rich") is not None
+        return Progress() if shown else Log(type(self).__name__)
+
+    def _last(self, data: Data) -> Start:
+        """The solution of the fit before, where a warm start begins."""
+        for view, M in zip(data.views, as_tuple(self.result_.M), strict=False):
+            if self.result_.features is None and view.d != len(M):
+                raise ArgumentError(
+                    f"The new inputs dimensionality ({view.d}) does not match the input "
+                    f"dimensionality of the previously learned transformation ({len(M)}). "
+                    "warm_start=True begins there: fit a clone, or give warm_start=False"
+                )
+        return self.result_.M
 
     def _most(self, objective: Objective, data: Data, most: int) -> int:
         """The components of n_components=None: all in which the data vary."""

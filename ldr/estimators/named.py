@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ from ldr.objectives.registry import REGISTRY
 from ldr.projecting import project_rows
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Solver
+from ldr.solvers.solver import Observer, Solver
 from ldr.trial_layout import FEATURES
 from ldr.types import Argument, Dimension, PerRow, PerView, Rows, Start
 
@@ -162,10 +162,12 @@ _PARAMETERS = """n_components : int, float, "auto" or None
     dimensions in which the data vary.
 {own}standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
     As in `ldr.solve`.
-random_state, device
+observers, random_state, device
     As in `ldr.solve`.
 verbose : bool
-    True to follow each run on the terminal; see `ldr.observers.Progress`.
+    True to follow each run: see `ldr.observers.Progress`, and without a terminal `Log`.
+warm_start : bool
+    True to begin a further `fit` at the solution of the one before.
 rotation : str, optional
     "varimax", "quartimax", "promax" or "oblimin": see `ldr.Result.rotate`."""
 
@@ -319,10 +321,12 @@ class Reducer(TwoViews):
         Of an objective of several views: X then holds all in one array; see `ldr.OrthogonalCCA`.
     standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
         As in `ldr.solve`.
-    random_state, device
+    observers, random_state, device
         As in `ldr.solve`.
     verbose : bool
-        True to follow each run on the terminal; see `ldr.observers.Progress`.
+        True to follow each run: see `ldr.observers.Progress`, and without a terminal `Log`.
+    warm_start : bool
+        True to begin a further `fit` at the solution of the one before.
     rotation : str, optional
         See `ldr.Result.rotate`.
 
@@ -353,10 +357,12 @@ class Reducer(TwoViews):
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
         time_limit: float | None = None,
+        observers: Sequence[Observer] = (),
         certify: bool | str = True,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
         device: str = "cpu",
         verbose: bool = False,
+        warm_start: bool = False,
         rotation: str | None = None,
     ) -> None: ...
 

@@ -40,9 +40,27 @@ class NeighborhoodComponentsAnalysis(ldr.NCA):
         verbose=0,
         random_state=None,
     ):
-        super().__init__(n_components, verbose=bool(verbose), random_state=random_state)
-        self.init, self.warm_start, self.callback = init, warm_start, callback
-        self.max_iter, self.tol = max_iter, tol
+        super().__init__(
+            n_components,
+            max_iterations=max_iter,
+            warm_start=warm_start,
+            verbose=bool(verbose),
+            random_state=random_state,
+        )
+        self.init, self.callback, self.tol = init, callback, tol
+
+    def _solve(self, *given, **beside):
+        if self.callback is not None:  # of theirs, of the map as a vector and the iteration
+            self.observers = [lambda seen: self.callback(seen.M.T.ravel(), seen.number)]
+        return super()._solve(*given, **beside)
+
+    @property
+    def max_iter(self):
+        return self.max_iterations
+
+    @max_iter.setter
+    def max_iter(self, count):
+        self.max_iterations = count
 
 
 class LinearDiscriminantAnalysis(ldr.LDA):

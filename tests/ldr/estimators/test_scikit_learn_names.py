@@ -1,7 +1,10 @@
 """Attributes and methods that scikit-learn's estimators have: the same names, the same numbers."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -197,3 +200,80 @@ def test_the_likelihood_after_each_iteration():
     found = ldr.FactorAnalysis(3).fit(X)
     assert found.loglike_[-1] == pytest.approx(found.score_samples(X).sum(), rel=1e-10)
     assert np.all(np.diff(found.loglike_) > -1e-9) and not hasattr(ldr.PCA(2).fit(X), "loglike_")
+
+
+def test_a_warm_start_begins_at_the_last_solution():
+    rows = X / X.std(axis=0)
+    ours = ldr.ICA(2, starts=1, warm_start=True).fit(rows)
+    value, steps = ours.result_.value, ours.result_.iterations
+    ours.set_params(max_iterations=1).fit(rows)
+    assert ours.result_.value == pytest.approx(value, rel=1e-12) and ours.result_.converged
+    with pytest.warns(ldr.errors.ConvergenceWarning):
+        cold = ldr.ICA(2, starts=1, max_iterations=1).fit(rows)
+    assert steps > 3 and cold.result_.value < 0.9 * value
+    with pytest.raises(ArgumentError, match=r"dimensionality \(5\) does not match.*\(13\)"):
+        ours.fit(rows[:, :5])
+    with pytest.raises(ArgumentError, match="warm_start must be True or False"):
+        ldr.ICA(2, warm_start="yes").fit(rows)
+
+
+def test_observers_and_lines_follow_a_fit(capsys):
+    trace = ldr.observers.Trace()
+    ours = ldr.NCA(2, starts=1, observers=[trace], verbose=True).fit(X, y)
+    assert len(trace.iterations) == ours.result_.run.iterations + 1 > 1
+    title, header, rule, *lines, last = capsys.readouterr().out.splitlines()
+    assert title == "[NCA]" and set(rule.split()[1]) == {"-"} and "Iteration" in header
+    assert len(lines) == len(trace.iterations) and last.startswith("[NCA] Training took")
+    value = float(lines[-1].split()[2])
+    assert value == pytest.approx(ours.result_.value, rel=1e-6)  # as the result has it
+    with pytest.raises(ArgumentError, match="observers must be a list"):
+        ldr.NCA(2, observers="all", verbose=True).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [ldr.NCA(20), ldr.LMNN(20, neighbours=1)], ids=str)
+def test_more_components_than_the_samples_span_are_zero(estimator):
+    few, classes = TUMOURS[:9] / TUMOURS.std(axis=0), np.tile([0, 1, 2], 3)
+    with (
+        np.errstate(all="ignore"),
+        pytest.warns(ldr.errors.ConvergenceWarning)
+        if (isinstance(estimator, ldr.LMNN))
+        else nullcontext(),
+    ):
+        fitted = estimator.fit(few, classes)
+    lengths = np.linalg.norm(fitted.components_, axis=1)
+    assert fitted.transform(few).shape == (9, 20)
+    assert (lengths[8:] <= 1e-12 * lengths[0]).all() and fitted.score(few, classes) == 1.0
+
+
+@pytest.mark.parametrize("estimator", [ldr.FactorAnalysis, ldr.PPCA])
+@pytest.mark.parametrize("standardise", [False, True])
+def test_no_components_are_independent_columns(estimator, standardise):
+    rows = X / X.std(axis=0) if standardise else X
+    none = estimator(0, standardise=standardise).fit(X)
+    noise = rows.var(axis=0) if estimator is ldr.FactorAnalysis else rows.var(axis=0).mean()
+    unit = X.std(axis=0) if standardise else 1.0
+    expected = np.diag(np.broadcast_to(noise, 13) * unit**2)
+    np.testing.assert_allclose(none.get_covariance(), expected, rtol=1e-12)
+    density = multivariate_normal(X.mean(axis=0), expected).logpdf(X)
+    np.testing.assert_allclose(none.score_samples(X), density, rtol=1e-10)
+    assert none.result_.model.log_likelihood == pytest.approx(density.sum(), rel=1e-12)
+    assert none.transform(X).shape == (178, 0) and none.n_components_ == 0
+    assert none.result_.model.log_likelihood < estimator(1).fit(X).result_.model.log_likelihood
+    assert "13 -> 0 dimensions" in repr(none.result_) and "components" not in repr(none.result_)
+    with pytest.raises(DataError, match="r = 0 needs complete samples"):
+        estimator(0).fit(np.where(np.arange(178)[:, None] == 3, np.nan, X))
+    with pytest.raises(ArgumentError, match="n_components must be a whole number >= 1, got 0"):
+        ldr.PCA(0).fit(X)
+
+
+def test_as_many_factors_as_columns_reach_the_unconstrained_gaussian():
+    rows = X[:, :4]
+    result = ldr.solve("fa", rows, 4)
+    S = np.cov(rows.T, bias=True)
+    best = multivariate_normal(rows.mean(axis=0), S).logpdf(rows).sum()
+    assert -result.value == pytest.approx(best, rel=1e-12)
+    assert result.certificate.kind == "global"
+    assert any("4 factors of 4 columns are not identified" in note for note in result.notes)
+    assert not any("identified" in note for note in ldr.solve("fa", X, 2).notes)
+    with pytest.raises(SingularError, match="unbounded"):  # of a singular covariance
+        ldr.solve("fa", np.hstack([rows, rows.sum(axis=1, keepdims=True)]), 5)
