@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -16,13 +15,8 @@ from ldr.result import Result
 from ldr.solvers.checks import Pickled, real
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
-from ldr.types import PerRow, Rows
+from ldr.types import Figure, Panels, PerRow, Rows
 from ldr.validation import in_words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ldr.plots.canvas import Panels
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,16 +23,14 @@ from ldr.solvers.checks import Pickled, flag
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Run
 from ldr.solvers.status import Status
-from ldr.types import Argument, Frame, PerRow, PerView, Rows
+from ldr.types import Argument, Figure, Frame, Panels, PerRow, PerView, Rows
 from ldr.validation import in_words, plain, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from typing_extensions import TypeVar  # TypeVar with a default
 
     from ldr.objectives.factor_model import FactorModel
-    from ldr.plots.canvas import Panels
     from ldr.sensitivity.sensitivity import Sensitivity
 
     Matrices = TypeVar("Matrices", default=Any)

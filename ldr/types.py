@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MatplotlibFigure
 
 Rows: TypeAlias = Any
 """Samples in rows, as the X of `ldr.solve`.
@@ -39,6 +43,12 @@ PerView: TypeAlias = Any
 
 Frame: TypeAlias = Any
 """A pandas.DataFrame, or without pandas its records or columns."""
+
+Figure: TypeAlias = "MatplotlibFigure"
+"""A figure of matplotlib, which is imported only to draw."""
+
+Panels: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
+"""Axes given by the user, one for each panel; None makes a new figure."""
 
 XandY: TypeAlias = tuple[Rows, PerRow]
 """Samples and their data."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import groupby, islice, repeat
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +27,8 @@ from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
-from ldr.types import Argument, PerRow, PerView, Rows, XandY
+from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
 from ldr.validation import in_words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 Orders = npt.NDArray[np.intp]
 # The views and y of one problem.

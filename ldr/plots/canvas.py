@@ -13,7 +13,7 @@ from ldr.objectives.kernel import is_categorical
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.solvers.manifolds import Array
-from ldr.types import Argument, PerRow, PerView, Rows
+from ldr.types import Argument, Panels, PerRow, PerView, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from ldr.result import Result
 
-
-# Axes given by the user, one for each panel; None makes a new figure.
-Panels: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
 
 # Style of a line: Matplotlib's keyword arguments.
 Style: TypeAlias = dict[str, Argument]

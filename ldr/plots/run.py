@@ -14,7 +14,6 @@ from ldr.plots.canvas import (
     DOTTED,
     HIGHLIGHT,
     SINGLE,
-    Panels,
     Style,
     column_names,
     figure_of,
@@ -33,6 +32,7 @@ from ldr.plots.maps import longest, maps_of, units_of
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.subspaces import principal_angles
+from ldr.types import Panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +17,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.trust_region import TrustRegion, TrustState
 from ldr.subspaces import distance
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ldr.plots.canvas import Panels
+from ldr.types import Figure, Panels
 
 # Limit of steps to the optimum without one row; a gradient reduced to this share ends them.
 _STEPS, _NEAR = 3, 1e-3
