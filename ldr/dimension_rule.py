@@ -15,17 +15,14 @@ from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.tables import beside, text
-from ldr.types import Dimension, Rows
+from ldr.types import Dimension, Figure, Rows
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ldr.result import Result
 
 Mask = npt.NDArray[np.bool_]
@@ -49,7 +46,7 @@ def by_rule(
             "whole number"
         )
     if r != "auto":
-        return _by_share(float(r), objective, data)
+        return _by_share(float(r), objective, data, solve)
     if data.samples.weights is not None or objective.traits.rule is None:
         raise ArgumentError(
             f"r = 'auto' has no rule for objective {objective.name!r}"
@@ -59,52 +56,39 @@ def by_rule(
     return _by_bic(objective, data, solve) if objective.traits.rule == "bic" else _by_chance(data)
 
 
-def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
+def _by_share(
+    share: float, objective: Objective, data: Data, solve: Callable[..., Result]
+) -> tuple[int, tuple[str, ...]]:
     """Return the fewest leading coordinates that explain a share of the variance.
 
-    For objectives whose directions do not depend on their number.
+    For objectives whose directions do not depend on their number. For tica and vamp it is the share
+    of the squares of all autocorrelations (Noe & Clementi 2015).
     """
-    first = objective.bind(data, 1)
-    most = min(first.manifold.factors[0].shape[0], objective.largest_r(data))
-    if objective.name in ("tica", "vamp"):
-        return _by_kinetic_variance(share, objective.bind(data, most))
-    M = seen = None
-    if (
-        objective.traits.transposed
-        and objective.exact == "yes"
-        and isinstance(first.manifold, Grassmann)
-    ):
-        whole = objective.bind(data, most)
-        M = whole.closed_form()
-        seen = None if M is None else whole.variations(M)[0]
-    if M is None or seen is None:
+    kinetic, manifold = objective.name in ("tica", "vamp"), objective.bind(data, 1).manifold
+    nested = objective.traits.transposed and objective.exact == "yes"
+    if not kinetic and not (nested and isinstance(manifold, Grassmann)):
         raise ArgumentError(
             f"r = {share!r} is a share of the variance, which selects r for closed forms with "
             f"orthonormal M, such as pca, but not for {objective.name!r}: expected a whole number"
         )
-    turned = seen.turned(whole.axes(M, [seen]).turns[0])
-    explained = np.cumsum(turned.variances) / turned.total
-    reached = np.flatnonzero(explained > share)
+    most = min(manifold.factors[0].shape[0], objective.largest_r(data))
+    found = solve(objective, data, most, certify=False).directions
+    if kinetic:
+        squares = next(iter(found.own.values())) ** 2
+        explained = np.cumsum(squares) / np.sum(squares)
+        reached = np.flatnonzero(explained >= min(share, explained[-1]))
+    else:
+        (seen,) = found.variations
+        assert seen is not None
+        explained = np.cumsum(seen.variances) / seen.total
+        reached = np.flatnonzero(explained > share)
     if len(reached) == 0:
         raise ArgumentError(
             f"r = {share!r} is out of reach: the {most} dimensions that {objective.name!r} has "
             f"explain {explained[-1]:.4g} of the variance"
         )
-    r = int(reached[0]) + 1
-    return r, (f"r = {r}: the fewest that explain {share:g} of the variance",)
-
-
-def _by_kinetic_variance(share: float, whole: BoundObjective) -> tuple[int, tuple[str, ...]]:
-    """Return the fewest processes that have a share of the squares of all autocorrelations.
-
-    Source: Noe & Clementi 2015.
-    """
-    M = whole.closed_form()
-    assert M is not None
-    sizes = next(iter(whole.numbers(M, whole.axes(M, [None]), [None]).values()))
-    explained = np.cumsum(sizes**2) / np.sum(sizes**2)
-    r = int(np.flatnonzero(explained >= min(share, explained[-1]))[0]) + 1
-    return r, (f"r = {r}: the fewest that explain {share:g} of the kinetic variance",)
+    r, of_what = int(reached[0]) + 1, "kinetic variance" if kinetic else "variance"
+    return r, (f"r = {r}: the fewest that explain {share:g} of the {of_what}",)
 
 
 def _by_chance(data: Data) -> tuple[int, tuple[str, ...]]:
