@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from textwrap import TextWrapper
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import scipy
 
 from ldr.cross_validation import FAILURES, Criterion, Folds, HeldOut, Part, criteria, gap_of
-from ldr.dimension_rule import by_rule
-from ldr.inputs import as_data, as_generator, by_index, check_weighted, is_open
+from ldr.inputs import as_generator, by_index, check_weighted, is_open
 from ldr.method_selection import asked_for, beyond, has_gaps, suited
 from ldr.objectives.data.opening import with_columns
 from ldr.objectives.kernel import is_categorical
@@ -25,20 +24,16 @@ from ldr.objectives.parameters import Need
 from ldr.objectives.registry import named
 from ldr.resampling import Sampled
 from ldr.result import Result
-from ldr.scaling import Units
 from ldr.solvers import errors
-from ldr.solvers.checks import Pickled, flag, whole
+from ldr.solvers.checks import Pickled, flag
 from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.tables import beside, text
 from ldr.trial_layout import are_arrays, of_array, refuse_layout
-from ldr.types import Argument, Dimension, Frame, PerRow, Rows, Splitter
+from ldr.types import Argument, Dimension, Figure, Frame, PerRow, Rows, Splitter
 from ldr.validation import in_words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # The cells of a row of the table, by column.
 Record: TypeAlias = dict[str, str | float | None]
@@ -373,8 +368,6 @@ def compare(
     """
     flag("standardise", standardise)
     flag("time_order", time_order)
-    if not hasattr(folds, "split"):
-        whole("folds", folds, 2)
     if X is None:
         raise ArgumentError("X is None, expected the samples on which to compare the methods")
     if are_arrays(X):
@@ -385,7 +378,15 @@ def compare(
     rng = as_generator(random_state)
     chosen = asked_for(methods) if methods is not None else suited(X, y, time_order)
     objectives = [objective for objective, _ in chosen.values()]
-    first = _of_one_kind(objectives)
+    first, kinds = (
+        objectives[0],
+        {(o.views, Need.BACKGROUND in o.needs): o.name for o in objectives},
+    )
+    if len(kinds) > 1:
+        raise ArgumentError(
+            f"methods has {' and '.join(map(repr, kinds.values()))}, which take other data: "
+            "expected methods of rows alone, of two views, or of rows and a background"
+        )
     gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
     ordered = time_order or any(Need.TIME_ORDER in o.needs for o in objectives)
     by = criteria(y, views=first.views, ordered=ordered, gaps=gaps)
@@ -424,22 +425,11 @@ def compare(
     return Comparison(tuple(found), len(parts.parts), X, y, left_out, notes)
 
 
-def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
-    """Return the first objective; refuse objectives of different kinds of data."""
-    kinds = {(o.views, Need.BACKGROUND in o.needs): o.name for o in objectives}
-    if len(kinds) > 1:
-        raise ArgumentError(
-            f"methods has {' and '.join(map(repr, kinds.values()))}, which take other data: "
-            "expected methods of rows alone, of two views, or of rows and a background"
-        )
-    return objectives[0]
-
-
 def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: bool) -> Objective:
     """Return the objective by whose needs samples are read and split, for all methods alike."""
     first, need = objectives[0], Need.TIME_ORDER if ordered else None
-    if not ordered and first.views == 1 and not first.traits.missing and y is not None:
-        need = Need.LABELS if is_categorical(y) else None
+    if not (ordered or first.views > 1 or first.traits.missing or y is None) and is_categorical(y):
+        need = Need.LABELS
     fitting = [o for o in objectives if (need in o.needs if need else Need.LABELS not in o.needs)]
     if need is not None:
         fitting.append(named("orthogonal-maf" if ordered else "orthogonal-lda"))
@@ -455,12 +445,10 @@ def _dimension(
         return r, ()
     if first.views > 1 or Need.BACKGROUND in first.needs:
         raise ArgumentError(f"r = {r!r} needs the columns of a single X: expected a whole number")
-    rule = named("ppca" if gaps else "pca")
-    data = as_data(rule, rows.data.X, None)
-    if standardise:
-        data = Units.of(rule, data).divided(data)
-    found, notes = by_rule(r, rule, data, solve)
-    return found, tuple(f"{note} ({rule.name} of all rows)" for note in notes)
+    rule = "ppca" if gaps else "pca"
+    result = solve(rule, rows.data.X, r, standardise=standardise, certify=False)
+    note = next(note for note in result.notes if note.startswith(f"r = {result.r}: "))
+    return result.r, (f"{note} ({rule} of all rows)",)
 
 
 def _compared(
@@ -491,15 +479,16 @@ def _compared(
     found = [each for fold in scored for each in fold.values()]
     if len(found) < len(folds.parts):
         raise ArgumentError("; ".join(folds.notes))
-    ours, *theirs = zip(*found, strict=True)
     pooled = [
-        dict(zip(by, map(_contributions, zip(*each, strict=True)), strict=True))
-        for each in (ours, *theirs)
+        (
+            dict(zip(by, map(_contributions, zip(*each, strict=True)), strict=True)),
+            HeldOut.joined([fold[0] for fold in each]).numbers,
+        )
+        for each in zip(*found, strict=True)
     ]
-    numbers = [HeldOut.joined([fold[0] for fold in each]).numbers for each in (ours, *theirs)]
-    notes = tuple(folds.notes)
-    rivals = pooled[1] if rival else None
-    return Compared(name, result, pooled[0], rivals, why, numbers[0], numbers[-1], notes)
+    (own, numbers), (others, of_others) = pooled[0], pooled[-1]
+    rivals, notes = others if rival else None, tuple(folds.notes)
+    return Compared(name, result, own, rivals, why, numbers, of_others, notes)
 
 
 def _contributions(folds: Sequence[HeldOut]) -> Array:

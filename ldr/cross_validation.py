@@ -21,9 +21,8 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernel import as_response, is_categorical
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import OF_Y, Need
-from ldr.objectives.prediction import ClassPredictor, LinearPredictor
+from ldr.objectives.prediction import ClassPredictor, GroupedRows, LinearPredictor
 from ldr.objectives.problem import Carried, near
-from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.sums import dense
 from ldr.projecting import predicted, views_of
 from ldr.resampling import Indices, Sampled, runs_of
@@ -52,6 +51,8 @@ OBJECTIVE = "objective of held-out samples about the training mean"
 DESCRIPTION = "objective of held-out samples about their own mean"
 # Scores that change monotonically with r, by which no r is chosen.
 DESCRIPTIONS = (RECONSTRUCTION, DESCRIPTION)
+# Scores of predictions, for which the one-standard-error rule is the default.
+PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM)
 # Methods that are scored by their reconstruction of X.
 VARIANCE = ("pca", "mds", "log-det-pca", "sparse-pca", "robust-pca")
 FAILURES = (ArgumentError, DataError, SingularError)
@@ -435,11 +436,9 @@ def class_scores(new: Part, old: Part | None) -> HeldOut:
         assert old is not None
         codes, classes = as_labels(old.y, len(old.Y[0]))
         centre = _mean(old.Y[0], old.weights)
-        rows = Samples(old.Y[0] - centre, marks=Marks(old.weights))
-        moments = class_moments(rows, codes, len(classes))
-        predictor = ClassPredictor.of(
-            np.eye(rows.d), classes, replace(moments, apart=moments.means)
-        )
+        rows = Samples(old.Y[0], marks=Marks(old.weights))
+        (predictor,) = GroupedRows(classes, codes, rows).predictors((np.eye(rows.d),), (centre,))
+        assert isinstance(predictor, ClassPredictor)
         decision = predictor.decision(new.Y[0] - centre)
     assert isinstance(predictor, ClassPredictor)
     return _classified(truth, weights, predictor.classes, predictor.priors, decision)

@@ -6,20 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.cross_validation import (
-    ACCURACY,
-    DESCRIPTIONS,
-    ELEMENTS,
-    ERROR,
-    NORM,
-    Folds,
-    HeldOut,
-    held_out,
-)
+from ldr.cross_validation import DESCRIPTIONS, ERROR, PREDICTIONS, Folds, HeldOut, held_out
 from ldr.inputs import as_generator, as_objective, with_marks
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
@@ -31,15 +21,9 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
 from ldr.tables import beside, text
-from ldr.types import PerRow, Rows, Splitter
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from ldr.types import Figure, PerRow, Rows, Splitter
 
 RULES = ("best", "one-standard-error")
-# Scores of predictions, for which the one-standard-error rule is the default.
-_PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM)
 # Scores of all folds together, with their headers in the printed table.
 _SHOWN = {"rmsecv": "RMSECV", "q2": "Q2", "accuracy": "accuracy", "log_loss": "log loss"}
 
@@ -353,7 +337,7 @@ def _scored(
         notes.append(f"the best score is at r = {best}, the largest tried: larger may be better")
     elif best == order[0] > 1:
         notes.append(f"the best score is at r = {best}, the smallest tried: smaller may be better")
-    rule = rule or RULES[kind in _PREDICTIONS]
+    rule = rule or RULES[kind in PREDICTIONS]
     return Path(results, np.array(scores), tuple(order), pooled, numbers, kind, rule, tuple(notes))
 
 
