@@ -201,7 +201,7 @@ class Sampled:
         return X, y
 
     @cached_property
-    def _units(self) -> Resampling:
+    def units(self) -> Resampling:
         """Samples, or groups, that are drawn or left out as wholes."""
         groups = np.arange(self.n) if self.groups is None else self.groups
         labelled = Need.LABELS in self.objective.needs
@@ -219,14 +219,14 @@ class Sampled:
             starts = rng.integers(self.n - block + 1, size=-(-self.n // block))
             rows = (starts[:, None] + np.arange(block)).ravel()[: self.n]
             return self.take(rows, background)
-        rows, draw = self._units.drawn(rng)
+        rows, draw = self.units.drawn(rng)
         X, y = self.take(rows, background)
         return (X if self.trials is None else replace(X, marks=replace(X.marks, trials=draw))), y
 
     def left_out(self, block: int | None) -> Iterator[Indices]:
         """Yield the samples without a part of them, for each part of a jackknife."""
         if block is None:
-            return self._units.left_out()
+            return self.units.left_out()
         return Resampling(np.arange(self.n) * max(2, self.n // block) // self.n).left_out()
 
 

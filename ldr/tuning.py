@@ -34,10 +34,8 @@ from ldr.validation import in_words
 SCALES = "scales"
 # Loss of held-out samples: a function of components and y in training, then held out.
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
-# Losses with a name, and the kind of prediction that each needs.
-LOSSES = {"log": "classes", "squared": "response"}
-# Units of the losses, by name.
-KINDS = {"log": "log loss (nats a sample)", "squared": "1 - Q2"}
+# Losses with a name: the kind of prediction that each needs, and its name with the unit.
+LOSSES = {"log": ("classes", "log loss (nats a sample)"), "squared": ("response", "1 - Q2")}
 # Step of central differences in natural logarithms: truncation and rounding are both near 1e-10.
 _STEP = 1e-5
 
@@ -138,7 +136,7 @@ class _HeldOut:
 
     def _moved(self, result: Result, derivative: Derivative, t: float) -> Result:
         """Return the result at t, to first order: its predictors, or else its coordinates."""
-        if isinstance(self.loss, str) and self.objective.traits.predicts == LOSSES[self.loss]:
+        if isinstance(self.loss, str) and self.objective.traits.predicts == LOSSES[self.loss][0]:
             problem, M = derivative.optimum_at(t)
             maps, means = problem.maps(M), problem.mean_at(M)
             return replace(result, mean=means[0], predictors=problem.predictors(M, maps, means))
@@ -286,7 +284,7 @@ def tune(
         result = undone(result, (1.0 / scales,))
     found = {name: each if each.ndim else float(each) for name, each in best.items()}
     history = tuple(held_out.history)
-    kind = "loss" if callable(held_out.loss) else KINDS[held_out.loss]
+    kind = "loss" if callable(held_out.loss) else LOSSES[held_out.loss][1]
     return Tuning(found, value, history, len(history) * len(parts), result, kind)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -26,10 +26,7 @@ from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solving import solve
 from ldr.subspaces import principal_angles
-from ldr.types import Argument, PerRow, PerView, Rows, XandY
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
 
 
 def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
@@ -301,25 +298,22 @@ def _turned(result: Result, found: list[Result], scores: Array | None) -> PerVie
 def _check(sampled: Sampled, block: object) -> None:
     """Refuse draws that the data do not allow."""
     name, groups = sampled.objective.name, sampled.groups
-    wrong = ""
     if groups is None and block is None and sampled.ordered:
-        wrong = (
+        raise ArgumentError(
             f"objective {name!r} is of rows in time order, which drawing single rows would "
             "destroy: pass block=, the number of successive rows to draw together"
         )
-    elif groups is None and block is not None and whole("block", block, 1) > sampled.n:
-        wrong = f"block = {block} is too long: expected at most n = {sampled.n}"
-    elif groups is not None and block is not None:
-        wrong = (
+    if groups is None and block is not None and whole("block", block, 1) > sampled.n:
+        raise ArgumentError(f"block = {block} is too long: expected at most n = {sampled.n}")
+    if groups is not None and block is not None:
+        raise ArgumentError(
             f"block = {block!r} does not go with groups or trials: whole ones are drawn, leave "
             "it out"
         )
-    elif groups is not None and groups.max() == 0:
-        wrong = "groups names one group, expected two at least to draw from"
-    elif groups is not None and sampled.data.background is not None:
-        wrong = (
+    if groups is not None and groups.max() == 0:
+        raise ArgumentError("groups names one group, expected two at least to draw from")
+    if groups is not None and sampled.data.background is not None:
+        raise ArgumentError(
             f"objective {name!r} has a background, of which the groups are not known: expected "
             "no groups="
         )
-    if wrong:
-        raise ArgumentError(wrong)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,22 +12,14 @@ from ldr.dimension_rule import parallel_analysis
 from ldr.inference.many import gathered, optima
 from ldr.inference.permutation import Null, PermutationTest, pairs_of, permutation_test
 from ldr.inputs import as_generator, as_objective
-from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need
 from ldr.paths import Path, path
-from ldr.resampling import Resampling
 from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.tables import beside, text
-from ldr.types import Argument, PerRow, Rows, Splitter
+from ldr.types import Argument, Figure, Panels, PerRow, Rows, Splitter
 from ldr.validation import in_words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ldr.plots.canvas import Panels
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
 # Criteria that exist for some methods only.
@@ -191,8 +183,9 @@ def dimension(
     options |= {"certify": False, "random_state": rng}
     if used == "permutation":
         given, labels = null.own().problem(0)
-        options = {"y": labels, "null": null.kind, "groups": null.groups, "random_state": rng}
-        tested = permutation_test(objective, given, limit, permutations=permutations, **options)
+        options = {"y": labels, "null": null.kind, "groups": null.sampled.groups}
+        options |= {"permutations": permutations, "random_state": rng}
+        tested = permutation_test(objective, given, limit, **options)
         return _by_permutation(tested, level)
     if used == "ladle":
         return _by_ladle(objective, null, limit, rng)
@@ -218,7 +211,7 @@ def _natural(objective: Objective, null: Null) -> str:
             return rule
     if pairs_of(objective, null) is not None and objective.name != "sir":
         return "permutation"
-    return "ladle" if objective.traits.stacks and not null.timed else "folds"
+    return "ladle" if objective.traits.stacks and not null.sampled.ordered else "folds"
 
 
 def _largest(objective: Objective, null: Null) -> int:
@@ -246,16 +239,13 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     """Choose r by the ladle: the variation of the span plus the next eigenvalue."""
     X, d = null.views[0], null.views[0].shape[1]
     eigen = objective.traits.stacks and len(null.views) == 1 and objective.sense == "max"
-    if not eigen or null.timed:
+    if not eigen or null.sampled.ordered:
         raise ArgumentError(
             f"objective {objective.name!r} is not a symmetric eigenproblem of one view, largest "
             "first, whose samples can be resampled: method='ladle' does not apply"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
-    labelled = Need.LABELS in objective.needs and null.y is not None
-    classes = as_labels(null.y, null.n)[0] if labelled else None
-    units = Resampling(np.arange(null.n) if null.groups is None else null.groups, classes)
-    rows = (units.drawn(rng)[0] for _ in range(200))  # as Luo and Li (2016)
+    rows = (null.sampled.units.drawn(rng)[0] for _ in range(200))  # as Luo and Li (2016)
     samples = (((X[k],), None if null.y is None else null.y[k]) for k in rows)
     own = optima(objective, [null.own()], last + 1, certify=False)
     drawn = optima(objective, gathered(samples, null.y is None), last + 1, certify=False)

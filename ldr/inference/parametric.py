@@ -125,7 +125,7 @@ def parametric_test(
     if ridge > 0:
         raise ArgumentError(f"ridge = {ridge:g}: the null distribution is known for ridge = 0 only")
     null = Null.of(objective, X, y, "auto", None)
-    if null.groups is not None:
+    if null.sampled.groups is not None:
         raise ArgumentError(
             "X has trials, and these tests assume independent samples: expected an array (n, d), "
             "one sample a trial, or ldr.permutation_test"

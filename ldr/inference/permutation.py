@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +25,8 @@ from ldr.solvers.errors import ArgumentError, SingularError, warn
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
-from ldr.types import Argument, PerRow, Rows
+from ldr.types import Argument, Figure, Panels, PerRow, Rows
 from ldr.validation import in_words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ldr.plots.canvas import Panels
 
 # Values within this relative difference count as equal: solutions agree to about 1e-12.
 _SAME = 1e-10
@@ -62,8 +57,7 @@ class Null:
     moved: str  # a key of `_MOVED`, the part of the data that changes places
     views: tuple[Array, ...]  # (n, d); the last is the background, where there is one
     y: np.ndarray | None
-    groups: Orders | None
-    timed: bool = False  # groups are trials, whose samples are in time order
+    sampled: Sampled
 
     @classmethod
     def of(
@@ -105,20 +99,21 @@ class Null:
                 )
             warn(f"null={kind!r} is now null={default!r}, and will be refused", FutureWarning)
             kind = default
-        return cls(kind, moved, views, y, codes, sampled.ordered)
+        return cls(kind, moved, views, y, sampled)
 
     def check(self) -> None:
         """Refuse permutations that leave the data as they are, and nulls that do not fit."""
-        if self.moved == "background" and (self.kind != "rows" or self.groups is not None):
+        groups = self.sampled.groups
+        if self.moved == "background" and (self.kind != "rows" or groups is not None):
             raise ArgumentError(
                 "the test of a background permutes samples and background together, which "
                 f"excludes groups= and null= other than 'rows'; got null={self.kind!r}"
             )
         if self.kind not in ("within", "groups"):
             return
-        if self.groups is None:
+        if groups is None:
             raise ArgumentError(f"null={self.kind!r} needs groups=, the group of each sample")
-        units, way_out = Resampling(self.groups), "null='groups', which permutes whole groups"
+        units, way_out = Resampling(groups), "null='groups', which permutes whole groups"
         if self.kind == "groups":
             way_out = "more groups"
             if self.moved == "second view":
@@ -164,7 +159,7 @@ class Null:
 
     def own(self) -> Chunk:
         """Return the data without permutation."""
-        return Chunk(self.views, self.y, 1, trials=self.groups if self.timed else None)
+        return Chunk(self.views, self.y, 1, trials=self.sampled.trials)
 
     def draw(self, count: int, rng: np.random.Generator) -> Chunk:
         """Draw data sets in which the null hypothesis holds."""
@@ -182,12 +177,12 @@ class Null:
             views = (X[self.orders(rng, count)],)
         else:
             y = y[self.orders(rng, count)]
-        own_y = self.moved == "response"
-        return Chunk(views, y, count, own_y, self.groups if self.timed else None)
+        return Chunk(views, y, count, self.moved == "response", self.sampled.trials)
 
     def orders(self, rng: np.random.Generator, count: int) -> Orders:
         """Draw orders (count, n) of the samples."""
-        groups = np.zeros(self.n, dtype=np.intp) if self.groups is None else self.groups
+        known = self.sampled.groups
+        groups = np.zeros(self.n, dtype=np.intp) if known is None else known
         return Resampling(groups).permuted(self.kind, count, rng, alike=self.moved != "response")
 
 
@@ -229,36 +224,10 @@ def _whitened(X: Array, ridge: float) -> Array:
     return np.asarray(W * (s / np.sqrt(s**2 + ridge * np.mean(s**2)) if ridge else 1.0))
 
 
-def statistics(d: Array) -> Array:
-    """Return -sum_{j>=k} log(1 - d_j^2) of every k."""
-    logarithms = -np.log1p(-(np.minimum(d, 1.0 - np.finfo(float).eps) ** 2))
-    return np.cumsum(logarithms[..., ::-1], axis=-1)[..., ::-1]
-
-
-def exceedances(
-    U: Array, V: Array, d: Array, orders: Orders, again: bool = False
-) -> tuple[Orders, Orders]:
-    """Count, for each step, the permutations whose statistic is at least that of the data.
-
-    The first k pairs are taken out of both views (Winkler, Renaud, Smith and Nichols 2020): G =
-    U[pi]'V without its first k rows and columns. If orders repeat samples, U[pi] is made
-    orthonormal again.
-    """
-    own = statistics(d)
-    reached, equal = np.zeros((2, len(d)), dtype=np.intp)
-    permuted = U[orders]
-    G = permuted.transpose(0, 2, 1) @ V
-    for k in range(len(d)):
-        left = G[:, k:, k:]
-        if again:
-            Z = permuted[:, :, k:]
-            Q = np.linalg.qr(Z - Z.mean(axis=1, keepdims=True))[0]
-            left = Q.transpose(0, 2, 1) @ V[:, k:]
-        drawn = statistics(np.asarray(np.linalg.svd(left, compute_uv=False)))[:, 0]
-        same = np.abs(drawn - own[k]) <= _SAME * own[k]
-        reached[k] = np.sum(same | (drawn > own[k]))
-        equal[k] = np.sum(same)
-    return reached, equal
+def _statistic(d: Array) -> Array:
+    """Return -sum log(1 - d_j^2) of canonical correlations, the last axis."""
+    d = np.minimum(d, 1.0 - np.finfo(float).eps)
+    return np.asarray(-np.sum(np.log1p(-(d**2)), axis=-1))
 
 
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
@@ -528,13 +497,27 @@ def _as_good(values: Array, value: float, sense: str) -> int:
 def _of_steps(
     null: Null, steps: tuple[Array, Array, Array], count: int, rng: np.random.Generator
 ) -> Array:
-    """Compute p-values of canonical correlations, each given all larger correlations."""
+    """Compute p-values of canonical correlations, each given all larger correlations.
+
+    The first k pairs are taken out of both views (Winkler, Renaud, Smith and Nichols 2020): G =
+    U[pi]'V without its first k rows and columns. If orders repeat samples, U[pi] is made
+    orthonormal again.
+    """
     d, U, V = steps
     again = null.kind == "groups" and null.y is not None
-    parts = _parts(0, count, chunk_size((U, V)))
-    found = (exceedances(U, V, d, null.orders(rng, len(part)), again) for part in parts)
-    reached, equal = np.sum([*found], axis=0)
-    return _increasing(reached, equal == count, count)
+    own, drawn = np.array([_statistic(d[k:]) for k in range(len(d))]), np.empty((count, len(d)))
+    for part in _parts(0, count, chunk_size((U, V))):
+        permuted = U[null.orders(rng, len(part))]
+        G = permuted.transpose(0, 2, 1) @ V
+        for k in range(len(d)):
+            left = G[:, k:, k:]
+            if again:
+                Z = permuted[:, :, k:]
+                Q = np.linalg.qr(Z - Z.mean(axis=1, keepdims=True))[0]
+                left = Q.transpose(0, 2, 1) @ V[:, k:]
+            drawn[part, k] = _statistic(np.asarray(np.linalg.svd(left, compute_uv=False)))
+    same = np.abs(drawn - own) <= _SAME * own
+    return _increasing(np.sum(same | (drawn > own), axis=0), same.all(axis=0), count)
 
 
 def _of_numbers(found: Solutions, own: Solutions) -> Array | None:

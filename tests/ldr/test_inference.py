@@ -301,7 +301,7 @@ def test_groups_are_paired_by_index():
     y, groups = pandas.Series(np.tile([0, 1], 15)), pandas.Series(np.repeat([0, 1, 2], 10))
     shuffled = groups.sample(frac=1.0, random_state=0)
     null = Null.of(ldr.objectives.OrthogonalLDA(), frame, y, "auto", shuffled)
-    np.testing.assert_array_equal(null.groups, groups)
+    np.testing.assert_array_equal(null.sampled.groups, groups)
 
 
 TRIALS = np.cumsum(np.random.default_rng(3).standard_normal((8, 15, 3)), axis=1)
