@@ -179,7 +179,8 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
     if result.predictors and objective.traits.predicts == "classes":
         return class_scores(new, old)
     if result.predictors and objective.traits.predicts == "response":
-        return response_scores(new, old)
+        labelled = getattr(result.predictors[0], "classes", None) is not None
+        return _indicator_scores(new) if labelled else response_scores(new, old)
     if name == "reduced-rank-regression":
         return response_scores(new, old, "view")
     if len(new.views) > 1:
@@ -442,6 +443,16 @@ def class_scores(new: Part, old: Part | None) -> HeldOut:
         decision = predictor.decision(new.Y[0] - centre)
     assert isinstance(predictor, ClassPredictor)
     return _classified(truth, weights, predictor.classes, predictor.priors, decision)
+
+
+def _indicator_scores(new: Part) -> HeldOut:
+    """Score classes by a regression on their indicators, whose numbers are no probabilities."""
+    (predictor,) = new.result.predictors
+    assert isinstance(predictor, LinearPredictor) and predictor.classes is not None
+    decision = predicted(new.result, new.views[0], 0, "decision")
+    truth, shares = as_array(new.y), np.maximum(predictor.mean, np.finfo(float).tiny)
+    found = _classified(truth, new.weights, predictor.classes, shares, decision)
+    return replace(found, log_loss=None)
 
 
 def response_scores(new: Part, old: Part | None, what: str = "response") -> HeldOut:

@@ -164,6 +164,8 @@ def diagnose(
         bound = r * (n**2 - 1) / (n * (n - r)) * scipy.stats.f.ppf(share, r, n - r)
     measured = predicted = None
     if y is not None:
+        if getattr(next(iter(result.predictors), None), "classes", None) is not None:
+            raise ArgumentError("the result predicts classes, which have no RMSE: leave out y")
         rows = X if new is None else new
         predicted = np.asarray(result.predict(rows), dtype=np.float64)
         measured = as_array(aligned(rows, y, "y", "X" if new is None else "new"))

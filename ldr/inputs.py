@@ -10,6 +10,7 @@ from numbers import Integral
 import numpy as np
 
 from ldr.objectives import registry
+from ldr.objectives.data.array_types import is_annotated
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples, brought, with_columns
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_trials, as_weights
@@ -372,11 +373,13 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
             f"{first_name} and {name} have different indices: {len(absent)} of {first_name}'s "
             f"{len(index)} are not in {name}'s, the first {examples}; {by_place}"
         )
-    return other.iloc[places]
+    return other[places] if is_annotated(other) else other.iloc[places]
 
 
 def _index(rows: Rows) -> PerRow:
-    """Return the index of a pandas DataFrame or Series, and None for anything else."""
+    """Return the index of a pandas DataFrame or Series, or AnnData; None for anything else."""
+    if is_annotated(rows):
+        return rows.obs_names
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(rows, (pandas.DataFrame, pandas.Series)):
         return None

@@ -44,7 +44,8 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
         except MissingValuesError as error:
             names = " and ".join(repr(n) for n, method in REGISTRY.items() if method.traits.imputes)
             raise DataError(
-                f"{error}: {names} accept missing values (NaN), and their `impute` fills them in"
+                f"{error}: {names} accept missing values (NaN), and their `impute` fills them in: "
+                "ldr.solve('ppca', X, r).model.impute(X), or `ldr impute` on the command line"
             ) from error
         except TooLargeError:
             raise

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ldr.objectives.coordinates import Coordinates, inverse_root
 from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.sample_metadata import as_array
+from ldr.objectives.data.sample_metadata import as_array, as_labels, is_text
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics import ClassMoments, ViewMoments, class_moments
 from ldr.solvers.manifolds import Array
@@ -25,12 +25,14 @@ class LinearPredictor:
     - mean (q,): the prediction for a row at the mean: the intercept on the scale of what is
       predicted
     - flat: True if a prediction is one number, not an array of one
+    - classes (q,): of which the columns predict the indicators; the largest is the class
     """
 
     P: Array
     B: Array
     mean: Array
     flat: bool = False
+    classes: Cells | None = None
 
     def in_units(self, scale: Array, outputs: Array) -> LinearPredictor:
         """Return the predictor for columns and outputs divided by scales."""
@@ -38,8 +40,14 @@ class LinearPredictor:
 
     def predict(self, Y: Array) -> Array:
         """Predict (m, q), or (m,), from the centred components Y (m, k)."""
-        predicted = Y @ self.B + self.mean
+        predicted = self.decision(Y)
+        if self.classes is not None:
+            return np.asarray(self.classes[np.argmax(predicted, axis=1)])
         return predicted[:, 0] if self.flat else predicted
+
+    def decision(self, Y: Array) -> Array:
+        """Return the predicted numbers, (m, q)."""
+        return np.asarray(Y @ self.B + self.mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,17 +194,21 @@ class Outputs:
 
     - mean (q,)
     - flat: True if the response is a vector, not a matrix
+    - classes (q,): of a response of text, which has a column for each
     """
 
     mean: Array
     flat: bool
+    classes: Cells | None = None
 
     @classmethod
     def of(cls, y: Given, mean: Array) -> Outputs:
+        if is_text(y):
+            return cls(mean, flat=False, classes=as_labels(y, len(as_array(y)))[1])
         return cls(mean, as_array(y).ndim == 1)
 
     def predictor(self, P: Array, B: Array) -> LinearPredictor:
-        return LinearPredictor(P, B, self.mean, self.flat)
+        return LinearPredictor(P, B, self.mean, self.flat, self.classes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import scipy
 
 from ldr.objectives.coordinates import Axes, Scaling, signs
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.sample_metadata import as_labels, is_text
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.pencil import SumOfSquares
@@ -335,9 +336,14 @@ def centred_outputs(data: Data) -> tuple[Array, Outputs]:
 
 
 def outputs_of(data: Data) -> Samples:
-    """Return the response as rows, with the sample metadata of the data."""
+    """Return the response as rows, with the sample metadata; of labels a column for each."""
     samples = data.samples
-    return Samples(as_response(data.y, samples.n), None, "y", marks=samples.marks)
+    if is_text(data.y):
+        codes, classes = as_labels(data.y, samples.n)
+        values = np.eye(len(classes))[codes]
+    else:
+        values = as_response(data.y, samples.n)
+    return Samples(values, None, "y", marks=samples.marks)
 
 
 def regression(

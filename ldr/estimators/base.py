@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.cross_validation import score
 from ldr.inputs import aligned, check_asked, check_observers, is_open, least_r, opened
-from ldr.objectives.data.array_types import is_dask
+from ldr.objectives.data.array_types import is_annotated, is_dask
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_labels, distinct
@@ -131,7 +131,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Of likelihoods.
     x_weights_, y_weights_, x_loadings_, y_loadings_ : ndarray (n_features, n_components)
         For two views: weights of the features in a component, and of the components in a feature.
-    n_features_in_ : int
+    n_iter_, n_components_, n_features_in_ : int
+        Steps of the solver, 0 of a closed form; components; features of X.
     feature_names_in_ : ndarray of str
         Where X had names.
     """
@@ -385,12 +386,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
             return (samples, other_rows(background, "background")), None
         y = brought(y)
-        if objective.traits.predicts == "response" and as_array(y).dtype.kind in "US":
-            raise DataError(
-                f"y has text, but {type(self).__name__} predicts numbers: for classes take "
-                "ldr.LDA, or code them in columns of 0 and 1 by LabelBinarizer of scikit-learn "
-                "(PLS-DA)"
-            )
         return samples, _numbers(y) if Need.RESPONSE in objective.needs else y
 
     @in_words
@@ -409,6 +404,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return samples
         ids = names = None
         distances = Need.DISTANCES in objective.needs
+        if is_annotated(X):
+            X, names = X.X, tuple(map(str, X.var_names))
         if Need.TIME_ORDER in objective.needs:
             X = as_trials(X)
             if isinstance(X, Trials):
@@ -475,7 +472,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         first = as_tuple(samples)[0]
         self.components_ = in_precision_of(first, self.result_.P)
         self.mean_ = in_precision_of(first, self.result_.mean)
-        self.__dict__.update(_by_other_names(self.result_))
+        for name, value in _by_other_names(self.result_).items():
+            setattr(self, name, in_precision_of(first, value))
         return self
 
     def _follower(self) -> Progress | Log:
@@ -501,7 +499,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
         check_is_fitted(self)
         samples = self._samples(self._known_objective(), X, reset=False)
-        return predicted(self.result_, samples, 0, question)
+        return in_precision_of(samples, predicted(self.result_, samples, 0, question))
 
     def _lift(self, Y: Rows, P: Array, mean: Array, scale: Array | None) -> Array:
         """Nearest in the units that the projection was found in."""
@@ -515,7 +513,17 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with np.errstate(over="ignore"):
             orthonormal = np.allclose(P @ P.T, np.eye(len(P)), rtol=0, atol=1e-12)
         back = P if orthonormal else np.linalg.pinv(P).T
-        return np.asarray(given.dense() @ back * units + mean)
+        return in_precision_of(given, given.dense() @ back * units + mean)
+
+    @property
+    def n_iter_(self) -> int:
+        check_is_fitted(self)
+        return self.result_.iterations
+
+    @property
+    def n_components_(self) -> int:
+        check_is_fitted(self)
+        return self.result_.r
 
     @property
     def _n_features_out(self) -> int:
@@ -542,7 +550,8 @@ def other_views(y: PerRow) -> tuple[Samples, ...]:
 @in_words
 def other_rows(given: Rows, name: str) -> Samples:
     """Check a second view or background by the rules for X; one column may have shape (n,)."""
-    if type(given).__name__ == "LazyFrame" or hasattr(given, "columns") or is_dask(given):
+    framed = type(given).__name__ == "LazyFrame" or hasattr(given, "columns")
+    if framed or is_annotated(given) or is_dask(given):
         return as_samples(given, name, 1)
     array = check_array(
         given,
@@ -556,10 +565,12 @@ def other_rows(given: Rows, name: str) -> Samples:
 
 
 def in_precision_of(rows: Rows, found: PerView) -> PerView:
-    """Convert results computed in float64 to float32 if the rows are float32."""
+    """Convert numbers computed in float64 to float32 if the rows are float32."""
     if getattr(getattr(rows, "array", rows), "dtype", None) != np.float32:
         return found
-    return single(tuple(np.asarray(one, np.float32) for one in as_tuple(found)))
+    if isinstance(found, tuple):
+        return tuple(in_precision_of(rows, one) for one in found)
+    return found.astype(np.float32) if getattr(found, "dtype", None) == np.float64 else found
 
 
 def _numbers(y: PerRow) -> PerRow:
@@ -603,7 +614,14 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
         found["y_loadings_"] = predictor.B.T
     if isinstance(result.P, tuple) and len(result.P) == 2:  # scikit-learn's PLS has two views only
         for view, P, loading in zip("xy", result.P, loadings, strict=True):
-            found[f"{view}_weights_"], found[f"{view}_loadings_"] = P.T, loading
+            found[f"{view}_weights_"] = found[f"{view}_rotations_"] = P.T
+            found[f"{view}_loadings_"] = loading
+    if result.predictors and isinstance(first := result.predictors[0], LinearPredictor):
+        # They predict a response, or the second view.
+        coefficients = first.B.T @ first.P
+        offsets = first.mean - coefficients @ as_tuple(result.mean)[0]
+        found["coef_"] = coefficients[0] if first.flat else coefficients
+        found["intercept_"] = float(offsets[0]) if first.flat else offsets
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -752,7 +770,7 @@ class TwoViews(Projection):
             X, y = _apart(X)
         given, response = super()._given(objective, X, y, background, **rows)
         if rows["reset"]:  # y is no longer a ragged list
-            alone = y is not None and not are_views(y)
+            alone = y is not None and not are_views(y) and not is_annotated(y)
             self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
         return given if names is None else dict(zip(names, given, strict=True)), response
 

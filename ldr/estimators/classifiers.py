@@ -74,7 +74,7 @@ class Classifies(ClassifierMixin, Projection):
         found = self._predictor
         offsets = found.decision(np.zeros((1, len(found.P))))[0]
         offsets = offsets[1:] - offsets[:1] if len(offsets) == 2 else offsets
-        return np.asarray(offsets - self.coef_ @ self.result_.mean)
+        return in_precision_of(self.components_, offsets - self.coef_ @ self.result_.mean)
 
     @property
     def _predictor(self) -> ClassPredictor:
@@ -187,7 +187,7 @@ class Discriminates(Classifies):
             self.covariance_ = in_precision_of(rows, pooled)
         own = self.result_.directions.own
         if "explained_share" in own:
-            self.explained_variance_ratio_ = own["explained_share"]
+            self.explained_variance_ratio_ = in_precision_of(rows, own["explained_share"])
         return self
 
     def _weights(self, codes: Codes, beside: dict[str, PerRow]) -> Array:
@@ -226,13 +226,13 @@ class Discriminates(Classifies):
     @property
     def xbar_(self) -> Array:
         check_is_fitted(self)
-        return np.asarray(self.priors_ @ self.means_)
+        return in_precision_of(self.means_, self.priors_ @ self.means_)
 
     @property
     def scalings_(self) -> Array:
         (seen,) = self.result_.directions.variations
         assert seen is not None
-        return np.asarray(self.components_).T * np.sqrt(seen.n)
+        return np.asarray(self.components_).T * float(np.sqrt(seen.n))
 
 
 def _sums(piece: Samples, codes: Codes, classes: int) -> Array:

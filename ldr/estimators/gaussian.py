@@ -27,19 +27,21 @@ class Gaussian(Projection):
 
     Attributes
     ----------
-    n_components_, n_samples_ : int
+    n_samples_ : int
+    loadings_ : ndarray (n_features, n_components)
+        M of the covariance MM' + noise. Transposed they are scikit-learn's `components_` of factor
+        analysis; `components_` here is the map to the factors, as for every method.
     noise_variance_ : float or ndarray (n_features,)
         The variance of what the components leave, over n - 1 for PCA, over n for the likelihoods.
     """
 
     @property
-    def n_components_(self) -> int:
-        check_is_fitted(self)
-        return len(self.components_)
-
-    @property
     def n_samples_(self) -> int:
         return round(self._variation.n)
+
+    @property
+    def loadings_(self) -> PerView:
+        return in_precision_of(self.components_, self._model().loadings)
 
     @property
     def loglike_(self) -> list[float]:
@@ -174,7 +176,6 @@ class Mixing(Projection):
         The inverse of the principal axes of what the sources make up, each times its standard
         deviation. Of `ICA` (X - mean_) whitening_' is white, and the sources are turns of it;
         scikit-learn's has the sum of squares 1 where this has the variance 1.
-    n_iter_ : int
     """
 
     @property
@@ -186,8 +187,3 @@ class Mixing(Projection):
     def mixing_(self) -> PerView:
         check_is_fitted(self)
         return in_precision_of(self.components_, np.linalg.pinv(self.result_.P))
-
-    @property
-    def n_iter_(self) -> int:
-        check_is_fitted(self)
-        return int(self.result_.run.iterations)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +27,7 @@ from ldr.estimators.classifiers import PRIORS, Classifies, Discriminates
 from ldr.estimators.gaussian import WHITEN, Gaussian, Mixing, Principal
 from ldr.estimators.of_trials import PARAMETER, OfTrials
 from ldr.inputs import aligned, as_objective
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.docstrings import described
 from ldr.objectives.lda import DiscriminantMethod
 from ldr.objectives.objective import Objective
@@ -50,25 +52,14 @@ class Regresses(RegressorMixin, Projection):
     """scikit-learn regressor: predicts a response on its own scale.
 
     See `ldr.Result.predict`. The `score` is R2, as of every regressor. `ldr.score` is minus the
-    mean squared error, scikit-learn's "neg_mean_squared_error".
+    mean squared error, scikit-learn's "neg_mean_squared_error". Of y of text, the labels, the class
+    with the largest predicted indicator is predicted (PLS-DA), and scores are accuracies.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (q, n_features), (q,)
         Of `predict`: X coef_' + intercept_; of a response (n,) an array (n_features,) and a number.
     """
-
-    @property
-    def coef_(self) -> Array:
-        found = self._linear
-        coefficients = found.B.T @ found.P
-        return np.asarray(coefficients[0] if found.flat else coefficients)
-
-    @property
-    def intercept_(self) -> Array | float:
-        found = self._linear
-        offsets = found.mean - found.B.T @ (found.P @ self.result_.mean)
-        return float(offsets[0]) if found.flat else np.asarray(offsets)
 
     @property
     def _linear(self) -> LinearPredictor:
@@ -78,8 +69,11 @@ class Regresses(RegressorMixin, Projection):
         return found
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
-        """Return R2; rows of data frames are paired by index."""
-        return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
+        """Return R2, of labels the accuracy; rows of data frames are paired by index."""
+        y = aligned(X, y, "y", "X")
+        if self._linear.classes is not None:
+            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -138,10 +132,13 @@ class Latent(Regresses):
         ndarray (n, n_components), or a pair of them
         """
         scores = super().fit_transform(X, y, **fit_params)
-        return scores if len(self.y_loadings_) == 1 else (scores, self._scores_of(y))
+        alone = len(self.y_loadings_) == 1 or self._linear.classes is not None
+        return scores if alone else (scores, self._scores_of(y))
 
     def _scores_of(self, y: PerRow) -> Array:
-        mean = self._linear.mean
+        mean, classes = self._linear.mean, self._linear.classes
+        if classes is not None:
+            y = (as_array(y)[:, None] == classes).astype(np.float64)
         return project_rows(other_rows(y, "y"), "y", None, mean, self.y_rotations_.T, None)
 
 

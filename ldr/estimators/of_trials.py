@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ldr.estimators.base import Projection, loadings_of
+from ldr.estimators.base import Projection, in_precision_of, loadings_of
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
@@ -47,7 +47,7 @@ class OfTrials(Projection):
         check_is_fitted(self)
         (loadings,) = loadings_of(self.result_)
         assert loadings is not None  # rows in memory always have loadings
-        return loadings.T
+        return in_precision_of(self.components_, loadings.T)
 
     def transform(self, X: Rows) -> Rows:
         """Compute the features of each trial; of samples in rows, project them.
@@ -66,7 +66,7 @@ class OfTrials(Projection):
             return super().transform(X)
         Y = np.asarray(super().transform(found.rows))
         if self.features == "power":
-            return log_mean_power(Y, found.ids)
+            return in_precision_of(X, log_mean_power(Y, found.ids))
         lengths = np.bincount(found.ids)
         if len(set(lengths)) > 1:
             raise DataError(

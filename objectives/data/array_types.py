@@ -58,6 +58,8 @@ def _open(X: Given, name: str) -> tuple[Given, tuple[str, ...] | None]:
     """Unwrap the container: an ndarray or sparse matrix, and the columns' names if any."""
     if type(X) is np.ndarray or isinstance(X, np.memmap) or hasattr(X, "tocsr"):
         return X, None
+    if is_annotated(X):
+        return open_matrix(X.X, name)[0], tuple(map(str, X.var_names))
     check_unmasked(X, name)
     if type(X).__name__ == "LazyFrame":
         raise DataError(f"{name} is a LazyFrame without rows in memory: pass {name}.collect()")
@@ -78,6 +80,11 @@ def _open(X: Given, name: str) -> tuple[Given, tuple[str, ...] | None]:
 def is_labelled(X: Given) -> bool:
     """Return True for a DataArray of xarray, which need not be installed."""
     return type(X).__module__.startswith("xarray.") and hasattr(X, "dims")
+
+
+def is_annotated(X: Given) -> bool:
+    """Return True for an AnnData object of anndata, which need not be installed."""
+    return hasattr(X, "var_names") and getattr(X, "X", None) is not None
 
 
 def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:

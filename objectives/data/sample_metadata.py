@@ -81,6 +81,14 @@ def as_array(y: object, name: str = "y") -> Cells:
     return array
 
 
+def is_text(y: object) -> bool:
+    """Return True for a vector of strings."""
+    array = as_array(y)
+    if array.dtype.kind == "O":
+        return array.ndim == 1 and all(isinstance(each, str) for each in array)
+    return array.dtype.kind in "US" and array.ndim == 1
+
+
 def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
     """Return the sorted classes, the class of each label, and how many labels a class has."""
     try:

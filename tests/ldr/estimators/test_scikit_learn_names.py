@@ -3,10 +3,11 @@
 from contextlib import nullcontext
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.decomposition import PCA, FastICA
+from sklearn.decomposition import PCA, FactorAnalysis, FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import RFE
 
@@ -185,9 +186,30 @@ def test_a_share_of_the_variance_is_exceeded():
         assert ldr.PCA(float(shares[r - 1]) + 1e-9).fit(X).n_components_ == r + 1
 
 
-def test_text_in_place_of_a_response_is_refused_with_a_way_out():
-    with pytest.raises(DataError, match=r"ldr\.LDA, or code them .* LabelBinarizer"):
-        ldr.PLSRegression(2).fit(X, np.array(["a", "b", "c"])[y])
+def test_text_is_coded_by_a_column_for_each_class():
+    """PLS-DA, beside scikit-learn's regression on indicators."""
+    names = np.array(["barolo", "grignolino", "barbera"])[y]
+    rows, classes = X / X.std(axis=0), np.unique(names)
+    indicators = (names[:, None] == classes).astype(float)
+    result = ldr.solve("pls-regression", rows, 2, y=names)
+    coded = ldr.solve("pls-regression", rows, 2, y=indicators)
+    assert result.value == coded.value
+    guesses = classes[coded.predict(rows).argmax(axis=1)]
+    assert result.predict(rows).tolist() == guesses.tolist()
+    assert ldr.score(result, rows, names) == pytest.approx((guesses == names).mean(), rel=1e-12)
+    estimator = ldr.PLSRegression(2, algorithm="nipals").fit(rows, names)
+    theirs = PLSRegression(2, scale=False, tol=1e-14, max_iter=10_000).fit(rows, indicators)
+    assert estimator.predict(rows).tolist() == classes[theirs.predict(rows).argmax(axis=1)].tolist()
+    np.testing.assert_allclose(estimator.coef_, theirs.coef_, atol=1e-8)
+    assert estimator.fit_transform(rows, names).shape == (178, 2)
+    assert estimator.transform(rows, names)[1].shape == (178, 2)
+    assert estimator.score(rows, names) == (estimator.predict(rows) == names).mean()
+    path = ldr.path("pls-regression", rows, [0, 2], y=names, folds=5, random_state=0)
+    assert path.accuracy[0] < 0.5 < 0.9 < path.accuracy[1]
+    with pytest.raises(ArgumentError, match="predicts classes, which have no RMSE"):
+        ldr.diagnose(result, rows, names)
+    with pytest.raises(DataError, match="170 labels for 178 samples"):
+        ldr.solve("pls-regression", rows, 2, y=names[:170])
 
 
 def test_weights_of_pls_are_those_of_nipals():
@@ -277,3 +299,58 @@ def test_as_many_factors_as_columns_reach_the_unconstrained_gaussian():
     assert not any("identified" in note for note in ldr.solve("fa", X, 2).notes)
     with pytest.raises(SingularError, match="unbounded"):  # of a singular covariance
         ldr.solve("fa", np.hstack([rows, rows.sum(axis=1, keepdims=True)]), 5)
+
+
+def test_counts_of_the_solver_and_maps_of_two_views():
+    assert ldr.FactorAnalysis(2).fit(X).n_iter_ > 0 == ldr.PCA(2).fit(X).n_iter_
+    assert ldr.SparsePCA(2, penalty=1.0).fit(X).n_components_ == 2
+    pair = ldr.CCA(2).fit(X[:, :5], X[:, 5:])
+    np.testing.assert_allclose(
+        pair.predict(X[:, :5]), X[:, :5] @ pair.coef_.T + pair.intercept_, atol=1e-10
+    )
+    left, right = pair.transform(X[:, :5], X[:, 5:])
+    np.testing.assert_allclose(left, (X[:, :5] - pair.mean_[0]) @ pair.x_rotations_, atol=1e-10)
+    np.testing.assert_allclose(right, (X[:, 5:] - pair.mean_[1]) @ pair.y_rotations_, atol=1e-10)
+
+
+def test_loadings_of_factor_analysis_are_the_components_of_scikit_learn():
+    rows = X / X.std(axis=0)
+    theirs = FactorAnalysis(2, tol=1e-12, max_iter=20_000, svd_method="lapack").fit(rows)
+    ours = ldr.FactorAnalysis(2).fit(rows)
+    np.testing.assert_allclose(np.abs(ours.loadings_), np.abs(theirs.components_.T), atol=1e-5)
+    np.testing.assert_allclose(np.abs(ours.transform(rows)), np.abs(theirs.transform(rows)), 1e-3)
+
+
+@pytest.mark.parametrize(
+    "estimator", [ldr.PCA(2), ldr.LDA(2), ldr.PLSRegression(2), ldr.Lasso(2), ldr.NCA(2)], ids=str
+)
+def test_what_comes_of_float32_is_float32(estimator):
+    rows = (X / X.std(axis=0)).astype(np.float32)
+    fitted = estimator.fit(rows, y)
+    scores = fitted.transform(rows)
+    known = [scores, fitted.inverse_transform(scores), fitted.components_, fitted.mean_]
+    names = ["coef_", "explained_variance_", "x_loadings_", "scalings_", "xbar_", "means_"]
+    known += [getattr(fitted, name) for name in names if hasattr(fitted, name)]
+    if hasattr(fitted, "decision_function"):
+        known += [fitted.decision_function(rows), fitted.predict_proba(rows)]
+    elif hasattr(fitted, "predict"):
+        known.append(fitted.predict(rows))
+    assert {each.dtype.name for each in known} == {"float32"}
+
+
+def test_annotated_data_are_their_matrix_with_names():
+    """AnnData has X, and names of its observations and variables."""
+
+    class Annotated:
+        def __init__(self, rows, names, cells):
+            self.X, self.var_names, self.obs_names = rows, names, pd.Index(cells)
+
+    names, cells = [f"g{k}" for k in range(13)], [f"c{i}" for i in range(178)]
+    given = Annotated(X, names, cells)
+    result = ldr.solve("lda", given, 2, y=pd.Series(y, index=cells)[::-1])
+    assert result.feature_names == tuple(names)
+    assert result.value == ldr.solve("lda", X, 2, y=y).value
+    np.testing.assert_array_equal(result.transform(given), result.transform(X))
+    assert ldr.LDA(2).fit(given, y).score(given, y) == ldr.LDA(2).fit(X, y).score(X, y)
+    with pytest.raises(ArgumentError, match="other columns"):
+        result.transform(Annotated(X, names[::-1], cells))
