@@ -262,7 +262,10 @@ def refit(
     maps, given = problem.maps(run.M), Axes.given(result.r, len(data.views))
     seen = problem.variations(run.M, maps)
     placed = Placed(run.M, given, seen, problem.lift(run.M), maps)
-    found = as_result(problem, data, run, placed, None, solver, certificate, result.r, seconds)
+    remarks = problem.remarks(run.M)
+    found = as_result(
+        problem, data, run, placed, None, solver, certificate, result.r, seconds, remarks
+    )
     if result.scale is not None:
         found = undone(found, as_tuple(result.scale))
     return replace(found, objective=without_penalty(result.objective))

@@ -329,6 +329,8 @@ def solve(
         random_state = as_generator(random_state)
 
     with within(as_seconds(time_limit)) as deadline, _compilations() as compiled:
+        if math.isfinite(deadline.seconds):  # the warning's import takes a second: not at the end
+            _ = errors.ConvergenceWarning
         deadline.task = "the data were opened"
         data = opened(objective, X, y, sample_weight, groups)
         units = None
@@ -404,10 +406,12 @@ def solve(
                     ends.append(baseline)
                 placed = Placed.both(problem, ends)
                 notes += placed[0].axes.ties()
+            remarks = remarks_within_limits(problem, placed[0].M)
+            with unlimited():
                 run = replace(run, evaluations={**run.evaluations, **compiled})
                 usual = None if heuristic is None else (heuristic, placed[-1])
                 result = as_result(
-                    problem, data, run, placed[0], usual, chosen, certificate, r, seconds
+                    problem, data, run, placed[0], usual, chosen, certificate, r, seconds, remarks
                 )
                 result = units.undone(result) if units else result
     if interrupt.is_set():  # Ctrl-C may also come after the search
@@ -461,6 +465,13 @@ def _without_factors(objective: Objective, data: Data, began: float) -> Result:
     )
 
 
+def remarks_within_limits(problem: BoundObjective, M: Array) -> list[str]:
+    """Return a problem's notes on M, or a note that the time did not suffice for them."""
+    with until_told():
+        return problem.remarks(M)
+    return ["notes on M that take an evaluation are missing: the solve was ended before"]
+
+
 def _compilations() -> AbstractContextManager[Counter[str]]:
     """Count the functions that jax compiles, if any user's function has been loaded."""
     backends = sys.modules.get("ldr.objectives.custom.backends")
@@ -477,6 +488,7 @@ def as_result(
     certificate: Certificate | None,
     r: int,
     seconds: float,
+    remarks: Sequence[str],
 ) -> Result:
     """Make the result of a run.
 
@@ -497,7 +509,7 @@ def as_result(
             size = abs(value)
             improvement = improvement / size if size else math.copysign(math.inf, improvement)
     means = problem.mean_at(M)
-    notes = [note for view in problem.views for note in view.notes] + problem.remarks(M)
+    notes = [*(note for view in problem.views for note in view.notes), *remarks]
     evaluations = dict(run.evaluations)
     for view in data.views:
         if isinstance(view, StoredSamples):  # count complete passes over the data

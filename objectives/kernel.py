@@ -22,9 +22,9 @@ from ldr.objectives.problem import BoundObjective, check_dimension, restated
 from ldr.objectives.registry import as_objective
 from ldr.objectives.statistics.sums import even_rows, middle_places
 from ldr.objectives.view import Features
-from ldr.solvers.deadline import check, decomposing
+from ldr.solvers.deadline import check, decomposing, steps
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
-from ldr.solvers.linalg.eigen import full_factor, rank_tolerance
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
 # Number of rows from which a median distance is computed.
@@ -36,17 +36,23 @@ _FEW_VALUES = 20
 def centred_gram(K: Array, weights: Array | None = None) -> Array:
     """Return P'KP with P = I - 11'/n, or I - w1'/N, for symmetric K, without forming P."""
     means = K.mean(axis=0) if weights is None else K @ (weights / weights.sum())
-    return np.asarray(K - means - means[:, None] + np.average(means, weights=weights))
+    centred, mean = np.empty(K.shape), np.average(means, weights=weights)
+    for rows in steps(len(K), 100 * len(K)):
+        centred[rows] = K[rows] - means - means[rows, None] + mean
+    return centred
 
 
 def gaussian(A: Array, B: Array, width: float) -> Array:
     """Return exp(-||a_i - b_j||^2 / (2 width^2)) of rows of A and of B."""
     A, B = A / width, B / width
-    exponent = A @ B.T
-    exponent -= 0.5 * np.einsum("ij,ij->i", A, A)[:, None]
-    exponent -= 0.5 * np.einsum("ij,ij->i", B, B)
-    np.minimum(exponent, 0.0, out=exponent)
-    return np.exp(exponent, out=exponent)
+    found = np.empty((len(A), len(B)))
+    for rows in steps(len(A), 100 * len(B)):
+        exponent = np.matmul(A[rows], B.T, out=found[rows])
+        exponent -= 0.5 * np.einsum("ij,ij->i", A[rows], A[rows])[:, None]
+        exponent -= 0.5 * np.einsum("ij,ij->i", B, B)
+        np.minimum(exponent, 0.0, out=exponent)
+        np.exp(exponent, out=exponent)
+    return found
 
 
 def gaussian_gram(Y: Array, width: float) -> Array:
@@ -198,12 +204,13 @@ class Response:
     def features(self, width: float | None, rank: int | None) -> tuple[Array, float]:
         """Return Z (n x p) with ZZ' the Gram matrix, and the share of its trace that is left out.
 
-        To rounding where `rank` is None; else p <= rank and the n x n matrix is never formed.
+        To rounding where `rank` is None; else p <= rank. The n x n matrix is never formed.
         """
         if self.codes is not None:
             Z, left_out = self.values, 0.0
         elif rank is None:
-            Z, left_out = full_factor(self.gram(width)), 0.0
+            n = len(self.values)
+            Z, left_out = incomplete_cholesky(self.values, self.width(width), n, 1e-16 * n)[0], 0.0
         else:
             Z, _, left_out = incomplete_cholesky(self.values, self.width(width), rank)
         return Z, left_out

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 
 import numpy as np
-import scipy
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.gram import (
@@ -42,9 +41,10 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.slices import gradient_directions, gradient_outer_product, slice_codes
 from ldr.objectives.starts import principal_directions, sliced_directions
 from ldr.objectives.statistics.sums import counted_rows, weighted
+from ldr.solvers.deadline import steps
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
-from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import cholesky, cholesky_solve, product, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 # Function that computes a start from a factor of the other Gram matrix.
@@ -203,30 +203,34 @@ class KernelPoint(PairwisePoint):
     def pairs(self, rows: slice, D: Array) -> Told:
         problem, w = self._problem, self._problem.w
         c = -0.5 / problem.width**2
-        K = np.exp(np.multiply(D, c, out=D), out=D)
+        K, each_row = D, 100 * len(D)
+        for at in steps(len(D), each_row):
+            np.exp(np.multiply(D[at], c, out=D[at]), out=K[at])
         G = weighted(weighted(centred_gram(K, w), w).T, w)
         G.flat[:: len(G) + 1] += problem.ridge
-        try:
-            factor = scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
+        factor = cholesky(G.T)
+        if factor is None:
             raise SingularError(
                 f"the Gram matrix of XM is singular relative to n epsilon = {problem.ridge:.1e}: "
                 "give epsilon= a larger value"
-            ) from None
-        T = scipy.linalg.cho_solve(factor, problem.Z, check_finite=False)
+            )
+        T = cholesky_solve(factor, problem.Z)
         S = weighted(T, w)
-        W = -c * K * (S @ S.T)
+        W = product(S, S.T)
+        for at in steps(len(W), each_row):
+            W[at] *= -c * K[at]
 
         def change(dD: Array) -> Array:
-            dGS = c * (K * dD) @ S
+            dGS = np.empty_like(S)
+            for at in steps(len(S), each_row + 2 * S.size):
+                dGS[at] = c * (K[at] * dD[at]) @ S
             dGT = weighted(dGS - np.average(dGS, axis=0, weights=w), w)
-            dS = weighted(-scipy.linalg.cho_solve(factor, dGT, check_finite=False), w)
-            A = dS @ S.T
-            A += A.T.copy()
-            A *= K
-            dD *= W
-            dD -= A
-            dD *= c
+            dS = weighted(-cholesky_solve(factor, dGT), w)
+            A = product(dS, S.T)
+            for at in steps(len(A), each_row):
+                dD[at] *= W[at]
+                dD[at] -= (A[at] + A[:, at].T) * K[at]
+                dD[at] *= c
             return dD
 
         return float(np.vdot(problem.Z, T)), W, change
@@ -297,7 +301,7 @@ class HSIC(KernelMethod):
         if near is None:
             G = centred_gram(z.gram(self.response_width), w)
             G = counted_rows(counted_rows(G, w).T, w)
-            outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n)
+            outer, kind = X.T @ product(G, X), partial(Dependence, G=G, n=n)
         else:
             made, Z, _ = near
             outer = (A := X.T @ Z) @ A.T
@@ -347,7 +351,10 @@ class Dependence(Gram):
 
     @cached_property
     def weights(self) -> Array:
-        return self.G / -((self.n - 1.0) ** 2)
+        weights = np.empty_like(self.G)
+        for rows in steps(len(weights), 100 * len(weights)):
+            np.divide(self.G[rows], -((self.n - 1.0) ** 2), out=weights[rows])
+        return weights
 
     def at(self, M: Array) -> DependencePoint:
         return DependencePoint(self, M, row_slices(len(self.X)))

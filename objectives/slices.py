@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from ldr.objectives.kernel import Response, gaussian_gram, median_distance
 from ldr.objectives.statistics.sums import Codes, even_rows, quantiles, weighted
 from ldr.solvers.deadline import check
-from ldr.solvers.errors import DataError
+from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
-from ldr.solvers.linalg.eigen import length, top_eigenvectors
+from ldr.solvers.linalg.eigen import (
+    cholesky,
+    cholesky_solve,
+    length,
+    product,
+    top_eigenvectors,
+)
 from ldr.solvers.manifolds import Array
 
 _ROWS = 1000  # rows of the gradient outer product, whose time is cubic in rows
@@ -56,14 +61,21 @@ def gradient_outer_product(
     ridged = K.copy() if weights is None else weighted(weighted(K, weights).T, weights)
     ridged[np.diag_indices_from(K)] += n * epsilon
     Z = weighted(Z, weights)
-    A = weighted(scipy.linalg.solve(ridged, Z, assume_a="pos", check_finite=False), weights)
+    factor = cholesky(ridged.T)
+    if factor is None:
+        raise SingularError(
+            f"the Gram matrix of X is singular relative to n epsilon = {n * epsilon:.1e}: give "
+            "epsilon= a larger value"
+        )
+    A = weighted(cholesky_solve(factor, Z), weights)
     outer = np.zeros((k, k))
     for a in A.T:
         check()
         gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
     largest = float(np.abs(X).max()) * np.sqrt(k) / width**2  # without the factors K and A
-    off = SUMS_ROUNDING * 2.0 * largest * length(weighted(K @ np.abs(A), weights)) / np.sqrt(n)
+    sums = length(weighted(product(K, np.abs(A)), weights))
+    off = SUMS_ROUNDING * 2.0 * largest * sums / np.sqrt(n)
     return outer / n, off * (2.0 * np.sqrt(np.trace(outer) / n) + off)
 
 

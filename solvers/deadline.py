@@ -200,6 +200,22 @@ def check() -> None:
         )
 
 
+# Operations of a step: a tenth of a second of matrix products on one thread.
+_STEP = 2e9
+
+
+def steps(n: int, work: float) -> Iterator[slice]:
+    """Yield slices of n rows, each at most a tenth of a second's work, with a `check` between two.
+
+    - work: operations for a row; a number of an elementwise function counts as 100
+    """
+    rows = max(1, int(_STEP / max(work, 1.0)))
+    for start in range(0, n, rows):
+        if start:
+            check()
+        yield slice(start, min(start + rows, n))
+
+
 def over() -> bool:
     """Return True if `check` would raise."""
     try:

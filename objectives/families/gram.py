@@ -28,8 +28,9 @@ from ldr.objectives.kernel import (
 )
 from ldr.objectives.view import IN_RANGE
 from ldr.solvers.checks import keep_whole
+from ldr.solvers.deadline import steps
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.linalg.eigen import power_of_two
+from ldr.solvers.linalg.eigen import cross_product, power_of_two, product
 from ldr.solvers.manifolds import Array
 
 # Rows longer than this many kernel widths have derivatives that overflow.
@@ -252,8 +253,12 @@ class LandmarkPoint(ProjectedPoint):
 
     def _whitened(self, C: Array) -> Array:
         """L^{-1}C'."""
-        Phi = scipy.linalg.solve_triangular(self._L, C.T, lower=True, check_finite=False)
-        return np.asarray(Phi)
+        Phi = np.empty(C.shape).T
+        for rows in steps(len(C), C.shape[1] ** 2):
+            Phi[:, rows] = scipy.linalg.solve_triangular(
+                self._L, C[rows].T, lower=True, check_finite=False
+            )
+        return Phi
 
     @property
     def error(self) -> float:
@@ -272,8 +277,8 @@ class LandmarkPoint(ProjectedPoint):
         problem, m = self._problem, len(self._W)
         core = problem.a * np.eye(m)
         if problem.b:
-            Phi = self._whitened(_centred(self._C))
-            core += problem.b * (Phi @ Phi.T)
+            Phi = self._whitened(_centred(self._C)).T
+            core += problem.b * cross_product(Phi, Phi)
         return np.asarray(np.linalg.cholesky(core), dtype=np.float64)
 
     def _solve(self, R: Array) -> Array:
@@ -284,7 +289,7 @@ class LandmarkPoint(ProjectedPoint):
 
     @cached_property
     def _B(self) -> Array:
-        return self._C.T @ self._problem.Z
+        return cross_product(self._C, self._problem.Z)
 
     @cached_property
     def _Q(self) -> Array:
@@ -299,13 +304,15 @@ class LandmarkPoint(ProjectedPoint):
     def _residual(self) -> Array:
         """Z - b PCQ."""
         problem = self._problem
-        return problem.Z - problem.b * _centred(self._C @ self._Q) if problem.b else problem.Z
+        if not problem.b:
+            return problem.Z
+        return problem.Z - problem.b * _centred(product(self._C, self._Q))
 
     @cached_property
     def _H(self) -> Array:
         problem, n = self._problem, len(self.Y)
         H = np.empty_like(self._K)
-        np.matmul(-2.0 * problem.scale * self._residual, self._Q.T, out=H[:n])
+        product(-2.0 * problem.scale * self._residual, self._Q.T, out=H[:n])
         np.matmul(problem.a * problem.scale * self._Q, self._Q.T, out=H[n:])
         H *= self._K
         return H
@@ -344,16 +351,16 @@ class LandmarkPoint(ProjectedPoint):
         dH *= self._H
         dC, dEQ = dK[:n], problem.a * (dK[n:] @ Q)
         if problem.b:
-            dCQ = _centred(dC @ Q)
-            dEQ += problem.b * (self._C.T @ dCQ)
+            dCQ = _centred(product(dC, Q))
+            dEQ += problem.b * cross_product(self._C, dCQ)
         # Both B and E depend on C: dC'(Z - b PCQ).
-        dQ = self._solve(dC.T @ self._residual - dEQ)
+        dQ = self._solve(cross_product(dC, self._residual) - dEQ)
         lefts, rights = self._residual, dQ
         if problem.b:
-            dR = -problem.b * (dCQ + _centred(self._C @ dQ))
+            dR = -problem.b * (dCQ + _centred(product(self._C, dQ)))
             lefts, rights = np.hstack([lefts, dR]), np.hstack([rights, Q])
         dJ = Q @ dQ.T
-        dG = (-2.0 * problem.scale * lefts) @ rights.T
+        dG = product(-2.0 * problem.scale * lefts, rights.T)
         dG *= self._C
         dH[:n] += dG
         dH[n:] += problem.a * problem.scale * (dJ + dJ.T) * self._W

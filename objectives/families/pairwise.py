@@ -42,7 +42,7 @@ from ldr.objectives.statistics.sums import (
     typical_length,
     weighted,
 )
-from ldr.solvers.deadline import check
+from ldr.solvers.deadline import check, steps
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
@@ -118,7 +118,12 @@ class PairwisePoint(ProjectedPoint):
         """
         from scipy.spatial.distance import cdist
 
-        return cdist(self.Y[rows], self.Y[self.columns(rows)], "sqeuclidean")
+        check()
+        first, second = self.Y[rows], self.Y[self.columns(rows)]
+        D = np.empty((len(first), len(second)))
+        for at in steps(len(first), 100 * len(second)):
+            cdist(first[at], second, "sqeuclidean", out=D[at])
+        return D
 
     def add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
         """Add L(W)Y of a W that is zero elsewhere, from [Y, 1]."""
@@ -133,7 +138,6 @@ class PairwisePoint(ProjectedPoint):
     def _value_and_slope(self) -> tuple[float, Array]:
         value, slope = 0.0, np.zeros(self.Y.shape)
         for rows, (added, W, _) in zip(self._blocks, self._each(), strict=True):
-            check()
             self.add_laplacian(slope, W, rows, self.Y1)
             value += added
         return value, 2.0 * slope

@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import scipy
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dgejsv, dpotrf, dpstrf, dsyevr
 
-from ldr.solvers.deadline import decomposing
+from ldr.solvers.deadline import decomposing, steps
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym, thin_svd
@@ -29,11 +30,54 @@ def power_of_two(A: Array) -> float:
 def cholesky(H: Array) -> Array | None:
     """Return Cholesky's factor of H, in place, lower; None if H is not positive definite.
 
-    H is in Fortran order.
+    H is in Fortran order. Limits are checked between blocks of a large H.
     """
-    with decomposing(len(H)):
+    n = len(H)
+    if n > 2 * _BLOCK:
+        return _cholesky_in_blocks(H)
+    with decomposing(n):
         factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
     return None if failed else np.asarray(factor)
+
+
+def _cholesky_in_blocks(H: Array) -> Array | None:
+    n = len(H)
+    for start in range(0, n, _BLOCK):
+        here, before = slice(start, start + _BLOCK), slice(0, start)
+        for rows in steps(n - start, 2 * _BLOCK * (start + _BLOCK)):
+            below = slice(start + rows.start, start + rows.stop)
+            H[below, here] -= H[below, before] @ H[here, before].T
+        factor, failed = dpotrf(H[here, here], lower=1, clean=0)
+        if failed:
+            return None
+        H[here, here] = factor
+        below = slice(start + _BLOCK, n)
+        H[below, here] = dtrsm(1.0, factor, H[below, here], side=1, lower=1, trans_a=1)
+    return H
+
+
+def product(A: Array, B: Array, out: Array | None = None) -> Array:
+    """Return AB of many rows, with checks of limits in between."""
+    found = np.empty((len(A), B.shape[1])) if out is None else out
+    for rows in steps(len(A), 2 * B.size):
+        np.matmul(A[rows], B, out=found[rows])
+    return found
+
+
+def cross_product(A: Array, B: Array) -> Array:
+    """Return A'B of many rows, with checks of limits in between."""
+    found = np.zeros((A.shape[1], B.shape[1]))
+    for rows in steps(len(A), 2 * found.size):
+        found += A[rows].T @ B[rows]
+    return found
+
+
+def cholesky_solve(L: Array, B: Array) -> Array:
+    """Solve LL'X = B, with checks of limits between columns of B."""
+    X = np.empty_like(B)
+    for columns in steps(B.shape[1], 4 * len(L) ** 2):
+        X[:, columns] = scipy.linalg.cho_solve((L, True), B[:, columns], check_finite=False)
+    return X
 
 
 def full_factor(K: Array) -> Array:
@@ -62,6 +106,8 @@ def defect_of(W: Array, B: Array) -> float:
     return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))
 
 
+# Order of the blocks of a large factorisation.
+_BLOCK = 512
 _EPS = float(np.finfo(float).eps)
 
 

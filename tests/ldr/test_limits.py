@@ -100,6 +100,15 @@ def test_nothing_takes_longer_than_the_limit_and_a_pass(name, file, clock):
         assert Status.TIME_LIMIT in ended
 
 
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+def test_notes_that_take_an_evaluation_are_left_out_after_the_limit(clock, monkeypatch):
+    whole = ldr.solve("nca", X, 2, y=Y, starts=1, max_iterations=3)
+    assert not any("missing" in note for note in whole.notes)
+    monkeypatch.setattr(SoftNeighbours, "certificate", lambda *_: setattr(clock, "now", 9.0))
+    late = ldr.solve("nca", X, 2, y=Y, starts=1, max_iterations=3, time_limit=5)
+    assert any("missing: the solve was ended before" in note for note in late.notes)
+
+
 def test_a_certificate_that_does_not_fit_is_none_and_says_so(file, clock):
     free = ldr.solve("robust-pca", clock.rows(file), 2, tolerance=1e-4, starts=1, certify=False)
     taken = clock.now

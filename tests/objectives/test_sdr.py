@@ -9,10 +9,11 @@ import pytest
 import ldr
 from ldr.errors import ConvergenceWarning, DataError, TimeLimitError
 from ldr.inputs import as_data
-from ldr.objectives import HSIC, SDR, named
+from ldr.objectives import GKDR, HSIC, SDR, named
 from ldr.objectives.families.gram import Landmarks
 from ldr.objectives.kernel import centred_gram, gaussian_gram, incomplete_cholesky, median_distance
 from ldr.solvers import deadline
+from ldr.solvers.linalg import eigen
 from ldr.solvers.linalg.eigen import full_factor
 from ldr.solvers.status import Status
 from tests import real_data
@@ -141,6 +142,39 @@ def test_annealing_keeps_to_the_time_limit_and_the_interrupt(monkeypatch):
     assert result.iterations <= 1
     with pytest.warns(ldr.errors.ConvergenceWarning, match="interrupted"):
         ldr.solve(SDR(annealing=(4, 2)), X, 1, y=y, observers=[interrupt])
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [SDR(landmarks=None), SDR(landmarks=40), HSIC(landmarks=None), HSIC(landmarks=40), GKDR()],
+    ids=repr,
+)
+def test_work_in_steps_checks_limits_and_changes_nothing(objective, monkeypatch):
+    X, y = symmetric_dependence(0, n=120)
+    M = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 2)))[0]
+    V = np.random.default_rng(1).standard_normal((6, 2))
+
+    def parts():
+        point = bound(objective, X, 2, y).at(M)
+        return point.value, point.gradient, point.hessian_vector(V)
+
+    whole, checks = parts(), count()
+    monkeypatch.setattr(deadline, "_STEP", 2e4)
+    monkeypatch.setattr(eigen, "_BLOCK", 16)
+    monkeypatch.setattr(deadline, "check", lambda: next(checks))
+    for one, other in zip(whole, parts(), strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-8, atol=1e-12)
+    assert next(checks) > 50
+
+
+def test_a_large_matrix_that_is_not_positive_definite_has_no_factor(monkeypatch):
+    monkeypatch.setattr(eigen, "_BLOCK", 8)
+    A = np.random.default_rng(0).standard_normal((40, 60))
+    H = np.asfortranarray(A @ A.T)
+    L = eigen.cholesky(H.copy(order="F"))
+    np.testing.assert_allclose(np.tril(L) @ np.tril(L).T, H, rtol=1e-12)
+    H[37, 37] = -1.0
+    assert eigen.cholesky(H) is None
 
 
 # Landmarks
