@@ -127,13 +127,17 @@ def draw(found: list[tuple[Curve, list[float]]], path: str) -> None:
     """The curves."""
     from matplotlib.figure import Figure
 
+    from ldr.plots.canvas import Colouring
+
+    names = tuple(curve.name for curve, _ in found)
+    looks = Colouring(np.arange(len(names)), names).groups(len(names))
     figure = Figure(figsize=(7.0, 4.5), layout="constrained")
     ax = figure.subplots()
-    for curve, shares in found:
-        ax.plot(EFFECTS, shares, marker="o", markersize=3, label=curve.name)
+    for (_, shares), (_, colour, marker, name) in zip(found, looks, strict=True):
+        ax.plot(EFFECTS, shares, color=colour, marker=marker, markersize=5, label=name)
     ax.axhline(LEVEL, color="0.6", linestyle="--", linewidth=1.0)
-    ax.set_xlabel("strength of what is planted, in standard deviations")
-    ax.set_ylabel(f"rejected at {LEVEL:.0%}")
+    ax.set_xlabel("simulated effect, in standard deviations of the signal")
+    ax.set_ylabel(f"share of data sets rejected at {LEVEL:.0%}")
     ax.set_ylim(0.0, 1.02)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9)

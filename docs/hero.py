@@ -54,9 +54,9 @@ def seen(seed: int) -> list[Seen]:
     sound = ~broken
     found = []
     for title, objective, rows in (
-        ("pca of clean images", ldr.objectives.PCA(), X),
-        ("pca, one image in 20 broken", ldr.objectives.PCA(), noisy),
-        ("your own objective, the same 20th broken", robust, noisy),
+        ("PCA of clean images", ldr.objectives.PCA(), X),
+        ("PCA, one image in 20 broken", ldr.objectives.PCA(), noisy),
+        ("your own objective, same images broken", robust, noisy),
     ):
         result = ldr.solve(objective, rows, 2, random_state=0)
         Y, training = result.transform(held), result.transform(X[sound])
@@ -72,7 +72,7 @@ def picture(planes: list[Seen]) -> Figure:
     from matplotlib import colormaps
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.0, 3.9), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(11.0, 4.4), layout="constrained", facecolor="white")
     colours = colormaps["tab10"].colors
     for ax, plane in zip(
         figure.subplots(1, len(planes), sharex=True, sharey=True), planes, strict=True
@@ -103,7 +103,7 @@ def main() -> None:
     planes = seen(options.seed)
     for plane in planes:
         print(f"{plane.title:40} variance {plane.explained:.3f}  recognised {plane.accuracy:.3f}")
-    picture(planes).savefig(options.out, dpi=110)
+    picture(planes).savefig(options.out, dpi=110, bbox_inches="tight")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ _PLOTS = {
     "some labels": "result.plot_projection(X, wine.target_names[cultivar])",
     "lines": "result.plot_projection(X)",
     "pixels": "result.plot_projection(means, np.repeat(np.arange(10), 8))",
-    "trials": "result.plot_projection(X.rows, y[X.ids])",
-    "strips": "result.plot_projection(X.rows, y[X.ids])",
+    "trials": "ldr.plots.biplot(result, X.rows, y[X.ids])",
+    "reactions": "ldr.plots.biplot(result, X.rows, y[X.ids])",
 }
 
 
@@ -36,6 +36,8 @@ _BY_NEED = {
 # Those of methods for which other data or arguments show more.
 _OWN = {
     "robust-pca": ("tumours", "2"),
+    "log-det-pca": ("tumours", "2"),
+    "mds": ("bright pixels", "2"),
     "sparse-pca": ("wine", "2, penalty=40.0"),
     "exponential-family-pca": ("bright pixels", "2"),
     "semi-supervised-da": ("some labels", "2, y=y"),
@@ -50,10 +52,10 @@ _OWN = {
     "sfa": ("lines", "2, whiten=True"),
     "dca": ("lines", "2, window=3"),
     "csp": ("trials", "2, y=y"),
-    "spoc": ("strips", "2, y=y"),
-    "xdawn": ("trials", '2, y=y, target="temple"'),
+    "spoc": ("reactions", "2, y=y"),
+    "xdawn": ("trials", '2, y=y, target="right"'),
     "ssd": ("lines", "2, signal=(0.04, 0.08), noise=(0.02, 0.16)"),
-    "contrastive-pca": ("background", "2, alpha=1.0"),
+    "contrastive-pca": ("background", "2, alpha=3.0"),
     "sdr": ("wine", "2, y=y"),
     "dpca": ("pixels", "2, y=y, of=((0,), (0, 1))"),
     "gkdr": ("wine", "2, y=y"),

@@ -16,12 +16,14 @@ from ldr.io.files import write_figure
 
 Axes = Any
 
-COLOURS = {"pca": "#7b3f9e", "lda": "#2e9e3f", "cca": "#2f6fd0", "maf": "#d62f2f"}
-PAIR_COLOURS = dict(zip(PAIRS, ("#d62f2f", "#2e9e3f", "#2f6fd0", "#8c5a2b"), strict=True))
+# Colours that are distinct with the common kinds of colour blindness (Okabe and Ito).
+COLOURS = {"pca": "#CC79A7", "lda": "#009E73", "cca": "#0072B2", "maf": "#D55E00"}
+MARKERS = {"pca": "o", "lda": "s", "cca": "D", "maf": "^"}
+PAIR_COLOURS = dict(zip(PAIRS, ("#D55E00", "#009E73", "#0072B2", "#000000"), strict=True))
 SOLVER_COLOURS = dict(
-    zip(SOLVERS, ("#2f6fd0", "#e08a1e", "#7b3f9e", "#8c5a2b", "#111111"), strict=True)
+    zip(SOLVERS, ("#0072B2", "#E69F00", "#CC79A7", "#D55E00", "#000000"), strict=True)
 )
-CLASS_COLOURS = ("#d62f2f", "#2e9e3f", "#2f6fd0")
+CLASS_COLOURS = ("#D55E00", "#009E73", "#0072B2")
 
 # A published point stands this much to the right of ours, so that both bars can be seen.
 _ASIDE = 1.09
@@ -96,10 +98,10 @@ def figure2(table: Table, recipe: str, baseline: str, folder: Path) -> None:
         _ticks(ax, name, part)
         ax.set_title("A" if name == "d" else "B", loc="left", fontweight="bold")
     axes[0].set_ylim(-0.02, 0.28)
-    axes[0].set_ylabel("improvement over the heuristic")
+    axes[0].set_ylabel("improvement over the baseline")
     _legend(axes[1])
     figure.suptitle(
-        f"Figure 2. Data of the {recipe}; MAF's heuristic {_in_words(baseline)}", fontsize=11
+        f"Figure 2. Data of the {recipe}; MAF's baseline {_in_words(baseline)}", fontsize=11
     )
     save(figure, folder / f"figure2-{recipe}-{baseline}")
 
@@ -123,7 +125,7 @@ def figure3(table: Table, recipe: str, folder: Path) -> None:
     _legend(axes[0, 0], loc="upper left")
     figure.suptitle(
         f"Figure 3. Trust region to |gradient| = 1e-6 |value at the start|, data of the {recipe}\n"
-        "seconds: sums over the rows, heuristic and solver, one core "
+        "seconds: sums over the rows, baseline and solver, one core "
         "(published: MATLAB, 2014)",
         fontsize=11,
     )
@@ -220,7 +222,7 @@ def _points(ax: Axes, part: Table, x: str, column: str) -> None:
             rows[:, 1],
             spread,
             color=COLOURS[method],
-            marker="o",
+            marker=MARKERS[method],
             markersize=5,
             capsize=3,
             linewidth=1.4,
@@ -239,7 +241,7 @@ def _overlay(ax: Axes, panel: str, method: str) -> None:
         spread,
         color=COLOURS[method],
         linestyle="none",
-        marker="o",
+        marker=MARKERS[method],
         markersize=3.5,
         markerfacecolor="white",
         linewidth=0.7,

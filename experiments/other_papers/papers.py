@@ -208,10 +208,12 @@ def _portable_greymap(path: Path) -> Array:
 
 # ---- figures
 
-COLOURS = ("#2f6fd0", "#d62f2f", "#2e9e3f", "#7b3f9e", "#e08a1e", "#8c5a2b", "#111111", "#14a3a8")
+# Distinct with the common kinds of colour blindness: of Okabe and Ito, and of Paul Tol ("muted").
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777")
+MARKERS = "osD^v<>*"
 CLASS_COLOURS = (
-    "#2f6fd0", "#d62f2f", "#2e9e3f", "#7b3f9e", "#e08a1e",
-    "#8c5a2b", "#111111", "#14a3a8", "#d65fb5", "#9a9a1e",
+    "#332288", "#88CCEE", "#44AA99", "#117733", "#999933",
+    "#DDCC77", "#CC6677", "#882255", "#AA4499", "#AAAAAA",
 )  # fmt: skip
 
 

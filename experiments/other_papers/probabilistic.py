@@ -487,7 +487,7 @@ def _draw_distances(tables: Tables, folder: Path) -> None:
     axes[0].set_xlabel("quantiles of Gamma(d/2, d/(4 s$^2$))")
     axes[0].set_title("Quantiles of mean squared differences over these", fontsize=10)
     axes[0].legend(fontsize=8)
-    for name, colour in zip(SHELLS, ("#e08a1e", "#9ab7d9", "#8c5a2b"), strict=True):
+    for name, colour in zip(SHELLS, ("#E69F00", "#56B4E9", "#D55E00"), strict=True):
         rows = curve(tables["egg"].where(method=name))
         axes[1].plot(rows[:, 0], rows[:, 1], "o-", color=colour, label=name)
     for d, shares in EGG.items():

@@ -20,6 +20,7 @@ from experiments.machine.store import Table
 from experiments.other_papers.papers import (
     CLASS_COLOURS,
     COLOURS,
+    MARKERS,
     Array,
     Experiment,
     Generator,
@@ -425,13 +426,13 @@ def _draw_curves(tables: Tables, folder: Path) -> None:
     figure, axes = plt.subplots(1, len(TRIED), figsize=(5 * len(TRIED), 4.4), layout="constrained")
     for ax, case in zip(axes, TRIED, strict=True):
         table = tables[f"curves-{case}"]
-        for method, colour in zip(CURVES, COLOURS, strict=True):
+        for method, colour, marker in zip(CURVES, COLOURS, MARKERS, strict=True):
             part = table.where(method=method)
             if len(part):
                 rows = curve(part)
                 ax.errorbar(
                     rows[:, 0], 100 * rows[:, 1], 200 * rows[:, 2], color=colour, label=method,
-                    marker="o", markersize=3, linestyle="--" if "ogonal" in method else "-",
+                    marker=marker, markersize=4, linestyle="--" if "ogonal" in method else "-",
                 )  # fmt: skip
         ax.set_xscale("log")
         ax.set_yscale("log")

@@ -1,9 +1,9 @@
 """Pictures of a result: the projected data, the map, the run, the baseline beside the optimum.
 
-Every function returns a matplotlib Figure that belongs to no window and no global state: show it
-in a notebook by naming it, or write it with ``figure.savefig("name.png")``. It is the figure of
-`ax` where matplotlib Axes are given to draw in, and a new one by default; where `ax` has fewer
-panels than are needed, an ``ldr.errors.ArgumentError`` says how many.
+Every function returns a matplotlib Figure that belongs to no window and no global state: show it in
+a notebook by naming it, or write it with ``figure.savefig("name.png")``. With `ax` it is the figure
+of these matplotlib Axes, by default a new one; if `ax` has fewer panels than needed, an
+``ldr.errors.ArgumentError`` states the number.
 """
 
 from ldr.plots.canvas import new_figure

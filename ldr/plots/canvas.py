@@ -149,10 +149,10 @@ MOST_NAMES = 40  # largest number of names in a legend or on an axis
 class Colouring:
     """Colour of each row: by class, by a quantity, or none.
 
-    - codes (n,): of the classes in `names`
-    - quantity (n,): of dates the days
-    - label: what y is called
-    - is_time: True if the quantity is the place in time
+    - codes (n,): positions of the classes in `names`
+    - quantity (n,): values to be coloured; days for dates
+    - label: name of y
+    - is_time: True if the quantity is the position in time
     - dates: True if the quantity is days
     """
 
@@ -230,7 +230,8 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
         return
     for rows, colour, marker, _ in colouring.groups(n):
         group = [coordinate[rows] for coordinate in coordinates]
-        scatter(*group, color=colour, marker=marker, alpha=alpha, **style)
+        order = 1.0 + 0.5 / (1.0 + sum(map(np.var, group)))  # compact classes on top
+        scatter(*group, color=colour, marker=marker, alpha=alpha, zorder=order, **style)
 
 
 def draw_key(

@@ -55,12 +55,12 @@ def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = N
     ----------
     result : Result
     X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
-        Several views are drawn as pairs: coordinate k of each against coordinate k of the first.
+        Several views are drawn as pairs: component k of each against component k of the first.
     y : array (m,), optional
         Labels (strings, booleans, whole numbers of at most 20 values) give a legend, quantities a
         colour bar. Without it, objectives of time series are coloured by row.
     ax : matplotlib Axes, optional
-        Where to draw, if there is one panel only; by default a new figure.
+        Axes to draw in, if one panel suffices; by default a new figure.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = N
         figure = new_figure(1.6 + _width(rows, columns), 1.0 + max(3.4, 2.0 * rows))
         axes = _draw(figure, Y, colouring, Y, names)
         if result.r > _PANELS:
-            figure.suptitle(f"{_PANELS} of {result.r} coordinates", fontsize=9)
+            figure.suptitle(f"{_PANELS} of {result.r} components", fontsize=9)
         draw_key(figure, axes, colouring)
         return figure
     if _grid(Y) != (1, 1):
@@ -280,7 +280,7 @@ def _draw_one(
         _hold(ax, extent[0][:, 0], extent[0][:, 1])
         ax.set_xlabel(names[0][0])
         ax.set_ylabel(names[0][1])
-        ax.set_aspect("equal", adjustable="datalim")
+        _one_scale(ax, extent[0])
     tidy(ax)
 
 
@@ -347,6 +347,13 @@ def _histogram(ax: Axes, a: Array, colouring: Colouring) -> None:
         )
 
 
+def _one_scale(ax: Axes, Y: Array) -> None:
+    """Give both axes one scale, unless that would crush a component to a line."""
+    low, high = sorted(np.ptp(Y[:, :2], axis=0))
+    if high <= 4.0 * low:
+        ax.set_aspect("equal", adjustable="datalim")
+
+
 def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
     """Extend the limits of the axes to include the given values."""
     ends = np.array([a.min(), a.max()])
@@ -361,13 +368,9 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
     Parameters
     ----------
     comparison : Comparison
+        Each projection has a panel, with its first score.
     X, y
-        As in `projection`; of two views the first pair of coordinates is drawn.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A panel a projection, with its first score.
+        As in `projection`; of two views the first pair of components is drawn.
     """
     judged = comparison.judged_by[0]
     panels: list[tuple[str, Result, Mapping[str, Array]]] = []
@@ -397,18 +400,14 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
 def loadings(result: Result) -> Figure:
     """Plot the map P, or a factor model's loadings M, as a heat map: a row a feature.
 
-    With ``standardise=True`` both are of the columns divided by their standard deviations. Of many
-    features the 40 with the longest rows are shown, in their own order. Of more than 100, such as
-    the channels of a spectrum, each coordinate is a line along all of them.
+    With ``standardise=True`` both are for the standardised columns. Of many features the 40 with
+    the largest loadings are shown, in their own order. More than 100 features, or more than 40
+    whose names are numbers, such as wavelengths, are drawn as lines, one for each component.
 
     Parameters
     ----------
     result : Result
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        With a panel a view, all on one scale of colours.
+        Each view has a panel, all on one scale of colours.
     """
     if result.model is None:
         which, maps = "P", [P.T for P in maps_of(result)]
@@ -417,14 +416,16 @@ def loadings(result: Result) -> Figure:
     if result.scale is not None:
         which += ", per standard deviation"
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
-    if max(map(len, maps)) > 100:  # more than 100 names would be illegible
+    numeric = all(_places(columns, 1)[1] == _NUMERIC for columns in names)
+    if max(map(len, maps)) > (MOST_NAMES if numeric else 100):  # names would be illegible
         return _lines(maps, names, which)
     rows = [longest(loading) for loading in maps]
     tallest = max(len(kept) for kept in rows)
-    figure = new_figure((2.6 + 0.55 * result.r) * len(maps) + 0.8, 1.2 + 0.22 * max(tallest, 6))
+    figure = new_figure((2.6 + 0.55 * result.r) * len(maps) + 0.8, 1.2 + 0.22 * max(tallest, 9))
     axes = figure.subplots(1, len(maps), squeeze=False)[0]
     largest = max(float(np.abs(loading).max()) for loading in maps) or 1.0
-    for ax, loading, kept, columns in zip(axes, maps, rows, names, strict=True):
+    called = result.directions.views or view_letters(len(maps))
+    for ax, loading, kept, columns, view in zip(axes, maps, rows, names, called, strict=True):
         picture = ax.imshow(
             loading[kept], cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto"
         )
@@ -432,8 +433,10 @@ def loadings(result: Result) -> Figure:
         ax.set_xticks(range(result.r), [f"$y_{{{k + 1}}}$" for k in range(result.r)])
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
+        titles = [literal(view)] if len(maps) > 1 else []
         if len(kept) < len(loading):
-            ax.set_title(f"{len(kept)} of {len(loading)} features", fontsize=9)
+            titles.append(f"{len(kept)} of {len(loading)} features")
+        ax.set_title(", ".join(titles), fontsize=9)
     figure.colorbar(picture, ax=list(axes), fraction=0.05, pad=0.03, label=f"entry of {which}")
     return figure
 
@@ -470,9 +473,9 @@ def _lines(maps: list[Array], names: Sequence[Sequence[str] | None], which: str)
 def _places(columns: Sequence[str] | None, count: int) -> tuple[Array, str]:
     """Return the positions of the columns on an axis, and the axis's label."""
     try:
-        return np.array([float(name) for name in columns or ("",)]), "name of the column"
+        return np.array([float(name) for name in columns or ("",)]), _NUMERIC
     except (TypeError, ValueError):
-        return np.arange(count, dtype=np.float64), "column"
+        return np.arange(count, dtype=np.float64), "number of the feature"
 
 
 def longest(loading: Array) -> np.ndarray:
@@ -484,14 +487,15 @@ def longest(loading: Array) -> np.ndarray:
 
 # Number of columns named in a plot: those with the largest correlations.
 _NAMED = 14
+_NUMERIC = "feature"  # label of an axis along numeric names
 
 
 def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
     """Plot the rows by their first two components, and an arrow for each column.
 
-    An arrow is the correlations of a column with the two coordinates, so that it points where rows
-    with much of it are, whatever the method's map is; all arrows are lengthened by one factor. Of
-    many columns the 14 that correlate most are drawn.
+    An arrow has a column's correlations with the two components as coordinates, so that it points
+    towards rows with large values of the column, whatever the map; all arrows are lengthened by one
+    factor. Of many columns the 14 that correlate most are drawn.
 
     Parameters
     ----------
@@ -504,7 +508,7 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     Raises
     ------
     ldr.errors.ArgumentError
-        There are several views, or one coordinate.
+        There are several views, or one component.
     """
     X, y = by_index(result.objective, X, y)
     Y, correlations = _with_columns(result, X)
@@ -526,9 +530,8 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
 def correlation_circle(result: Result, X: Rows, *, ax: Axes | None = None) -> Figure:
     """Plot the correlations of each column with the first two components, in the unit circle.
 
-    Where coordinates are uncorrelated (pca, the classical methods) the squared length of an arrow
-    is the share of the column's variance that the two explain. It takes and refuses what `biplot`
-    does, but for y.
+    Where components are uncorrelated (pca, lda, cca) the squared length of an arrow is the share of
+    the column's variance that the two explain. It accepts what `biplot` accepts, except y.
     """
     from matplotlib.patches import Circle
 

@@ -55,8 +55,7 @@ _EPS = float(np.finfo(float).eps)
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
-    Distances below the rounding of the value are drawn at that level. Of a closed form there is
-    one point.
+    Distances below the rounding of the value are drawn at that level. A closed form has one point.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     results : Result or sequence of Result
         Results of objectives with a baseline.
     names : sequence of str, optional
-        Of the results; by default those of their objectives.
+        Names of the results; by default those of their objectives.
 
     Raises
     ------
@@ -113,6 +112,8 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     ax.barh([literal(label) for label in labels], gains, height=0.55, color=SINGLE)
     for row, result in enumerate(drawn):
         text = f"  {result.baseline:.6g} to {result.value:.6g} ({result.improvement:+.3g})"
+        if abs(gains[row]) <= 1e-9:
+            text = f"  {result.value:.6g}: the baseline is optimal"
         ax.annotate(text, (max(float(gains[row]), 0.0), row), va="center", fontsize=9)
     ax.axvline(0, color="black", linewidth=0.8)
     low, high = min(float(gains.min()), 0.0), max(float(gains.max()), 0.0)
@@ -246,7 +247,7 @@ def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels =
     found : Solutions
         Result of `ldr.solve_many`.
     at : sequence of numbers or dates, optional
-        Where each problem stands, say the last row of each window; by default 0, 1, ...
+        Position of each problem, such as the last row of each window; by default 0, 1, ...
     ax : matplotlib Axes, or a pair of them where directions have numbers, optional
     """
     panels = given_panels(ax, 1 if found.numbers is None else 2)
@@ -256,8 +257,8 @@ def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels =
     finish(panels[0], where, f"value ({found.objective.sense}imised)")
     if found.numbers is not None:
         for k, numbers in enumerate(found.numbers.T):
-            panels[1].plot(along, numbers, linewidth=1.0, label=f"direction {k + 1}")
-        finish(panels[1], where, "own number of each direction", legend=True)
+            panels[1].plot(along, numbers, linewidth=1.0, label=f"component {k + 1}")
+        finish(panels[1], where, "score of each component", legend=found.numbers.shape[1] > 1)
     return figure_of(panels[0])
 
 
@@ -280,10 +281,9 @@ def influence(found: Influence, *, ax: Panels = None) -> Figure:
         panel.vlines(rows, 0.0, numbers, color=SINGLE, linewidth=0.8)
         for row in np.argsort(-np.abs(numbers))[:_NAMED]:
             panel.plot(row, numbers[row], "o", color=HIGHLIGHT, markersize=4)
-            above = numbers[row] >= 0
-            name, offset = literal(shortened(found.named(row))), (0, 4 if above else -4)
-            side = "bottom" if above else "top"
-            note(panel, name, (row, numbers[row]), offset, ha="center", va=side, fontsize=8)
+            name, right = literal(shortened(found.named(row))), 2 * row > len(numbers)
+            style: Style = {"ha": "right" if right else "left", "va": "center", "fontsize": 8}
+            note(panel, name, (row, numbers[row]), (-5 if right else 5, 0), **style)
         panel.margins(y=0.1)
         finish(panel, "row", what)
     return figure_of(panels[0])
@@ -296,10 +296,6 @@ def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
     ----------
     found : ldr.Diagnosis
     ax : matplotlib Axes, or two of them where there are predictions, optional
-
-    Returns
-    -------
-    matplotlib Figure
     """
     panels = given_panels(ax, 1 if found.measured is None else 2)
     for some, colour in ((~found.outside, SINGLE), (found.outside, HIGHLIGHT)):
@@ -357,20 +353,15 @@ def dimension(found: Dimension, *, ax: Panels = None) -> Figure:
 def intervals(found: Bootstrap, level: float = 0.9) -> Figure:
     """Plot every entry of the map with its interval; intervals without zero are highlighted.
 
-    Of more than 40 features the 40 with the longest rows are shown; entries are per standard
-    deviation of their columns where those were divided by it.
+    More than 40 features are reduced to the 40 with the largest loadings; entries are per standard
+    deviation if columns were standardised.
 
     Parameters
     ----------
     found : Bootstrap
         Result of `ldr.bootstrap`.
     level : float
-        Level of the intervals.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        With a panel for every coordinate of every view.
+        Level of the intervals. Every component of every view has a panel.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -395,6 +386,7 @@ def intervals(found: Bootstrap, level: float = 0.9) -> Figure:
             ax.axvline(0.0, color="0.7", linewidth=0.8)
             ax.set_yticks(at, column_names(columns, kept), fontsize=8)
             ax.set_title(f"$y_{{{k + 1}}}$", fontsize=10)
+            ax.set_xlabel(f"entry of P, {level:.0%} interval", fontsize=8)
             ax.invert_yaxis()
             ax.xaxis.set_major_locator(MaxNLocator(4))
             tidy(ax)

@@ -320,7 +320,7 @@ def test_axes_say_what_the_coordinates_are_worth():
 
 def test_more_coordinates_than_panels_are_said():
     figure = ldr.solve("pca", X, 5).plot_projection(X)
-    assert figure.get_suptitle() == "4 of 5 coordinates" and draws(figure)
+    assert figure.get_suptitle() == "4 of 5 components" and draws(figure)
 
 
 def test_names_of_y_and_dates_are_written():
