@@ -36,22 +36,22 @@ class Check(Pickled):
     shape : str
         Of M.
     gradient_slope : float
-        Order of f(R(tV)) - f(M) - t <g, V> in t: 2 where the gradient g is right, 1 where it is
-        not, inf where the error is at rounding for every t.
+        Order of f(R(tV)) - f(M) - t <g, V> in t: 2 for a right gradient g, 1 for a wrong one, inf
+        if the error is at rounding level for every t.
     hessian_slope : float or None
-        Order of that error less t^2/2 <V, Hess V>: 3 where the Hessian is right, 2 where it is not,
-        inf as above. None where the objective has no Hessian and solvers difference gradients.
+        Order of that error less t^2/2 <V, Hess V>: 3 for a right Hessian, 2 for a wrong one, inf as
+        above. None if the objective has no Hessian and solvers difference gradients.
     symmetry_error : float or None
         |<U, HV> - <V, HU>| / sqrt(|U| |HV| |V| |HU|) for random tangent U and V.
     tangent_error : float
         Part of the Riemannian gradient that is not tangent.
     invariance_error : float
-        |f(MQ) - f(M)| for a random orthogonal Q (the same for all views), relative to how much f
-        varies around M.
+        |f(MQ) - f(M)| for a random orthogonal Q (the same for all views), relative to how f varies
+        near M.
     declared_manifold, implied_manifold : str
-        Where the objective says that M lives, and what its invariance allows: "grassmann" where
-        f(MQ) = f(M), else "stiefel"; for products each factor by itself. With one column the two
-        are the same manifold up to sign, and only an odd f tells.
+        The manifold that the objective declares, and the one that its invariance implies:
+        "grassmann" if f(MQ) = f(M), otherwise "stiefel"; for products each factor separately. With
+        one column the two are the same manifold up to sign, and only an odd f can distinguish them.
     """
 
     objective: Objective
@@ -125,7 +125,7 @@ def check(
 ) -> Check:
     """Test an objective's gradient, Hessian and declared manifold on data, at a random point.
 
-    With a penalty that is not smooth, derivatives are those of the smooth part.
+    With a penalty that is not smooth, the derivatives of the smooth part are tested.
 
     The Taylor errors |f(R(tV)) - f(M) - t <g, V>| and |... - t^2/2 <V, Hess V>| along the
     retraction curve R(tV) must fall like t^2 and t^3 for random directions V; the median slope of
@@ -134,17 +134,17 @@ def check(
     Parameters
     ----------
     objective : str or Objective
-        As `ldr.solve` takes it; one of your own (`ldr.objective`), say.
+        As `ldr.solve` takes it, for example one of your own (`ldr.objective`).
     X, r, y, sample_weight, groups, standardise, **parameters
-        As `ldr.solve` takes them. r >= 2 tells the Grassmann from the Stiefel manifold. Of X in a
-        file or on a cluster, an objective with ``sum_over_rows=True`` is tested on the first rows.
+        As `ldr.solve` takes them. r >= 2 is needed to tell the Grassmann from the Stiefel manifold.
+        For X in a file or on a cluster, objectives with ``sum_over_rows=True`` use the first rows.
     random_state : int or Generator
-        Of the point and the directions.
+        Seed of the point and of the directions.
 
     Returns
     -------
     Check
-        Whose repr says what passed.
+        Its repr lists the passed and failed checks.
 
     Raises
     ------
@@ -190,8 +190,8 @@ def check(
 def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple[float, float]:
     """Return the orders of the first two Taylor errors along a random retraction curve.
 
-    The second is 3 for a right Hessian where the retraction is second-order (polar everywhere; qr
-    on the Grassmann manifold, but not on the Stiefel manifold). inf where the error is at rounding
+    The second is 3 for a right Hessian if the retraction is second-order (polar everywhere; qr on
+    the Grassmann manifold, but not on the Stiefel manifold). inf if the error is at rounding level
     for every step.
     """
     counted = RiemannianProblem(problem)

@@ -56,14 +56,14 @@ class Compared:
         Contributions of the folds by criterion; larger is better. Their mean is the score of all
         held-out samples together, also where a fold is one sample.
     heuristic_scores : dict of ndarray (folds,), or None
-        Scores of the baseline; None where it is the optimum, or there is none.
+        Scores of the baseline; None if it is the optimum, or there is none.
     why : str
-        Reason why it was compared.
+        Reason for comparing it.
     numbers, heuristic_numbers : dict of float
-        Pooled over all held-out samples, by the first criterion: "rmsecv", "q2", or "accuracy",
-        "balanced_accuracy", "log_loss", "majority".
+        Scores pooled over all held-out samples, by the first criterion: "rmsecv", "q2", or
+        "accuracy", "balanced_accuracy", "log_loss", "majority".
     notes : tuple of str
-        Warnings on its folds.
+        Warnings about its folds.
     """
 
     name: str
@@ -90,10 +90,10 @@ class Comparison(Pickled):
     methods : tuple of Compared
     folds : int
     left_out : dict
-        Methods that fit but failed, or would take long, and why.
+        Methods that failed, or would take long, with the reason.
     X, y : the data that were compared
     notes : tuple of str
-        Warnings on the whole comparison.
+        Warnings about the whole comparison.
     """
 
     methods: tuple[Compared, ...]
@@ -137,7 +137,7 @@ class Comparison(Pickled):
     def directions(self) -> Frame:
         """Numbers of every direction of every method, as `Result.components` has them.
 
-        A pandas.DataFrame, or the records where pandas is not installed.
+        It is a pandas.DataFrame, or the records if pandas is not installed.
         """
         records: list[Record] = []
         for m in self.methods:
@@ -182,7 +182,7 @@ class Comparison(Pickled):
     def findings(self) -> list[str]:
         """Conclusions: the best method by the first score, and baselines that score higher.
 
-        A difference is claimed where it exceeds the quantile of t with folds - 1 degrees of freedom
+        A difference is claimed if it exceeds the quantile of t with folds - 1 degrees of freedom
         (two-sided, 5 %) times its standard error over folds.
         """
         judged, found = self.judged_by[0], []
@@ -219,7 +219,7 @@ class Comparison(Pickled):
         Parameters
         ----------
         X, y : as in `ldr.compare`, optional
-            Other rows; by default those that were compared.
+            Other rows to draw; by default those that were compared.
         """
         from ldr.plots import side_by_side
 
@@ -273,7 +273,7 @@ def _means(scores: Mapping[str, Array], numbers: Mapping[str, float]) -> dict[st
 def at_heuristic(result: Result) -> Result | None:
     """Return the baseline's projection as a result, to transform and to score with.
 
-    None where there is none, or it is the optimum, or the start of a model that is fitted.
+    None if there is no baseline, or it is the optimum, or only the start of a fitted model.
     """
     # solvers stop at a relative decrease of 1e-10, so smaller differences are not real
     same = result.improvement is None or abs(result.improvement) <= 1e-9
@@ -301,45 +301,45 @@ def compare(
 ) -> Comparison:
     """Solve several methods and score them, and their heuristics, on held-out samples.
 
-    An optimum is better than its baseline by the objective, which is not always what is wanted of
-    a projection. Here both have the same score, pooled over all held-out samples:
+    An optimum is better than its baseline by the objective, which may not be the purpose of a
+    projection. Here both have the same score, pooled over all held-out samples:
 
-    - labels: the accuracy of `predict`, for methods that do not predict of the nearest class mean
-      in the projection; and of the nearest training samples;
-    - a response: Q2 and RMSECV of `predict`, else of least squares on the coordinates; and Q2 of
-      the nearest training samples;
+    - labels: the accuracy of `predict`, or of the nearest class mean in the projection for methods
+      that do not predict; and of the nearest training samples;
+    - a response: Q2 and RMSECV of `predict`, or of least squares on the components; and Q2 of the
+      nearest training samples;
     - labels or a quantity of trials (csp, spoc, xdawn): predicted from features of each trial;
     - several views: Q2 of the last view from the first, and the mean product of paired scores in
       units of their training standard deviations;
     - a time series: Q2 of the next step;
-    - missing values: Q2 of observed entries that were hidden; else Q2 of the columns of X.
+    - missing values: Q2 of observed entries that were hidden; otherwise Q2 of the columns of X.
 
-    Q2 is 1 - the squared errors / those of the training mean. All that is fitted, means and
-    standard deviations too, is fitted to the training samples of a fold.
+    Q2 is 1 - the squared errors / those of the training mean. Everything, including means and
+    standard deviations, is fitted to the training samples of a fold.
 
     Parameters
     ----------
     methods : sequence of str or Objective, optional
         Names, or objectives with their parameters; by default those of the registry that fit X and
-        y, and pca; for more than 1000 rows without those of pairs of rows (nca, lmnn, wda,
+        y, and pca; for more than 1000 rows without methods of pairs of rows (nca, lmnn, wda,
         mds-stress, sdr, hsic), which take minutes.
     X : array, sparse matrix or DataFrame (n, d); a pair of them for two views or a background
     y : array (n,), optional
         Labels or a response.
     r : int, float or "auto"
-        Dimension to reduce to, of all methods. For a share of the variance, or "auto", it is that
-        of pca of all rows (of ppca where values are missing), as in `ldr.solve`.
+        Number of components, for all methods. A share of the variance, or "auto", is applied to pca
+        of all rows (to ppca if values are missing), as in `ldr.solve`.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     sample_weight : array (n,), optional
-        Sample weights in the solutions and in the scores; see `ldr.solve`. Methods that
-        take no weights are left out.
+        Sample weights in solutions and scores; see `ldr.solve`. Methods without weights are left
+        out.
     groups : array (n,), optional
-        Samples of a group are held out together; of a time series they are the trials.
+        Samples of a group are held out together; for a time series they are the trials.
     standardise : bool
         Columns in units of their standard deviations; see `ldr.solve`.
     time_order : bool
-        Take the samples as a time series, where the methods do not say so.
+        Treat the samples as a time series, even if the methods do not imply it.
     starts, workers, time_limit :
         As in `ldr.solve`, for each method and fold.
     random_state : int or Generator, optional
@@ -348,14 +348,14 @@ def compare(
     Returns
     -------
     Comparison
-        With `table`, `findings`, ``plot()`` and ``write_html(path)``. Methods that could not run
-        are `left_out`, with the reason. After Ctrl-C it has the methods that were done, and a
-        warning says how many.
+        It has `table`, `findings`, ``plot()`` and ``write_html(path)``. Methods that could not run
+        are `left_out`, with the reason. After Ctrl-C it has the methods that were completed, and a
+        warning states the number.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown method, one twice, none that could run; folds that the rows do not allow.
+        An unknown method, a repeated one, none that could run; folds that the rows do not allow.
 
     Examples
     --------

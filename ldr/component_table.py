@@ -23,15 +23,15 @@ class Directions:
     Attributes
     ----------
     own : dict of str to ndarray (r,)
-        The objective's, the first of them foremost.
+        The objective's own scores, the most important first.
     variations : tuple of (Variation or None)
-        Of the rows under P, one a view; None of rows that are gone.
+        Variation of the rows under P, one for each view; None if the rows are no longer at hand.
     orthonormal : bool
         True if P has orthonormal rows, so that variances are shares of that of x.
     free : bool
         True if other axes of the same span have the same value.
     views : tuple of str
-        What the views are called where there are several: a, b, ..., if nothing is said.
+        Names of the views if there are several; by default a, b, ...
     """
 
     own: Mapping[str, Array] = field(default_factory=dict)

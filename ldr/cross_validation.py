@@ -168,7 +168,7 @@ Scored = TypeVar("Scored")
 def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> HeldOut:
     """Score held-out samples by the method's criterion: prediction, likelihood, ...
 
-    Only r = 0 of likelihoods and the features of trials need the training samples, old, again.
+    The training samples, old, serve r = 0 of likelihoods and the features of trials only.
     """
     result, objective = new.result, new.result.objective
     name, timed = of_features(objective).name, Need.TIME_ORDER in objective.needs
@@ -360,22 +360,22 @@ def score(
 
     - Methods of labels: the accuracy of `Result.predict`. Regressions and reduced-rank-regression:
       minus its mean squared error.
-    - ppca and fa: the log-likelihood of a sample, the mean.
-    - pca, mds, log-det-pca, sparse-pca, robust-pca: minus the squared error of a sample's
-      reconstruction about the training mean, the mean.
-    - Several views: the products of paired scores in units of their training standard deviations,
-      the mean over samples (and pairs of views), summed over the components.
-    - Other methods: the objective of the new samples at the result's matrix, or minus it where it
-      is minimised; of a time series about the training mean, of others about the mean of the new
+    - ppca and fa: the mean log-likelihood of a sample.
+    - pca, mds, log-det-pca, sparse-pca, robust-pca: minus the mean squared error of reconstructing
+      a sample about the training mean.
+    - Several views: the mean product of paired scores in units of their training standard
+      deviations (over samples and pairs of views), summed over the components.
+    - Other methods: the objective of the new samples at the result's matrix, or minus it if it is
+      minimised; for a time series about the training mean, for others about the mean of the new
       samples (csp, spoc, xdawn and ssd subtract none).
 
     Parameters
     ----------
     result : Result
     X : array, memory map, sparse matrix or DataFrame (m, d)
-        Or several of them, as in `ldr.solve`.
+        Several views or a background as in `ldr.solve`.
     y : array (m,), optional
-        Labels or a response, where the objective needs them.
+        Labels or a response, if the objective needs them.
     sample_weight, groups : array (m,), optional
         As in `ldr.solve`.
 
@@ -386,9 +386,9 @@ def score(
     Raises
     ------
     ldr.errors.ArgumentError
-        The objective is of distances, or has parameters besides the map that new data do not give.
+        The objective is of distances, or has other parameters that new data do not determine.
     ldr.errors.DataError, ldr.errors.SingularError
-        The new data do not fit the result, or the objective cannot be formed of them.
+        The new data do not fit the result, or do not determine the objective.
     """
     if not isinstance(result, Result):
         raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
@@ -561,9 +561,9 @@ class Folds:
     ) -> Folds:
         """Split samples into folds, or whole trials for methods of time series.
 
-        A number of folds is `GroupKFold`, `StratifiedGroupKFold` for labels, where there are groups
-        or arrays of trials; blocks in time order with a gap beside each; else shuffled `KFold`, or
-        `StratifiedKFold` for labels.
+        A number of folds is `GroupKFold`, `StratifiedGroupKFold` for labels, if there are groups or
+        arrays of trials; blocks in time order with a gap beside each for time series; otherwise
+        shuffled `KFold`, or `StratifiedKFold` for labels.
         """
         from sklearn import model_selection
 

@@ -29,14 +29,14 @@ class Diagnosis(Pickled):
         Hotelling's T2, the squared distance of the scores from their mean in units of their
         standard deviations: how extreme a sample is within the model.
     q : ndarray (m,)
-        The squared distance of a sample from what its scores say of it (also SPE): how far it is
-        from the model. With ``standardise=True`` in units of the standard deviations.
+        The squared distance of a sample from its reconstruction from the scores (also SPE): how far
+        it is from the model. With ``standardise=True`` in units of the standard deviations.
     t2_limit, q_limit : float
-        What a share `level` of the samples does not exceed. The limit of Q is NaN where the
-        components leave nothing of X.
+        Limits that a share `level` of the samples does not exceed. The limit of Q is NaN if the
+        components explain all of X.
     level : float
     measured, predicted : ndarray (m,) or (m, q), or None
-        The response, and what the result predicts of it.
+        The response, and the result's prediction of it.
     """
 
     t2: Array
@@ -56,8 +56,8 @@ class Diagnosis(Pickled):
     def rmse(self) -> Array | float | None:
         """Return the root mean squared error of the predictions, for each response.
 
-        RMSEC of the samples that the result was solved for, RMSEP of others; RMSECV is the `rmsecv`
-        of `ldr.path`.
+        It is RMSEC for the samples that the result was solved for, RMSEP for others; RMSECV is the
+        `rmsecv` of `ldr.path`.
         """
         if self.measured is None or self.predicted is None:
             return None
@@ -95,28 +95,28 @@ def diagnose(
 
     With scores t = P (x - mean), S = T'T/(n - 1) of the n samples of X, and L the regression of X
     on the scores (P' for pca, the loadings for pls-regression): T2 = t'S^{-1}t, which is sum_k
-    t_k^2 / s_k^2 of uncorrelated scores, and Q = ||x - mean - Lt||^2.
+    t_k^2 / s_k^2 for uncorrelated scores, and Q = ||x - mean - Lt||^2.
 
     T2 has the limit r (n^2 - 1) / (n (n - r)) F_{r, n-r} for new samples, and (n - 1)^2 / n
-    Beta_{r/2, (n-r-1)/2} for those of X. Q has Jackson and Mudholkar's, from the eigenvalues of
-    the covariance of the residuals. Both take samples of X as Gaussian, independent and free of
-    outliers. That of Q takes the components as known: at the level .95 it held .87 of new Gaussian
-    samples of 20 columns for n = 30, .93 for 100, .95 for 500.
+    Beta_{r/2, (n-r-1)/2} for those of X. The limit of Q is Jackson and Mudholkar's, from the
+    eigenvalues of the covariance of the residuals. Both assume samples of X that are Gaussian,
+    independent and free of outliers. The limit of Q assumes known components: at the level .95 it
+    held .87 of new Gaussian samples of 20 columns for n = 30, .93 for 100, .95 for 500.
 
     Source: Hotelling 1947; Jackson & Mudholkar 1979.
 
     Parameters
     ----------
     result : Result
-        Of one view, and of no kernel.
+        A result of one view, without a kernel.
     X : array, sparse matrix or DataFrame (n, d)
         The samples that the result was solved for.
     y : array (m,) or (m, q), optional
-        The response of the samples that are looked at, of a method that predicts one.
+        The response of the examined samples, for a method that predicts one.
     new : array, sparse matrix or DataFrame (m, d), optional
-        Other samples, which are looked at in the place of those of X.
+        Other samples to examine instead of those of X.
     level : float
-        The share of samples that is to be within each limit, 0 < level < 1.
+        The share of samples within each limit, 0 < level < 1.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def diagnose(
     Raises
     ------
     ldr.errors.ArgumentError
-        A result of several views or of features; one that predicts nothing, with y.
+        A result of several views or of features; or y for a method without prediction.
     ldr.errors.DataError
         Fewer than r + 2 samples in X.
     ldr.errors.SingularError

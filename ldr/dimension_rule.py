@@ -34,8 +34,7 @@ def by_rule(
     """Return the number of dimensions that the data choose, and a note of the rule.
 
     - solve: `ldr.solve`
-    - raises ArgumentError: r is no number of dimensions, or there is no such rule for the objective
-      or the data.
+    - raises ArgumentError: r is no number of dimensions, or there is no such rule here.
     """
     check_asked("r", r)
     if not is_open(r):
@@ -138,7 +137,7 @@ class ParallelAnalysis(Pickled):
     threshold : ndarray (k,)
         Quantile of each null eigenvalue.
     r : int
-        The number of leading eigenvalues above their thresholds, up to the first that is not.
+        The number of leading eigenvalues above their thresholds, up to the first one below.
     """
 
     eigenvalues: Array
@@ -179,12 +178,12 @@ def parallel_analysis(
     Parameters
     ----------
     X : array, memory map or DataFrame (n, d)
-        NaN is a missing value: the matrix is then of pairwise complete rows, the null's too, whose
-        values are missing in the same places.
+        NaN is a missing value: correlations are then of pairwise complete rows, for the null data
+        too, whose values are missing in the same places.
     null : {"permutation", "gaussian"}
-        Columns of X each permuted, or normal columns of the same variances.
+        Null data: each column of X permuted separately, or normal columns of the same variances.
     correlation : bool
-        Take the correlation matrix, else the covariance matrix. Constant columns count as zero.
+        Use the correlation matrix, otherwise the covariance matrix. Constant columns count as zero.
     draws : int
         Number of data sets without correlations.
     quantile : float
@@ -194,13 +193,13 @@ def parallel_analysis(
     Returns
     -------
     ParallelAnalysis
-        Its `r` is the number of dimensions; with `plot()`. After Ctrl-C it is of the draws that
-        were done, and a warning says how many.
+        Its `r` is the number of dimensions; it has `plot()`. After Ctrl-C it has the draws that
+        were completed, and a warning states the number.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown null, a quantile that is none, draws below 1.
+        An unknown null, a quantile that is not between 0 and 1, or draws below 1.
     ldr.errors.DataError
         Two columns are never observed together.
 

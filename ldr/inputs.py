@@ -60,7 +60,7 @@ def opened(
 ) -> Data:
     """Validate X and y for an objective, with sample weights and trials.
 
-    `Data` that were checked before are returned as they are.
+    Checked `Data` are returned unchanged.
     """
     if isinstance(X, Data):
         return X
@@ -254,7 +254,7 @@ def as_solver(solver: object) -> str | Solver:
 def trials_of(X: Rows, y: PerRow) -> np.ndarray | None:
     """Return the trial of each row, of the first of several views, or of a list.
 
-    Arrays in a list are trials where y has an entry for each; else they may be any rows.
+    The arrays of a list are trials if y has an entry for each; otherwise they may be any rows.
     """
     if isinstance(X, list) and y is not None and len(as_array(y)) == len(X):
         return np.repeat(np.arange(len(X)), list(map(len, X)))
@@ -332,7 +332,7 @@ def check_weighted(objective: Objective) -> None:
 def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:
     """Return X, y and sample metadata in the order of the first view's index.
 
-    A background has rows of its own.
+    The rows of a background differ from those of the samples.
     """
     beside = {"y": y, **beside}
     if objective.views == 1 and Need.BACKGROUND not in objective.needs:
@@ -351,7 +351,7 @@ def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
 def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
     """Return the second in the order of the first's index if both are pandas', else unchanged.
 
-    Two Dask frames whose divisions are known must begin and end alike.
+    Two Dask frames with known divisions must have the same ends.
     """
     if other is None or isinstance(first, np.ndarray):
         return other

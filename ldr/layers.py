@@ -42,9 +42,9 @@ def layer(
 
     The optimum is found by `ldr.solve`, in a callback, so that the function can be compiled; its
     derivative comes from the implicit function theorem, so that `jax.grad`, `jax.jvp`, `jax.vjp`
-    and `jax.vmap` work, and do not depend on the solver. Repeated
-    eigenvalues inside the subspace, or at its boundary, raise an error that says so, where
-    derivatives of eigenvectors have NaN.
+    and `jax.vmap` work, and do not depend on the solver. Eigenvalues that repeat inside the
+    subspace, or at its boundary, raise an error that names the tie, where eigenvectors' derivatives
+    have NaN.
 
     Parameters
     ----------
@@ -53,41 +53,39 @@ def layer(
         log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa, orthogonal-maf, maf,
         signal-noise, contrastive-pca, orthogonal-gcpca, gcpca, opca, orthogonal-lda, lda, pls,
         orthogonal-cca, cca, maxdiff, maxbet, orthogonal-mcca, principal-components-regression,
-        tica, spoc, phd and graphs of the classes; so has a function of one's own in jax whose
-        manifold is said, ``ldr.objective(manifold="grassmann")``. Those that `Sensitivity.pullback`
-        names have first derivatives, forwards and backwards; others that are smooth have `jax.jvp`
-        only.
+        tica, spoc, phd and graphs of the classes; so has a jax function of your own with a declared
+        manifold, ``ldr.objective(manifold="grassmann")``. The methods listed at
+        `Sensitivity.pullback` have first derivatives, forwards and backwards; other smooth ones
+        have `jax.jvp` only.
     r : int
     projector : bool
-        Return the orthogonal projector onto the rows of P in the place of P: P'P, where these are
-        orthonormal. It has derivatives also where eigenvalues inside the subspace repeat.
+        Return the orthogonal projector onto the rows of P instead of P: P'P if the rows are
+        orthonormal. It has derivatives even if eigenvalues inside the subspace repeat.
     **options
-        Of `ldr.solve`: start, tolerance, ..., and parameters of an objective that is given by name.
-        With `sample_weight` or `groups` derivatives are first ones.
+        Options of `ldr.solve` (start, tolerance, ...), and parameters of an objective given by
+        name. With `sample_weight` or `groups` only first derivatives exist.
 
     Returns
     -------
     callable
-        ``layer(X, y=None, **parameters)`` is P, (r, d), or the projector, (d, d), one a view. X is
-        an array (n, d) or a tuple of them, y labels (no derivative), parameters numbers of the
-        objective, ``ridge=0.1``, of a sum ``weights=(1.0, 0.5)``, with derivatives too. Rows have
-        to be centred by the
-        caller: ``(X - X.mean(0)) @ P.T``.
+        ``layer(X, y=None, **parameters)`` is P, (r, d), or the projector, (d, d), one for each
+        view. X is an array (n, d) or a tuple of them, y labels (no derivative), parameters numbers
+        of the objective, ``ridge=0.1``, of a sum ``weights=(1.0, 0.5)``, with derivatives too. The
+        caller centres the rows: ``(X - X.mean(0)) @ P.T``.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown objective, an r that is no whole number. Of a call: an r above the columns, no y.
+        An unknown objective, or an r that is no whole number. In a call: r larger than d, or no y.
     ldr.errors.DataError
-        Of a call: arrays of other shapes, or other than as many as the objective has views.
+        In a call: arrays of wrong shapes, or of another number than the objective's views.
 
     Notes
-    -----
-    Within `jax.jit` and `jax.vmap`, and on the way back of a gradient, jax raises an error of its
-    own (`JaxRuntimeError`) that has the text of ours.
+    Within `jax.jit` and `jax.vmap`, and in the backward pass, jax raises its own error
+    (`JaxRuntimeError`) with the text of ours.
 
-    In jax's default float32 a derivative has half its digits; `jax.config.update("jax_enable_x64",
-    True)` gives it all.
+    In jax's default float32 a derivative has half of the digits;
+    `jax.config.update("jax_enable_x64", True)` gives all.
 
     Examples
     --------
@@ -198,7 +196,7 @@ def layer(
     def along(X: Traced, y: Traced, parameters: dict[str, Traced], moves: Traced) -> Traced:
         """Solve for J of some moves, without a formula: dP of (moves, dP - J moves) = (moves, 0).
 
-        A linear system is what jax can be told the solution of, and that of its transpose.
+        Only for linear systems does jax accept a given solution, also of the transposed system.
         """
         forth, back = partial(_along, at, projector), partial(_pulled, at, projector)
         add = jax.tree.map

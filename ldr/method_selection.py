@@ -100,10 +100,10 @@ def has_gaps(X: Rows) -> bool:
 class Advice:
     """A row of the table of methods by question.
 
-    - has, wants: the data, and the question
+    - has, wants: the available data, and the question
     - use: methods of the registry, the first to be tried first
     - instead_of: common practice without them
-    - fits: kinds of data
+    - fits: kinds of data that the methods accept
     """
 
     has: str
@@ -194,7 +194,7 @@ def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Cho
     Parameters
     ----------
     X : array (n, d), or what else `ldr.solve` takes; several views or a background as a tuple
-        By default the whole table.
+        Data to choose for; by default the whole table.
     y : array (n,), optional
         Labels or a response.
     time_order : bool

@@ -73,24 +73,24 @@ class Starts:
     Attributes
     ----------
     values : tuple of float
-        Of the runs on all rows, in the order of the starts, in the objective's own sense and units.
+        Values of the runs on all rows, by start, in the objective's own sense and units.
     names : tuple of str
-        Of the starts: "baseline", "given", the objective's own ("gradient outer product"),
-        "random 1", ...
+        Names of starts: "baseline", "given", the objective's ("gradient outer product"), "random
+        1", ...
     best : float
-        The result is the first end whose value agrees with it to rounding.
+        The result is the first end whose value agrees with the best to rounding.
     best_from : str
-        The name of the start that the best was reached from; of those that agree, the first.
+        The name of the start that led to the best; the first of those that agree.
     agreeing : int
-        How many are the best to 1e-8, relative; the best is one of them.
+        Number of runs that equal the best to 1e-8, relative; the best is one of them.
     spread : float
-        Between the best and the worst.
+        Difference of the best and the worst value.
     merged : tuple of str
-        Starts that are no evidence of their own: the value there and at the end is an earlier
-        start's (they are one point, perhaps in other axes); or, of ica and uica, they had no run
-        of their own, up to the order and signs of the columns: of many rows, where a run on some of
-        them came to the same point as that from an earlier start; of few, where Newton's step from
-        it, as nearly as the trust region solves for one, leads to the end of the first.
+        Starts that are no independent evidence: they are an earlier start, perhaps in other axes,
+        with the same value there and at the end; or, for ica and uica, they had no run of their
+        own, since they lead to the end of an earlier start up to the order and signs of the
+        columns: for many rows by a run on some of them, for few by one Newton step, solved as
+        accurately as in the trust region.
     """
 
     values: tuple[float, ...]
@@ -150,8 +150,8 @@ def solve_near(
 ) -> Ended:
     """Minimise a function that may be approximated anew near the present point of the run.
 
-    It is one smooth function in each part of the run. The last part is that after which the value
-    is the same in the next.
+    It is one smooth function in each stage of the run. The last stage is the one after which the
+    value no longer changes.
     """
     now = near(problem, M)
     if now is problem:
@@ -179,13 +179,13 @@ def solve_near(
 class Multistart:
     """Runs of a solver from several starts; none begins after a limit or an interrupt.
 
-    Starts that come to the `same` point have one run, which is then the end of each of them, and so
-    is the first run of those that are `a_step_from` its end. `max_iterations` limits what each
-    start takes in all, with the runs that lead to its own.
+    Starts that lead to the `same` point have one run, whose end is then that of each of them; the
+    same holds for the first run and starts that are `a_step_from` its end. `max_iterations` limits
+    all iterations of a start, including those of runs that prepare it.
 
-    - solver: None where the solution has a closed form: then no starts of the objective are made
-    - start: the first, as `ldr.solve` takes it
-    - count: how many; None for the first and, where that is the baseline, those of the objective
+    - solver: None if the solution has a closed form, which needs no starts
+    - start: the first start, as in `ldr.solve`
+    - count: number of starts; None: the first and, if it is the baseline, the objective's own
     """
 
     def __init__(
@@ -275,7 +275,7 @@ class Multistart:
     ) -> tuple[dict[str, Ended], int, Certificate | None]:
         """Return the runs by the names of their starts, the number of starts, a proof of the best.
 
-        If no count was given the first run that is proved to be optimal is the last.
+        Without a given count the first run that is proved optimal is the last.
         """
         self._observers, self._workers, local = observers, workers, self._local
         if self._count is not None or self._workers > 1 or local is None or not local.provable:

@@ -38,7 +38,7 @@ class Trace:
     Attributes
     ----------
     iterations : list of Iteration
-        The start first. A second run with the same observer starts the list anew.
+        All iterations from the start. A further run with the same observer starts anew.
     """
 
     def __init__(self) -> None:
@@ -186,7 +186,7 @@ class Log:
 class Bar:
     """A progress bar over many runs; silent without a terminal.
 
-    Within it, paths, comparisons, bootstrap draws, folds and permutations show a bar each.
+    Within it, paths, comparisons, bootstraps, folds and permutations show a progress bar.
 
     Parameters
     ----------

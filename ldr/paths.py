@@ -35,25 +35,25 @@ class Path(Pickled):
     Attributes
     ----------
     results : tuple of Result
-        In ascending dimension, of all samples.
+        In ascending order of dimension; each is of all samples.
     scores : ndarray (dimensions, folds) or None
         Mean score of the held-out samples of each fold, larger is better; None without folds, NaN
-        where a fold could not run. Minus the mean squared error, accuracy, log-likelihood,
-        product of scores or the objective: see `scored_by`.
+        where a fold could not run. The score is minus the mean squared error, accuracy,
+        log-likelihood, product of scores or the objective: see `scored_by`.
     dimensions : tuple of int
-        With folds also 0, where it was listed: the mean, or the largest class.
+        With folds it may begin with 0, the prediction by the mean or the largest class.
     pooled : ndarray (dimensions,) or None
         The mean score of all held-out samples.
     numbers : dict of ndarray (dimensions,)
-        Pooled over all held-out samples: "rmsecv" in units of the response and "q2" (of several
-        responses the sum, and of each "rmsecv_0", "q2_0", ...); "accuracy", "balanced_accuracy",
-        "log_loss", "majority" (the share of the largest class).
+        Scores pooled over all held-out samples: "rmsecv" in units of the response and "q2" (of
+        several responses the sum, and of each "rmsecv_0", "q2_0", ...); "accuracy",
+        "balanced_accuracy", "log_loss", "majority" (the share of the largest class).
     scored_by : str
         Kind of the scores, such as "accuracy".
     rule : str
-        Rule by which `chosen` is taken.
+        Rule that selected `chosen`.
     notes : tuple of str
-        Warnings on the folds.
+        Warnings about the folds.
     """
 
     results: tuple[Result, ...]
@@ -94,7 +94,7 @@ class Path(Pickled):
     def elbow(self) -> int | None:
         """The r at which the curve of values is farthest from its chord; None for a line.
 
-        Both axes scaled to length 1 (Satopaa, Albrecht, Irwin and Raghavan 2011).
+        Both axes are scaled to length 1 (Satopaa, Albrecht, Irwin and Raghavan 2011).
         """
         r = np.array([result.r for result in self.results], dtype=float)
         values = np.array([result.value for result in self.results])
@@ -225,22 +225,22 @@ def path(
     objective, X, y, sample_weight, standardise
         As in `ldr.solve`.
     groups : array (n,), optional
-        Samples of a group are held out together; of methods with time order it names the trials.
+        Samples of a group are held out together; for methods with time order it names the trials.
     solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
-        Such as ``range(1, 11)``; taken in ascending order. With folds 0 is allowed where it is
-        defined: the mean, or the largest class.
+        Such as ``range(1, 11)``; taken in ascending order. With folds 0 is allowed for methods that
+        predict: it is the mean, or the largest class.
     folds : int or splitter of scikit-learn, optional
-        Score each dimension on held-out samples, as `ldr.score` does; pca and its kin element-wise.
-        Everything is computed from the training samples of a fold. A number of folds is
-        `GroupKFold` with groups (`StratifiedGroupKFold` for labels), whole trials or blocks with a
-        gap in time order, else shuffled `KFold` (`StratifiedKFold` for labels). A splitter
-        (`LeaveOneOut()`, `GroupKFold()`, ...) is given the samples, or the trials, and decides
-        itself. A background is not split.
+        Score each dimension on held-out samples, as `ldr.score` does; pca and its variants by
+        held-out entries. Everything is computed from the training samples of a fold. A number of
+        folds is `GroupKFold` with groups (`StratifiedGroupKFold` for labels), whole trials or
+        blocks with a gap in time order, else shuffled `KFold` (`StratifiedKFold` for labels). A
+        splitter (`LeaveOneOut()`, `GroupKFold()`, ...) receives the samples, or the trials. A
+        background is not split.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is at most one
-        standard error below it, which is the default where the score is a prediction.
+        standard error below it, which is the default if the score is a prediction.
     random_state : int or Generator, optional
         Seed of the folds and of random starts.
     **parameters
@@ -249,13 +249,13 @@ def path(
     Returns
     -------
     Path
-        With `plot()`, `elbow`, `best` and `chosen`. After Ctrl-C it has the dimensions (and the
-        folds, if more than one) that were done, and a warning says how many.
+        It has `plot()`, `elbow`, `best` and `chosen`. After Ctrl-C it has the dimensions (and the
+        folds, if more than one) that were completed, and a warning states the number.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        No dimensions, one twice, one out of range; folds that the rows do not allow.
+        No dimensions, a repeated one, or one out of range; folds that the rows do not allow.
 
     Examples
     --------

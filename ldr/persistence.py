@@ -41,13 +41,14 @@ def load(path: str | Path) -> Result:
     Returns
     -------
     Result
-        With the same bits. Its objective is that of this version of ldr with those parameters.
+        The saved result, with the same bits. Its objective is that of this version, with the saved
+        parameters.
 
     Raises
     ------
     FileNotFoundError
     ldr.errors.DataError
-        The file is no model, is damaged, or a later version wrote it.
+        The file is no model, is damaged, or was written by a later version.
 
     Examples
     --------

@@ -55,8 +55,8 @@ def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -
     """Return the projected rows lazily.
 
     - X (m, d): lengths of chunks need not be known
-    - project: of a chunk, and what to call it
-    - names: of the r columns
+    - project: function of a chunk and its name
+    - names: names of the r columns
     - returns (m, r): in the same chunks of rows; a DataFrame has X's index, and these columns.
     """
     from ldr.objectives.data.dask_samples import is_frame  # imports dask

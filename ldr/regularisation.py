@@ -91,8 +91,8 @@ def regularisation_path(
     Parameters
     ----------
     objective : str or Objective
-        Smooth, as `ldr.solve` takes it; each problem is ``objective + ldr.l1(penalty)``. Of
-        "sparse-pca", "sparse-lda" and "sparse-cca" the penalty is replaced.
+        Smooth, as `ldr.solve` takes it; each problem is ``objective + ldr.l1(penalty)``. The
+        penalty of "sparse-pca", "sparse-lda" and "sparse-cca" is replaced.
     X, r, y, sample_weight, groups, standardise, random_state, **parameters
         As `ldr.solve` takes them.
     penalties : sequence of float
@@ -101,7 +101,7 @@ def regularisation_path(
     solver : str or Solver
         "auto" is smoothing continuation finished by proximal gradients.
     max_iterations : int, optional
-        Of each solution; by default the solver's own limit.
+        Limit for each solution; by default the solver's own limit.
     time_limit : float, optional
         Seconds, for all of them together.
     certify : bool
@@ -110,8 +110,8 @@ def regularisation_path(
     Returns
     -------
     RegularisationPath
-        Its repr is a table of penalties, values and sparsity. After Ctrl-C, and where the time was
-        over, it has the penalties that were done, and a warning says how many.
+        Its repr is a table of penalties, values and sparsity. After Ctrl-C or the time limit it has
+        the penalties that were completed, and a warning states the number.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def regularisation_path(
         No penalties, or one that is negative; an objective with a penalty already (except
         those three); otherwise as `ldr.solve`.
     ldr.errors.TimeLimitError
-        The time was over before there was a solution.
+        The time limit passed before the first solution.
 
     Examples
     --------
@@ -192,9 +192,9 @@ def refit(
 ) -> Result:
     """Optimise the objective again without its penalty, keeping the zeros of a solution.
 
-    The l1 penalty finds which columns of X matter, and shrinks the loadings of those towards equal
-    ones. With the zeros fixed the penalty is needed no more: of sparse pca the refitted M explains
-    the most variance that orthonormal loadings with these zeros can, near the solution.
+    The l1 penalty finds which columns of X matter, but shrinks their loadings towards equal ones.
+    With the zeros fixed the penalty is no longer needed: for sparse pca the refitted M explains the
+    most variance that orthonormal loadings with these zeros can, near the solution.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def refit(
     ldr.errors.ArgumentError
         The objective has no penalty.
     ldr.errors.DataError
-        X has other columns than the solution.
+        The columns of X differ from those of the solution.
 
     References
     ----------

@@ -40,7 +40,7 @@ class Section:
     image : str
         PNG in base64.
     width : int
-        On the page, in CSS pixels.
+        Size on the page, in CSS pixels.
     """
 
     heading: str
@@ -79,12 +79,12 @@ def write_report(
         Path of the HTML file.
     result : Result
     X, y
-        Rows to project and what colours them, as in `ldr.plots.projection`.
+        Rows to project and y to colour them, as in `ldr.plots.projection`.
     data_name : str
         Name of the data.
     findings : sequence
-        What `ldr.permutation_test`, `ldr.dimension` and `ldr.bootstrap` found of it, each with its
-        words and its picture.
+        Results of `ldr.permutation_test`, `ldr.dimension` and `ldr.bootstrap`, each shown with its
+        text and its plot.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def write_finding(
         Path of the HTML file.
     found : PermutationTest, Dimension or Bootstrap
     figure : matplotlib.figure.Figure, optional
-        By default that of `found.plot()`.
+        Plot to show; by default `found.plot()`.
     data_name : str
         Name of the data.
 

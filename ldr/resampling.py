@@ -77,8 +77,9 @@ class Resampling:
     ) -> Indices:
         """Draw orders (count, n) of the samples, by a key of `ldr.inference.permutation.NULLS`.
 
-        Groups that are alike change places with those of equal size only. Among others a longer
-        one repeats the last sample of a shorter one, for what is constant in groups.
+        Groups of equal structure are exchanged only for groups of equal size. If sizes differ, a
+        longer group repeats the last sample of a shorter one, for quantities that are constant in
+        groups.
         """
         if null in ("rows", "within"):
             return _shuffled(self.groups * (null == "within"), count, rng)
@@ -210,7 +211,7 @@ class Sampled:
     def drawn(self, rng: np.random.Generator, block: int | None) -> XandY:
         """Return (X, y) of samples, or moving blocks of them, drawn with replacement.
 
-        A trial that is drawn twice is two trials.
+        A trial that is drawn twice counts as two trials.
         """
         background = None
         if self.data.background is not None:

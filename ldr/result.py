@@ -52,7 +52,7 @@ class Result(Pickled, Generic[Matrices]):
     M : ndarray (d, r)
         The optimised matrix: orthonormal columns, or the loadings of a model.
     P : ndarray (r, d)
-        The linear map; Y = (X - mean) P'.
+        The linear map; the components are Y = (X - mean) P'.
     mean : ndarray (d,)
         Mean that is subtracted before the map.
     run : Run
@@ -60,7 +60,7 @@ class Result(Pickled, Generic[Matrices]):
         solver's own coordinates. `value`, `status`, `iterations`, `evaluations`, `gradient_norm`
         and `history` are its attributes.
     baseline : float or None
-        The objective at the baseline's M; None without a baseline.
+        The value of the objective at the baseline; None without a baseline.
     directions : Directions
         Scores of each component; `components` is their table.
     baseline_M : ndarray or None
@@ -95,10 +95,11 @@ class Result(Pickled, Generic[Matrices]):
     features : Features or None
         Feature map before the projection (kernels, expansions); mean and P are of its features.
     starts : Starts or None
-        Summary of several starts, if any; iterations, evaluations and history are the best's.
+        Summary of several starts, if any; iterations, evaluations and history are those of the best
+        run.
     scale : ndarray (d,) or None
-        With ``standardise=True`` the standard deviations of the columns: M and the value belong to
-        the standardised columns; P, mean and model to the original columns.
+        Standard deviations of the columns, with ``standardise=True``: M and the value belong to the
+        standardised columns; P, mean and model to the original columns.
     """
 
     M: Matrices
@@ -139,7 +140,7 @@ class Result(Pickled, Generic[Matrices]):
     def correlations(self) -> PerView:
         """Correlation matrix of the components (r, r); a pair for two views.
 
-        None if the rows cannot be read again, or for distances.
+        It is None if the rows cannot be read again, or for distances.
         """
         found = [seen and seen.correlations for seen in self.directions.variations]
         return single(found or [None])
@@ -163,8 +164,8 @@ class Result(Pickled, Generic[Matrices]):
     def evaluations(self) -> dict[str, int]:
         """True counts of value, gradient and Hessian-product evaluations.
 
-        For svrg also of gradients of parts; for your own objectives in jax "compilation", the
-        number of compiled functions; for rows read in pieces "passes".
+        For svrg also gradients of parts; for your own jax objectives "compilation", the number of
+        compiled functions; for rows read in pieces "passes".
         """
         return self.run.evaluations
 
@@ -172,8 +173,8 @@ class Result(Pickled, Generic[Matrices]):
     def gradient_norm(self) -> float:
         """The norm of the Riemannian gradient at M, in the solver's variable.
 
-        With a penalty it is the stationarity measure |V|/t of the proximal step V, which takes the
-        gradient's place in `history` too.
+        With a penalty it is the stationarity measure |V|/t of the proximal step V, which replaces
+        the gradient in `history` too.
         """
         return self.run.gradient_norm
 
@@ -196,7 +197,7 @@ class Result(Pickled, Generic[Matrices]):
     def columns(self) -> PerView:
         """Names of the projected coordinates, "pca0", "pca1", ...; for two views a pair of tuples.
 
-        Those of two views are "cca_a0", "cca_b0", ..., or have the names of the views.
+        The columns of two views are "cca_a0", "cca_b0", ..., or have the names of the views.
         """
         name = self.objective.name
         if not isinstance(self.P, tuple):
@@ -216,24 +217,25 @@ class Result(Pickled, Generic[Matrices]):
     def transform(self: Result, X: Rows, *, header: bool = True) -> Rows:
         """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 
-        For likelihoods (ppca, fa) the posterior mean, also of rows with missing entries.
+        For likelihoods (ppca, fa) the projection is the posterior mean, also for rows with missing
+        entries.
 
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
-            For several views a tuple of them, or a dict of those solved for by name.
-            Or data larger than memory, as for `ldr.solve`: they are read piece by piece, and of a
-            table those columns that were solved for. Or a Dask array or DataFrame.
+            For several views a tuple of them, or a dict by name. Or data larger than memory, as for
+            `ldr.solve`: they are read piece by piece, and from a table the columns that were solved
+            for. Or a Dask array or DataFrame.
         header : bool
             True if the first line of a .csv or .tsv file has the names of its columns.
 
         Returns
         -------
         ndarray (m, r)
-            Or a DataFrame where X is one (pandas or polars), a DataArray of xarray with the
-            coordinates of its rows; a tuple of them for several views.
-            The columns of a DataFrame are named `columns`. Of a Dask array or DataFrame it is one
-            in the same chunks of rows, which has not been computed yet.
+            Or a DataFrame if X is one (pandas or polars), a DataArray of xarray with the
+            coordinates of its rows; a tuple of them for several views. The columns of a DataFrame
+            are named `columns`. A Dask array or DataFrame gives one in the same chunks of rows,
+            which is not computed yet.
         """
         X = X if flag("header", header) else without_header(X)
         if not isinstance(self.P, tuple):
@@ -265,17 +267,17 @@ class Result(Pickled, Generic[Matrices]):
         - Regressions predict the response on its own scale, mean_y + (x - mean) B: least-squares,
           ridge-regression and lasso with all their coefficients, whatever r,
           principal-components-regression and pls-regression from their r components.
-        - Methods of labels take the most probable class, where the classes are Gaussian in the
-          projection, with their own means, one covariance S_W/n and their shares as priors.
+        - Methods of labels predict the most probable class, with Gaussian classes in the projection
+          that have their own means, one covariance S_W/n and their shares as priors.
         - Methods of two views predict the second view by least squares on the projection of the
-          first, mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb; of reduced-rank regression
+          first, mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb; for reduced-rank-regression
           B is Pout.
 
         Parameters
         ----------
         X : array, sparse matrix, DataFrame or stored rows (m, d)
         view : int
-            The view of X, for two views: 1 predicts the first from the second.
+            The view that X is, for two views: 1 predicts the first from the second.
 
         Returns
         -------
@@ -284,7 +286,7 @@ class Result(Pickled, Generic[Matrices]):
         Raises
         ------
         ldr.errors.ArgumentError
-            The method predicts nothing, or not from this view.
+            The method does not predict, or not from this view.
         """
         return predicted(self, X, view, "predict")
 
@@ -296,20 +298,21 @@ class Result(Pickled, Generic[Matrices]):
     def rotate(self, method: str) -> Result:
         """Rotate a solution so that every column of M has few large entries.
 
-        With loadings M of coordinates y, x = mean + My: they become M T^{-T}, and y becomes T'y.
-        Of fa and ppca M are the loadings of the model, which is turned too. Of two views both are
-        turned by one T, from both their M.
+        With loadings M of components y, x = mean + My: M becomes M T^{-T}, and y becomes T'y. For
+        fa and ppca M are the loadings of the model, which is rotated too. For two views one T,
+        computed from both M, rotates both.
 
         Parameters
         ----------
         method : {"varimax", "quartimax", "promax", "oblimin"}
             varimax and quartimax are orthogonal: the value stays. promax and oblimin are oblique:
-            coordinates are correlated (`correlations`), and M is no longer orthonormal.
+            components become correlated (`correlations`), and M is no longer orthonormal.
 
         Returns
         -------
         Result
-            Columns by their sums of squares, of orthonormal M by the variance of the coordinate.
+            Order the columns by their sums of squares, for orthonormal M by the variance of the
+            component.
 
         Raises
         ------
@@ -326,23 +329,23 @@ class Result(Pickled, Generic[Matrices]):
         Parameters
         ----------
         X, y, sample_weight, groups
-            The data of the result.
+            The data that the result was solved for.
 
         Returns
         -------
         Sensitivity
-            Whose `along` is the derivative of M, P, the subspace, the value and the numbers of the
-            coordinates along a direction of the data, of the weights of their rows or of the
-            objective's parameters.
+            Its `along` is the derivative of M, P, the subspace, the value and the scores of the
+            components along a direction of the data, of the sample weights or of the objective's
+            parameters.
 
         Raises
         ------
         ldr.errors.SingularError
-            The optimum is not alone: numbers tie at the boundary of the subspace.
+            The optimum is not isolated: eigenvalues tie at the boundary of the subspace.
         ldr.errors.ArgumentError
-            An objective with a penalty that has corners, a map of features, standardised columns.
+            An objective with a penalty that is not smooth, a feature map, or standardised columns.
         ldr.errors.DataError
-            Other data than the result was solved for.
+            The data differ from those that the result was solved for.
 
         Examples
         --------
@@ -382,7 +385,7 @@ class Result(Pickled, Generic[Matrices]):
         Raises
         ------
         ldr.errors.ArgumentError
-            Another ending, or an objective of one's own: its function is code.
+            Another ending, or an objective of your own: its function is code.
         OSError
             The file cannot be written.
         """
@@ -401,7 +404,7 @@ class Result(Pickled, Generic[Matrices]):
     def summary(self) -> dict[str, Any]:
         """Return the figures as JSON holds them: all but the matrices and the history.
 
-        A gap that has no bound is None.
+        An unbounded gap is None.
 
         Examples
         --------

@@ -31,9 +31,9 @@ _LOOKED_AT = 2048
 class Units:
     """The divisors of the columns of each view.
 
-    - scales (d,): standard deviations; 1 of constant columns, which stay as they are
+    - scales (d,): standard deviations; 1 for constant columns, which stay unchanged
     - entries (d,): how many entries of each column are not missing
-    - constant: how many columns are
+    - constant: number of constant columns
     """
 
     scales: tuple[Array, ...]

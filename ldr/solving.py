@@ -209,8 +209,8 @@ def solve(
         statistics are computed once or twice more.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
-        regressions); or the name of a column if X is the path of a table, as ``("label", str)``
-        to read its cells as text even if they look like numbers; or the path of an .npy file.
+        regressions); or the name of a column if X is the path of a table, as ``("label", str)`` to
+        read its cells as text even if they look like numbers; or the path of an .npy file.
     sample_weight : array (n,), optional
         Sample weights, numbers >= 0: a whole number is that many equal rows, zero is a
         row left out. Methods without weights refuse them. Or the name of a
@@ -226,7 +226,7 @@ def solve(
         parameters in units of X (a width, `derivatives`) then belong to the standardised columns;
         P, mean, model and `transform` belong to the original columns.
     header : bool
-        True if the first line of a .csv or .tsv file has the names of its columns; without it they
+        True if the first line of a .csv or .tsv file has the names of its columns; otherwise they
         are "0", "1", ...
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field for trace ratios,
@@ -254,8 +254,8 @@ def solve(
     tolerance : float
         Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the data.
     max_iterations : int, optional
-        Limit of iterations from each start, including the steps that lead to its run and that
-        make the objective's own starts; by default the solver's own limit.
+        Limit of iterations from each start, including those of runs that prepare it; by default the
+        solver's own limit.
     time_limit : float, optional
         Seconds for the whole call: reading, statistics, baseline, all starts, certificate. It is
         overrun by at most one block of pairs of samples, one pass over the data or one
@@ -280,9 +280,9 @@ def solve(
     Returns
     -------
     Result
-        If the solver did not converge, the time was over, or Ctrl-C was pressed: with the best
-        point so far, its status, a ConvergenceWarning, and a note on the number of starts that were
-        completed.
+        If the solver did not converge, the time limit passed, or Ctrl-C was pressed: with the best
+        point so far, its status, a ConvergenceWarning, and a note on the number of completed
+        starts.
 
     Raises
     ------
@@ -297,8 +297,8 @@ def solve(
     ldr.errors.TooLargeError
         An array that the method needs does not fit into memory (a MemoryError).
     ldr.errors.TimeLimitError
-        The time was over before there was a point to return, during the reading of the data
-        or the computation of the baseline.
+        The time limit passed before there was a point to return, during the reading of the data or
+        the computation of the baseline.
     KeyboardInterrupt
         Ctrl-C before there was a point to return, or a second Ctrl-C within half a minute: the
         first returns the best point of a solve, the second ends a loop over solves.
@@ -492,7 +492,7 @@ def as_result(
 ) -> Result:
     """Make the result of a run.
 
-    - placed: where the run ended, in canonical coordinates
+    - placed: the end of the run, in canonical coordinates
     - usual: the baseline's value, and its point
     """
     objective = problem.objective
@@ -556,8 +556,8 @@ def as_result(
 def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[str, ...]:
     """Return a note if columns differ much in scale and the objective depends on units.
 
-    Without convergence the steps of a solver depend on units too: the note is then made for any
-    objective. Files are not read again for the note.
+    Without convergence the solver's steps depend on units too: the note is then made for any
+    objective. Files are not read again for this note.
     """
     objective = problem.objective
     what = objective.name

@@ -26,9 +26,9 @@ _DISTANCES: dict[str, Callable[[Array], float]] = {
 def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     """Compute the principal angles between the column spans of two matrices, ascending.
 
-    cos of angle k is the k-th largest singular value of Qa'Qb, Qa and Qb orthonormal bases, and its
-    sine the k-th smallest of (I - Qa Qa')Qb; the angle is computed from both, since rounding hides
-    angles below 1e-8 in a cosine, and angles that near to a right one in a sine.
+    The cosine of angle k is the k-th largest singular value of Qa'Qb, Qa and Qb orthonormal bases,
+    and its sine the k-th smallest of (I - Qa Qa')Qb; the angle is computed from both, since
+    rounding hides angles below 1e-8 in a cosine, and angles as near to a right angle in a sine.
 
     Source: Bjorck and Golub 1973; Knyazev and Argentati 2002.
 
@@ -36,17 +36,17 @@ def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     ----------
     A : array (d, r)
     B : array (d, s)
-        Of full column rank, like A; orthonormal columns are not needed.
+        Matrices of full column rank; orthonormal columns are not needed.
 
     Returns
     -------
     ndarray (min(r, s),)
-        In radians, from 0 to pi/2.
+        Angles in radians, from 0 to pi/2.
 
     Raises
     ------
     ldr.errors.DataError
-        Not matrices of numbers with equally many rows, or not of full column rank.
+        A or B is no matrix of numbers, their numbers of rows differ, or one lacks full column rank.
 
     Examples
     --------
@@ -74,10 +74,10 @@ def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> flo
     A, B : array (d, r)
         Full column rank.
     metric : {"chordal", "geodesic", "projection", "procrustes", "largest-angle"}
-        Of the principal angles t: "chordal" (sum sin^2 t)^{1/2}, which is ||Qa Qa' - Qb Qb'||_F
-        / sqrt 2; "geodesic" (sum t^2)^{1/2}, along the Grassmann manifold; "projection" sin t_max,
-        which is ||Qa Qa' - Qb Qb'||_2; "procrustes" 2 (sum sin^2 t/2)^{1/2}, which is the least
-        ||Qa - Qb R||_F over orthogonal R; "largest-angle" t_max.
+        Functions of the principal angles t: "chordal" (sum sin^2 t)^{1/2}, which is ||Qa Qa' - Qb
+        Qb'||_F / sqrt 2; "geodesic" (sum t^2)^{1/2}, along the Grassmann manifold; "projection" sin
+        t_max, which is ||Qa Qa' - Qb Qb'||_2; "procrustes" 2 (sum sin^2 t/2)^{1/2}, which is the
+        least ||Qa - Qb R||_F over orthogonal R; "largest-angle" t_max.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> flo
     ldr.errors.ArgumentError
         An unknown metric.
     ldr.errors.DataError
-        As in `principal_angles`, or other numbers of columns.
+        As in `principal_angles`, or different numbers of columns.
     """
     choice("metric", metric, _DISTANCES)
     A, B = _pair(A, B, alike=True)
@@ -115,7 +115,7 @@ def align(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     Raises
     ------
     ldr.errors.DataError
-        Not two matrices of numbers of one shape.
+        A and B are not two matrices of numbers of one shape.
     """
     A, B = _pair(A, B, alike=True)
     U, _, Vt = np.linalg.svd(B.T @ A)

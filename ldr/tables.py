@@ -14,7 +14,7 @@ def text(value: float | None, form: str = ".6g") -> str:
 def beside(columns: Mapping[str, Sequence[str]]) -> list[str]:
     """Join columns into lines, with titles: the first left-aligned, the rest right-aligned.
 
-    The part of a title before a comma stands in a line above.
+    The part of a title before a comma is printed one line above.
     """
     titles = [name.rpartition(", ") for name in columns]
     above = [first + comma.strip() for first, comma, _ in titles]

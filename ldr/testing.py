@@ -1,13 +1,13 @@
 """Tests of users' manifolds, solvers and objectives; the library's own pass the same tests.
 
-Each function takes one and runs every test of its kind, or gives the tests one by one, for pytest::
+Each function takes one object and runs every test of its kind; the lists of tests are for pytest::
 
     @pytest.mark.parametrize("test", ldr.testing.MANIFOLD, ids=lambda test: test.__name__)
     def test_sphere(test):
         test(Sphere(5))
 
-A test that fails raises an AssertionError that says what did not hold. Solvers are tested on
-problems with known minima, one a kind of manifold.
+A failing test raises an AssertionError that names the violated property. Solvers are tested on
+problems with known minima, one for each kind of manifold.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
     Parameters
     ----------
     objective : Objective
-        An instance of a subclass, or what `ldr.objective` made.
+        An instance of a subclass, or a result of `ldr.objective`.
     X, r, y
         As `ldr.solve` takes them; rows in memory.
 
@@ -343,7 +343,7 @@ def check_manifold(manifold: Manifold) -> None:
     Parameters
     ----------
     manifold : Manifold
-        Small: its dimension is found by projecting every unit matrix.
+        It should be small: its dimension is found by projecting every unit matrix.
 
     Raises
     ------

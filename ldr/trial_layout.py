@@ -29,9 +29,9 @@ FEATURES = {"csp": "power", "spoc": "power", "ssd": "power", "xdawn": "flat"}
 class Trials:
     """Samples of all trials, stacked; made by `ldr.trials`.
 
-    - rows (n, channels)
+    - rows (n, channels): the trials, one after another
     - ids (n,): the number of the trial of each row
-    - names: of the channels, where they are known
+    - names: of the channels, if known
     """
 
     rows: np.ndarray
@@ -57,9 +57,8 @@ def trials(X: Rows, layout: str | None = None) -> Trials | tuple[Trials, ...]:
     Parameters
     ----------
     X : array (trials, channels, times), list of arrays (channels, times), Epochs or Raw of mne
-        In the other layout the last two axes change places. Trials in a list may have any lengths.
-        Epochs and Raw have an order of their own, whatever the layout. A tuple holds the same
-        trials in several views.
+        The other layout exchanges the last two axes. Trials in a list may have any lengths. Epochs
+        and Raw have a known order. A tuple holds the same trials in several views.
     layout : {"channels, times", "times, channels"}, optional
         The order of the axes of a trial; by default "channels, times".
 
@@ -77,8 +76,7 @@ def trials(X: Rows, layout: str | None = None) -> Trials | tuple[Trials, ...]:
     Warns
     -----
     ldr.errors.DataWarning
-        No layout is given, and the trials have more channels than times: the axes may be in the
-        other order.
+        No layout is given, and trials have more channels than times: perhaps exchanged axes.
 
     Examples
     --------
@@ -204,7 +202,7 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     X : Trials of `ldr.trials`, or Epochs of mne
         Or samples in rows, with `groups`.
     groups : array (n,), optional
-        The trial of each row; rows of a trial stand next to one another.
+        The trial of each row; rows of a trial are contiguous.
 
     Returns
     -------

@@ -47,13 +47,13 @@ class Tuning(Pickled):
     Attributes
     ----------
     parameters : dict
-        By name; numbers, or arrays of weights and scales.
+        The best values by name; numbers, or arrays of weights and scales.
     loss : float
-        The mean over all held-out samples, at these parameters.
+        The mean loss over all held-out samples, at these parameters.
     history : tuple of (dict, float)
         Parameters and loss of every evaluation.
     solves : int
-        Number of problems that were solved, without that of all samples.
+        Number of solved problems, without that of all samples.
     result : Result
         Result of all samples at these parameters; P and mean are for the columns as given.
     kind : str
@@ -191,33 +191,33 @@ def tune(
 ) -> Tuning:
     """Tune parameters of an objective by the gradient of a held-out loss.
 
-    Every fold's optimum is differentiated in every number (`Result.sensitivity`), so that a
-    quasi-Newton method can search all of them at once, in their logarithms. What it
-    finds is the nearest local minimum; a grid, `ldr.compare` of a few values, looks further.
+    Every fold's optimum is differentiated with respect to every number (`Result.sensitivity`), so
+    that a quasi-Newton method can search all of them together, in their logarithms. It finds the
+    nearest local minimum; a grid, such as `ldr.compare` of a few values, searches further.
 
     Parameters
     ----------
     objective : str or Objective
-        Smooth, of one view or of samples and background, its map of the columns.
+        A smooth objective of one view, or of samples and background, without a feature map.
     X : array (n, d), DataFrame; or a pair (samples, background)
     r : int
     parameters : dict
-        Where to start, by name: positive numbers of the objective ({"ridge": 0.1}), "weights" of a
-        sum, and "scales", d numbers that the columns are multiplied by.
+        Initial values by name: positive numbers of the objective ({"ridge": 0.1}), "weights" of a
+        sum, and "scales", d numbers that multiply the columns.
     y : array (n,), optional
-        For the objective, the loss or both.
+        Labels or response for the objective, the loss or both.
     loss : {"log", "squared"} or callable, optional
         "log", for labels: minus the logarithm of the probability that `predict_proba` gives the
-        right class; for methods that predict no classes these are Gaussian in the coordinates.
-        "squared", for a response: 1 - Q2 of `predict`, or else of least squares on the coordinates,
-        pooled over all folds. Or a smooth function of the coordinates and y of training samples,
-        and those of held-out ones: loss(Y, y, Y_held, y_held).
+        right class; methods that predict no classes take Gaussian ones in the projection.
+        "squared", for a response: 1 - Q2 of `predict`, or of least squares on the components,
+        pooled over all folds. Or a smooth function of the components and y of training samples, and
+        those of held-out ones: loss(Y, y, Y_held, y_held).
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     groups : array (n,), optional
-        Samples of a group are held out together; of methods with time order it names the trials.
+        Samples of a group are held out together; for methods with time order it names the trials.
     evaluations : int
-        Most evaluations of the loss of all folds.
+        Largest number of evaluations of the loss of all folds.
     random_state : int or Generator, optional
         Seed of the folds.
 
@@ -228,11 +228,11 @@ def tune(
     Raises
     ------
     ldr.errors.ArgumentError
-        No such number, one that is not positive, a loss without y.
+        No such number, one that is not positive, or a loss without y.
     ldr.errors.ObjectiveError
-        A loss that is no finite real number.
+        The loss is no finite real number.
     ldr.errors.SingularError
-        On the way numbers tie, and an optimum has no derivative.
+        Eigenvalues tie during the search, and an optimum has no derivative.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Decorator of public functions, which translates errors of BLAS, LAPACK, memory and gaps.
 
-Also numbers as JSON holds them and as a reader sees them.
+It also has numbers for JSON and for a reader.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WAYS_OUT = (
 def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
     """Translate errors of gaps, memory and LAPACK: the cause, and the way out.
 
-    BLAS has a single thread within, except for long calls while cores are idle.
+    BLAS uses one thread within the context, except for long calls while cores are idle.
     """
 
     @wraps(door)

@@ -93,8 +93,8 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
         \max_{M_a'M_a = M_b'M_b = I} \frac{\operatorname{tr}(M_a'C_{ab}
         M_b)}{\sqrt{\operatorname{tr}(M_a'C_{aa} M_a) \operatorname{tr}(M_b'C_{bb} M_b)}}
 
-    P_a = M_a', P_b = M_b'. The baseline is cca's maps, each made orthonormal by itself;
-    it is optimal for r = 1 only. For three views or more it is orthogonal-mcca.
+    P_a = M_a', P_b = M_b'. The baseline is the maps of cca, each made orthonormal separately; it is
+    optimal for r = 1 only. For three views or more it is orthogonal-mcca.
 
     Use it to see what two views share in orthogonal projections of both. Do not use it to test, or
     to have the largest correlation of each pair of components: take cca. Orthogonal
@@ -181,12 +181,12 @@ class MaxDiff(ManyViews):
 
     .. math:: \max_{M_i'M_i=I} \sum_{i<j} \operatorname{tr}(M_i'C_{ij} M_j)
 
-    P_i = M_i'. For two views it is pls. Local optima are possible from three views on; where
-    the multipliers at M prove it, it is certified.
+    P_i = M_i'. For two views it is pls. From three views on local optima are possible; M is
+    certified if its multipliers prove it optimal.
 
-    Use it for what three views or more of the same samples have in common, weighed by its size: pls
-    of any number of views. Do not use it for views in different units, whose covariances it
-    compares: take orthogonal-mcca.
+    Use it for the variation that three views or more of the same samples share, weighted by its
+    size: pls for any number of views. Do not use it for views in different units, whose covariances
+    it compares: take orthogonal-mcca.
 
     Source: Van de Geer 1984; ten Berge 1988; Hanafi & Kiers 2006.
     """
@@ -207,12 +207,12 @@ class MaxBet(ManyViews):
 
     .. math:: \max_{M_i'M_i=I} \frac{1}{2} \sum_{i,j} \operatorname{tr}(M_i'C_{ij} M_j)
 
-    P_i = M_i'. It is the shared response model: the sum of ||X_i - S M_i'||^2 over the views is
-    least, for the best S, where this is largest.
+    P_i = M_i'. It is the shared response model: the sum of ||X_i - S M_i'||^2 over the views, with
+    the best S, is smallest where this is largest.
 
     Use it to show several views in one space, such as the brains of several people who saw the same
-    film, where each view's own variance counts too. Do not use it if a view of large variance
-    should not dominate: scale the views first, or take maxdiff, which leaves own variances out.
+    film, if each view's own variance counts too. Do not use it if a view of large variance should
+    not dominate: scale the views first, or take maxdiff, which leaves own variances out.
 
     Source: Van de Geer 1984; ten Berge 1988; Chen et al. 2015 (shared response).
     """
@@ -237,12 +237,12 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews, relative_improvement=False, prod
         \max_{M_i'M_i=I} \sum_{i<j} \frac{\operatorname{tr}(M_i'C_{ij} M_j)}{s_i s_j}, \quad
         s_i^2 = \operatorname{tr}(M_i'C_{ii} M_i)
 
-    P_i = M_i'. For two views it is orthogonal-cca. The baseline is the directions of multiset
-    orthogonal-cca, each view's made orthonormal.
+    P_i = M_i'. For two views it is orthogonal-cca. The baseline is the directions of mcca, made
+    orthonormal for each view.
 
-    Use it to see what three views or more share, whatever their units and variances, in orthogonal
-    projections of all. Do not use it with two views: orthogonal-cca is the same, with a certificate
-    for two.
+    Use it for the variation that three views or more share, whatever their units and variances, in
+    orthogonal projections of all. Do not use it with two views: orthogonal-cca is the same, with a
+    certificate for two.
 
     Source: Kettenring 1971; Cunningham & Ghahramani 2015, 3.1.4.
     """
@@ -266,15 +266,15 @@ class MCCA(ShrinkingViews, ManyViews, transposed=False, scale_free=True):
         \max_P \sum_{i<j} \operatorname{tr}(P_i C_{ij} P_j'), \quad \frac{1}{K} \sum_i P_i
         C_{ii} P_i' = I
 
-    In the mean over the K views a component has unit variance; in the whitened variables sum_i
-    M_i'M_i = K I, P_i = M_i'C_ii^{-1/2}. Exact by the leading eigenvectors of C w = lambda
-    blkdiag(C_ii) w, the value is K sum(lambda - 1)/2; lambda, from 0 to K, are the eigenvalues of
-    the sum of the projectors on the views, so that this is generalised orthogonal-cca (maxvar) too.
-    For two views it is cca.
+    Averaged over the K views a component has unit variance; in the whitened variables sum_i M_i'M_i
+    = K I, P_i = M_i'C_ii^{-1/2}. Exact by the leading eigenvectors of C w = lambda blkdiag(C_ii) w,
+    the value is K sum(lambda - 1)/2; lambda, from 0 to K, are the eigenvalues of the sum of the
+    projectors on the views, so that this is generalised orthogonal-cca (maxvar) too. For two views
+    it is cca.
 
-    Use it for what three views or more share: the directions of each view need not be orthogonal,
-    and the optimum is global. Do not use it if views are to be projected orthogonally: take
-    orthogonal-mcca or maxdiff.
+    Use it for the variation that three views or more share: the directions of each view need not be
+    orthogonal, and the optimum is global. Do not use it if views are to be projected orthogonally:
+    take orthogonal-mcca or maxdiff.
 
     Source: Kettenring 1971 (MAXVAR); Carroll 1968 (generalised CCA).
     """

@@ -27,9 +27,9 @@ class Coordinates(ABC):
     """A linear correspondence of k x r points Z and the d x r matrices M of the user.
 
     - is_columns: True if Z is M, up to a factor
-    - has_columns: True if M's entries belong to the user's columns; not where its variable is
-      whitened or each column has a unit of its own
-    - is_whitened: True if P belongs to the data that it was found on: there it has unit variance
+    - has_columns: True if M's entries belong to the user's columns; False if its variable is
+      whitened or each column has its own unit
+    - is_whitened: True if P depends on the data that it was found on: there it has unit variance
     """
 
     is_columns: bool = False
@@ -60,7 +60,7 @@ class Coordinates(ABC):
     def carried(self, M: Array, P: Array) -> Array:
         """Return Z for a matrix and map found on other data.
 
-        Not made orthonormal: where M leaves the subspace, the data do not see the rest of it.
+        It is not orthonormal: if M leaves the subspace, the data do not depend on the rest.
         """
         return self.lower(M)
 
@@ -184,12 +184,11 @@ class ColumnScaling(Further):
 class Whitening(Further):
     """P = Z'W' with W'BW = I, M = B^{1/2} W Z: the variable in which x'Bx is the unit sphere.
 
-    Any W serves the solver; the M that is reported belongs to the symmetric root, P = M'B^{-1/2}.
-    As WW' = B^{-1}, the rotation B^{1/2}W is the polar factor of W.
+    The solver can use any W; the reported M belongs to the symmetric root, P = M'B^{-1/2}. As WW' =
+    B^{-1}, the rotation B^{1/2}W is the polar factor of W.
 
     - W, inverse (k, k)
-    - orthogonal: True if W's columns are, so that dividing them by their lengths gives the polar
-      factor
+    - orthogonal: True if W's columns are, so that their normalisation gives the polar factor
     """
 
     is_whitened = True
@@ -243,7 +242,7 @@ def inverse_root(B: Array) -> tuple[Array, Array, bool]:
 
     B is scaled to a unit diagonal for accuracy, unless its columns have similar lengths: then W's
     columns are orthogonal. Columns in which B is zero are left out of W, which has zeros there.
-    Eigenvalues that are lost to rounding are taken for what rounding leaves of them.
+    Eigenvalues that are lost to rounding are replaced by the level of rounding.
     """
     scale = np.sqrt(np.maximum(B.diagonal(), 0.0))
     if scale.all() and _alike(B, scale):
@@ -278,16 +277,15 @@ TIED = 1e-10
 class Axes:
     """Orthogonal matrices that turn the columns of each view's M to its canonical coordinates.
 
-    Only the span of M matters to most objectives, or M up to an order of its columns, and which M a
-    solver ends on is an accident of its start. What is reported has the axes that mean most: those
-    in which the matrix that the objective is about is diagonal, the best or the largest first.
+    Most objectives depend only on the span of M, or on M up to the order of its columns, and the M
+    at which a solver ends depends on its start. The reported M has canonical axes: they diagonalise
+    the objective's matrix, with the best or the largest first.
 
-    - turns (r, r): one a view
-    - numbers (r,): scores that order the axes, largest first; none where all are as the solver
-      left them
+    - turns (r, r): rotations, one for each view
+    - numbers (r,): scores that order the axes, largest first; none if the solver's order stays
     - levels: the numbers of first columns within which axes are free
     - signed: True if the signs of the columns are given too
-    - free: True if any other axes of the span have the same value
+    - free: True if other axes of the span have the same value
     """
 
     turns: tuple[Array, ...]
@@ -319,7 +317,7 @@ class Axes:
     def singular(cls, K: Array) -> Axes:
         """Return the eigenvectors of K's symmetric part: both views turn alike, and tr(K) is kept.
 
-        If M is stationary K is symmetric, and they are its singular vectors.
+        At a stationary M, K is symmetric, and its singular vectors are the axes.
         """
         both = cls.principal(K)
         return cls(both.turns * 2, both.numbers, free=True)

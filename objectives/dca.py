@@ -46,8 +46,8 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
     The value depends on the span alone; P = M'C_0^{-1/2}.
 
     Use it when samples are in time order, for a few components whose own past best predicts their
-    own future, also where they rotate and are not slow. Do not use it with few samples for 2T
-    features each: take tica, which estimates two covariances.
+    own future, even if they rotate and are not slow. Do not use it with few samples for 2T features
+    each: take tica, which estimates two covariances.
 
     Source: Clark, Livezey & Bouchard 2019.
 
@@ -206,7 +206,7 @@ class PredictivePoint(Point):
 class Predictive(BoundObjective):
     """Predictive information on the Grassmann manifold.
 
-    - C (2T, k, k): lagged covariances of white rows: C_0 = I
+    - C (2T, k, k): lagged covariances of white rows, with C_0 = I
     """
 
     C: Array
@@ -237,8 +237,8 @@ class Predictive(BoundObjective):
     def starts(self) -> dict[str, Array]:
         """Return starts: slowest, most autocorrelated, best predicted and random directions.
 
-        Local optima are common. Random points are drawn after PCA of columns of unit variance, with
-        small components included, and do not depend on the square root that whitens the rows.
+        Local optima are common. Random points are drawn after PCA of columns of unit variance,
+        including small components, and do not depend on the square root that whitens the rows.
         """
         values, vectors = np.linalg.eigh(self._slow)
         U, _, _ = np.linalg.svd(self.C[1])

@@ -9,7 +9,7 @@ import re
 def complete(cls: type) -> None:
     """Set `formula` and `source` from the docstring of a class, and complete its parameters.
 
-    Parameters that a base declares have their entries from the base.
+    Parameters of a base keep the entries of the base.
     """
     if not vars(cls).get("__doc__"):
         return

@@ -32,23 +32,23 @@ class Dynamics(Objective, weighted=True, sparse=False):
 
     Samples are in time order; y' = D y is fitted to the projected data, D (r x r) in closed form at
     each M and given in the result's `parameters`, in the basis M. Unless derivatives are given,
-    those of successive samples are taken at the middle: (x_{t+1} + x_t)/2 moves by x_{t+1} - x_t,
-    so that a rotation by w a sample gives D the eigenvalues +-2i tan(w/2) exactly. P = M'.
+    those of successive samples are taken at the middle: (x_{t+1} + x_t)/2 changes by x_{t+1} - x_t,
+    so that a rotation by w per sample gives D the eigenvalues +-2i tan(w/2) exactly. P = M'.
 
     Cost: time O(n d^2) once, O(d^2 r) an evaluation; memory O(n d).
 
-    Use it when samples are in time order, for a plane whose motion a linear law explains; skew=True
-    looks for rotations. Do not use it if the steps of samples are noise, as the derivative is then
-    noise too: take tica or dca.
+    Use it when samples are in time order, for a plane in which a linear law explains the motion;
+    skew=True allows rotations only. Do not use it if the steps of samples are noise, as the
+    derivative is then noise too: take tica or dca.
 
     Source: Cunningham & Ghahramani 2015; Churchland et al. 2012 (skew-symmetric D, jPCA).
 
     Parameters
     ----------
     skew : bool
-        Ask for D' = -D: rotations only.
+        Require D' = -D: rotations only.
     derivatives : array (n, d), optional
-        Xdot, where it is known better than by differences.
+        Xdot, if it is known more accurately than by differences.
     """
 
     name = "dynamics"
@@ -119,9 +119,9 @@ class DynamicsPoint(Point):
     """f = ||Xdot - X M D'M'||^2 at its least over D, added up as squares; S = M'AM, T = M'BM.
 
     A = X'X, B = Xdot'X. D S = T; of skew D, D S + S D = T - T'. f is ||Xdot - V M'||^2, V = Xdot M,
-    plus the squares of what is left of V, E = V - XM D'. D is optimal, so the gradient is that at
-    fixed D, -2 (X'ED + Xdot'XM D'). D comes from XM = QR itself, whose condition is the root of
-    that of S.
+    plus the squares of what is left of V, E = V - XM D'. Since D is optimal, the gradient is that
+    at fixed D, -2 (X'ED + Xdot'XM D'). D is computed from XM = QR itself, whose condition number is
+    the square root of that of S.
     """
 
     def __init__(self, problem: LinearDynamics, M: Array) -> None:
@@ -197,7 +197,7 @@ class LinearDynamics(BoundObjective):
 
     - states, moves (m, k): rows with the products A = X'X, positive definite, and B = Xdot'X
     - outside: ||Xdot||^2 outside the k columns and the span of the states
-    - rate: by which D is larger than that of these rows, where they are in units of their own
+    - rate: ratio of D to that of these rows, if they are in units of their own
     """
 
     states: Array
@@ -250,7 +250,7 @@ class LinearDynamics(BoundObjective):
     def certificate(self, M: Array) -> Certificate:
         """Bound the explained motion by that of the top directions: M (M'AM)^{-1} M' <= A^{-1}.
 
-        What X explains is known as well as its columns, at length 1, can be told apart.
+        The explained motion is as accurate as the separation of the columns, scaled to length 1.
         """
         c = self.outside + self.squares
         sigma = scipy.linalg.svdvals(self.states / np.linalg.norm(self.states, axis=0))

@@ -96,24 +96,24 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
     E = T - 1mu' has the natural parameters that fit every entry of X alone: T = m(2x - 1) for
     "bernoulli" (logistic pca), log x, or -m where x = 0, for "poisson"; m = `saturation`. The value
     is the deviance, twice the difference of the log-likelihood to its largest value, with b = log(1
-    + e^theta) or e^theta; it is minimised over subspaces and mu. Missing entries (NaN) count
-    nothing, and are 0 in E; constant features do not count. A sample has the coordinates M'(T_i -
-    mu), a new one too: P = 2mM' for "bernoulli", P = M' of the logarithms for "poisson". There are
-    local optima: pca of T (the baseline) and the best of short runs from random subspaces are the
-    default starts. `parameters` has the `intercept` mu and the `explained_deviance`, relative to a
-    model with an intercept alone. Samples are held in memory.
+    + e^theta) or e^theta; it is minimised over subspaces and mu. Missing entries (NaN) do not
+    count, and are 0 in E; constant features do not count. A sample, also a new one, has the
+    components M'(T_i - mu): P = 2mM' for "bernoulli", P = M' of the logarithms for "poisson". There
+    are local optima: pca of T (the baseline) and the best of short runs from random subspaces are
+    the default starts. `parameters` has the `intercept` mu and the `explained_deviance`, relative
+    to a model with an intercept alone. Samples are held in memory.
 
-    Use it as pca, where entries are 0 and 1 (logistic pca) or, with family="poisson", counts; some
-    may be missing. Do not use it for measurements: take pca or fa.
+    Use it instead of pca if entries are 0 and 1 (logistic pca) or, with family="poisson", counts;
+    some may be missing. Do not use it for measurements: take pca or fa.
 
     Source: Landgraf & Lee 2020; Collins, Dasgupta & Schapire 2001.
 
     Parameters
     ----------
     family : {"bernoulli", "poisson"}
-        Of entries 0 and 1, or of counts.
+        Family for entries 0 and 1, or for counts.
     saturation : float
-        m: beyond it a parameter is as good as infinite.
+        The bound m of a natural parameter, beyond which it is practically infinite.
     """
 
     name = "exponential-family-pca"
@@ -177,8 +177,8 @@ def _check_entries(X: Array, there: npt.NDArray[np.bool_], family: Bernoulli, na
 class NaturalPoint(Point):
     """f = 2 sum w (b(Theta) - x Theta), Theta = 1mu' + YM', Y = EM, E = W(T - 1mu').
 
-    With R = w(b'(Theta) - X): gradient 2 (E'RM + R'Y) in M and 2 (R - W(RMM'))'1 in mu. Along
-    (V, nu), dE = -W(1nu'), dTheta = 1nu' + dY M' + YV' and dR = w b''(Theta) dTheta, line by line.
+    With R = w(b'(Theta) - X): gradient 2 (E'RM + R'Y) in M and 2 (R - W(RMM'))'1 in mu. Along (V,
+    nu), dE = -W(1nu'), dTheta = 1nu' + dY M' + YV' and dR = w b''(Theta) dTheta, row by row.
     """
 
     def __init__(self, problem: NaturalParameters, M: Array) -> None:
@@ -227,7 +227,7 @@ class NaturalParameters(BoundObjective):
     """The deviance over subspaces and intercepts.
 
     - X, T (n, d): entries, 0 where missing, and their natural parameters
-    - there (n, d): which entries are, of columns that vary
+    - there (n, d): observed entries of columns that vary
     - counted (n, d): the weight of each entry
     - intercept, centre (d, 1): natural parameters of the columns' means, and means of T
     """

@@ -91,29 +91,29 @@ class FactorAnalysis(
     x = My + noise: y ~ N(0, I), noise ~ N(0, diag psi), M any d x r, known up to a rotation M ->
     MQ; the value has the constant n d/2 log 2 pi too. P = M'(MM' + diag psi)^{-1} gives the
     posterior mean of y. For fixed psi, M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of
-    psi^{-1/2} C psi^{-1/2}: by default log psi alone is solved for, and M eliminated
+    psi^{-1/2} C psi^{-1/2}: by default the solver's variable is log psi alone, and M is eliminated
     ("variable-projection"). The starts are the squared multiple correlations, and the residual
     variances after regression on r features that stand for the factors (chosen one by one for the
     likelihood and then exchanged: many Heywood cases are near them); half the variances where the
-    covariance is singular. There are local optima in general, above all where n is small or r too
+    covariance is singular. There are local optima in general, most of all if n is small or r too
     large. The result's `model` scores samples, imputes missing entries and gives posterior
     covariances and BIC.
 
     Missing entries of X are NaN. The likelihood is then that of the observed entries, over M, log
     psi and the mean. ``solver="em"`` is expectation maximisation.
 
-    Use it as ppca, where every feature has a noise variance of its own: questionnaires, sensors.
-    The result does not depend on the features' units. Do not use it with few samples or few
-    features: a noise variance can go to zero (a Heywood case, which is noted).
+    Use it as ppca, if every feature has a noise variance of its own: questionnaires, sensors. The
+    result does not depend on the features' units. Do not use it with few samples or few features: a
+    noise variance can go to zero (a Heywood case, which is noted).
 
     Source: Joreskog 1967; Rubin & Thayer 1982 (EM); Cunningham & Ghahramani 2015, 3.1.2.
 
     Parameters
     ----------
     least_noise : float
-        Lower bound of psi, as a share of each column's variance. The likelihood can rise all the
-        way to psi_j = 0, a Heywood case: the result's notes name the columns at the bound. Below
-        1e-6, rounding can keep the gradient from becoming small there.
+        Lower bound of psi, as a share of each column's variance. The likelihood can increase up to
+        psi_j = 0, a Heywood case: the result's notes name the columns at the bound. Below 1e-6,
+        rounding can prevent a small gradient.
     """
 
     name = "fa"
@@ -519,12 +519,10 @@ class PPCA(
 class IsotropicFactors(Factors):
     """The likelihood over R^{k x r} and log s2, with d - k further eigenvalues of C, mostly zero.
 
-    - variance_outside: the sum of the further eigenvalues: of a C known by its products, in the
-      leading ones
-    - of_rows (m, k): F with F'F = C, where the rows know more than C
+    - variance_outside: the sum of further eigenvalues, if C is known by its products
+    - of_rows (m, k): F with F'F = C, if the rows are more accurate than C
     - offset (k,): the mean of the rows
-    - by_products: the covariance that is known by its products, in the columns' units, and its
-      eigenvectors
+    - by_products: the covariance and its eigenvectors, if known by products, in column units
     """
 
     C: Array
@@ -591,9 +589,9 @@ class IsotropicFactors(Factors):
     def certificate(self, M: Array) -> Certificate:
         """Certify the optimum by the eigenvalues: they give log|S|, and tr(S^{-1}C) = d.
 
-        The rounding of C, or of the rows, is in the gap. Of a C known by its products a random
-        vector tells what the eigenvalues do not exceed, but for a small chance: the larger they
-        are, beside the same trace, the larger the likelihood.
+        The gap includes the rounding errors of C, or of the rows. If C is known by its products, a
+        random vector bounds the eigenvalues with a small probability of error: the larger they are,
+        at equal trace, the larger the likelihood.
         """
         top, noise = self._eigen[0][: self.r], self._noise
         if self.by_products is None:

@@ -26,15 +26,15 @@ class Observed:
     """Rows of which some entries are missing, sorted by which.
 
     The likelihood is a sum over the rows of functions of x - mean that are quadratic, the same for
-    all rows of a pattern. Of these it knows no more than the sums of (1, x)(1, x)', so that other
-    rows (u, z) with the same sums may stand for them: sqrt(w)(1, x) of a row of weight w, or the
-    few rows of a triangular factor.
+    all rows of a pattern. It depends on them only through the sums of (1, x)(1, x)', so that other
+    rows (u, z) with the same sums may replace them: sqrt(w)(1, x) for a row of weight w, or the few
+    rows of a triangular factor.
 
-    - Z (n, d): the rows, zero where nothing was observed
-    - ones (n, 1): what stands for the 1 beside each: how often the mean is in it
+    - Z (n, d): the rows, with zeros for missing entries
+    - ones (n, 1): replacement of the 1 in each row, the factor of the mean
     - patterns (p, d): the distinct rows of the mask: 1 observed, 0 missing
     - which (n,): the pattern of each row
-    - rows (p,): number of rows of each pattern, or what they weigh
+    - rows (p,): number of rows of each pattern, or their weight
     """
 
     Z: Array
@@ -108,14 +108,13 @@ class Posterior:
     is N(V M_o' psi_o^{-1} (x_o - mean_o), V). Rows of one pattern share K: nothing larger than
     r x r is inverted, and complete rows cost O(n d r).
 
-    Columns with next to no noise, Heywood cases, are large in K, and what V says of the others
-    would be lost in their rounding. They come in by a QR decomposition, K = R'R, and y has a step
-    of refinement.
+    Columns with almost no noise, Heywood cases, are large in K, and their rounding errors would
+    hide the others in V. They enter by a QR decomposition, K = R'R, and y has a step of refinement.
 
     - B (d, r): psi^{-1} M
-    - R, V (p, r, r): of each pattern; R is triangular
+    - R, V (p, r, r): R and V of each pattern; R is triangular
     - y (n, r): posterior means
-    - deviation, residual (n, d): x - mean, and x - mean - My, where observed, else zero
+    - deviation, residual (n, d): x - mean, and x - mean - My; zero for missing entries
     """
 
     def __init__(self, observed: Observed, mean: Array, M: Array, psi: Array) -> None:
@@ -219,17 +218,17 @@ def times(matrices: Array, vectors: Array) -> Array:
 class FactorModel(Pickled):
     """x = mean + My + noise with y ~ N(0, I_r) and independent noise in each column.
 
-    So x ~ N(mean, MM' + diag(noise)). Rows may have missing entries (NaN) everywhere: what is said
-    of them is said given the entries observed. By Sherman, Morrison and Woodbury no matrix larger
-    than r x r is inverted: O(n d r) for complete rows, O(p d r^2) more for p patterns of missing
-    entries. The `model` of a `Result` of ppca and fa.
+    So x ~ N(mean, MM' + diag(noise)). Rows may have missing entries (NaN) everywhere: all
+    quantities are conditional on the observed entries. By Sherman, Morrison and Woodbury no matrix
+    larger than r x r is inverted: O(n d r) for complete rows, O(p d r^2) more for p patterns of
+    missing entries. It is the `model` of a `Result` of ppca and fa.
 
     - mean (d,)
     - loadings (d, r): M
     - noise (d,): noise variance of each column; all equal for ppca, of columns in common units
-    - n: rows that it was fitted to, or the sum of their weights
-    - log_likelihood: of those rows (of their observed entries): the sum of log p(x_i)
-    - free_parameters: of mean, M up to a rotation, and noise
+    - n: number of rows of the fit, or the sum of their weights
+    - log_likelihood: sum of log p(x_i) over these rows (their observed entries)
+    - free_parameters: number of parameters of mean, M up to a rotation, and noise
     - turn (r, r): T of oblique factors, which have the covariance T'T
 
     Examples
@@ -262,7 +261,7 @@ class FactorModel(Pickled):
     def in_units(self, scale: Array, logarithm: float) -> FactorModel:
         """Return the model of the original columns from that of divided columns.
 
-        `logarithm` is the sum of log scale over all entries, by which densities are smaller.
+        `logarithm` is the sum of log scale over all entries, to subtract from log-densities.
         """
         return replace(
             self,
@@ -368,8 +367,8 @@ class FactorModel(Pickled):
     def impute(self, X: object) -> Given:
         """Return X with its missing entries replaced by their expectation given the observed ones.
 
-        Takes and raises the same as `score_samples`; a copy, shape (m, d), of a data frame one with
-        its index and columns.
+        Takes and raises the same as `score_samples`; returns a copy, shape (m, d), for a data frame
+        one with its index and columns.
         """
         parts = [
             np.where(

@@ -46,16 +46,16 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
     uncorrelated; P = M'C^{-1/2}. R_f is the mean over segments that overlap by half, windowed by
     Hann, within trials; a segment counts the geometric mean of its samples' weights.
 
-    Use it when samples are in time order, for what can be forecast, slow or not: whatever has its
-    power at few frequencies. Do not use it for short series, as a spectrum needs many segments:
-    take orthogonal-maf.
+    Use it when samples are in time order, for components that can be forecast, slow or not: those
+    with power at few frequencies. Do not use it for short series, as a spectrum needs many
+    segments: take orthogonal-maf.
 
     Source: Goerg 2013.
 
     Parameters
     ----------
     segment : int, optional
-        Rows of a segment, at least 4; by default 64, or those of the shortest trial.
+        Number of rows of a segment, at least 4; by default 64, or those of the shortest trial.
     ridge : float
         Added to the diagonal of C, in units of its mean diagonal.
     """
@@ -111,9 +111,9 @@ def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = 
     """Return R_f, the real part of the spectral density of some series, at frequencies above 0.
 
     - parts (n_i, k)
-    - length: of a segment, of which each starts in the middle of the one before
+    - length: of a segment; each starts in the middle of its predecessor
     - logs (n_i,): logarithms of the weights of the rows
-    - returns: the mean over segments, which count the geometric mean of their weights.
+    - returns: the mean over segments, weighted by the geometric mean of their weights.
     """
     k, window = parts[0].shape[1], _window(length)
     found, counts = np.zeros((length // 2, k, k)), 0.0
@@ -225,7 +225,7 @@ class SpectralEntropy(BoundObjective):
     """Spectral entropies on the Stiefel manifold, summed over columns.
 
     - R (F, k, k): spectral densities of white rows, positive semidefinite
-    - seen (m, k): of the observed coordinates
+    - seen (m, k): basis of the observed coordinates
     - length: of a segment
     """
 

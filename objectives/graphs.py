@@ -122,7 +122,7 @@ def lle_weights(samples: Samples, neighbours: int, regularisation: float = 1e-3)
     """Return weights that reconstruct each row from its k nearest neighbours, summing to 1.
 
     min ||x_i - sum_j w_ij x_j||^2: G w = 1, w / sum w, with G the Gram matrix of the differences
-    x_j - x_i. Where k exceeds the dimension G is singular, so `regularisation` times its trace is
+    x_j - x_i. If k exceeds the dimension G is singular, so `regularisation` times its trace is
     added to its diagonal.
 
     Source: Roweis and Saul 2000.
@@ -339,10 +339,10 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
     ----------
     graph : str or matrix
     neighbours : int
-        k of the neighbour graph: the nearest other rows, of rows equally far the first. Rows that
-        are equal are neighbours at distance zero and take the places of others: a row of k copies
-        or more has no other neighbours. Its edges add nothing to a Laplacian, and its
-        reconstruction weights are 1/k each.
+        k of the neighbour graph: the nearest other rows, of rows equally far the first. Equal rows
+        are neighbours at distance zero and take the places of others: a row with k copies or more
+        has no other neighbours. Its edges add nothing to a Laplacian, and its reconstruction
+        weights are 1/k each.
     """
 
     sense = "min"
@@ -432,11 +432,11 @@ class ShrinkingGraph(Shrinking, GraphMethod):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" moves B towards its diagonal, by the share that Ledoit and Wolf's rule finds for the
-        rows' covariance of columns in units of their standard deviations, and A as much towards the
-        same diagonal, times what rows that have nothing to do with their neighbours would make of
-        A: what neighbours share (X'WX of a Laplacian) shrinks, and directions of small variance are
-        not taken for smooth ones. The share is in the result's parameters.
+        "auto" shrinks B towards its diagonal, by the share that Ledoit and Wolf's rule finds for
+        the rows' covariance of standardised columns, and A as much towards the same diagonal, times
+        its expected value for rows that are unrelated to their neighbours: the variation that
+        neighbours share (X'WX of a Laplacian) shrinks, and directions of small variance do not
+        count as smooth. The share is in the result's parameters.
     """
 
 
@@ -551,8 +551,8 @@ class LaplacianMethod(GraphMethod):
     graph : {"neighbours", "epsilon", "classes", "class-neighbours"} or sparse n x n matrix
         "neighbours": the symmetrised k-nearest-neighbour graph; "epsilon": rows within that
         distance; "classes": weight 1/n_k between two members of class k, from the labels y;
-        "class-neighbours": neighbours of the same class; or symmetric weights of the user's. Of
-        rows with weights an edge counts w_i w_j times.
+        "class-neighbours": neighbours of the same class; or symmetric weights of the user's. With
+        sample weights an edge counts w_i w_j times.
     heat : float or "median" or None
         Weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared distance
         of the graph's edges; None gives weight 1.

@@ -49,7 +49,7 @@ Function = Callable[[Array], Array]
 class Contrast:
     """G with its first and second derivative, each elementwise; the second from y and G'(y).
 
-    - gaussian: E G(nu), nu standard normal; None of experts
+    - gaussian: E G(nu), nu standard normal; None for experts
     """
 
     value: Function
@@ -161,12 +161,11 @@ def heuristics(
 ) -> dict[str, Callable[[], Array]]:
     """Return FOBI and FastICA's deflation from FOBI: the r directions m with the least cost.
 
-    Deflation starts from FOBI's directions and random ones, fewer of them where rows or columns
-    are many.
+    Deflation starts from FOBI's directions and random ones, fewer for many rows or columns.
 
     - fourth_order: FOBI's directions
-    - means: E G(m'x) of all rows for each direction, of which the cost is a function
-    - rows: white rows and their weights, some of many
+    - means: function that returns E G(m'x) of all rows for each direction, which give the cost
+    - rows: white rows and their weights, a sample if they are many
     """
     directions = cache(fourth_order)
     known = cache(lambda: contrast.costs(means(directions())))
@@ -237,11 +236,11 @@ def _fourth_order(frame: Frame, piece: Samples) -> Array:
 class SourcesPoint(Point):
     """f = sum_k F(c_k) of the means c_k = E G(m_k'x), from their point.
 
-    F(c) is -(c - E G(nu))^2, or c of experts, to which -1/2 log|S|, S = M'M, is added: it keeps
-    them from becoming the same. With h_k the gradient of the mean k, F'(c_k) h_k changes along V
-    by F'(c_k) dh_k + F''(c_k) (h_k'v_k) h_k, and M S^{-1} by (V - M S^{-1} dS) S^{-1}.
+    F(c) is -(c - E G(nu))^2, or c for experts, to which -1/2 log|S|, S = M'M, is added: it keeps
+    columns apart. With h_k the gradient of the mean k, F'(c_k) h_k changes along V by F'(c_k) dh_k
+    + F''(c_k) (h_k'v_k) h_k, and M S^{-1} by (V - M S^{-1} dS) S^{-1}.
 
-    - share: of the weight of all rows, and so of the volume
+    - share: share of the weight of all rows, and of the volume
     """
 
     def __init__(self, means: Point, contrast: Contrast, share: float = 1.0) -> None:
@@ -453,7 +452,7 @@ class ICA(SourceMethod):
     and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x is
     whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}, so that components are uncorrelated, of variance
     1, in the order of their terms. The baseline is FOBI; the other default start is FastICA's
-    deflation from many directions at once. With many samples a run on some of them comes first.
+    deflation from many directions at once. With many samples a run on a sample of them comes first.
 
     Cost of an evaluation: time O(n d r), memory O(n d); for samples in a file or on a cluster a
     pass over them, with memory for a chunk, and deflation is that of a random subset of samples.
@@ -466,8 +465,8 @@ class ICA(SourceMethod):
     Parameters
     ----------
     contrast : {"log cosh", "kurtosis", "exp"}
-        G: log cosh y, y^4/4 or -exp(-y^2/2). Kurtosis is thrown off by outliers; exp suits
-        sources of very heavy tails.
+        G: log cosh y, y^4/4 or -exp(-y^2/2). Kurtosis is sensitive to outliers; exp suits sources
+        with very heavy tails.
     """
 
     name = "ica"
@@ -543,17 +542,17 @@ class UndercompleteICA(SourceMethod):
     .. math:: \min_M -\frac{1}{2} \log|M'M| - \frac{1}{n} \sum_{ik} \log p(m_k'x_i)
 
     M is any d x r matrix: the sources need not be orthogonal, and their scales are fitted. x is
-    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}. Both experts have heavy tails: the sources found
-    are those with heavier tails than a Gaussian; for lighter tails see `ICA`. Components come in
-    the order of their terms. The baseline is FOBI; FastICA's deflation from many directions at once
-    and, with few features in memory, random directions are the other default starts. With many
-    samples a run on some of them comes first.
+    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}. Both experts have heavy tails: they find sources
+    with heavier tails than a Gaussian; for lighter tails see `ICA`. Components come in the order of
+    their terms. The baseline is FOBI; FastICA's deflation from many directions at once and, with
+    few features in memory, random directions are the other default starts. With many samples a run
+    on a sample of them comes first.
 
     Cost of an evaluation: time O(n d r), memory O(n d); for samples in a file or on a cluster a
     pass over them, with memory for a chunk, and deflation is that of a random subset of samples.
 
-    Use it for fewer sources than features, and a likelihood of them. Do not use it for all sources:
-    ica is faster.
+    Use it for fewer sources than features, with a likelihood. Do not use it for all sources: take
+    ica.
 
     Source: Porrill & Stone 1998; Welling, Zemel & Hinton 2004; Cunningham & Ghahramani 2015.
 

@@ -157,10 +157,10 @@ KINDS = ("auto", "labels", "quantity")
 class Response:
     """The response of n samples: codes of labels, or values.
 
-    - codes (n,): of labels, 0, 1, ...
-    - values (n, q): of quantities; of labels, one column an indicator of each
+    - codes (n,): codes 0, 1, ... of labels
+    - values (n, q): quantities; for labels, an indicator column of each
     - weights (n,): of the samples
-    - notes: on guesses
+    - notes: notes on guesses
     """
 
     codes: np.ndarray | None

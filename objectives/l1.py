@@ -65,10 +65,10 @@ class L1:
 def l1(weight: float) -> L1:
     """Return a penalty that makes entries of M exactly zero: weight * sum_ij |m_ij|.
 
-    Added to an objective it counts against it, whatever the objective's sense: a minimised f
-    becomes min f + weight ||M||_1, a maximised one max f - weight ||M||_1. The sum of the absolute
-    values depends on the basis M, not on its span alone, so that the problem is on the Stiefel
-    manifold even where the objective's is the Grassmann manifold.
+    It counts against an objective of either sense: a minimised f becomes min f + weight ||M||_1, a
+    maximised one max f - weight ||M||_1. The sum of the absolute values depends on the basis M, not
+    on its span alone, so that the problem is on the Stiefel manifold even if the objective's is the
+    Grassmann manifold.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def l1(weight: float) -> L1:
     Returns
     -------
     L1
-        To be added: ``ldr.objectives.PCA() + ldr.l1(10.0)``.
+        A penalty to add to an objective: ``ldr.objectives.PCA() + ldr.l1(10.0)``.
 
     Raises
     ------

@@ -57,17 +57,17 @@ class DiscriminantMethod(
     Parameters
     ----------
     shrinkage : "auto", float or None
-        "auto" moves the covariance of every class, and that of all rows, towards its diagonal by
-        Ledoit and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is their
-        difference then. The shares by which they were moved are in the result's parameters. A
-        number s between 0 and 1 makes of each C the matrix (1 - s) C + s tr(C)/d I.
+        "auto" shrinks the covariance of every class, and that of all rows, towards its diagonal by
+        Ledoit and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is then their
+        difference. The shares of shrinkage are in the result's parameters. A number s between 0 and
+        1 replaces each C by (1 - s) C + s tr(C)/d I.
     ridge : float
-        Added to the diagonal of S_W, in units of its mean diagonal. Where S_W is singular,
-        orthogonal LDA needs one; the classical one is restricted to the range of S_W without it.
+        Added to the diagonal of S_W, in units of its mean diagonal. If S_W is singular, orthogonal
+        LDA needs a ridge; LDA without one is restricted to the range of S_W.
     covariance_estimator : object, optional
-        Estimator of the covariance of every class, and of all rows, in the place of shrinkage:
-        an estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. It is
-        of rows in memory.
+        Estimator of the covariance of every class, and of all rows, instead of shrinkage: an
+        estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. It needs
+        rows in memory.
     """
 
     sense = "max"
@@ -155,10 +155,10 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
     baseline, the generalised eigenvectors of (S_B, S_W) made orthonormal, maximises tr((M'S_W
     M)^{-1} M'S_B M) and is optimal here for r = 1 only.
 
-    Use it to see classes apart in an orthogonal projection, which keeps angles and distances. Take
+    Use it to separate classes in an orthogonal projection, which keeps angles and distances. Take
     leading principal components first if some features hardly vary. Do not use it to classify: take
-    lda. A trace ratio weighs a direction by its scatter, so that one with hardly any
-    variance costs nothing; standardise first.
+    lda. A trace ratio weights a direction by its scatter, so that one with hardly any variance
+    costs nothing; standardise first.
 
     Source: Fisher 1936; Cunningham & Ghahramani 2015, 3.1.3.
     """
@@ -195,8 +195,8 @@ class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=T
     of (S_B, S_W), at most c - 1 of them informative for c classes.
 
     Use it as a step before a classifier, or to predict classes: this is the textbook's method, with
-    components uncorrelated within classes. Do not use it for more directions than classes less one,
-    or for orthonormal directions: take orthogonal-lda. With fewer samples than features give
+    components uncorrelated within classes. Do not use it for more directions than classes minus
+    one, or for orthonormal directions: take orthogonal-lda. With fewer samples than features give
     shrinkage.
 
     Source: Fisher 1936; Rao 1948; Burges 2010, 4.3.
@@ -237,9 +237,9 @@ class SemiSupervisedDA(
 
     .. math:: \max_M \operatorname{tr}\left((M'(S_T + \mu X'LX)M)^{-1} M'S_B M\right)
 
-    S_B and S_T are the scatters of the labelled samples, X'LX that of a graph of all. In the
-    whitened variable max tr(M'B^{-1/2} S_B B^{-1/2} M), B = S_T + mu X'LX, P = M'B^{-1/2}; exact by
-    the top generalised eigenvectors.
+    S_B and S_T are the scatters of the labelled samples, X'LX that of a graph of all samples. In
+    the whitened variable max tr(M'B^{-1/2} S_B B^{-1/2} M), B = S_T + mu X'LX, P = M'B^{-1/2};
+    exact by the top generalised eigenvectors.
 
     Use it when few samples have labels (the others have -1), and many have none. Do not use it if
     all labels are known: take lda.
@@ -253,7 +253,7 @@ class SemiSupervisedDA(
     unlabelled : label
         Entry of y for samples without a label.
     shrinkage : "auto" or None
-        "auto" moves S_T, of the labelled rows, towards its diagonal by Ledoit and Wolf's rule.
+        "auto" shrinks S_T, of the labelled rows, towards its diagonal by Ledoit and Wolf's rule.
     """
 
     name = "semi-supervised-da"

@@ -48,8 +48,8 @@ class LPP(WhitenedGraph, LaplacianMethod):
     Parameters
     ----------
     centre : {"mean", "degree"}
-        Where X is centred in X'DX, which is not blind to it: at its mean, or at the mean weighted
-        by the degrees, which makes Y'D1 = 0 as in Laplacian eigenmaps.
+        Centre of X in X'DX, which depends on it: its mean, or the mean weighted by the degrees,
+        which makes Y'D1 = 0 as in Laplacian eigenmaps.
     """
 
     name = "lpp"
@@ -68,7 +68,7 @@ class OLPP(OrthonormalGraph, LaplacianMethod):
     .. math:: \min_{M'M=I} \operatorname{tr}(M'X'LXM)
 
     L = D - W, D the row sums of W. With the class graph X'LX is S_W. P = M'. Exact by the bottom
-    eigenvectors, outside the directions in which nothing varies.
+    eigenvectors, outside the directions without variance.
 
     Use it to keep neighbours together, with orthonormal directions. No scale is fixed, so
     directions of small variance win; see orthogonal-lpp. Do not use it if some directions hardly
@@ -108,13 +108,13 @@ class ReconstructionMethod(GraphMethod):
     Parameters
     ----------
     graph : {"neighbours", "classes", "class-neighbours"} or sparse n x n matrix
-        "neighbours": the weights of locally linear embedding, which reconstruct each row from its
-        k nearest neighbours; "class-neighbours": from those of its class; "classes": 1/n_k
-        between two members of class k; or weights of the user's. Of rows with weights what is left
-        of each counts w_i times.
+        "neighbours": the weights of locally linear embedding, which reconstruct each row from its k
+        nearest neighbours; "class-neighbours": from those of its class; "classes": 1/n_k between
+        two members of class k; or weights of the user's. For samples with weights the residual of
+        each counts w_i times.
     regularisation : float
-        Of the weights: this share of the trace of each row's local Gram matrix is added to its
-        diagonal.
+        Regularisation of the weights: this share of the trace of each row's local Gram matrix is
+        added to its diagonal.
     """
 
     divisor = "X'X"
@@ -178,8 +178,8 @@ class ONPP(OrthonormalGraph, ReconstructionMethod):
 
     .. math:: \min_{M'M=I} \|(I - W)XM\|_F^2
 
-    W are the weights of locally linear embedding. With the class graph it is S_W. P = M'. Exact by
-    the bottom eigenvectors, outside the directions in which nothing varies.
+    W are the weights of locally linear embedding. With the class graph the matrix is S_W. P = M'.
+    Exact by the bottom eigenvectors, outside the directions without variance.
 
     Use it to keep each sample the same combination of its neighbours, with orthonormal directions.
     Do not use it if some directions hardly vary, as these come first: take orthogonal-npe, or pca

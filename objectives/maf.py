@@ -22,7 +22,7 @@ class LaggedMethod(Objective, weighted=True, from_sums=True):
     Parameters
     ----------
     lag : int
-        In rows, at least 1.
+        Lag in rows, at least 1.
     """
 
     sense = "max"
@@ -94,7 +94,7 @@ class MAF(AutocorrelationMethod, transposed=False, scale_free=True):
     the top generalised eigenvectors of (S_lag, C).
 
     Use it for the textbook's maximum autocorrelation factors, which are uncorrelated but not
-    orthogonal. Do not use it if distances in the projection are to mean what they mean in X: take
+    orthogonal. Do not use it if distances in the projection must equal those in X: take
     orthogonal-maf.
 
     Source: Switzer & Green 1984; Larsen 2002.
@@ -115,12 +115,12 @@ class Autocovariance(StatedMethod, LaggedMethod):
     .. math:: \max_{M'M=I} \operatorname{tr}(M'S_{\text{lag}} M)
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, samples in time order. P = M'.
-    Exact by the top eigenvectors of S_lag, which may be indefinite: a direction in which nothing
-    varies is better than one that covaries negatively.
+    Exact by the top eigenvectors of S_lag, which may be indefinite: a direction without variance is
+    better than one with negative autocovariance.
 
-    Use it when samples are in time order, for what varies much and persists; orthogonal-maf is its
-    counterpart that does not depend on how much a direction varies. Do not use it for features in
-    different units: those of large variance win.
+    Use it when samples are in time order, for variation that is large and persists; orthogonal-maf
+    is its counterpart that does not depend on the variance. Do not use it for features in different
+    units: those of large variance dominate.
 
     Source: Cunningham & Ghahramani 2015, 3.1.5.
     """
@@ -141,19 +141,19 @@ class SquaredDifference(StatedMethod, LaggedMethod):
     .. math:: \min_{M'M=I} \operatorname{tr}(M'(C - S_{\text{lag}})M)
 
     With S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n, both of the centred X, it is
-    half the mean squared change over the lag, but for the ends of the series: the discrete analogue
-    of slow feature analysis. P = M'. Exact by the extreme eigenvectors of C - S_lag. It is a
-    maximum with extreme="max".
+    half the mean squared change over the lag, apart from the ends of the series: the discrete
+    analogue of slow feature analysis. P = M'. Exact by the extreme eigenvectors of C - S_lag. It is
+    a maximum with extreme="max".
 
     Use it when samples are in time order, for the largest, or the smallest, changes over a lag. Do
-    not use it to find what is slow: features of small variance win; take sfa with whiten=True.
+    not use it to find slow components, as small variances dominate; take sfa with whiten=True.
 
     Source: Cunningham & Ghahramani 2015, 3.1.5 and 3.1.6.
 
     Parameters
     ----------
     extreme : {"min", "max"}
-        Least or most change.
+        The smallest or the largest change.
     """
 
     name = "squared-difference"

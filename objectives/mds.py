@@ -37,7 +37,7 @@ class MDS(Objective, weighted=True, from_sums=True, rule="parallel analysis"):
     It is 2 n^2 tr(M'CM): the span, and the scores up to an orthogonal matrix, are those of pca. P =
     M'.
 
-    Use it to keep inner products of the samples. Among linear maps the answer is that of pca. Do
+    Use it to keep inner products of the samples. Among linear maps pca gives the same answer. Do
     not use it if only distances are known: take mds-distances or, if distances are not Euclidean,
     mds-stress.
 
@@ -66,12 +66,12 @@ class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transpo
     .. math:: \max_{M'M=I} 2n \operatorname{tr}(M'BM), \quad B = -\frac{1}{2} J D^{(2)} J
 
     X is the n x n matrix of distances d(i, j), D^(2) their squares, J = I - 11'/n. B is the Gram
-    matrix of the centred points if the distances are Euclidean; its negative eigenvalues, which
-    show that they are not, are counted in the notes. M spans the top eigenvectors of B; the value
-    is the sum of squared distances of the scores. P = (M'BM)^{-1/2} M' is applied to -D^(2)/2, so
-    that `transform` gives the scores B M (M'BM)^{-1/2} of the points and, from their distances to
-    the n points, of new ones. Weights W = diag(w) take W^{1/2} H'(-D^(2)/2)H W^{1/2}, H = I -
-    w1'/N, for B and N for n.
+    matrix of the centred points if the distances are Euclidean; a note counts its negative
+    eigenvalues, which show that they are not. M spans the top eigenvectors of B; the value is the
+    sum of squared distances of the scores. P = (M'BM)^{-1/2} M' is applied to -D^(2)/2, so that
+    `transform` gives the scores B M (M'BM)^{-1/2} of the points and, from their distances to the n
+    points, of new ones. Weights W = diag(w) take W^{1/2} H'(-D^(2)/2)H W^{1/2}, H = I - w1'/N, for
+    B and N for n.
 
     Use it when there are no samples, only the distances between them. Do not use it if the samples
     are known: there is no map from features to coordinates; take mds or mds-stress.
@@ -167,11 +167,11 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
     .. math:: \min_{M'M=I} \sum_{ij} w_{ij} \left(\|x_i - x_j\| - \|M'(x_i - x_j)\|\right)^2
 
     w_ij = 1, or 1/||x_i - x_j|| for Sammon's mapping (his stress is this divided by the sum of the
-    distances). Where two projected points coincide their distance has a kink, therefore every
-    distance t, of samples and of projected points alike, is taken as sqrt(t^2 + e^2): a projection
-    that keeps all of them still has stress 0. P = M'. There are local optima in general. An
-    evaluation takes O(n^2 r) time, after O(n^2 d) once. Memory is n^2 numbers, or O(n (d + r)) for
-    n > 5792, where the O(n^2 d) are spent at each evaluation.
+    distances). If two projected points coincide their distance is not smooth; every distance t, of
+    samples and of projected points, is therefore sqrt(t^2 + e^2): a projection that keeps all
+    distances still has stress 0. P = M'. There are local optima in general. An evaluation takes
+    O(n^2 r) time, after O(n^2 d) once. Memory is n^2 numbers, or O(n (d + r)) for n > 5792, where
+    the O(n^2 d) are spent at each evaluation.
 
     Use it to keep the distances themselves, as closely as r dimensions allow. Do not use it with
     many samples: each evaluation visits all pairs.
@@ -215,7 +215,7 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
 class StressPoint(PairwisePoint):
     """phi = sum_ij w_ij (s_ij - d_ij)^2 with s_ij = sqrt(D_ij + e^2), d_ij likewise of the rows.
 
-    W = w (1 - d/s), dW = w d/(2 s^3) dD. Weights of rows multiply w_ij by w_i w_j.
+    W = w (1 - d/s), dW = w d/(2 s^3) dD. Sample weights multiply w_ij by w_i w_j.
     """
 
     symmetric = True

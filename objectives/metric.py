@@ -80,23 +80,23 @@ class NCA(NeighbourMethod):
 
     sum_{j != i} p_ij = 1 and p_ii = 0: the value is the expected number of samples that a random
     neighbour classifies correctly. M is any d x r matrix; its scale matters, its rotation does not.
-    Where nearest neighbours in the projection make no mistake, a larger M is better without end,
-    towards n. Elsewhere a large M saturates too: every sum over j is 0 or 1, the gradient vanishes,
-    and the result proves nothing about other M. A note and the certificate say so. P = M'. There
-    are local optima: in about one of ten data sets a random start (`starts=`) ends a sample or two
+    If nearest neighbours in the projection make no mistake, a larger M is always better, towards n.
+    Otherwise a large M saturates too: every sum over j is 0 or 1, the gradient vanishes, and the
+    result proves nothing about other M. A note and the certificate report it. P = M'. There are
+    local optima: in about one of ten data sets a random start (`starts=`) ends a sample or two
     higher. An evaluation takes O(n^2 r) time, memory is O(n (d + r)), and up to 2048 samples
     O(n^2). The baseline is orthogonal-lda with unit variance within classes. From it, as from every
-    start that is not given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is
-    added, and the ridge is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M
-    grow slowly. With at most 250 samples pca and five random directions are further default starts.
+    start that is not given as a matrix, the solver proceeds by annealing: ridge ||Y||^2, Y = XM, is
+    added, and the ridge decreases from 0.1 to 2e-5 in six steps, so that the scale of M grows
+    slowly. With at most 250 samples pca and five random directions are further default starts.
 
-    Weights say how much samples count, as ones to classify and as neighbours: max sum_i w_i sum_j
-    p_ij with p_ij in proportion to w_j exp(-||M'(x_i - x_j)||^2). They do not repeat samples, of
-    which none is its own neighbour.
+    Weights count samples as ones to classify and as neighbours: max sum_i w_i sum_j p_ij with p_ij
+    in proportion to w_j exp(-||M'(x_i - x_j)||^2). They do not repeat samples, since no sample is
+    its own neighbour.
 
     Use it when a nearest-neighbour classifier is to work well after the projection. Do not use it
     with many samples: each evaluation visits all pairs. On separable classes it saturates, which a
-    note says.
+    note reports.
 
     Source: Goldberger, Roweis, Hinton & Salakhutdinov 2004; Cunningham & Ghahramani 2015.
     """
@@ -173,7 +173,7 @@ class SoftNeighbourPoint(PairwisePoint):
 class SoftNeighbours(LabelledPairs):
     """Neighbourhood components analysis over all matrices.
 
-    - ridge: weight of ||Y||^2, which holds the scale of M down
+    - ridge: weight of ||Y||^2, which bounds the scale of M
     """
 
     provable = True
@@ -244,7 +244,7 @@ class SoftNeighbours(LabelledPairs):
     def certificate(self, M: Array) -> Certificate | None:
         """Bound the value by n; a saturated M is no meaningful optimum.
 
-        Nor is one of which the squared distances are rounded by what a soft neighbour depends on.
+        A point is not settled if rounding in the squared distances affects the neighbours.
         """
         n, point = self.weight, self.at(M)
         longest = float(np.max(np.einsum("ij,ij->i", point.Y, point.Y)))
@@ -296,27 +296,26 @@ class LMNN(NeighbourMethod):
     hinge [t]_+ itself. P = M', M any d x r matrix. There are local optima. An evaluation takes
     O(n^2 r) time to find the margin's violators and O(k) for each of them; memory is O(n (d + r)),
     and up to 2048 samples O(k) for each violator. The baseline is orthogonal-lda with unit variance
-    within classes. Weights say how much samples count: the summand of sample i is multiplied by
-    w_i, and h by w_l too. They do not repeat samples, of which none is its own neighbour.
+    within classes. Weights count samples: the summand of sample i is multiplied by w_i, and h by
+    w_l too. They do not repeat samples, since no sample is its own neighbour.
 
     Use it when a nearest-neighbour classifier is to work well after the projection, with a margin.
-    Do not use it with many features and few samples, which it overfits: take lda with
-    shrinkage.
+    Do not use it with many features and few samples, which it overfits: take lda with shrinkage.
 
     Source: Weinberger & Saul 2009; Cunningham & Ghahramani 2015.
 
     Parameters
     ----------
     neighbours : int
-        k, how many target neighbours a row has. Each class must have more rows.
+        The number k of target neighbours of a row. Each class must have more rows.
     penalty : float
         Weight of the violations.
     hinge : {"squared", "linear"}
         h: [t]_+^2, or [t]_+ with its kink rounded.
     width : float
-        Of the linear hinge's kink: a parabola t^2/(2 width) for 0 < t < width, so that h is less
-        than [t]_+ by width/2 at most. 0 is the hinge itself, on which no solver here is sure to
-        converge.
+        Width of the linear hinge's rounding: a parabola t^2/(2 width) for 0 < t < width, so that h
+        is less than [t]_+ by width/2 at most. 0 is the hinge itself, on which no solver here is
+        certain to converge.
     """
 
     name = "lmnn"
@@ -381,7 +380,7 @@ class Margins:
 
     - near (n, k): squared distances of the targets
     - i, j (p,): row, counted among these, and violator of each pair
-    - t (k, p): 1 + D_ij - D_il of each target; of some of them positive
+    - t (k, p): 1 + D_ij - D_il of each target, positive for some of them
     - own (n,): weights of these rows
     - counts (p,): the objective's penalty times the weights of both rows
     """
@@ -463,7 +462,7 @@ class LargeMargin(LabelledPairs):
     def specialist(self) -> None:
         """Curvature jumps where margins are met: steps from gradients alone may take thousands.
 
-        And products with the few violators are cheap.
+        Products with the few violators are cheap.
         """
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LargeMargin | None:

@@ -94,7 +94,8 @@ def normalised(objective: str | Objective) -> Normalised:
 
     (f - f_best)/(f_typical - f_best), minimised whatever the objective's own sense: f_best is its
     optimum on the data (found by its closed form or a trust region from its baseline, which may
-    stop at a local optimum), f_typical the median over random M. The result's notes say both.
+    stop at a local optimum), f_typical the median over random M. The result's notes state both
+    values.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def normalised(objective: str | Objective) -> Normalised:
     ldr.errors.ArgumentError
         An unknown objective, or one with a penalty.
     ldr.errors.DataError
-        When data arrive: the objective is the same for all M.
+        Raised when data arrive: the objective is the same for all M.
 
     Examples
     --------

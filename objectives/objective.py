@@ -47,23 +47,23 @@ class Objective(Brief, Pickled, ABC):
     Attributes
     ----------
     name : str
-        Its name in the registry.
+        Name in the registry.
     formula, source : str
-        What is optimised, and where it comes from: as the docstring has them, if it does.
+        Formula and source, by default those of the docstring.
     sense : {"min", "max"}
         Sense of the reported value; solvers always minimise.
     views : int
         Number of data matrices it takes.
     needs : tuple of Need
-        Required data beside X; strings of that name will do.
+        Required data beside X; strings of that name are accepted.
     baseline : str
-        The usual solution in practice.
+        Name of the usual solution in practice.
     domain : str
-        The manifold as the formula has it: Gr, St x St, R.
+        Name of the manifold in the formula: Gr, St x St, R.
     exact : str
-        When the baseline is the global optimum: "yes", "no" or a condition.
+        Condition under which the baseline is the global optimum: "yes", "no" or a condition.
     traits : Traits
-        What it can do with data: given with the class, ``class PCA(Objective, weighted=True)``.
+        Its abilities with data, given with the class: ``class PCA(Objective, weighted=True)``.
     """
 
     name: ClassVar[str]
@@ -143,8 +143,8 @@ class Objective(Brief, Pickled, ABC):
     def matrices(self, data: DataSums) -> Matrices:
         """Return the method's matrices from sums over the rows, in any coordinates.
 
-        They are what it is optimised of, wherever M is of all columns; of a method without, and of
-        data that do not tell, an `UnknownError`.
+        They are the objective's matrices for an M of all columns; without such matrices, or if the
+        data do not determine them, it raises `UnknownError`.
         """
         raise UnknownError
 
@@ -243,17 +243,16 @@ Term = tuple[float, Objective]
 class Sum(Objective):
     """Weighted sum of objectives and penalties; made by ``+``, ``-``, ``*`` and ``/``.
 
-    A weight says how much an objective counts, in its own sense: ``0.7 * PCA() + 0.3 *
-    OrthogonalLDA()`` wants a small reconstruction error and a large ratio of the classes. Where all
-    terms have the same sense the sum has it too, and its value is sum_k w_k f_k. Where they do not
-    the sum is minimised, and its value is sum_k w_k f_k over the minimised terms less the same sum
-    over the maximised ones. A negative weight wants the opposite of what the objective wants. A
-    penalty counts against the sum in either sense. Units are the terms' own: `ldr.normalised` makes
-    weights comparable.
+    A weight states how much an objective counts, in its own sense: ``0.7 * PCA() + 0.3 *
+    OrthogonalLDA()`` prefers a small reconstruction error and a large ratio of the classes. If all
+    terms have the same sense the sum has it too, and its value is sum_k w_k f_k. Otherwise the sum
+    is minimised, and its value is sum_k w_k f_k over the minimised terms minus the same sum over
+    the maximised ones. A negative weight reverses the objective's sense. A penalty counts against
+    the sum in either sense. Terms keep their own units: `ldr.normalised` makes weights comparable.
 
-    The terms share M, orthonormal in the columns of X (or any matrix, where all are unconstrained):
-    a function of the span alone and one of the basis give a function of the basis. Methods that
-    whiten their variable, or whose map is not P = M', do not add up with others.
+    The terms share M, orthonormal in the columns of X (or any matrix, if all are unconstrained): a
+    function of the span and one of the basis add up to a function of the basis. Methods with a
+    whitened variable, or with another map than P = M', cannot be added to others.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def need_named(name: str) -> Need:
 class Traits:
     """Capabilities of a method; given with its class, ``class PCA(Objective, stacks=True)``.
 
-    A class has those of its bases where it says nothing else.
+    A class inherits those of its bases that it does not set.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Traits:
     transposed : bool
         The map is P = M' (not where M is whitened or the coefficients of a model).
     relative_improvement : bool
-        The improvement on the baseline is a share of its value.
+        The improvement over the baseline is relative to its value.
     predicts : {"", "classes", "response", "view"}
         Prediction for new rows; "view" is the other view.
     missing, imputes, sparse : bool
@@ -59,21 +59,21 @@ class Traits:
     rule : {"parallel analysis", "bic"} or None
         Rule that chooses r automatically.
     weighted, repeats : bool
-        Weights of the rows are accepted; whole ones repeat rows, else they are importance.
+        Weights of the rows are accepted; whole ones repeat rows, otherwise they are importance.
     by_pairs, by_place : bool
-        Every step looks at all pairs of rows, or at a factor of their kernel; rows are known by
-        their places, so that none may be left out.
+        Every step uses all pairs of rows, or a factor of their kernel; rows are identified by their
+        places, so that none may be left out.
     from_sums : bool
-        Sums over rows are all that is used of the data: `Samples.reduce` adds them up, and their
-        terms do not depend on other sums, so that blocks of rows can be added one at a time. (For
-        n >= d, and without missing values.)
+        Only sums over rows are used of the data: `Samples.reduce` adds them up, and their terms do
+        not depend on other sums, so that blocks of rows can be added one at a time. (For n >= d,
+        and without missing values.)
     scale_free, stacks : bool
         The projection is the same whatever the units of the columns (without a ridge); many
         problems are solved as stacks of their matrices.
     products : {"", "optimum", "everywhere"}
-        True if products with sparse rows of very many columns serve, so that no array of columns x
-        columns is made: "" (one is made), "optimum" (they find an optimum and tell what is near
-        it) or "everywhere" (at every M).
+        Products with sparse rows of very many columns suffice, so that no d x d array is made: ""
+        (one is made), "optimum" (they find an optimum and its neighbourhood) or "everywhere" (at
+        every M).
     """
 
     any_views: bool = False

@@ -99,7 +99,7 @@ class LogDeterminant(BoundObjective):
     def certificate(self, M: Array) -> Certificate:
         """Return the gap to the sum of the logarithms of the r largest eigenvalues.
 
-        Computed eigenvalues, of C and of M'CM, are wrong by k eps times the largest at most.
+        Computed eigenvalues of C and of M'CM have errors of at most k eps times the largest.
         """
         largest = self._eigen[0]
         error = 4 * len(self.C) * float(np.finfo(float).eps) * float(largest[0])
@@ -133,9 +133,9 @@ class PCA(PrincipalMethod, weighted=True, stacks=True):
     are the global optimum. P = M'.
 
     Use it for a first look at any data, and as a step before another method. Divide features in
-    different units by their standard deviations first. Do not use it to find what labels, a
-    response or time explain: the directions of largest variance need not be those that matter. One
-    corrupt sample can turn the result: take robust-pca.
+    different units by their standard deviations first. Do not use it for the variation that labels,
+    a response or time explain: the directions of largest variance need not be those that matter.
+    One corrupt sample can turn the result: take robust-pca.
 
     Source: Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1.
     """
@@ -169,13 +169,13 @@ class LogDetPCA(PrincipalMethod, weighted=True):
     .. math:: \max_{M'M=I} \log |M'CM|
 
     Twice the entropy of the projection of normal data, up to a constant: the mutual information of
-    it and x under vanishing noise. The eigenvalues of M'CM interlace with those of C, so the r
-    leading eigenvectors of C, those of pca, are the global optimum. Where C is singular, M is
-    restricted to its range. P = M'. O(nd^2) time once, then O(d^2 r) an evaluation.
+    the projection and x under vanishing noise. The eigenvalues of M'CM interlace with those of C,
+    so the r leading eigenvectors of C, those of pca, are the global optimum. Where C is singular, M
+    is restricted to its range. P = M'. O(nd^2) time once, then O(d^2 r) an evaluation.
 
-    Use it as pca, where the volume (the entropy of normal data) is to be kept, not the sum of
-    variances. Do not use it to find other directions than pca: the optimum is the same, the value
-    is another.
+    Use it instead of pca if the volume (the entropy of normal data) is to be kept, not the sum of
+    variances. Do not use it to find other directions than pca: the optimum is the same, only the
+    value differs.
 
     Source: Linsker 1988; Burges 2010, 3.
     """

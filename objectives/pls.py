@@ -100,25 +100,24 @@ class PLSRegression(
     w_k maximises ||w'X'Y|| among unit vectors whose scores Xw are uncorrelated with the earlier
     ones (simpls), or does so with X deflated by the earlier scores (nipals). M (d x q) are the
     coefficients on the centred data; P has the weights with which the scores are uncorrelated and
-    of unit variance. The scores U of Y are those that predict it best: the least ||Y - UQ'||_F, of
-    least norm, with the regression Q of Y on the scores. `parameters["vip"]` is the variable
-    importance in projection of each feature, whose mean square is 1: sqrt(d sum_k s_k w_jk^2 /
-    sum_k s_k), s_k the part of ||Y||^2 that score k explains and w_k the orthonormal weights of
-    NIPALS, whatever the algorithm. Features of X and of Y in different units should be
-    standardised. Once the response is explained, further weights are principal components of the
-    deflated X, and the coefficients stay.
+    of unit variance. The scores U of Y predict it best: they minimise ||Y - UQ'||_F, with least
+    norm, Q the regression of Y on the scores. `parameters["vip"]` is the variable importance in
+    projection of each feature, whose mean square is 1: sqrt(d sum_k s_k w_jk^2 / sum_k s_k), s_k
+    the part of ||Y||^2 that score k explains and w_k the orthonormal weights of NIPALS, whatever
+    the algorithm. Features of X and of Y in different units should be standardised. Once the
+    response is explained, further weights are principal components of the deflated X, and the
+    coefficients stay.
 
-    Use it as principal-components-regression, with directions that covary with the responses: many
-    collinear features, and few samples. Do not use it if the response does not depend linearly on
-    X: take sir or sdr.
+    Use it instead of principal-components-regression, for directions that covary with the
+    responses: many collinear features, and few samples. Do not use it if the response does not
+    depend linearly on X: take sir or sdr.
 
     Source: de Jong 1993 (SIMPLS); Wold 1975 (NIPALS).
 
     Parameters
     ----------
     algorithm : {"simpls", "nipals"}
-        nipals is scikit-learn's PLSRegression. They agree for one response, and where all of X is
-        used.
+        nipals equals scikit-learn's PLSRegression. Both agree for one response, and for all of X.
     """
 
     name = "pls-regression"
@@ -208,7 +207,7 @@ def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Arr
     """Return rotations R of rows Z to orthonormal scores ZR, one after another.
 
     The weight is the leading singular vector of S, the products Z'T minus those of earlier scores.
-    Once T is explained, Z takes its place.
+    Once T is explained, Z replaces it.
     """
     k, unit = Z.shape[1], unit_of(Z)
     Z, T = Z * (1.0 / unit), T / power_of_two(T)
@@ -265,8 +264,8 @@ class ScoreRegression(Regression):
     """Least squares on scores, whose map is that of the scores.
 
     - weights (d, r): orthonormal, of the span of the first k rotations for each k
-    - P (r, d): to scores of unit variance
-    - scores (m, r): the same in the rows of Z, of length 1
+    - P (r, d): map to scores of unit variance
+    - scores (m, r): scores in the rows of Z, of length 1
     - n: the number of rows of the data, or the sum of their weights
     """
 

@@ -22,8 +22,7 @@ class LinearPredictor:
     """mean + (y - y's mean) B, where y = Px are coordinates of a row x.
 
     - P (k, d), B (k, q)
-    - mean (q,): the prediction for a row at the mean: the intercept on the scale of what is
-      predicted
+    - mean (q,): the prediction for a row at the mean: the intercept on the scale of the response
     - flat: True if a prediction is one number, not an array of one
     - classes (q,): of which the columns predict the indicators; the largest is the class
     """
@@ -54,14 +53,14 @@ class LinearPredictor:
 class ClassPredictor:
     """Predict the nearest class mean: Gaussian classes with a common covariance.
 
-    log p(k | y) = log prior_k + y'C^{-1}m_k - m_k'C^{-1}m_k / 2 + what no class changes, with the
-    classes' means m_k and their pooled covariance C = S_W/n in the coordinates y = Px. In c - 1
-    directions of lda that is linear discriminant analysis on all columns.
+    log p(k | y) = log prior_k + y'C^{-1}m_k - m_k'C^{-1}m_k / 2 + a term common to all classes,
+    with the classes' means m_k and their pooled covariance C = S_W/n in the components y = Px. In
+    the c - 1 directions of lda this is linear discriminant analysis on all columns.
 
     - P (r, d), classes (c,)
     - priors (c,): the shares of the classes
-    - means (c, r): from the mean of all rows
-    - W (r, r): with WW' = C^{-1}
+    - means (c, r): means of the classes, relative to the mean of all rows
+    - W (r, r): factor with WW' = C^{-1}
     """
 
     P: Array
@@ -119,7 +118,7 @@ class Groups:
     """Classes known by their moments.
 
     - classes (c,)
-    - moments: of the rows in the coordinates
+    - moments: moments of the rows in the components
     - ridge: added to the scatter within classes, in all columns
     """
 
@@ -164,10 +163,10 @@ class GroupedRows:
 class PairedViews:
     """Joint moments of two views: either is predicted from the second by least squares.
 
-    b = mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, Ya the projected rows of a; and the
-    other way round.
+    It is b = mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, Ya the projected rows of a; and
+    the same from b to a.
 
-    - scatters: of the rows
+    - scatters: scatters of the rows
     - roots: from the rows to the coordinates; 1 if the scatters are in the coordinates
     """
 
@@ -215,7 +214,7 @@ class Outputs:
 class Regressed:
     """A response known by its joint moments with the rows: least squares on their projection.
 
-    - scatters: of the rows in the coordinates, and the response
+    - scatters: scatters of the components, and of the response
     """
 
     scatters: ViewMoments
@@ -233,6 +232,6 @@ class Regressed:
 def fitted(scatter: Array, cross: Array, Z: Array) -> Array:
     """Fit outputs to the inputs' components Z by least squares: (Z'X'XZ)^{-1} Z'X'Y, (r, q).
 
-    Of least norm where the coordinates are collinear.
+    The solution has least norm if the components are collinear.
     """
     return np.asarray(np.linalg.lstsq(Z.T @ scatter @ Z, Z.T @ cross, rcond=None)[0])

@@ -51,17 +51,17 @@ class Certificate(Pickled):
     Attributes
     ----------
     kind : {"global", "restricted", "bound", "local", "saddle", "none"}
-        "global": no M is better, up to `gap`. "restricted": no M is better, up to `gap`, of those
-        in the subspace that the message names, but one outside may be. "bound": no M is better by
-        more than `gap`. "local": no M nearby is better. Where the message of these two begins with
-        "within", they are about the M in that subspace. "saddle": a better M is nearby. "none":
-        nothing is known.
+        "global": no M is better, up to `gap`. "restricted": no M in the subspace that the message
+        names is better, up to `gap`, but one outside may be. "bound": no M is better by more than
+        `gap`. "local": no M nearby is better. If the message of these two begins with "within",
+        they are about the M in that subspace. "saddle": a better M is nearby. "none": nothing is
+        known.
     gap : float
-        An upper bound of how much better the global optimum may be, in the objective's own units;
-        infinite where there is no bound. Of traces and trace ratios it is a proved number for the
-        matrices as they are stored: rounding of its own computation is inside it.
+        Upper bound of the improvement that the global optimum may bring, in the objective's own
+        units; infinite without a bound. For traces and trace ratios it is proved for the matrices
+        as they are stored, including rounding of its own computation.
     message : str
-        Why, in a sentence.
+        The reason, in a sentence.
     curvature : float or None
         Smallest eigenvalue of the Riemannian Hessian, for "local" and "saddle".
     """
@@ -148,17 +148,17 @@ class BoundObjective(Problem):
     objective : Stated
         The objective.
     manifold : Manifold
-        Of the solver's variable.
+        Manifold of the solver's variable.
     views : tuple of View
-        The way back from the solver's coordinates, of each data matrix.
+        Map from the solver's coordinates back to each data matrix.
     unit : float
-        Power of two by which the solver's values are smaller than the objective's.
+        Power of two that divides the objective's values to give the solver's.
     answers : Answers or None
-        What of the data a map can be asked for besides: classes, another view.
+        Data from which predictors are made: classes, another view.
     chosen : mapping
-        Numbers of the problem that the data chose, for the result's parameters.
+        Numbers of the problem that depend on the data, for the result's parameters.
     rest : Rest or None
-        What knows of columns that the views leave out, where what is claimed is of all.
+        Knowledge of columns that the views leave out, for claims about all columns.
     """
 
     objective: Stated
@@ -224,9 +224,9 @@ class BoundObjective(Problem):
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """Return the canonical axes of M, given the variation `seen` of the rows under M.
 
-        Where the span alone matters they are the principal axes of the projected rows; of rows that
-        are gone, those of M where columns count by their places, the first most. Columns that may
-        change places come by their variance.
+        If only the span matters they are the principal axes of the projected rows; without the
+        rows, those of M if columns count by their places, the first most. Columns that may be
+        exchanged are ordered by their variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]
         if others or not isinstance(first, Grassmann):
@@ -246,7 +246,7 @@ class BoundObjective(Problem):
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Return the variation of the rows under the maps of M, from at most one pass.
 
-        None if the rows cannot be read again; with missing entries the model at M provides it.
+        It is None if the rows cannot be read again; missing entries take the model at M.
         """
         pairs = zip(self.views, maps or self.maps(M), strict=True)
         return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]
@@ -280,7 +280,7 @@ class BoundObjective(Problem):
     ) -> tuple[Predictor, ...]:
         """Return the predictor of each view; empty if nothing is predicted.
 
-        `maps` and `means` are those of M, or those that take their place.
+        `maps` and `means` belong to M, or replace those of M.
         """
         return () if self.answers is None else self.answers.predictors(maps, means)
 
@@ -293,8 +293,8 @@ class BoundObjective(Problem):
 class LocalOptima(BoundObjective):
     """Base of problems that know more about a search from several initialisations.
 
-    - provable: True if the end of a run may be proved, after which no other is needed
-    - leads: True if other starts may be `a_step_from` the end of the first
+    - provable: True if the end of a run can be proved optimal, so that no other run is needed
+    - leads: True if other starts can be `a_step_from` the end of the first run
     """
 
     provable: ClassVar[bool] = False
@@ -338,7 +338,7 @@ class Placed:
     """A point in its canonical coordinates, and how the rows vary there.
 
     - M: in the solver's coordinates
-    - matrices, maps: the user's, one a view
+    - matrices, maps: those of the user, one for each view
     """
 
     M: Array

@@ -78,7 +78,7 @@ def nearest_names(name: str, known: list[str]) -> str:
 def as_objective(given: object) -> Objective:
     """Return the objective of a name, or the instance itself.
 
-    - raises ArgumentError: It is neither.
+    - raises ArgumentError: The object is neither.
     """
     if isinstance(given, str):
         return named(given)
@@ -97,8 +97,7 @@ def as_objective(given: object) -> Objective:
 def named(name: str, **parameters: object) -> Objective:
     """Return the objective with a name and parameters.
 
-    - raises ArgumentError: An unknown name (with the nearest ones) or parameter (with those there
-      are).
+    - raises ArgumentError: An unknown name (with similar ones) or parameter (with those there are).
     """
     lower = name.lower()
     if lower in RENAMED or lower in CHANGED:
@@ -126,7 +125,7 @@ COLUMNS = ("name", "formula", "manifold", "sense", "exact", "baseline", "needs",
 class Entry:
     """Summary of a method in the registry.
 
-    - summary: its full name
+    - summary: full name of the method
     - exact: if the baseline is the global optimum: "yes", "no" or a condition
     """
 

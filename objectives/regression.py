@@ -103,16 +103,16 @@ class Regression(BoundObjective):
     Z : ndarray (m, k)
         Rows with the Gram matrix of the centred inputs.
     T : ndarray (m, q)
-        Outputs in the same rows; what they leave out of the outputs' sum of squares is `constant`.
+        Outputs in the same rows; `constant` is the rest of the outputs' sum of squares.
     r : int
         Rows of the map.
     inverse : ndarray (k, k), optional
-        Of a Z that has one.
+        Inverse of Z, if it has one.
     restricted : bool
         True if directions that the coordinates leave out may contribute.
     rounding : callable, optional
-        Of the fitted values ZM and the sum of squares that they leave: by how much the rounding of
-        the data may move that. Of no use with a lasso.
+        Function of the fitted values ZM and the remaining sum of squares that bounds its change by
+        rounding of the data. It is not used with a lasso.
 
     Z and T are divided by powers of two, and the coefficients are scaled accordingly: for any units
     of the data, the solver's variables are of order 1.
@@ -183,7 +183,7 @@ class Regression(BoundObjective):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the r leading rows of S V' from [I; M'] = U S V': the outputs' part is zero.
 
-        In these r coordinates the inputs stand as they do beside their predictions [x, xM].
+        In these r coordinates inputs have the inner products of inputs and predictions [x, xM].
         """
         coefficients = self.lift(M)[0]
         d = len(coefficients)
@@ -304,7 +304,7 @@ def unit_of(Z: Array | LessMeans) -> float:
 class WideRows:
     """Sparse rows of very many columns minus their mean, which are never formed.
 
-    - Z: these rows, times the roots of their weights
+    - Z: these rows, times the square roots of their weights
     - mean (d,)
     """
 
@@ -351,8 +351,8 @@ def regression(
 ) -> Regression:
     """Build the Regression of inputs X and outputs y, both centred.
 
-    Without a lasso the coefficients lie in the span of the rows, so n < d costs n x n only. With
-    one they do not, and for n < d the rows themselves are used.
+    Without a lasso the coefficients lie in the span of the rows, so that n < d costs only n x n.
+    With one they do not, and for n < d the rows themselves are used.
     """
     samples, outputs = data.samples, outputs_of(data)
     short = samples.is_sparse and samples.n < samples.d and not samples.is_small
@@ -404,10 +404,10 @@ def _left(stats: ViewMoments, T: Array) -> float:
 class Fit:
     """Inputs and outputs of a regression: X = QZ, and Y = QT + a part orthogonal to Q.
 
-    - view: of the coefficients M of Z
-    - whitened: the inputs, in whose whitened coordinates the rows are Q
+    - view: view of the coefficients M of Z
+    - whitened: whitening of the inputs; the rows in its coordinates are Q
     - stats: of inputs, changed by `whitened`, and outputs
-    - beyond: sum of squares of outputs that are not in the rows
+    - beyond: sum of squares of outputs outside the rows
     """
 
     view: View
@@ -489,7 +489,7 @@ class PenalisedRegression(LinearRegression):
     Parameters
     ----------
     penalty : float
-        In units of the sum of squared residuals, penalty >= 0.
+        Penalty in units of the sum of squared residuals, at least 0.
     """
 
     penalty: float = number(1.0, power=2)
@@ -505,8 +505,8 @@ class LeastSquares(LinearRegression, products="optimum", from_sums=True):
     least norm. P holds the r leading rows of S V' from the SVD [I; M'] = U S V', of inputs and
     predictions together; for r = d they are all.
 
-    Use it to predict one or several responses, where the projection is the prediction. Do not use
-    it with nearly as many features as samples: take ridge-regression.
+    Use it to predict one or several responses by a linear function of all features. Do not use it
+    with nearly as many features as samples: take ridge-regression.
 
     Source: Legendre 1805; Cunningham & Ghahramani 2015, 3.2.
     """
@@ -529,8 +529,8 @@ class RidgeRegression(PenalisedRegression, products="optimum", from_sums=True):
     r leading rows of S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r
     = d they are all.
 
-    Use it as least-squares, where features are nearly collinear or samples are few. Do not use it
-    to leave out features that do not matter: take lasso.
+    Use it instead of least-squares if features are nearly collinear or samples are few. Do not use
+    it to leave out irrelevant features: take lasso.
 
     Source: Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2.
     """
@@ -553,8 +553,8 @@ class Lasso(PenalisedRegression, products="optimum"):
     the coefficients on the centred data, whatever r. P holds the r leading rows of S V' from the
     SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
 
-    Use it as least-squares, where few features matter and it should be seen which. Do not use it to
-    interpret which of several collinear features matters: it selects one of them arbitrarily.
+    Use it instead of least-squares if few features matter and these are to be found. Do not use it
+    to interpret which of several collinear features matters: it selects one of them arbitrarily.
 
     Source: Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2.
     """
@@ -574,7 +574,7 @@ class PrincipalComponentsRegression(Objective, weighted=True, predicts="response
     .. math:: \max_{M'M=I} \operatorname{tr}(M'X'XM), \quad \text{then } \min_B \|Y - XMB\|_F^2
 
     M does not depend on the response; `parameters["residual"]` of the result is ||Y - XMB||^2 at
-    the best B. P = M'. A baseline of reduced-rank regression.
+    the best B. P = M'. It is a baseline of reduced-rank regression.
 
     Use it to predict a response from the leading principal components alone. Do not use it if
     components of large variance need not predict: take pls-regression.
@@ -628,12 +628,12 @@ class Components(Trace):
 class ReducedRankPoint(Point):
     """f = t - sum_k c_k^2/a_k, which is ||Y - X Min S Mout'||^2 at the best diagonal S.
 
-    It is added up of what least squares leaves and of ||T - Z Min S Mout'||^2, with Z'Z = X'X and
-    Z'T = X'Y: squares, where the difference could be negative.
+    It is the sum of least squares' residual and of ||T - Z Min S Mout'||^2, with Z'Z = X'X and Z'T
+    = X'Y: squares, where the difference could be negative.
 
     t = ||Y||^2, c_k = m_k'X'Y n_k and a_k = m_k'X'X m_k for the columns m_k of Min and n_k of Mout;
-    S_k = c_k/a_k, whose sign is a matter of m_k's. Gradient [-2 X'Y n S + 2 X'X m S^2; -2 Y'X m S].
-    Products are of Zm and Tn, X'X = Z'Z and X'Y = Z'T: Z knows the short ones, Z'Z does not.
+    S_k = c_k/a_k, whose sign is that of m_k. Gradient [-2 X'Y n S + 2 X'X m S^2; -2 Y'X m S].
+    Products are of Zm and Tn, X'X = Z'Z and X'Y = Z'T: Z keeps short columns, which Z'Z loses.
     """
 
     def __init__(self, problem: ReducedRank, M: Array) -> None:
@@ -683,7 +683,7 @@ class ReducedRank(BoundObjective):
     singular vectors V_r of F, and Min S Mout' the singular value decomposition of B_r.
 
     - fit: Z and T with Z'Z = X'X, positive definite, and Z'T = X'Y
-    - heuristic in {"pcr", "pls"}: the directions of X on which Y is regressed
+    - heuristic in {"pcr", "pls"}: directions of X on which the baseline regresses Y
     """
 
     exchangeable = True
@@ -805,7 +805,7 @@ class ReducedRankRegression(
     B = M_in S M_out' with S >= 0 diagonal. X is a pair (inputs, outputs). P_in = S M_in', P_out =
     M_out': the prediction is mean_out + (x - mean_in) P_in' P_out. Exact by the singular vectors of
     the fitted values of least squares. The baseline regresses the outputs on a few directions of
-    the inputs that were chosen without the regression.
+    the inputs, chosen by principal components or partial least squares.
 
     Use it to predict many responses through few components of X. Do not use it for one response:
     take least-squares, which is the same.
@@ -815,7 +815,7 @@ class ReducedRankRegression(
     Parameters
     ----------
     heuristic : {"pcr", "pls"}
-        Directions of the baseline: principal components, or partial least squares'.
+        Directions of the baseline: principal components, or partial least squares.
     """
 
     name = "reduced-rank-regression"

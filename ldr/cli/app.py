@@ -290,7 +290,7 @@ def transform(
 ) -> None:
     """Project a file's rows by a saved model.
 
-    Columns are found by their names, where the model knows them; others are left alone.
+    Columns are found by their names, if the model knows them; others are ignored.
     """
     import ldr
     from ldr.errors import ArgumentError
@@ -319,7 +319,7 @@ def transform(
 def impute(model: Path, data: Path, out: Path, sep: str = "", header: bool = True) -> None:
     """Impute the empty cells of a file by a saved model of ppca or fa.
 
-    Each becomes its expectation given those of its row that are there.
+    Each missing entry becomes its expectation given the observed entries of its row.
     """
     import ldr
     from ldr.io.files import read, write_filled

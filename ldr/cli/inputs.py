@@ -30,7 +30,7 @@ class Input:
     """An objective and its data, as read from files.
 
     - shown: the projected data: X without a background
-    - options: arguments of the public functions for the columns and rows of X
+    - options: arguments of the public functions that select the columns and rows of X
     """
 
     objective: Objective
@@ -170,7 +170,7 @@ def load_objective(objective: str) -> Objective:
     """Return the objective in ``file.py``, or the objective called name in ``file.py:name``.
 
     An objective is what `ldr.objective` decorates, or an instance of an `Objective`. The file is
-    executed, as Python would.
+    executed, as by Python.
     """
     split = split_file(objective)
     assert split is not None

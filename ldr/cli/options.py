@@ -1,7 +1,7 @@
 """The options of the command, its printed output, its exit codes and its output files.
 
-An option is a parameter of a function: of a verb here, of the function of `ldr` that the verb
-calls, or of the method that is named. Its help is the parameter's entry in a docstring.
+An option is a parameter of a function: of the command's verb, of the function of `ldr` that the
+verb calls, or of the named method. Its help is the parameter's entry in a docstring.
 """
 
 from __future__ import annotations
@@ -222,8 +222,8 @@ _NO_OPTIONS = {"X", "y", "sample_weight", "random_state", "observers", "progress
 def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Callable[..., None]:
     """Return the verb as typer reads it: the fields of a group of options are options.
 
-    Where it takes `more` options, those of the function of its name in `ldr` and, with --param,
-    the parameters of the method that the arguments name are options too.
+    With `more`, the options of the `ldr` function of the same name and, with --param, the
+    parameters of the named methods are options too.
     """
     parameters = inspect.signature(verb).parameters
     groups = {n: _GROUPS[p.annotation] for n, p in parameters.items() if p.annotation in _GROUPS}

@@ -1,7 +1,7 @@
 """scikit-learn estimators: `Reducer` for any objective, and an estimator for every method.
 
-The named ones are made from the objectives' own fields, so that a new method has its estimator
-without a line here; `inspect.signature` has its parameters.
+The named ones are made from the objectives' own fields, so that a new method needs no line here;
+`inspect.signature` shows its parameters.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -65,7 +65,7 @@ ELSEWHERE = {"max_iter": "max_iterations", "tol": "tolerance", "scale": "standar
 def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., None]:
     """Return an `__init__` with the given parameters and OPTIONS, which stores its arguments.
 
-    - hint: ends the message that refuses any other argument
+    - hint: last sentence of the message that refuses any other argument
     """
     options = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
@@ -114,8 +114,7 @@ def predicts(estimator: Projection) -> bool:
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators: projects the rows of X to n_components dimensions.
 
-    Subclasses have `n_components` and the names of OPTIONS as parameters, and say what is
-    optimised.
+    Subclasses have `n_components` and the names of OPTIONS as parameters, and define the objective.
 
     Attributes
     ----------
@@ -134,7 +133,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_iter_, n_components_, n_features_in_ : int
         Steps of the solver, 0 of a closed form; components; features of X.
     feature_names_in_ : ndarray of str
-        Where X had names.
+        Names of the features, if X has names.
     """
 
     n_components: Dimension
@@ -178,21 +177,20 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (n, d)
-            Samples in rows; in their order, for methods of time series. Of several views the first,
-            or a list or a dict of all; or with `views` all side by side.
+            Samples in rows; in their order, for methods of time series. For several views the
+            first, or a list or a dict of all; or with `views` all in one array.
         y : array (n,), optional
-            Labels or a response, where the method takes them; others do not look at it. Of several
-            views the second one, (n, e) or (n,); a list of the further views where the method takes
-            any number.
+            Labels or a response, for methods that use them; others ignore y. For several views the
+            second one, (n, e) or (n,); a list of the further views for methods of any number.
         background : array, memory map, sparse matrix or DataFrame (m, d)
-            Noise, or what is to be ignored: rows of the same columns. In a Pipeline it is passed by
-            the step's name, as in ``pipeline.fit(X, opca__background=noise)``; steps before do not
-            transform it.
+            Background samples (or noise) with the same columns, whose variation is to be ignored.
+            In a Pipeline it is passed by the step's name, as in ``pipeline.fit(X,
+            opca__background=noise)``; earlier steps do not transform it.
         sample_weight : array (n,), optional
             Sample weights, >= 0; see `ldr.solve`.
         groups : array (n,), optional
             The trial of each row; see `ldr.solve`. Or X is an array (trials, channels, times), a
-            list of arrays (channels, times), or what `ldr.trials` makes.
+            list of arrays (channels, times), or a result of `ldr.trials`.
 
         Returns
         -------
@@ -217,10 +215,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ) -> Self:
         """Add a block of rows to the earlier blocks, and find the projection for all of them.
 
-        For methods that know the data by sums over rows. The rows are not kept; the sums are, with
-        d x d numbers or a few times that. Each call solves once more, on top of one pass over the
-        block, so large blocks are faster. `fit` discards
-        earlier blocks and stores no sums: after `fit`, partial_fit starts anew.
+        It exists for methods that depend on sums over rows only. The rows are not kept; the sums
+        are, with d x d numbers or a few times that. Each call solves once more, on top of one pass
+        over the block, so large blocks are faster. `fit` discards earlier blocks and stores no
+        sums: after `fit`, partial_fit starts anew.
 
         Parameters
         ----------
@@ -230,14 +228,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         y : array (m,), or the second view (m, e)
             As in `fit`.
         classes : array (c,), optional
-            All the labels there are, for the first call; by default those of the first block.
+            All labels, in the first call; by default those of the first block.
         background, sample_weight, groups
             As in `fit`, of the block.
 
         Returns
         -------
         self
-            Where a block is refused, as it was before. `n_samples_seen_` counts the rows.
+            It is unchanged if a block is refused. `n_samples_seen_` counts the rows.
         """
         if self.standardise:
             raise ArgumentError(
@@ -301,8 +299,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def inverse_transform(self, X: Rows) -> Array:
         """Return the rows nearest to the mean whose projection is X: mean_ + X pinv(components_)'.
 
-        With orthonormal components it is mean_ + X components_; with ``standardise=True`` nearest
-        is meant in units of standard deviations.
+        With orthonormal components it is mean_ + X components_; with ``standardise=True`` distances
+        are in units of standard deviations.
 
         Parameters
         ----------
@@ -649,10 +647,10 @@ def _with_attributes(text: str) -> str:
 class TwoViews(Projection):
     """An estimator of two views: y is the second, as in scikit-learn's cross decomposition.
 
-    `fit_transform`, as in a step of a Pipeline, gives the first view's projection;
-    ``transform(X, y)`` gives both, and `predict` the second view. X may be a list of all views, or
-    a dict of them by name, and ``transform(X)`` is then of all; or, with column groups as `views`,
-    one array that holds them.
+    `fit_transform`, as in a step of a Pipeline, returns the first view's projection; ``transform(X,
+    y)`` returns both, and `predict` the second view. X may be a list of all views, or a dict of
+    them by name, and ``transform(X)`` then returns all; or, with column groups as `views`, one
+    array that holds them.
     """
 
     views: Views | None = None
@@ -669,7 +667,7 @@ class TwoViews(Projection):
         Returns
         -------
         ndarray (m, n_components)
-            Or one of each view where these are given; with `views` those of all side by side.
+            Or one for each given view; with `views` those of all side by side.
         """
         check_is_fitted(self)
         if self.views is not None:
@@ -793,7 +791,7 @@ class TwoViews(Projection):
         Returns
         -------
         ndarray (m, d)
-            Or one of each view that is given; with `views` all columns, NaN in those of no view.
+            Or one for each given view; with `views` all columns, NaN in those of no view.
         """
         check_is_fitted(self)
         if not isinstance(self.components_, tuple):  # `transform` belongs to a `Reducer`
@@ -855,8 +853,8 @@ _BESIDE = ("background", "sample_weight", "groups")
 def taken_by(method: type[Objective]) -> tuple[str, ...]:
     """Return the arguments that the estimator of a method takes beside X and y.
 
-    Weights that do not repeat rows, which scikit-learn takes them to do, are left to `ldr.solve`
-    and the `Reducer`; so are those in time order, as to it weighted rows may be shuffled.
+    scikit-learn assumes that a weight repeats rows, and that weighted rows may be shuffled: weights
+    of another kind, and those in time order, are left to `ldr.solve` and the `Reducer`.
     """
     background = ("background",) if Need.BACKGROUND in method.needs else ()
     if Need.TIME_ORDER in method.needs:

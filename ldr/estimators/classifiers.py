@@ -42,14 +42,14 @@ store_covariance : bool
 class Classifies(ClassifierMixin, Projection):
     """scikit-learn classifier: predicts the class of the nearest mean in the projection.
 
-    See `ldr.Result.predict`. The `score` is the accuracy, as `ldr.score` has it.
+    See `ldr.Result.predict`. The `score` is the accuracy, as in `ldr.score`.
 
     Attributes
     ----------
     classes_, priors_ : ndarray (c,)
         The labels, and their shares of the training samples.
     coef_, intercept_ : ndarray (c, n_features), (c,)
-        Of `decision_function`; of two classes (1, n_features) and (1,), as in scikit-learn.
+        Coefficients of `decision_function`; for two classes (1, n_features) and (1,).
     """
 
     @property
@@ -145,7 +145,7 @@ class Discriminates(Classifies):
 
     `transform` of `LDA` differs in its scale: its components have the sum of squares 1 within the
     classes, where scikit-learn's `scalings_` give the variance 1. Predictions are the same if
-    n_components is c - 1 or more, with shrinkage all columns; None is as many.
+    n_components is at least c - 1 (with shrinkage, all columns); None selects that number.
 
     Attributes
     ----------
@@ -156,9 +156,9 @@ class Discriminates(Classifies):
     xbar_ : ndarray (n_features,)
         The mean of the classes, weighted by `priors_`.
     scalings_ : ndarray (n_features, n_components)
-        Of `LDA`: (X - xbar_) scalings_ has the variance 1 within the classes.
+        For `LDA`: (X - xbar_) scalings_ has the variance 1 within the classes.
     explained_variance_ratio_ : ndarray (n_components,)
-        Of `LDA` the share of each component in tr(S_W^{-1} S_B).
+        For `LDA` the share of each component in tr(S_W^{-1} S_B).
     """
 
     priors: PerRow

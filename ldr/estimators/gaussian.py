@@ -32,7 +32,7 @@ class Gaussian(Projection):
         M of the covariance MM' + noise. Transposed they are scikit-learn's `components_` of factor
         analysis; `components_` here is the map to the factors, as for every method.
     noise_variance_ : float or ndarray (n_features,)
-        The variance of what the components leave, over n - 1 for PCA, over n for the likelihoods.
+        The variance outside the components, over n - 1 for PCA, over n for likelihoods.
     """
 
     @property
@@ -171,10 +171,11 @@ class Mixing(Projection):
     Attributes
     ----------
     mixing_ : ndarray (n_features, n_components)
-        The pseudoinverse of `components_`: X is mean_ + sources mixing_', up to what r leaves out.
+        The pseudoinverse of `components_`: X is mean_ + sources mixing_', apart from the variation
+        that r components leave out.
     whitening_ : ndarray (n_components, n_features)
-        The inverse of the principal axes of what the sources make up, each times its standard
-        deviation. Of `ICA` (X - mean_) whitening_' is white, and the sources are turns of it;
+        The inverse of the principal axes of the sources' span, each times its standard deviation.
+        For `ICA` (X - mean_) whitening_' is white, and the sources are rotations of it;
         scikit-learn's has the sum of squares 1 where this has the variance 1.
     """
 

@@ -51,14 +51,14 @@ Initialises = TypeVar("Initialises", bound=Callable[..., None])
 class Regresses(RegressorMixin, Projection):
     """scikit-learn regressor: predicts a response on its own scale.
 
-    See `ldr.Result.predict`. The `score` is R2, as of every regressor. `ldr.score` is minus the
-    mean squared error, scikit-learn's "neg_mean_squared_error". Of y of text, the labels, the class
+    See `ldr.Result.predict`. The `score` is R2, as for every regressor. `ldr.score` is minus the
+    mean squared error, scikit-learn's "neg_mean_squared_error". If y has labels as text, the class
     with the largest predicted indicator is predicted (PLS-DA), and scores are accuracies.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (q, n_features), (q,)
-        Of `predict`: X coef_' + intercept_; of a response (n,) an array (n_features,) and a number.
+        Those of `predict`: X coef_' + intercept_; for a response (n,) (n_features,) and a number.
     """
 
     @property
@@ -87,17 +87,18 @@ class Regresses(RegressorMixin, Projection):
 class Latent(Regresses):
     """A regressor by scores, of which the response has its own: `PLSRegression`.
 
-    ``transform(X, y)`` gives the scores of both, as scikit-learn's does. `fit_transform` gives
-    those of X alone, as a step of a Pipeline wants them, unless y has several columns.
+    ``transform(X, y)`` returns the scores of both, as in scikit-learn. `fit_transform` returns
+    those of X alone, as a step of a Pipeline must, unless y has several columns.
 
     Attributes
     ----------
     x_rotations_, y_rotations_ : ndarray (n_features, n_components), (q, n_components)
         Scores are (X - mean) rotations; y's is the pseudoinverse of its loadings, transposed.
     x_loadings_, y_loadings_ : ndarray (n_features, n_components), (q, n_components)
-        Of the scores of X in the columns, by least squares.
+        Loadings of the columns on the scores of X, by least squares.
     x_weights_, y_weights_ : ndarray (n_features, n_components), (q, n_components)
-        Of NIPALS: orthonormal, of divided columns with ``standardise=True``; y's are its loadings.
+        Weights of NIPALS: orthonormal, for standardised columns with ``standardise=True``;
+        y_weights_ are the loadings.
     """
 
     def transform(self, X: Rows, y: PerRow = None) -> PerView:
@@ -107,8 +108,7 @@ class Latent(Regresses):
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
         y : array, memory map, sparse matrix or DataFrame (m, q) or (m,), optional
-            The response of the same rows. Its scores u are those that predict it best: the least
-            ||y - mean - u y_loadings_'||.
+            The response of the same rows. Its scores u minimise ||y - mean - u y_loadings_'||.
 
         Returns
         -------
@@ -315,7 +315,7 @@ class Reducer(TwoViews):
     n_components : int
         Dimension to reduce to.
     views : sequence of column groups, or a dict of them by name, optional
-        Of an objective of several views: X then holds all in one array; see `ldr.OrthogonalCCA`.
+        For objectives of several views, whose X is then one array; see `ldr.OrthogonalCCA`.
     standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
         As in `ldr.solve`.
     observers, random_state, device

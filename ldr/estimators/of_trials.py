@@ -23,16 +23,16 @@ PARAMETER = """features : {"power", "flat", "time"}
 class OfTrials(Projection):
     """Spatial filters of trials (trials, channels, times), as mne and braindecode hand them over.
 
-    `fit` takes an array, Epochs of mne, or trials in the other order of axes by `ldr.trials`, and
-    y with an entry for each trial; or samples in rows, which are transformed one by one.
+    `fit` takes an array, Epochs of MNE, or trials in the other order of axes from `ldr.trials`, and
+    y with an entry for each trial; or samples in rows, which are then transformed one by one.
 
     Attributes
     ----------
     filters_ : ndarray (n_components, n_channels)
         The same as `components_`.
     patterns_ : ndarray (n_components, n_channels)
-        The activity that each component has in the channels: (P C P')^-1 P C, C the covariance of
-        all samples (Haufe et al. 2014).
+        The activity of each component in the channels: (P C P')^-1 P C, C the covariance of all
+        samples (Haufe et al. 2014).
     """
 
     features: str

@@ -32,7 +32,7 @@ from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
 def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
     """Rotate a map (r, d) to the nearest to a reference: Q P, Q orthogonal.
 
-    With scores (n, d), centred rows, the projections are aligned instead of the maps.
+    With scores (n, d) of centred rows, the projections are aligned instead of the maps.
     """
     ours, theirs = P.T, reference.T
     if scores is not None:
@@ -47,7 +47,7 @@ def bias_corrected(
 ) -> tuple[Array, Array]:
     """Return BCa intervals: quantiles corrected for bias and jackknife skewness (Efron 1987).
 
-    draws (b, ...) are of the bootstrap, without (g, ...) of the jackknife.
+    The arrays draws (b, ...) are those of the bootstrap, without (g, ...) those of the jackknife.
     """
     normal, count = scipy.stats.norm, len(draws)
     below = np.mean(draws < estimate, axis=0) + 0.5 * np.mean(draws == estimate, axis=0)
@@ -84,7 +84,7 @@ class Bootstrap(Pickled):
         orthonormal map, or else by their projections of all rows. A pair of arrays for two views,
         which are turned together.
     without : ndarray (groups, r, d) or None
-        The same, of all rows but a group, for BCa intervals; None without ``bca=True``.
+        The same for all rows but one group, for BCa intervals; None without ``bca=True``.
     """
 
     question: ClassVar[str] = "How stable are the numbers?"
@@ -112,8 +112,7 @@ class Bootstrap(Pickled):
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
 
-        The draws are rotated towards P first: intervals cover the entries of the true map, rotated
-        likewise.
+        The draws are rotated towards P: intervals cover entries of the true map rotated likewise.
 
         Parameters
         ----------
@@ -128,7 +127,7 @@ class Bootstrap(Pickled):
         Raises
         ------
         ldr.errors.ArgumentError
-            A level that is none.
+            A level that is not between 0 and 1.
         """
         number("level", level, positive=True, below=1.0)
         maps = as_tuple(self.maps)
@@ -141,7 +140,7 @@ class Bootstrap(Pickled):
     def region(self, level: float = 0.9) -> PerView:
         """Return the quantile `level` of the largest principal angle, in radians.
 
-        Around the span of P' it is a region of subspaces; a pair of angles for two views.
+        It is the radius of a region of subspaces around the span of P', for two views a pair.
         """
         number("level", level, positive=True, below=1.0)
         return single([float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles)])
@@ -193,13 +192,13 @@ def bootstrap(
 ) -> Bootstrap:
     """Bootstrap a result: solve again for resampled samples, and measure the subspace's moves.
 
-    Samples are drawn with replacement, each with its weight; within classes, for methods of labels.
+    Samples are drawn with replacement, each with its weight; within classes for methods of labels.
     With `groups` whole groups are drawn (the cluster bootstrap), within classes if labels are
-    constant in groups; for trials whole trials. Series are drawn in blocks of `block` successive
-    samples (the moving block bootstrap); where blocks meet there is a false succession, about one
-    in `block`, so blocks should be long beside the lag. Repeated samples are neighbours of one
-    another at distance zero, which graphs of neighbours feel. Iterative solvers start at the M of
-    all samples: the spread is that of the optimum near it.
+    constant in groups; data of trials draw whole trials. Time series are drawn in blocks of `block`
+    successive samples (the moving block bootstrap); where blocks meet there is a false succession,
+    about one in `block`, so blocks should be long compared with the lag. Repeated samples are
+    neighbours at distance zero, which affects graphs of neighbours. Iterative solvers start at the
+    M of all samples: the spread describes the optimum near it.
 
     Source: Efron 1979; Kuensch 1989 (blocks); Davison and Hinkley 1997, section 3.8 (groups).
 
@@ -208,17 +207,17 @@ def bootstrap(
     objective, X, r, y, sample_weight, standardise, solver
         As in `ldr.solve`.
     groups : array (n,), optional
-        Subjects, batches or trials that samples belong to. What `ldr.trials` makes has groups
-        without it. For methods of time order they are trials.
+        Subjects, batches or trials to which the samples belong. Data from `ldr.trials` need no
+        groups. For methods of time order groups are trials.
     draws : int
     block : int, optional
-        Length of the blocks. Methods of time series refuse to go without, but for trials.
+        Length of the blocks. Methods of time series require it, unless there are trials.
     bca : bool
-        Correct intervals for bias and skewness (BCa); takes up to 100 solutions more, each
-        without a group of rows. Not for optima at the end of what is allowed, as fa's with a noise
-        variance of zero: there BCa covers too little, percentiles well.
+        Correct intervals for bias and skewness (BCa); this takes up to 100 further solutions, each
+        without one group of rows. It is unsuitable for optima on the boundary, such as fa with a
+        noise variance of zero: there BCa intervals cover too little, percentile intervals well.
     tolerance : float
-        As in `ldr.solve`; of the draws.
+        As in `ldr.solve`, for the draws.
     random_state : int or Generator, optional
     **parameters
         Parameters of an objective that is given by name.
@@ -226,15 +225,15 @@ def bootstrap(
     Returns
     -------
     Bootstrap
-        With `quantiles()` and `plot()`. After Ctrl-C it is of the draws that were done, and a
-        warning says how many.
+        It has `quantiles()` and `plot()`. After Ctrl-C it has the draws that were completed, and a
+        warning states the number.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        No block for a method of time series, one longer than the data, or one beside groups; one
-        group alone, or groups beside a background; an objective of distances or of a kernel, whose
-        matrices belong to the very rows.
+        A method of time series without a block, a block longer than the data, or beside groups; a
+        single group, or groups beside a background; an objective of distances or of a kernel, whose
+        matrices belong to these very rows.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Dimension(Pickled):
     ----------
     objective : Objective
     r : int
-        The number chosen; 0 where no direction is significant.
+        The chosen number; 0 if no direction is significant.
     rule : str
         "permutation", "ladle", "bic", "folds" or "parallel".
     criterion : str
@@ -101,17 +101,17 @@ def dimension(
 
     - "permutation": directions are added while their p-value is at most `level`
       (`ldr.permutation_test`).
-    - "ladle": where the eigenvalues fall and the span of the directions begins to vary over
-      bootstrap samples, both at once: the least of f(k)/(1 + sum f) + phi(k)/(1 + sum lambda),
-      f(k) the mean of 1 - |det(B_k'B*_k)| over the samples, phi(k) the next eigenvalue. For methods
-      with an eigen-solution.
+    - "ladle": the first k at which both the eigenvalues are small and the span of the directions
+      varies over bootstrap samples: the minimum of f(k)/(1 + sum f) + phi(k)/(1 + sum lambda), f(k)
+      the mean of 1 - |det(B_k'B*_k)| over the samples, phi(k) the next eigenvalue. For methods with
+      an eigen-solution.
     - "bic": the least BIC of a likelihood (ppca, fa).
     - "folds": the score of held-out samples, by the rule (`ldr.path`); r = 0, the mean or the
-      largest class, is a candidate where it is defined.
+      largest class, is a candidate for methods that predict.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
 
-    By default the first of these that the method has: bic, parallel, permutation (cca and lda,
-    orthogonal or not), ladle, folds.
+    By default the first that the method has of: bic, parallel, permutation (cca and lda, orthogonal
+    or not), ladle, folds.
 
     Source: Luo and Li 2016 (ladle).
 
@@ -121,8 +121,8 @@ def dimension(
         As in `ldr.solve`.
     method : {"auto", "permutation", "ladle", "bic", "folds", "parallel"}
     most : int, optional
-        The largest dimension to look at. By default all that the method has, of likelihoods and
-        folds ten at most.
+        The largest dimension to try. By default all of the method, for likelihoods and folds at
+        most ten.
     level : float
         Level of "permutation"; for "parallel" the share of null eigenvalues above the threshold.
     permutations : int
@@ -134,8 +134,7 @@ def dimension(
         For "permutation", as in `ldr.permutation_test`; for "ladle", as in `ldr.bootstrap`; for
         "folds", as in `ldr.path`.
     standardise : bool
-        Divide the columns by their standard deviations first; of folds, by those of the rows that
-        are solved for.
+        Divide the columns by their standard deviations first, in folds those of training rows.
     random_state : int or Generator, optional
     **parameters
         Parameters of an objective that is given by name.

@@ -142,14 +142,13 @@ class Solutions(Pickled):
     mean : ndarray (b, d)
         Subtracted before the map; a pair for two views.
     numbers : ndarray (b, r) or None
-        Of each direction, best first: eigenvalues, or singular values of two views; None where the
-        objective has none.
+        Scores of each direction, best first: eigenvalues, or singular values of two views; None if
+        the objective has none.
     gaps : ndarray (b,)
-        Of each certificate: by how much a better value could be better, but for rounding; infinite
-        where nothing was proved.
+        Optimality gap of each certificate, apart from rounding; infinite if nothing was proved.
     alone : int
-        How many were solved one by one: the objective has no stacked form, or the columns of these
-        problems are so nearly dependent that digits would be lost.
+        Number of problems solved one by one: the objective has no stacked form, or their columns
+        are so nearly dependent that digits would be lost.
     """
 
     objective: Objective
@@ -281,8 +280,8 @@ def solvable(
 ) -> tuple[tuple[StackedRows, ...], Solvable]:
     """Return the centred rows of a chunk, and the method's matrices.
 
-    It raises `UnknownError` for data of which the method has no eigen-solution, and for those of
-    which `ldr.solve` has a note or an error.
+    It raises `UnknownError` for data for which the method has no eigen-solution, or `ldr.solve` has
+    a note or an error.
     """
     views, y = chunk.views, chunk.y
     if Need.BACKGROUND in objective.needs or chunk.alone:
@@ -313,18 +312,18 @@ def solve_many(
     """Solve an objective for many data sets: windows of a series, groups, folds, resamples.
 
     Methods with an eigen-solution (pca, lda, orthogonal-lda, cca, pls, maf, orthogonal-maf, sfa,
-    orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices: no
-    more than the sums over the rows, stacked eigenproblems, and Newton's method on all ratios at
-    once. The values are those of `ldr.solve`. What has no stacked form, or fewer rows than columns,
-    is solved one by one.
+    orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices: sums
+    over the rows, stacked eigenproblems, and Newton's method on all ratios together. The values are
+    those of `ldr.solve`. Methods without a stacked form, and problems with fewer rows than columns,
+    are solved one by one.
 
     Parameters
     ----------
     objective : str or Objective
     X : array (b, n, d), or iterable of what `ldr.solve` takes
         The data sets. For two views a pair of arrays (b, n, d) and (b, n, e), either of which may
-        be (n, d): shared by all. Data sets of an iterable may differ in shape. An array (n, d)
-        stands for all where y has several rows.
+        be (n, d), shared by all. Data sets of an iterable may differ in shape. An array (n, d) is
+        shared by all problems if y has several rows.
     r : int
     y : array (b, n) or (n,), or iterable of arrays (n,), optional
         Labels or responses; (n,) is shared by all.

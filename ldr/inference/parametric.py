@@ -26,9 +26,9 @@ from ldr.validation import in_words
 class Statistic:
     """A single test.
 
-    - step: number of directions accepted before it; under the null hypothesis there are no more
+    - step: number of directions accepted before it; the null hypothesis is that there are no more
     - law: the null distribution, "F" or "chi2"
-    - df: its degrees of freedom
+    - df: degrees of freedom of the law
     """
 
     name: str
@@ -83,12 +83,12 @@ def parametric_test(
 ) -> ParametricTest:
     """Compute the classical tests of cca, lda, sir and save, exact or asymptotic.
 
-    For cca and lda, orthogonal or not, those of the canonical correlations d_j of two views, or of
-    the columns with the classes: Wilks' lambda prod_{j>k}(1 - d_j^2) by Rao's F and by Bartlett's
-    chi-square, for every k; and for k = 0 Pillai's trace sum d_j^2, Hotelling and Lawley's
-    sum d_j^2/(1 - d_j^2) and Roy's largest d_1^2/(1 - d_1^2), whose F is a bound: its p-value is
-    too small. For sir n sum_{j>k} lambda_j and for save (n/2) sum_h f_h |T'(I - V_h)T|^2, both
-    against chi-squares, k after k.
+    For cca and lda, orthogonal or not, the statistics are functions of the canonical correlations
+    d_j of two views, or of the columns with the classes: Wilks' lambda prod_{j>k}(1 - d_j^2) by
+    Rao's F and by Bartlett's chi-square, for every k; and for k = 0 Pillai's trace sum d_j^2,
+    Hotelling and Lawley's sum d_j^2/(1 - d_j^2) and Roy's largest d_1^2/(1 - d_1^2), whose F is a
+    bound: its p-value is too small. For sir n sum_{j>k} lambda_j and for save (n/2) sum_h f_h |T'(I
+    - V_h)T|^2, both compared with chi-squares, for each k in turn.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook and Weisberg
     2007.
@@ -107,7 +107,7 @@ def parametric_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        Another objective, a ridge, of which no law is known, or trials.
+        Another objective, a ridge, with which no distribution is known, or trials.
     ldr.errors.DataError
         Too few rows.
 

@@ -233,8 +233,8 @@ def _statistic(d: Array) -> Array:
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
     """Return the two matrices whose canonical correlations a method maximises, and their ridges.
 
-    None for other methods, and with shrinkage. Classes and slices are indicators. The ridge of
-    orthogonal-lda is in units of the covariance of all samples, which permutations do not change.
+    It is None for other methods, and with shrinkage. Classes and slices are indicators. The ridge
+    of orthogonal-lda is in units of the covariance of all samples.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
     if getattr(objective, "shrinks", False):
@@ -268,18 +268,18 @@ class PermutationTest(Pickled):
     null : ndarray (permutations,)
         The optima of permuted data.
     p_value : float
-        (1 + the permutations at least as good) / (1 + permutations).
+        (1 + the number of permutations at least as good) / (1 + permutations).
     error : float
-        Standard error of the p-value, of so many permutations.
+        Monte Carlo standard error of the p-value.
     p_values : tuple of float or None
-        One of each direction, none smaller than the one before. For cca and lda, orthogonal or not,
-        and sir those of the canonical correlations (of the columns with the classes, the slices),
-        with the ridge, tested one after the other; of orthogonal-lda the ridge is in units of the
-        covariance of all samples there. For other methods with a number for every direction, and
-        with shrinkage, of each number against the best of permuted data, which is conservative
-        after the first (against the k-th of permuted data it would be far too small). NaN where
-        every permutation has the same number, or there is no such direction. None where directions
-        have no numbers.
+        A p-value for each direction, none smaller than its predecessor. For cca and lda, orthogonal
+        or not, and sir these are of the canonical correlations (of the columns with the classes, or
+        the slices), with the ridge, tested one after the other; for orthogonal-lda the ridge is
+        here in units of the covariance of all samples. Other methods with a score for every
+        direction, and methods with shrinkage, compare each score with the best of permuted data,
+        which is conservative after the first (against the k-th of permuted data p would be far too
+        small). NaN if every permutation has the same score, or the direction does not exist. None
+        if directions have no scores.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -334,8 +334,8 @@ def permutation_test(
 ) -> PermutationTest:
     """Test the optimal value, and each direction, by permutations.
 
-    The method optimises, so that its value is large for noise too: it is compared with its optima
-    on permuted data, each found in the same way. Methods with an eigen-solution take thousands of
+    The method optimises, so that its value is large for noise too: it is compared with optima of
+    permuted data, each found in the same way. Methods with an eigen-solution take thousands of
     permutations a second, see `ldr.solve_many`.
 
     Source: Phipson and Smyth 2010 (the p-value is never 0); Besag and Clifford 1991 (stopping);
@@ -344,39 +344,39 @@ def permutation_test(
     Parameters
     ----------
     objective, X, r, y
-        As in `ldr.solve`; the rows are brought into memory.
+        As in `ldr.solve`; the rows are loaded into memory.
     permutations : int
     null : {"auto", "rows", "within", "groups", "shift"}
-        Permutations, applied to y for methods of labels or a response, the
-        samples of all views but the first, those of samples and background together, every column
-        by itself where there is X alone, the order of the samples for methods of time series (which
-        says only that they are not white noise).
+        Permutations of y for methods of labels or a response, of the samples of all views but the
+        first, of samples and background together, of every column separately if there is X alone,
+        of the order of the samples for methods of time series (whose null hypothesis is white
+        noise).
 
-        - "rows": all samples, which are independent.
-        - "within": those of each group, where samples are alike (exchangeable) within groups.
-        - "groups": the y of whole groups, where all samples of a group have the same, in groups of
-          any sizes; of several views whole trials are paired anew, those of equal length. Groups
-          must be independent and alike: under a drift over the session, which trials share, it
-          rejects far too often.
-        - "shift": y, the other views or every column in a circle, within groups: each keeps its
-          autocorrelation. Approximate, for stationary series; the p-value is at least 1/n.
+        - "rows": of all samples, which are assumed independent.
+        - "within": of the samples of each group, if samples are exchangeable within groups.
+        - "groups": of the y of whole groups, if all samples of a group have the same, in groups of
+          any sizes; for several views whole trials of equal length are paired anew. Groups must be
+          independent and identically distributed: under a drift over the session, shared by trials,
+          the test rejects far too often.
+        - "shift": circular shifts of y, of the other views or of every column, within groups, which
+          keep autocorrelations. Approximate, for stationary series; the p-value is at least 1/n.
 
-        "auto" is "rows" without groups; with them it is "groups" where y is constant in groups or
-        several views have trials of equal length, else "within".
+        "auto" is "rows" without groups; with them it is "groups" if y is constant in groups or
+        several views have trials of equal length, otherwise "within".
     groups : array (n,), optional
-        Subjects, blocks or trials. Data from `ldr.trials` have groups anyway.
-        For methods of time order they are trials, as in `ldr.solve`.
+        Subjects, blocks or trials. Data from `ldr.trials` need no groups. For methods of time order
+        groups are trials, as in `ldr.solve`.
     standardise : bool
         Divide the columns by their standard deviations first.
     stop_after : int, optional
-        Stop at so many permutations that are at least as good: the p-value is their share, and no
-        smaller than what more permutations would say.
+        Stop after this many permutations that are at least as good: the p-value is their share, and
+        no smaller than more permutations would give.
     workers : int
         Number of threads; -1 is one for every core.
     time_limit : float, optional
-        Seconds, after which the permutations that were done count.
+        Seconds, after which the completed permutations count.
     progress : callable, optional
-        Called with the permutations done and all of them.
+        Function called with the numbers of completed and of all permutations.
     random_state : int or Generator, optional
     **parameters
         Parameters of an objective that is given by name.
@@ -384,8 +384,8 @@ def permutation_test(
     Returns
     -------
     PermutationTest
-        With `plot()`. After Ctrl-C it is of the permutations that were done, and a warning says how
-        many.
+        It has `plot()`. After Ctrl-C it has the completed permutations, and a warning states the
+        number.
 
     Raises
     ------
@@ -393,8 +393,7 @@ def permutation_test(
         A null that does not fit the method; fewer than 20 distinct permutations within or of
         groups; an objective of distances.
     ldr.errors.SingularError
-        So few samples that every permutation has the same value: a ridge, or shrinkage, with which
-        each is solved again, makes them differ.
+        So few samples that every permutation has the same value: give ridge= or shrinkage=.
     ldr.errors.DataError
         As `ldr.solve` raises; groups that do not fit.
 

@@ -50,7 +50,7 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
     """Read the matrix in a file by the workers of a cluster.
 
     - path: .csv, .tsv, .parquet, .npy, or a folder of .parquet files
-    - separator, header: as of `ldr.io.files.read`
+    - separator, header: as in `ldr.io.files.read`
     """
     ending = ".parquet" if path.is_dir() else ending_of(path)
     if not path.exists():

@@ -93,7 +93,7 @@ def _remove_leftovers(folder: Path) -> None:
 def write_figure(path: str | Path, figure: Figure, **style: Argument) -> None:
     """Write a picture to a file of the kind that its ending names.
 
-    Drawn in memory: matplotlib does not always say that a disk is full.
+    It is drawn in memory first, as matplotlib does not always report a full disk.
     """
     drawn = BytesIO()
     figure.savefig(drawn, format=Path(path).suffix[1:].lower(), **style)
@@ -106,7 +106,7 @@ def check_outputs(
 ) -> None:
     """Refuse output files that cannot be written or are inputs, before any computation.
 
-    - outputs: files to write, by what the caller calls them
+    - outputs: files to write, by their names in messages
     - inputs: files, and folders of .parquet files, that are read
     """
     seen: dict[str, Path] = {}
@@ -184,11 +184,9 @@ class Table:
     """Content of a file: a matrix, its column names if any, and the other arrays.
 
     - name: of the file, for messages
-    - X (n, d): an array, a sparse matrix, a Dask array or DataFrame, or a `Source`, whose rows are
-      read when they are asked for
+    - X (n, d): an array, a sparse matrix, a Dask array or DataFrame, or a `Source` to read
     - beside: the other arrays of an .npz or .mat file
-    - loaded: True if the rows of a source, once they are asked for, are all in memory; else they
-      stay where they are
+    - loaded: True if the rows of a source, once read, are in memory; else they stay in the file
     """
 
     name: str
@@ -252,16 +250,15 @@ class Table:
 def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
     """Read the matrix in a file.
 
-    - path: .csv, .tsv and .parquet have named columns, and so has a folder of .parquet files. Of
-      these and of .npy, large files are not loaded: their rows are read when they are needed. Of an
-      .npz or .mat file the matrix is the array called X, or the only one of several rows and
-      columns; ``data.mat:name`` asks for another. An .npz file of scipy.sparse stays sparse.
+    - path: .csv, .tsv and .parquet have named columns, and so has a folder of .parquet files. Large
+      files of these kinds and of .npy are not loaded: their rows are read when needed. From an .npz
+      or .mat file the array called X is read, or the only one of several rows and columns;
+      ``data.mat:name`` selects another. An .npz file of scipy.sparse stays sparse.
     - separator: between the cells of text; the comma of .csv and the tabulator of .tsv by default
-    - header: True if the first line of text has the names of the columns; else they are 0, 1, ...
+    - header: True if the first line of text names the columns; otherwise they are 0, 1, ...
     - raises FileNotFoundError
-    - raises ldr.errors.ArgumentError: An ending that is not known; pandas or pyarrow is not
-      installed; no such array.
-    - raises ldr.errors.DataError: The file is not what its ending says.
+    - raises ldr.errors.ArgumentError: Unknown ending, missing pandas or pyarrow, no such array.
+    - raises ldr.errors.DataError: The content does not match the ending.
     """
     path, wanted = split_array(str(as_path(path, "the file")))
     if path.is_dir():
@@ -303,9 +300,9 @@ def write_projection(path: str | Path, result: Result, X: Rows) -> None:
 def write(path: str | Path, result: Result, Y: Rows) -> None:
     """Write projected rows to a file, atomically.
 
-    - path: .csv, .tsv, .parquet: a column a coordinate (those of both views for two views). .npy:
-      the array Y. .npz, .mat: Y with the M, P and mean of the result (with "_a" and "_b" for two
-      views).
+    - path: .csv, .tsv, .parquet: a column for each component (those of both views for two views).
+      .npy: the array Y. .npz, .mat: Y with the M, P and mean of the result (with "_a" and "_b" for
+      two views).
     """
     ending, views = ending_of(Path(path)), as_tuple(result.P)
     check_outputs({"path": path}, {})
@@ -453,7 +450,7 @@ def write_filled(path: str | Path, result: Result, table: Table) -> int:
     """Write a table whose missing entries a model has filled in; the columns left out are kept.
 
     - path: .csv, .tsv, .parquet or .npy
-    - result: of ppca or fa
+    - result: a result of ppca or fa
     - returns: number of imputed values.
     """
     if result.model is None or result.features is not None:

@@ -81,7 +81,7 @@ def _npz(path: str | Path) -> Path:
 class Writer:
     """Values as JSON, and the arrays that they refer to.
 
-    - objective: of the result, for messages
+    - objective: objective of the result, for messages
     """
 
     objective: Objective
@@ -141,7 +141,7 @@ class Reader:
     """The values that a `Writer` wrote; arrays are read when they are needed.
 
     - kinds: classes by their names in the file
-    - format: of the file
+    - format: format of the file
     """
 
     archive: Any

@@ -1,11 +1,11 @@
 """Derivatives of an optimum along a line of data, weights or parameters.
 
-At the optimum M of f_t the gradient g_t(M) vanishes for every t, so that dM = -Hess^{-1} dg/dt, M
-fixed: the implicit function theorem on the tangent vectors that are no turns of the axes. How f_t,
-its coordinates, means and numbers change at fixed M is known by products with the rows where f is
-of matrices that are quadratic in them (`Products`), else by differences of problems bound at t (in
-t nothing is nearly singular, and Richardson's extrapolation leaves rounding alone); how fast optima
-move where eigenvalues nearly tie comes from Hess^{-1} and from gaps, exactly.
+At the optimum M of f_t the gradient g_t(M) vanishes for every t, so that dM = -Hess^{-1} dg/dt at
+fixed M: the implicit function theorem on the tangent vectors that do not turn the axes. The changes
+of f_t, its coordinates, means and scores at fixed M come from products with the rows if f depends
+on matrices that are quadratic in them (`Products`), otherwise from differences of problems bound at
+t (in t nothing is nearly singular, and Richardson's extrapolation leaves rounding alone); the speed
+of optima with nearly tied eigenvalues comes from Hess^{-1} and from gaps, exactly.
 
 Axes that diagonalise a symmetric S turn by Om_kl = dS_kl/(s_l - s_k).
 """
@@ -44,8 +44,8 @@ _NOTHING = 1e-7, 1e-2
 def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: float) -> Rate:
     """Compute a rate by central differences, extrapolated (Ridders), at the step of best agreement.
 
-    - raises SingularError: They agree nowhere: the problem jumps, as graphs of neighbours and ranks
-      do.
+    - raises SingularError: They agree at no step: the problem jumps in t, as graphs of neighbours
+      and ranks do.
     """
     if math.isinf(length):
         at = still(optimum, line, 0.0)
@@ -116,16 +116,15 @@ def carried(one: BoundObjective, other: BoundObjective, Z: Array) -> Array:
 class Derivative:
     """Derivative of an optimum along a direction, per unit of t in X + t dX.
 
-    - value: of the objective's value
-    - mean (d,): of what the map subtracts
-    - projector (d, d): of the orthogonal projector onto the rows of P: the subspace
-    - M, P (d, r): of the matrix and the map in canonical coordinates
-    - components (r,): of the numbers of each coordinate
+    - value: derivative of the objective's value
+    - mean (d,): derivative of the mean that the map subtracts
+    - projector (d, d): derivative of the orthogonal projector onto the rows of P, the subspace
+    - M, P (d, r): derivatives of the matrix and the map, in canonical coordinates
+    - components (r,): derivatives of the score of each component
 
     Notes
-    -----
-    M, P and components raise `ldr.errors.SingularError` where numbers of coordinates tie: there the
-    axes are arbitrary, but value, mean and projector are not.
+    M, P and components raise `ldr.errors.SingularError` if scores of components tie: the axes are
+    then arbitrary, but value, mean and projector are not.
     """
 
     _optimum: Optimum

@@ -1,9 +1,9 @@
 """The equations of an optimum in jax, for layers: their derivatives are jax's own, of every order.
 
 With the gradient G of f at T and T'BT = I for each view, the equations are G - BT sym(T'G) = 0 off
-the axes, T'BT = I, and in place of what turns of the axes leave open, the off-diagonal of the
-matrix that canonical coordinates diagonalise. As many as T has entries, they are solved at once,
-in O((d r)^3) time and O((d r)^2) memory; jax transposes, compiles and batches that.
+the axes, T'BT = I, and, to fix rotations of the axes, zero off-diagonals of the matrix that
+canonical coordinates diagonalise. There are as many as T has entries; they are solved together in
+O((d r)^3) time and O((d r)^2) memory, which jax transposes, compiles and batches.
 """
 
 from __future__ import annotations
@@ -112,7 +112,8 @@ def moved(
 ) -> tuple[list[Traced], Traced, Traced]:
     """Return dT along a direction of X and the parameters, with canonical axes or without.
 
-    Also the Jacobian of the equations in T, and their residual, zero at the optimum.
+    It also returns the Jacobian of the equations in T, and their residual, which is zero at the
+    optimum.
     """
     flat, shaped = ravel_pytree(list(T))
     near, r = None if canonical else list(T), T[0].shape[1]

@@ -58,7 +58,7 @@ Kind = TypeVar("Kind")
 def tree(kind: type[Kind]) -> type[Kind]:
     """Make a frozen dataclass an argument of compiled functions.
 
-    Its fields are arrays, but those that are STATIC: jax compiles for each value of them.
+    Its fields are arrays, except those in STATIC: jax compiles for each value of these.
     """
     found = dataclass(frozen=True)(kind)
     still = [each.name for each in fields(found) if "static" in each.metadata]  # type: ignore[arg-type]
@@ -125,11 +125,11 @@ class Chain:
 class Heated:
     """D - W, or D, of a graph whose weights exp(-||x_i - x_j||^2 / width) move with the rows.
 
-    They are W(1 + c - ||x_i - x_j||^2 / width) to first order, W and c as the rows are. Both are
-    of each edge, or matrices if most rows are joined.
+    The weights are W(1 + c - ||x_i - x_j||^2 / width) to first order, with W and c of the given
+    rows. Both have a number for each edge, or are matrices if most rows are joined.
 
-    - ends: i and j of each edge; None of matrices
-    - width: if it is None, the mean of the squared lengths of the edges `middle`
+    - ends: i and j of each edge; None for matrices
+    - width: if None, the mean of the squared lengths of the edges `middle`
     """
 
     W: Traced
@@ -171,7 +171,7 @@ class Heated:
 class Residuals:
     """(I - W)'(I - W), W the weights of neighbours that move with the rows: see `Neighbourhoods`.
 
-    v with Gv = 1 by a Newton step from the rows' own v: exact to first order.
+    It returns v with Gv = 1 by a Newton step from v of the given rows: exact to first order.
     """
 
     around: Sequence[tuple[Codes, Codes, Array, Array]]
@@ -317,7 +317,7 @@ class Constant(Form):
 class Inverse(Form):
     """(B + ridge mean(diag B) I)^{-1} by a Newton step from that of the rows as they are.
 
-    - array: of these; exact to first order
+    - array: their number or array; exact to first order
     """
 
     B: Form
@@ -395,7 +395,7 @@ def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], vie
 class RowForms:
     """The rows of a view, as `ldr.objectives.families.matrices.RowSums`.
 
-    - samples: in memory; of traced arrays zeros stand for them
+    - samples: samples in memory; zeros stand for traced arrays
     - shares: see `centred`
     """
 
@@ -498,8 +498,8 @@ def mixing(K: Any) -> Mixing:
 class DataForms(DataSums):
     """The rows of all views, as `ldr.objectives.families.matrices.DataForms`.
 
-    - data: None where rows and labels are known as traced arrays only
-    - made: of the first view's rows, further blocks, and the transpose: see `blocks`
+    - data: None if rows and labels are known as traced arrays only
+    - made: further blocks made of the first view's rows, and the transposed map: see `blocks`
     """
 
     views: Sequence[Any]

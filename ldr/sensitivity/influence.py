@@ -27,17 +27,17 @@ _STEPS, _NEAR = 3, 1e-3
 class Influence:
     """The influence of each row, for each unit of its weight.
 
-    Where row i is left out, its weight 0, the optimum moves by -Hess^{-1} of the gradient of what
-    is left, to first order; up to three steps of Newton's method with conjugate gradients, in the
-    metric of the Hessian of all rows, take the orders above along. All that rows choose is chosen
-    again without it, as medians of distances are. A series is cut there: pairs of rows that it is
-    in go, its neighbours are not joined. For many rows this is the influence function, the
+    Without row i, its weight 0, the optimum changes by -Hess^{-1} of the remaining gradient, to
+    first order; up to three Newton steps by conjugate gradients, in the metric of the Hessian of
+    all rows, add higher orders. Quantities that depend on the rows, such as medians of distances,
+    are computed anew without the row. A time series is cut at the row: pairs that contain it are
+    dropped, its neighbours are not joined. For many rows this is the influence function, the
     derivative in the row's weight.
 
-    - subspace (n,): how far the projector moves (Frobenius); of several views all together
-    - value (n,): what the row adds to the objective's value: leaving it out takes that away
-    - name: the objective's
-    - rows: names of the rows, where X is a data frame
+    - subspace (n,): change of the projector (Frobenius norm); for several views all together
+    - value (n,): contribution of the row to the objective's value, which leaving it out subtracts
+    - name: name of the objective
+    - rows: names of the rows, if X is a data frame
     """
 
     subspace: Array

@@ -45,20 +45,20 @@ _NO_ROOT = 1e-12
 class Statement:
     """sum_p tr A_p / prod_j (tr B_j)^{e_pj}, maximised.
 
-    - above: the A_p
-    - over: the B_j
+    - above: the A_p of the numerators
+    - over: the B_j of the denominators
     - exponents: the e_pj
-    - white: the B of T'BT = I, one a view; T'T = I where there are none
-    - diagonal: what canonical coordinates diagonalise; None where that is the sum of the A_p over
-      what they are divided by, or, of columns with weights, what the gradient is of
-    - ridge: of the B, in units of the mean of each diagonal
+    - white: the B of T'BT = I, one for each view; without it T'T = I
+    - diagonal: matrix that canonical coordinates diagonalise; None for the sum of the A_p over
+      their denominators, or, if columns have weights, for the matrix of the gradient
+    - ridge: ridge of the B, in units of the mean of each diagonal
     - shares (n,): see `Matrices`
-    - weights (r,): of T's columns in the traces, where they are not alike
-    - decoder: D with P' = DT, where that is not T
-    - residual: True if the value is tr A of all columns less that of T
-    - of in {"trace", "sizes", "roots", "determinant", "shared"}: what stands in the place of tr A:
-      its eigenvalues by their size or root, or its log-determinant; or what the views are white
-      together in
+    - weights (r,): weights of T's columns in the traces, if they differ
+    - decoder: D with P' = DT, unless it is T
+    - residual: True if the value is tr A of all columns minus that of T
+    - of in {"trace", "sizes", "roots", "determinant", "shared"}: replacement of tr A: its
+      eigenvalues by their size or root, its log-determinant; or the space in which the views are
+      white together
     """
 
     above: Sequence[Square]
@@ -158,7 +158,7 @@ def _sym(S: Traced) -> Traced:
 class Spectrum:
     """Eigenvalues s of a symmetric S that count by their size or root h: h(S) = V diag(h) V'.
 
-    It moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
+    It changes by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
     """
 
     V: Array
@@ -199,11 +199,11 @@ def observed(
 ) -> Observed:
     """Return `Observed` of matrices.
 
-    - frames: L of each view; None where T is Q
-    - shares (n,): of the rows in what the map subtracts
-    - numbers: by how much the blocks Q are larger than those of M; the objective's sign
+    - frames: L of each view; None if T is Q
+    - shares (n,): shares of the rows in the mean that the map subtracts
+    - numbers: ratio of the blocks Q to those of M; the objective's sign
     - spectrum: of S = L'AL, if its eigenvalues count by their size or root
-    - shapes: of the blocks
+    - shapes: shapes of the blocks
     """
     flat, places = M.reshape(-1), np.cumsum([0, *(d * r for d, r in shapes)])
     spread, sign = numbers

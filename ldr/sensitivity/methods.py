@@ -1,7 +1,7 @@
 """Statements in jax of methods that are no matrices of their rows.
 
-Each has two functions: one collects what the statement needs, and gives None of other problems; the
-statement is what is observed at M of rows X (see `rule`).
+Each method has two functions: one collects the data that the statement needs, or returns None for
+other problems; the statement computes the quantities at M from rows X (see `rule`).
 """
 
 from __future__ import annotations
@@ -326,7 +326,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
     """State the sum of losses of ||z_i - MM'z_i||^2, z_i from the geometric median of the rows.
 
-    Centre and width are medians that move with the rows.
+    Centre and width are medians, which depend on the rows.
     """
     mean, lift, unit, inverse, share, middle, subspace, scale = given
     Z = unit * (X[0] - mean) @ lift
@@ -417,7 +417,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
 def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
     """State the negative log-likelihood under S = LL' + Psi, without constants, by Woodbury.
 
-    - mask (n, d): 1 where an entry is observed; None where all are
+    - mask (n, d): 1 for an observed entry; None if all are observed
     """
     mask, centre, scale, floor, unit = given
     d = len(scale)
@@ -447,11 +447,11 @@ def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
 class FiltersOfRows(TracedRows):
     """An optimum of csp of more than two classes, whose filters are F of a joint diagonalisation.
 
-    In the coordinates of F the moments of the classes are as diagonal as they can be: V = I is the
-    least of Pham's criterion, and moves with the rows as any optimum. X has the rows and V.
+    In the coordinates of F the moments of the classes are as diagonal as possible: V = I minimises
+    Pham's criterion, and depends on the rows as any optimum does. X has the rows and V.
 
-    - moments: what `moments_of` takes besides rows and filters
-    - inverse: of the criterion, scales aside
+    - moments: arguments of `moments_of` besides rows and filters
+    - inverse: of the criterion's Hessian, without the scales
     """
 
     moments: tuple[Traced, ...] = field(kw_only=True)

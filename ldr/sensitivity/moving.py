@@ -32,7 +32,7 @@ WEIGHTS = "weights"
 class Line:
     """Objective and data at t; t = 0 is the solved problem.
 
-    - data: with rows in memory
+    - data: the data, with rows in memory
     - rows: direction of the rows of each view, and of the background
     - y: direction of the response
     - weights: direction of the sample weights
@@ -119,7 +119,7 @@ def _reweighted(samples: Samples, dw: Array, t: float) -> Samples:
 def parameter(objective: Objective, name: str) -> float | Array:
     """Return a number of the objective's, or the weights of a sum.
 
-    - raises ArgumentError: There is no such number.
+    - raises ArgumentError: The objective has no such number.
     """
     if isinstance(objective, Sum) and name == WEIGHTS:
         return np.array([weight for weight, _ in objective.terms])
@@ -163,7 +163,7 @@ def as_line(
 ) -> Line:
     """Return the line along a direction given by the user.
 
-    - raises ArgumentError, DataError: Nothing moves; of another shape; what cannot move.
+    - raises ArgumentError, DataError: No direction, a wrong shape, or data without a derivative.
     """
     parameters, given = parameters or {}, all_of(data)
     rows: tuple[Array | None, ...] = ()

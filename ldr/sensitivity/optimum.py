@@ -31,7 +31,7 @@ _ALIKE = 1e-6
 class Observed(NamedTuple):
     """Quantities of a result at a point, as numbers that can be subtracted.
 
-    - P, M, mean: one a view
+    - P, M, mean: one for each view
     - within (r, r): the matrix that is diagonal in the canonical axes; empty if there are none
     """
 
@@ -60,8 +60,8 @@ def combined(c: float, one: Any, d: float, other: Any) -> Any:
 class Rate:
     """Derivative of a problem in t for fixed M: its gradient and the observed quantities.
 
-    `shares` are the factors of a finite difference's problems, by t; empty for exact rates, whose
-    `observed` may lack M.
+    `shares` are the factors of the problems of a finite difference, by t; exact rates have none,
+    and their `observed` may lack M.
     """
 
     gradient: Array
@@ -116,8 +116,8 @@ class Optimum:
     """A problem at its optimum, in canonical coordinates.
 
     - M: in the solver's coordinates
-    - axes: the canonical ones
-    - inverse: on the tangent vectors that are no turns of the axes
+    - axes: the canonical axes
+    - inverse: of the Hessian, on tangent vectors that do not turn the axes
     """
 
     problem: BoundObjective
@@ -145,7 +145,7 @@ class Optimum:
     def solve(self, Z: Array) -> Array:
         """Return Hess^{-1}[Z], Z projected first.
 
-        - raises SingularError: There are other optima next to this one, or the Hessian cannot tell.
+        - raises SingularError: Other optima are adjacent, or the Hessian cannot exclude them.
         """
         return _solved(self.problem, self.M, self.inverse, Z)
 
@@ -159,7 +159,7 @@ class Optimum:
     def turn(self, change: Array) -> Array:
         """Return Om_kl = dS_kl/(s_l - s_k): the axes turn with the matrix S that they diagonalise.
 
-        - raises SingularError: Two of the numbers s tie.
+        - raises SingularError: Two of the scores s tie.
         """
         numbers = self.axes.numbers
         together = _levels(self.axes)

@@ -1,10 +1,10 @@
 """The implicit function theorem for an optimum of a function of the rows that is stated in jax.
 
-A method states what is observed at M of rows X: its value, its maps. jax derives the mixed
-derivatives of the value and the rates of the maps, along directions and backwards. The statements
-are module-level functions and the data are arguments: jax compiles once for all data of a shape.
-What needs an eigenvector or a linear system takes one Newton step from that of the data as they
-are, which is exact to first order.
+A method states the quantities at M as functions of the rows X: its value, its maps. jax derives the
+mixed derivatives of the value and the rates of the maps, along directions and backwards. The
+statements are module-level functions and the data are arguments: jax compiles once for all data of
+a shape. Eigenvectors and solutions of linear systems take one Newton step from those of the given
+data, which is exact to first order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Known(ABC):
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         """Return the derivative in X of <V', the maps>, of the rows of each view.
 
-        - raises SingularError: Numbers of coordinates tie.
+        - raises SingularError: Scores of components tie.
         """
 
     @property
@@ -164,7 +164,8 @@ def alike(one: Array | float, other: Array | float) -> bool:
 class TracedRows(Known):
     """An optimum of a function in jax.
 
-    - observed: of X, M in the solver's coordinates and `given`; the value is the user's
+    - observed: function of X, M in the solver's coordinates and `given`; the value is in the user's
+      sense
     - X: the rows of each view
     - how: static arguments of the compiled program
     """

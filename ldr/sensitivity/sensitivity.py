@@ -37,8 +37,8 @@ _SAME = 1e-6
 class Sensitivity:
     """An optimum as a function of its data, the weights of their rows and its parameters.
 
-    The slices of a response (sir and its kin) stay as they are: they jump where rows move. Made by
-    ``result.sensitivity(X, ...)``.
+    The slices of a response (sir, save, ...) are held fixed: they jump when rows change. It is made
+    by ``result.sensitivity(X, ...)``.
     """
 
     objective: Objective
@@ -61,14 +61,15 @@ class Sensitivity:
     ) -> Derivative:
         """Compute the derivative along a direction: of X + t dX, y + t dy, weights, parameters.
 
-        - X (n, d): how the data move
-        - y: how a numerical response moves
-        - sample_weight (n,): how weights of rows move, for methods that take them
-        - **parameters: by how much numbers of the objective move: ``ridge=1``. Of a sum
-          ``weights=(1, 0)``.
-        - raises ldr.errors.SingularError: The optimum is not alone, or the problem jumps along this
-          direction.
-        - raises ldr.errors.ArgumentError, ldr.errors.DataError: What cannot move; another shape.
+        - X (n, d): direction of the data
+        - y: direction of a numerical response
+        - sample_weight (n,): direction of the sample weights, for methods that accept them
+        - **parameters: directions of numbers of the objective: ``ridge=1``. For a sum ``weights=(1,
+          0)``.
+        - raises ldr.errors.SingularError: The optimum is not isolated, or the problem jumps along
+          this direction.
+        - raises ldr.errors.ArgumentError, ldr.errors.DataError: A direction that cannot change the
+          data, or of another shape.
         """
         line = as_line(
             self.objective,
@@ -103,15 +104,15 @@ class Sensitivity:
     def pullback(self, P: PerView) -> PerView:
         """Return the derivative in X of <P, map>, for the gradient P of a loss.
 
-        Of methods of sums over rows, graphs, spectra, projected rows and factors; those of matrices
-        of covariances, lags, classes and graphs, and regressions, take weights of the rows and
-        trials too. Of one's own it takes jax.
+        It exists for methods of sums over rows, graphs, spectra, projected rows and factors;
+        methods of covariances, lags, classes and graphs, and regressions, accept sample weights and
+        trials too. Your own objective must be in jax.
 
-        - P (r, d)
-        - returns ndarray (n, d), or one a view
-        - raises ldr.errors.ArgumentError: A method without such a formula, or without one for
-          weights or trials.
-        - raises ldr.errors.SingularError: Numbers tie.
+        - P (r, d): the gradient of a loss with respect to P
+        - returns ndarray (n, d), or one for each view: the gradient with respect to X
+        - raises ldr.errors.ArgumentError: The method has no such formula, or none for weights or
+          trials.
+        - raises ldr.errors.SingularError: Scores of components tie.
         """
         maps = self.optimum.problem.maps(self.optimum.M)
         given = P if isinstance(P, (tuple, list)) and len(maps) > 1 else (P,)
@@ -133,9 +134,9 @@ class Sensitivity:
     def influence(self) -> Influence:
         """Compute the influence of each row: the change if the row is left out.
 
-        A problem is set up for every row.
+        One problem is set up for each row.
 
-        - raises ldr.errors.ArgumentError: The method takes no weights of rows.
+        - raises ldr.errors.ArgumentError: The method accepts no sample weights.
         """
         check_weighted(self.objective)
         found = influence(self.optimum, Line(self.objective, self.data, self.r))

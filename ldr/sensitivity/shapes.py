@@ -1,8 +1,8 @@
 """Optima whose change with their rows is known: nothing is bound again.
 
-Functions of projected rows move by slope and curvature as the solver has them: with f = phi(Y),
-Y = ZM, the gradient Z'phi'(Y) moves by dZ'phi'(Y) + Z'phi''(Y)[dZ M], and by what the numbers in
-phi move that the rows choose. White rows are Z = XL with L'CL = I: with E = L'dC L, L moves by
+Functions of projected rows change by slope and curvature as the solver has them: with f = phi(Y), Y
+= ZM, the gradient Z'phi'(Y) changes by dZ'phi'(Y) + Z'phi''(Y)[dZ M], and by the change of numbers
+in phi that depend on the rows. White rows are Z = XL with L'CL = I: with E = L'dC L, L changes by
 -LE/2, so that dZ = dX L - ZE/2. The gradient of a sum is that of its terms.
 """
 
@@ -70,9 +70,9 @@ def scores_of(Y: Array, unit: float = 1.0) -> Array:
 class ProjectedRows(Known):
     """An optimum of phi(Y), Y = ZM, with the numbers in phi that the rows choose.
 
-    - problem: None if Z is white; then the columns of M are what they are
+    - problem: None if Z is white; the columns of M then have fixed meanings
     - Z (n, k), L (d, k): Z = (X - m)L
-    - unit: by which Y is larger than the map of X - m
+    - unit: ratio of Y to the map of X - m
     - point: phi at the optimum
     """
 
