@@ -198,7 +198,7 @@ class BoundObjective(Problem):
 
     def reported(self, value: float) -> float:
         """Return the value in the objective's own sense and units."""
-        return self.objective.sign * value * self.unit
+        return self.objective.sign * value * self.unit + 0.0  # never -0
 
     def blocks(self, M: Array) -> list[Array]:
         """Split a point into its matrices, one a view."""
