@@ -104,7 +104,7 @@ def _comparisons(table: Table) -> Iterator[Section]:
         f"{agreeing} of {len(found)} medians agree ({100 * share:.0f} %; bar "
         f"{100 * AGREEING_SHARE:.0f} %: {'pass' if share >= AGREEING_SHARE else 'fail'}): {inside} "
         "lie inside the published quartile bars, the others inside a 95 % bootstrap interval of "
-        "the difference. Data of the code, MAF's heuristic as published.",
+        "the difference. Data of the code, MAF's baseline as published.",
         ("method", "points", "inside the bars", "agree"),
         rows,
     )
@@ -142,7 +142,7 @@ def _baselines(table: Table) -> Section:
             medians = [_number(float(np.median(here[column]))) for column in columns]
             rows.append((f"{name} = {x:.0f}", _number(theirs.get(int(x))), *medians))
     return Section(
-        "MAF's two heuristics side by side",
+        "MAF's two baselines side by side",
         "The paper's text names the top eigenvectors of C^-1 S_lag; its code takes that matrix's "
         "left singular vectors, which are others, as the matrix is not symmetric. What was "
         "published is the improvement over the singular vectors: at r = 1 the eigenvector is "
@@ -249,7 +249,7 @@ def _seconds(table: Table) -> Section:
             "recipe",
             "published",
             "sums over rows",
-            "heuristic",
+            "baseline",
             "to 1e-6",
             "all three",
             "to 1e-10",

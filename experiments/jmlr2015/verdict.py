@@ -36,7 +36,8 @@ def _extent(sweeps: Table, planar: Table, traced: Table) -> str:
     return (
         f"{len(sweeps)} data sets at {len(points)} points (method, recipe, d, r), "
         f"{min(counts)} to {max(counts)} a point; {len(planar)} data sets of figure 1; "
-        f"{len(np.unique(traced['dataset'])) if len(traced) else 0} of figure 4."
+        f"{len(np.unique(traced['dataset'])) if len(traced) else 0} of figure 4. "
+        "`docs/findings.md` states what follows from them."
     )
 
 

@@ -1,6 +1,7 @@
 """The verdict's arithmetic, on tables made up so that the answers are known."""
 
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -185,3 +186,25 @@ def test_the_mean_gap_keeps_the_last_gap_of_ended_runs():
     np.testing.assert_array_equal(steps, [0, 1, 2, 3])
     np.testing.assert_array_equal(gaps, [3.0, 1.5, 1.0, 1.0])
     assert median_run(runs)["seconds"].max() == 3.0
+
+
+@pytest.mark.parametrize(
+    ("recipe", "gains", "inside"),
+    [
+        ("reference-code", "improvement_published_code", [14, 16, 13]),
+        ("reference-code", "improvement_code", [14, 16, 1]),
+        ("paper-text", "improvement_published_code", [2, 1, 0]),
+    ],
+)
+def test_stored_medians_lie_inside_the_published_quartiles_as_the_page_says(recipe, gains, inside):
+    results = Path(comparison.__file__).parents[1] / "results"
+    table = Table.read(results / "sweeps.csv").where(recipe=recipe)
+    found = dict.fromkeys(("lda", "cca", "maf"), 0)
+    for method in found:
+        points = [(bar, {"d": bar.x, "r": 3}) for bar in published.bars("2A", method)]
+        points += [(bar, {"d": 100, "r": bar.x}) for bar in published.bars("2B", method)]
+        for bar, point in points:
+            median = float(np.median(table.where(method=method, **point)[gains]))
+            zero = published.is_zero(bar.low) and published.is_zero(median)
+            found[method] += zero or bar.low <= median <= bar.high
+    assert list(found.values()) == inside
