@@ -64,9 +64,9 @@ class Distances(NamedTuple):
     """Sums over rows u in a frame, seen from its centre, the candidate.
 
     - n, value: the number of rows, or their weight, and the sum of |u|
-    - held: the number of rows at the candidate, which the sums below leave out
+    - held: the number of rows at the candidate, which the sums leave out
     - pull, weight, bend (d,): the sums of u/|u|, of 1/|u| and of uu'/|u|^3
-    - nearest: 1/|u| of the nearest row, and that row as the data have it
+    - nearest: 1/|u| of the nearest row, and that row as in the data
     """
 
     n: float
@@ -209,18 +209,18 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     threshold, and linear beyond it. The data are centred at their geometric median, the point of
     least sum of distances, as outliers move the mean. P = M'. There are local optima.
 
-    Use sphere=True where outliers may be far: each sample is divided by its distance from the
-    centre, and counts by its direction alone. Without it an outlier counts by its distance instead
-    of its square, but it does count: many outliers in one direction, or 2 % that are 500 times as
-    far as the others, are still followed.
+    Use sphere=True if outliers may be far: each sample is divided by its distance from the centre,
+    and counts by its direction alone. Without it an outlier counts by its distance instead of its
+    square, but still counts: many outliers in one direction, or 2 % at 500 times the distance of
+    the others, attract the result.
 
     An evaluation takes O(ndr) time; for samples in a file or on a cluster it is a pass over them.
     The baseline is iteratively reweighted pca, O(nd^2 + d^3) a step, from pca of the samples'
     directions (spherical pca). Every step lowers the value, so it often ends at the optimum itself,
     and then the improvement is zero.
 
-    Use it as pca, where some samples are outliers that should not count. Do not use it if all
-    samples are sound: pca is exact and certified. Outliers that lie close together move the median
+    Use it instead of pca if some samples are outliers that should not count. Do not use it if all
+    samples are sound: pca is exact and certified. Outliers that are close together move the median
     too: remove them first.
 
     Source: Ding, Zhou, He & Zha 2006; Huber 1964; Locantore et al. 1999 (spherical PCA).
@@ -232,11 +232,11 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     epsilon : float
         e, in units of the median distance of the rows from the centre.
     threshold : float, optional
-        Huber's, in units of X, or of unit vectors with sphere=True; by default the median distance
-        of the rows from the subspace of spherical pca.
+        Threshold of Huber's loss, in units of X, or of unit vectors with sphere=True; by default
+        the median distance of the rows from the subspace of spherical pca.
     sphere : bool
-        True to divide the samples by their distances from the centre first. A sample at the
-        centre does not count then.
+        True to divide the samples by their distances from the centre first. A sample at the centre
+        then does not count.
     """
 
     name = "robust-pca"
@@ -297,7 +297,7 @@ class RobustPCA(Objective, weighted=True, sparse=False):
 class MedianRows:
     """The rows from their geometric median, in the power of two next to their typical length.
 
-    - frame: in which the samples are these rows
+    - frame: coordinates in which the samples are these rows
     """
 
     samples: Samples
@@ -409,7 +409,7 @@ class Reconstruction(Projected):
 def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], Array]]:
     """Return starts: pca, pca of rows divided by their norms, reweighted pca from there.
 
-    Reweighted pca is that of sum_i g'(q_i) x_i x_i', again and again.
+    Reweighted pca is pca of sum_i g'(q_i) x_i x_i', repeated.
     """
 
     scatters = cache(rows.scatters)

@@ -59,17 +59,17 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
     width : float, optional
         sigma of XM's kernel; by default the median distance of the rows of X, times sqrt(r/d).
     response : {"auto", "labels", "quantity"}
-        Kind of y. "auto" reads strings, booleans and integers of at most 20 distinct values as
-        labels, other numbers as a quantity, also whole floats; a note says which where few distinct
-        whole numbers could be either.
+        Kind of y. "auto" treats strings, booleans and integers of at most 20 distinct values as
+        labels, other numbers as a quantity, including whole floats; a note names the choice if few
+        distinct whole numbers could be either.
     landmarks : int, "auto" or None
         Number of random landmark rows that approximate K_XM (Nystrom); Kz is then approximated by
         incomplete Cholesky of at most that rank; the approximated objective has exact derivatives.
         None is the exact form. "auto" takes, above n = 500, the pivots of an incomplete Cholesky
-        decomposition of K_XM where 300 (or n/4) leave out 1e-10 of its trace, as in few dimensions:
-        the landmarks of a part of the run are those at its beginning, and a note tells how far the
-        value may be from the exact one. Where they do not suffice, it is 200 random rows above n =
-        2000 and the exact form up to it.
+        decomposition of K_XM if 300 (or n/4) leave out 1e-10 of its trace, as in few dimensions:
+        the landmarks are renewed at each stage of the run, and a note bounds the difference of the
+        value from the exact one. Otherwise it takes 200 random rows above n = 2000 and the exact
+        form up to it.
     """
 
     width: float | None
@@ -123,14 +123,14 @@ class SDR(KernelMethod):
     inverse regression (the baseline), the gradient outer product of a kernel regression, principal
     components and the best of random directions after a few steps ("screened") are the default
     starts, and the best result counts. The baseline alone (``starts=1``) misses a symmetric
-    dependence, such as y = x_1^2, from where the solver often ends at a poor optimum.
+    dependence, such as y = x_1^2, from which the solver often ends at a poor optimum.
 
     Cost of an evaluation: exact, time O(n^3 + n^2 p) and memory O(n^2), p the numerical rank of
     K_z; from m landmarks O(n m (m + p) + n d r), memory O(n (m + p)).
 
-    Use it when a response depends on few directions in an unknown way: no shape of the dependence
-    is assumed. It is costly in the number of samples, and there are local optima. Do not use it
-    with thousands of samples without landmarks: the matrices are n by n.
+    Use it when a response depends on few directions in an unknown way: no form of the dependence is
+    assumed. It is costly in the number of samples, and there are local optima. Do not use it with
+    thousands of samples without landmarks: the matrices are n by n.
 
     Source: Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8; low rank: Williams &
     Seeger 2001 (Nystrom), Fine & Scheinberg 2001 (incomplete Cholesky).
@@ -144,7 +144,7 @@ class SDR(KernelMethod):
     slices : int
         Number of slices of the baseline, for a continuous response.
     annealing : tuple of float
-        Factors of sigma, say (4, 2): from every start the objective with that wider kernel is
+        Factors of sigma, such as (4, 2): from every start the objective with these wider kernels is
         solved first, in turn. Wider kernels have fewer local optima; a run takes about twice the
         time.
     """
@@ -191,10 +191,10 @@ class SDR(KernelMethod):
 class KernelPoint(PairwisePoint):
     """F(K) = tr(Z'RZ), R = (G + n eps I)^{-1}, G = PKP. With T = RZ, F' = -P TT'P = -TT'.
 
-    T is centred like Z, for R maps 1 to a multiple of 1. dT = -R dG T, and dK = c K o dD.
+    T is centred like Z, as R maps 1 to a multiple of 1. dT = -R dG T, and dK = c K o dD.
 
-    Of weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: S = W^{1/2}T takes
-    T's place in F', for T is orthogonal to the roots of the weights as Z is.
+    For weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: S = W^{1/2}T
+    replaces T in F', as T is orthogonal to the square roots of the weights like Z.
     """
 
     symmetric = True
@@ -265,9 +265,9 @@ class HSIC(KernelMethod):
     Cost of an evaluation: exact, time O(n^2 r) and memory O(n^2); from m landmarks and a factor of
     K_z of rank p <= m O(n m (m + p) + n d r), memory O(n (m + p)).
 
-    Use it when the projection is to depend on a response in whatever way; cheaper than sdr, which
-    also asks that nothing else be needed to predict it. Do not use it if the width of the kernel is
-    uncertain: its directions depend on it more than those of sdr.
+    Use it when the projection should depend on a response in any way; it is cheaper than sdr, which
+    also requires that nothing else helps to predict the response. Do not use it if the width of the
+    kernel is uncertain: its directions depend on it more than those of sdr.
 
     Source: Gretton, Bousquet, Smola & Schoelkopf 2005; Barshan, Ghodsi, Azimifar & Zolghadri
     Jahromi 2011 (linear kernel); Wang, Sha & Jordan 2010 (unsupervised).
@@ -380,12 +380,12 @@ class GKDR(Objective, weighted=True, sparse=False):
     G is the mean outer product of the gradients of the kernel regression of the response's features
     on X: K and K_z are Gram matrices of Gaussian kernels of X and of the response (of labels, 1
     where two are equal), and D_i has the rows (x_j - x_i)'k(x_j, x_i)/width^2. Like sdr it assumes
-    no shape of the dependence, and needs no start; sdr has it as one. P = M'. Time is cubic in the
-    samples: beyond 5000 a random subset of them stands for all.
+    no form of the dependence, and needs no start; sdr uses it as a start. P = M'. Time is cubic in
+    the samples: beyond 5000 a random subset is used.
 
-    Use it as sdr, in one step: no starts, no local optima; near it where the response is smooth. Do
-    not use it with many samples: the matrices are n by n; sir and directional-regression need sums
-    alone.
+    Use it as sdr, in one step: no starts, no local optima; its result is near that of sdr if the
+    response is smooth. Do not use it with many samples: the matrices are n by n; sir and
+    directional-regression need sums alone.
 
     Source: Fukumizu & Leng 2014.
 

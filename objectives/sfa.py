@@ -59,21 +59,21 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
     `whiten`, the usual SFA: features of unit variance, min tr(M'C^{-1/2} Xdot'Xdot C^{-1/2} M), P =
     M'C^{-1/2}. Exact by the bottom eigenvectors.
 
-    Use it when samples are in time order, and what drives them changes slowly. Give whiten=True for
-    the usual method, where a direction is not slow just because it hardly varies. Do not use it
-    without whiten=True if features differ in variance: those of small variance win, slow or not.
+    Use it when samples are in time order, and their causes change slowly. Give whiten=True for the
+    usual method, in which small variance does not make a direction slow. Do not use it without
+    whiten=True if features differ in variance: those of small variance dominate, slow or not.
 
     Source: Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6.
 
     Parameters
     ----------
     whiten : bool
-        Ask for features of unit variance instead of orthonormal directions.
+        Require components of unit variance instead of orthonormal directions.
     degree : {1, 2}
-        2 puts the products of all pairs of columns beside them, d(d + 3)/2 features in all;
-        `transform` expands new rows too.
+        2 adds the products of all pairs of columns, d(d + 3)/2 features in all; `transform` expands
+        new rows too.
     derivatives : array (n, d), optional
-        X_dot, where it is known better than by differences; for degree 1.
+        X_dot, if it is known more accurately than by differences; for degree 1.
     """
 
     name = "sfa"
@@ -172,14 +172,14 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
 class PairMethod(Shrinking, LaggedMethod, transposed=False, scale_free=True):
     """Base of the methods of the pairs (x_t, x_{t+lag}) as rows of two views.
 
-    No pair is of two trials; those of weighted rows count sqrt(w_t w_{t+lag}).
+    No pair joins two trials; pairs of weighted rows count sqrt(w_t w_{t+lag}).
 
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" moves the covariances towards their diagonals, by the share that Ledoit and Wolf's
-        rule finds for all rows, of columns in units of their standard deviations; it is in the
-        result's parameters. Of vamp the covariances between the members move towards 0, too.
+        "auto" shrinks the covariances towards their diagonals, by the share that Ledoit and Wolf's
+        rule finds for all rows, with standardised columns; it is in the result's parameters. For
+        vamp the covariances between the members shrink towards 0, too.
     """
 
     exact = "yes"
@@ -191,11 +191,11 @@ class TICA(PairMethod, StatedMethod, stacks=True):
 
     .. math:: \max_M \operatorname{tr}\left((M'C_0 M)^{-1} M'C_{\text{lag}} M\right)
 
-    With the N pairs (x_t, x_{t+lag}), both members less mu = (mean x_t + mean x_{t+lag})/2: C_0 =
+    With the N pairs (x_t, x_{t+lag}), both members minus mu = (mean x_t + mean x_{t+lag})/2: C_0 =
     (X_0'X_0 + X_lag'X_lag)/2N, C_lag = (X_0'X_lag + X_lag'X_0)/2N, so that no autocorrelation
-    exceeds 1: the reversible estimate. maf differs by the ends of the series alone. In
-    the whitened variable max tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), P = M'C_0^{-1/2}; exact by the
-    top generalised eigenvectors, so that negative autocorrelations come last, whatever their size.
+    exceeds 1: the reversible estimate. maf differs only by the ends of the series. In the whitened
+    variable max tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), P = M'C_0^{-1/2}; exact by the top generalised
+    eigenvectors, so that negative autocorrelations come last, whatever their size.
 
     Use it when samples are in time order, for the slowest processes, such as those between the
     states of a molecule; autocorrelations never exceed 1, as those of maf may. The components have
@@ -238,19 +238,19 @@ class VAMP(PairMethod):
     be reversible.
 
     `ldr.score`, and so `ldr.path` with folds, uses the covariances of other samples, 1 + ||(U'C_00
-    U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p with the norm of as many singular values: the
+    U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p with the norm over r singular values: the
     cross-validated score.
 
-    Use it when samples are in time order, for what predicts how they go on, whether or not the
-    process is reversible. Its score on held-out samples chooses lag and features. Do not use it in
-    equilibrium: take tica, whose eigenvalues are time scales.
+    Use it when samples are in time order, for components that predict the future, whether or not
+    the process is reversible. Its score on held-out samples chooses lag and features. Do not use it
+    in equilibrium: take tica, whose eigenvalues are time scales.
 
     Source: Wu & Noe 2020; McGibbon & Pande 2015 (the cross-validated score).
 
     Parameters
     ----------
     power : {1, 2}
-        Of the singular values.
+        Power of the singular values.
     """
 
     name = "vamp"
@@ -315,7 +315,7 @@ class Propagator(SpectralTrace):
     """A trace of S^{power/2}, S = KK', with the singular functions of the later rows of M.
 
     - K (k, l): the correlations of both members of the pairs, in their whitened coordinates
-    - right: of the later members
+    - right: coordinates of the later members
     - right_mean (d,)
     """
 

@@ -54,7 +54,7 @@ class SignalNoise(NoiseMethod):
 
     .. math:: \max_{M'M=I} \operatorname{tr}(M'(C_{\text{signal}} - \alpha C_{\text{noise}})M)
 
-    X is a pair (signal, noise) of arrays with the same features, each centred by itself. P = M'.
+    X is a pair (signal, noise) of arrays with the same features, each centred separately. P = M'.
     Exact by the top eigenvectors of the difference, which is indefinite. Unlike that of oriented
     PCA, its span changes when the noise is rescaled.
 
@@ -86,12 +86,11 @@ class ContrastivePCA(SignalNoise):
 
     .. math:: \max_{M'M=I} \operatorname{tr}(M'(C_{\text{target}} - \alpha C_{\text{background}})M)
 
-    X is a pair (target, background) of arrays with the same features, each centred by itself. P =
+    X is a pair (target, background) of arrays with the same features, each centred separately. P =
     M'. Exact by the top eigenvectors of the difference.
 
-    Use it to find what varies in one sample but not in a background sample; alpha is the weight of
-    the background. Do not use it if no alpha is known: try several, or take orthogonal-gcpca or
-    opca.
+    Use it for variation in one sample that a background sample lacks; alpha is the weight of the
+    background. Do not use it if no alpha is known: try several, or take orthogonal-gcpca or opca.
 
     Source: Abid, Zhang, Bagaria & Zou 2018.
 
@@ -127,8 +126,8 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
         Added to the diagonal of R, in units of its mean diagonal. Without it, and where R is
         singular, M is restricted to the range of R.
     shrinkage : "auto" or None
-        "auto" moves R towards its diagonal by Ledoit and Wolf's rule for second moments, of columns
-        in units of their root mean squares.
+        "auto" shrinks R towards its diagonal by Ledoit and Wolf's rule for second moments, with
+        columns in units of their root mean squares.
     """
 
     name = "opca"
@@ -177,13 +176,13 @@ class OrthogonalGCPCA(NestedMethod, GeneralisedContrast):
 
         \max_{M'M=I} \frac{\operatorname{tr}(M'(C_t - C_b)M)}{\operatorname{tr}(M'(C_t + C_b)M)}
 
-    X is a pair (target, background) of arrays with the same features, each centred by itself, with
+    X is a pair (target, background) of arrays with the same features, each centred separately, with
     the covariances C_t and C_b. P = M'. The value lies between -1 and 1 and needs no alpha: it is
     largest where tr(M'C_tM) / tr(M'C_bM) is.
 
-    Use it to find what varies in one sample but not in a background sample, in orthonormal
-    directions and without an alpha to choose. Do not use it if the background has fewer samples
-    than features: take opca with a ridge.
+    Use it for variation in one sample that a background sample lacks, in orthonormal directions and
+    without an alpha to choose. Do not use it if the background has fewer samples than features:
+    take opca with a ridge.
 
     Source: de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025.
     """
@@ -204,13 +203,13 @@ class GCPCA(GeneralisedContrast, transposed=False, scale_free=True):
 
     .. math:: \max_M \operatorname{tr}\left((M'(C_t + C_b)M)^{-1} M'(C_t - C_b)M\right)
 
-    X is a pair (target, background) of arrays with the same features, each centred by itself, with
+    X is a pair (target, background) of arrays with the same features, each centred separately, with
     the covariances C_t and C_b. In the whitened variable max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), B
     = C_t + C_b, P = M'B^{-1/2}; exact by the top generalised eigenvectors, whose eigenvalues lie
     between -1 and 1.
 
     Use it as orthogonal-gcpca, for directions that are uncorrelated over both samples but not
-    orthogonal. Do not use it if distances in the projection are to mean what they mean in X: take
+    orthogonal. Do not use it if distances in the projection must equal those in X: take
     orthogonal-gcpca.
 
     Source: de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025.
@@ -253,23 +252,24 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         \max_{M'M=I} \operatorname{tr}(M'A(X'X + \lambda I)A'M),
         \quad A' = (X'X + \lambda I)^{-1} X'X_f
 
-    y has a column a factor (stimulus, decision, time), in any labels; X_f is what the sets of
-    factors `of` add to the samples: the mean over all others, less what smaller sets add, every
-    combination of levels counting alike. Samples are trials, or means of them. lambda is `ridge` in
-    the units below. With D = M'A this is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2, exact by the
-    top eigenvectors; `parameters["explained_share"]` is the value's share of ||X_f||^2. P = D,
-    which demixes: a direction may be found where M, the features that it explains, is not.
+    y has a column for each factor (stimulus, decision, time), with any labels; X_f is the
+    contribution of the sets of factors `of` to the samples: the mean over all other factors, minus
+    the contributions of smaller sets, every combination of levels counting alike. Samples are
+    trials, or means of them. lambda is `ridge` in the units below. With D = M'A this is min ||X_f -
+    XD'M'||_F^2 + lambda ||MD||_F^2, exact by the top eigenvectors; `parameters["explained_share"]`
+    is the value's share of ||X_f||^2. P = D, which demixes: a direction may be found where M, the
+    features that it explains, is not.
 
     Use it when samples come from an experiment with several factors (stimulus, decision, time), to
-    see each factor's own part of them, free of the others'. Do not use it to separate classes
-    rather than to reconstruct: take lda.
+    separate each factor's part from those of the others. Do not use it to separate classes rather
+    than to reconstruct: take lda.
 
     Source: Kobak et al. 2016.
 
     Parameters
     ----------
     of : tuple of tuples of int
-        Sets of columns of y whose parts are added up.
+        Sets of columns of y whose contributions are added up.
     ridge : float
         Added to the diagonal of X'X, in units of its mean diagonal.
     """
@@ -361,7 +361,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
 class Demixed(Trace):
     """Trace whose map decodes the reconstruction by M.
 
-    - decoding: white, of the rows
+    - decoding: white coordinates of the rows
     - K (m, k): A' in the white coordinates, so that D = M'A
     - total: ||X_f||^2
     """

@@ -41,11 +41,12 @@ class SlicedMethod(Objective, weighted=True, transposed=False, scale_free=True):
     Parameters
     ----------
     slices : int
-        Of a quantity: the edges are its quantiles k/slices, interpolated linearly. Without ties
-        the slices differ by one sample at most; the larger ones are spread over the range. Samples
-        of the same response stay together, in the upper of the slices that meet there, and slices
-        without samples are left out. Of several responses it is the first that is sliced. Labels
-        (strings, booleans, integers of at most 20 distinct values) are slices themselves.
+        Number of slices of a quantity: the edges are its quantiles k/slices, interpolated linearly.
+        Without ties the slices differ by one sample at most; the larger ones are spread over the
+        range. Samples of the same response stay together, in the upper of the slices that meet
+        there, and slices without samples are left out. With several responses the first one is
+        sliced. Labels (strings, booleans, integers of at most 20 distinct values) are slices
+        themselves.
     """
 
     sense = "max"
@@ -108,8 +109,8 @@ class SAVE(Shrinking, StatedMethod, SlicedMethod):
 
     z = C^{-1/2}(x - mean), p_b the share of slice b, Cov_b(z) its covariance; P = M'C^{-1/2}. Exact
     by the top eigenvectors. It finds symmetric dependence too; its noise level grows with the
-    number of slices. With a ridge, or shrinkage, of C in C^{-1/2}, the I is Cov(z): slices like all
-    samples make zero.
+    number of slices. With a ridge, or shrinkage, of C in C^{-1/2}, I is replaced by Cov(z): slices
+    like the whole sample contribute zero.
 
     Use it when a response depends on few directions, perhaps through the variance or symmetrically.
     It needs more samples than sir. Do not use it for a linear dependence in few samples: sir needs
@@ -152,11 +153,11 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
 
     For two samples with z = C^{-1/2}(x - mean); A is 2I where their slices have no information:
     E(2I - A)^2 = 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I, V_b = E[zz' | b], K = Cov(E[z | b]). P
-    = M'C^{-1/2}. Exact by the top eigenvectors. It finds what sir and save find, with fewer samples
-    than save. With a ridge, or shrinkage, of C in C^{-1/2}, the I is Cov(z).
+    = M'C^{-1/2}. Exact by the top eigenvectors. It finds all that sir and save find, with fewer
+    samples than save. With a ridge, or shrinkage, of C in C^{-1/2}, I is replaced by Cov(z).
 
     Use it as save, with fewer samples: the response may depend on the mean of X or on its spread.
-    Do not use it for X far from normal, whose own shape enters these moments: take sdr or gkdr.
+    Do not use it for X far from normal, as its own shape enters these moments: take sdr or gkdr.
 
     Source: Li & Wang 2007.
     """
@@ -220,7 +221,7 @@ class PrincipalHessianDirections(
     z = C^{-1/2}(x - mean); for normal X, H is the mean Hessian of the regression function. |H| has
     the eigenvalues of H without their signs, which are those of `curvature` in the result's
     components. P = M'C^{-1/2}. Exact by the eigenvectors of H with the largest |eigenvalues|. It
-    finds what sir does not, such as y = x_1^2, and not what is linear.
+    finds dependence that sir misses, such as y = x_1^2, but not linear dependence.
 
     Use it when a response bends along few directions, up or down, which a linear fit and sir miss;
     features should be normal. Do not use it for a linear dependence: take sir, or

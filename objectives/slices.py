@@ -28,8 +28,8 @@ def gradient_directions(
 ) -> Array:
     """Return k x r directions of the largest gradients of the kernel regression of Z on X.
 
-    The top_r eigenvectors of `gradient_outer_product`, of at most 1000 evenly spaced rows and the
-    leading features of the response.
+    It returns the top_r eigenvectors of `gradient_outer_product`, for at most 1000 evenly spaced
+    rows and the leading features of the response.
 
     - X (n, k)
     - Z (n, p): features of the response: a factor of its Gram matrix
@@ -47,14 +47,13 @@ def gradient_outer_product(
 ) -> tuple[Array, float]:
     """Return mean_i sum_p grad g_p(x_i) grad g_p(x_i)', g the kernel regression of Z on X.
 
-    g(x) = Z'(K + n eps I)^{-1} k(x), K the Gaussian Gram matrix, so that with the rows
-    (x_j - x_i)' k(x_j, x_i)/width^2 of D_i it is mean_i D_i'(K + n eps I)^{-1} ZZ'
-    (K + n eps I)^{-1} D_i. Of weighted rows W^{1/2}(W^{1/2}KW^{1/2} + N eps I)^{-1}W^{1/2} stands
-    for the inverse.
+    g(x) = Z'(K + n eps I)^{-1} k(x), K the Gaussian Gram matrix, so that with the rows (x_j - x_i)'
+    k(x_j, x_i)/width^2 of D_i it is mean_i D_i'(K + n eps I)^{-1} ZZ' (K + n eps I)^{-1} D_i. For
+    weighted rows W^{1/2}(W^{1/2}KW^{1/2} + N eps I)^{-1}W^{1/2} replaces the inverse.
 
     Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
 
-    - returns rounding: by which differences of nearly equal terms may move an eigenvalue
+    - returns rounding: bound of the change of an eigenvalue by differences of nearly equal terms
     """
     n, k = len(X) if weights is None else weights.sum(), X.shape[1]
     K = gaussian_gram(X, width)

@@ -63,9 +63,9 @@ class SparseLDA(SparseMethod, predicts="classes"):
     `ldr.refit` removes the shrinkage. The baseline is that of orthogonal-lda, which is not sparse;
     local optima exist.
 
-    Use it as orthogonal-lda, where each direction should use few features. ldr.regularisation_path
-    shows what each zero costs. Do not use it if all features may take part: take orthogonal-lda,
-    which is certified.
+    Use it instead of orthogonal-lda if each direction should use few features.
+    ldr.regularisation_path shows the price of each zero. Do not use it if all features may take
+    part: take orthogonal-lda, which is certified.
 
     Source: Clemmensen, Hastie, Witten & Ersboll 2011 (another form); Chen, Ma, So & Zhang 2020.
 
@@ -101,13 +101,13 @@ class SparseCCA(SparseMethod, CorrelationMethod, relative_improvement=False):
         \lambda (\|M_a\|_1 + \|M_b\|_1)
 
     lambda is `penalty`. The zeros are exact. Features should be standardised; fewer samples than
-    features need a ridge, without which directions in which nothing varies cost nothing. P_a =
-    M_a', P_b = M_b'. `ldr.regularisation_path` takes many penalties, each from the last M, and
-    `ldr.refit` removes the shrinkage. The baseline is that of orthogonal-cca, which is not sparse;
-    local optima exist.
+    features need a ridge, without which directions without variance cost nothing. P_a = M_a', P_b =
+    M_b'. `ldr.regularisation_path` takes many penalties, each from the last M, and `ldr.refit`
+    removes the shrinkage. The baseline is that of orthogonal-cca, which is not sparse; local optima
+    exist.
 
-    Use it as orthogonal-cca, where each direction should use few features of either view. Do not
-    use it if all features may take part: take orthogonal-cca, or cca, which is exact.
+    Use it instead of orthogonal-cca if each direction should use few features of either view. Do
+    not use it if all features may take part: take orthogonal-cca, or cca, which is exact.
 
     Source: Witten, Tibshirani & Hastie 2009 (another form); Chen, Ma, So & Zhang 2020.
 
@@ -183,15 +183,16 @@ class SparsePCA(SparseMethod):
 
     X is centred and n x d, lambda is `penalty`. The squared error is a sum over samples and
     features, so that the penalty grows with n and with the variance of the features: an entry of M
-    pays where it explains about lambda/2 more. ||M||_1 lies between r, where each column of M picks
-    one feature, and r sqrt(d). The zeros of the returned M are exact, and M is orthonormal. P = M'.
+    becomes nonzero if it explains about lambda/2 more. ||M||_1 lies between r, where each column of
+    M picks one feature, and r sqrt(d). The zeros of the returned M are exact, and M is orthonormal.
+    P = M'.
 
     The baseline is thresholded loadings: the pca loadings V in varimax rotation, then soft(X'XV,
     lambda/2), with orthonormal columns and the zeros kept where such a matrix is near. Solved by
     smoothing continuation and manifold proximal gradients; local optima exist.
 
-    Use it as pca, where each direction should use few features, so that it can be interpreted. Do
-    not use it for uncorrelated components or for the largest variance: zeros cost both.
+    Use it instead of pca if each direction should use few features, so that it can be interpreted.
+    Do not use it for uncorrelated components or for the largest variance: zeros cost both.
 
     Source: Jolliffe, Trendafilov & Uddin 2003 (the penalty); Chen, Ma, So & Zhang 2020 (the
     method); Kaiser 1958 (varimax).

@@ -34,7 +34,7 @@ def principal_directions(X: Array, r: int) -> Array:
 def fourth_order_directions(X: Array, weights: Array | None = None) -> Array:
     """Return all k eigenvectors of E[|x|^2 x x'] (FOBI).
 
-    Of white X they are the sources' where their kurtoses differ.
+    For white X they are the directions of sources with different kurtoses.
 
     Source: Cardoso 1989.
     """
@@ -56,7 +56,7 @@ _SHORT = Stopping(1e-6, 10)
 def screened(problem: BoundObjective, X: Array, weights: Array | None = None) -> Array:
     """Return the lowest end of short runs from fixed random points.
 
-    A run starts from the lowest of each group of points: the lowest of all may be in one basin.
+    A run starts from the lowest point of each group, as the lowest of all may lie in one basin.
     """
     points = random_points(problem, X, _RUNS * _GROUP, weights)
     starts = (min(islice(points, _GROUP), key=problem.value) for _ in range(_RUNS))
@@ -69,8 +69,8 @@ def random_points(
 ) -> Iterator[Array]:
     """Draw M that turn with the columns of X and do not depend on the order of its rows.
 
-    They are made in the eigenvectors of E[|x|^2 x x'], with positive skewness, those in which
-    something varies. X is centred.
+    They are combinations of the eigenvectors of E[|x|^2 x x'] with variance, signed for positive
+    skewness. X is centred.
     """
     X = X / power_of_two(X)  # fourth powers then stay in range
     axes = oriented(fourth_order_directions(X, weights), X, weights)
@@ -113,7 +113,7 @@ def sliced_directions(X: Array, codes: Codes, r: int, weights: Array | None = No
     """Return an orthonormal span of the top r SIR directions C^{-1/2} eta; X is centred.
 
     eta are eigenvectors of Cov(E[x | slice]), the codes are the slices of the rows. Beyond slices -
-    1 directions the leading principal components of the rest fill up.
+    1 directions the leading principal components of the rest follow.
     """
     d = X.shape[1]
     counts = np.bincount(codes, weights)

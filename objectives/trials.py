@@ -2,7 +2,7 @@
 
 Filters of trials: common spatial patterns, source power comodulation, evoked responses.
 
-Spatio-spectral decomposition: what oscillates in a band of frequencies, not beside it.
+Spatio-spectral decomposition: oscillations within a band of frequencies, against those beside it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class JointDiagonalPoint(Point):
 class JointDiagonal(Problem):
     """Make all V'C_cV as diagonal as they can be: Pham's criterion, but for a constant.
 
-    Scales and order of the columns are free, and so is what multiplies one of the C_c.
+    Scales and order of the columns are free, and so is a factor of one of the C_c.
 
     Source: Pham 2001.
 
@@ -176,9 +176,9 @@ class CSP(PowerMethod, stacks=True):
         C_2
 
     C_c is the second moment about zero of the samples of class c. With lambda the share of a
-    filter's power in class 1, an eigenvalue is 2 lambda - 1, and counts by its size; P =
-    M'B^{-1/2}. Exact by the generalised eigenvectors of (C_1, C_1 + C_2), those farthest from
-    lambda = 1/2 first.
+    filter's power in class 1, an eigenvalue is 2 lambda - 1, and its size counts; P = M'B^{-1/2}.
+    Exact by the generalised eigenvectors of (C_1, C_1 + C_2), those farthest from lambda = 1/2
+    first.
 
     More than two classes have no such matrix: theirs are jointly diagonalised approximately, and of
     the filters, each of unit mean power sum_c p_c m'C_cm, those are taken whose power has the most
@@ -196,7 +196,7 @@ class CSP(PowerMethod, stacks=True):
     Parameters
     ----------
     average : {"rows", "trials"}
-        Equal weights of the rows of a class, or of its trials.
+        Weight the rows of a class equally, or its trials.
     """
 
     name = "csp"
@@ -264,12 +264,13 @@ class SPoC(PowerMethod, stacks=True):
         C_t}, \quad B = \overline{C_t}
 
     Means over the trials, of their second moments C_t about zero; z is the quantity of each trial
-    (its mean, of samples) less its mean and in units of its standard deviation. P = M'B^{-1/2}. An
-    eigenvalue is the covariance of z and of a filter's power, and counts by its size; exact by the
-    generalised eigenvectors of (A, B).
+    (the mean over its samples), standardised over trials. P = M'B^{-1/2}. An eigenvalue is the
+    covariance of z and of a filter's power, and its size counts; exact by the generalised
+    eigenvectors of (A, B).
 
-    Use it when the power of a signal goes up or down with a quantity that is known for each trial.
-    Do not use it if the quantity goes with the signal itself: take pls-regression or least-squares.
+    Use it when the power of a signal rises or falls with a quantity that is known for each trial.
+    Do not use it if the quantity varies with the signal itself: take pls-regression or
+    least-squares.
 
     Source: Daehne et al. 2014.
     """
@@ -385,18 +386,18 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
     E is the second moment over time of the mean of the trials of a class, R that of all samples,
     both about zero. In the whitened variable max tr(M'R^{-1/2} E R^{-1/2} M), P = M'R^{-1/2}; exact
     by the top generalised eigenvectors: an eigenvalue is the power of the response in units of that
-    of all samples. Trials are of one length, and aligned: without trials each sample is one.
+    of all samples. Trials have one length and are aligned; without trials each sample is one.
 
-    Use it when trials that are aligned at an event share a response, which noise hides in every
-    single one; target= names the class whose response is needed. Do not use it if the response
-    differs from trial to trial: take csp, which compares power.
+    Use it when trials that are aligned at an event share a response, which noise hides in single
+    trials; target= names the class whose response is needed. Do not use it if the response differs
+    from trial to trial: take csp, which compares power.
 
     Source: Rivet, Souloumiac, Attina & Gibert 2009.
 
     Parameters
     ----------
     target : label, optional
-        The class whose response is wanted; by default the mean of E over all classes.
+        The class whose response is sought; by default the mean of E over all classes.
     ridge : float
         Added to the diagonal of R, in units of its mean diagonal.
     """
@@ -471,16 +472,16 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'SM\right)
 
     S is the second moment about zero of the samples in the band `signal`, R that of the samples in
-    the wider band `noise` less those in `signal`. In the whitened variable max tr(M'R^{-1/2} S
+    the wider band `noise` minus those in `signal`. In the whitened variable max tr(M'R^{-1/2} S
     R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors: the eigenvalues are
     ratios of signal to noise.
 
-    The filters have linear phase and no delay, the window of Hamming, and transitions a quarter as
-    wide as the edges are high; each trial is filtered by itself, continued at its ends by odd
-    reflection; filtered samples count their weights. P is for the unfiltered samples.
+    The filters have linear phase and no delay, a Hamming window, and transitions a quarter as wide
+    as the edges are high; each trial is filtered separately, continued at its ends by odd
+    reflection; filtered samples keep their weights. P is for the unfiltered samples.
 
-    Use it for oscillations in a known band of frequencies, in trials or in one long series, where
-    what lies beside the band is noise. Do not use it if the band is unknown, or has noise in it
+    Use it for oscillations in a known band of frequencies, in trials or in one long series, if the
+    neighbouring frequencies are noise. Do not use it if the band is unknown, or has noise in it
     too: take ica.
 
     Source: Nikulin, Nolte & Curio 2011.
@@ -490,7 +491,7 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
     signal, noise : (float, float)
         Lowest and highest frequency of both bands, in units of `rate`.
     rate : float
-        Rows in a unit of time.
+        Number of rows in a unit of time.
     ridge : float
         Added to the diagonal of R, in units of its mean diagonal.
     """

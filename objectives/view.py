@@ -54,7 +54,7 @@ class Quadratic(Features):
     the columns themselves.
 
     - mean (d,)
-    - unit: that the products are divided by, a power of two
+    - unit: divisor of the products, a power of two
     """
 
     mean: Array
@@ -135,10 +135,10 @@ class View:
 
     - mean (d,): subtracted before the map
     - coordinates: of the solver
-    - notes: what the user should know: restrictions to a subspace, ridges
-    - features: the map put before the objective
-    - scatter: how the rows vary in the columns of the map; None where they cannot be read again
-    - centre in {"mean", "median", "zero"}: what of the rows `mean` is
+    - notes: notes for the user: restrictions to a subspace, ridges
+    - features: feature map before the objective
+    - scatter: scatter of the rows in the columns of the map; None if they cannot be read again
+    - centre in {"mean", "median", "zero"}: kind of centre in `mean`
     """
 
     mean: Array
@@ -177,11 +177,11 @@ def noted(views: Sequence[View], *notes: str) -> tuple[View, ...]:
 class Compact:
     """The data in at most n columns, and the way back to the d columns of the user.
 
-    - rows: the data; where n < d, their coordinates in the span of the centred rows
-    - quiet: True if the user need not be told of the span: nothing outside it could serve, or the
-      certificate speaks of it
-    - features: whose values the rows are
-    - whole: the rows in all columns, where `rows` are a part of them
+    - rows: the data; if n < d, their coordinates in the span of the centred rows
+    - quiet: True if no note on the span is needed: nothing outside it is better, or the certificate
+      mentions it
+    - features: feature map whose values the rows are
+    - whole: the rows in all columns, if `rows` are a part of them
     """
 
     rows: Samples
@@ -203,9 +203,9 @@ class Compact:
     ) -> Compact:
         """Reduce columns to the rows' span, exactly if the optimum lies there, without d x d.
 
-        With room for r directions outside, it is also exact where nothing may be better than what
-        varies: all directions outside are equal. Rows that come as a stream are taken to
-        outnumber the columns. Wide rows stay as they are where their products will do.
+        With room for r directions outside, it is also exact if directions without variance may be
+        optimal: all directions outside are equal. A stream of rows is assumed to have more rows
+        than columns. Wide rows are kept if their products suffice.
         """
         if not samples.in_range:
             check_squares(samples)
@@ -230,7 +230,7 @@ class Compact:
     def about_zero(cls, *parts: Samples, room: int = 0) -> tuple[Compact, list[Samples]]:
         """Return the compact rows for sums about zero, over rows of several kinds, and these rows.
 
-        The rows and their negatives have mean zero, so that centring leaves them alone.
+        The rows and their negatives have mean zero, so that centring does not change them.
         """
         for each in parts:
             check_squares(each)

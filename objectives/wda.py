@@ -47,7 +47,7 @@ _NUMBERS, _LIKE = 2**15, 0.75
 class Pairs:
     """Pairs of classes, `a` with `b`.
 
-    - a, b (p, m): rows of a class a pair
+    - a, b (p, m): rows of the two classes of each pair
     - a_shares, b_shares (p, m): the share of each
     - kinds (p,): 0 within a class and 1 between two
     """
@@ -104,7 +104,7 @@ _FAR, _NOTHING = 300.0, 690.0
 class Room(threading.local):
     """Arrays by name, written over by their next use; each thread has its own.
 
-    The pages of a new array cost more than what is computed in it.
+    New arrays cost more time than the computation in them.
     """
 
     def __init__(self) -> None:
@@ -216,8 +216,8 @@ def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
 class TransportPoint(ProjectedPoint):
     """f = 2 W_0/W_1, the sums of W within classes and between them, in passes over the pairs.
 
-    W_1 has each pair of classes in both orders. But for the factor 2 times the share, the slope is
-    (s_0 - f s_1)/W_1. Of a pair, s is 2 L(S)Y, as of other functions of distances.
+    W_1 has each pair of classes in both orders. Apart from the factor 2 times the share, the slope
+    is (s_0 - f s_1)/W_1. For a pair, s is 2 L(S)Y, as for other functions of distances.
     """
 
     def __init__(self, problem: Transport, M: Array) -> None:
@@ -318,20 +318,20 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
 
     W(c, c') = sum_ij G_ij D_ij, D_ij = ||M'(x_i - x_j)||^2, where G is the plan that moves the
     samples of c onto those of c' after `iterations` steps of Sinkhorn's iteration with the kernel
-    exp(-D/reg). So few steps end elsewhere if they begin with the other class: between two classes
-    W is the mean of both orders, and nothing depends on the names of the classes. As reg grows all
-    samples are moved onto all, and the ratio is that of traces, as in orthogonal-lda; a small one
-    looks at near samples only, so that classes may have several clusters. P = M'. There are local
-    optima: the trace ratio of an infinite reg (the baseline), orthogonal-lda and pca are the
-    default starts. Where M can take every class to a point, as it can with fewer samples than
-    features, the ratio is 0, and of such M it is that with the largest sum_{c < c'} ||M'(mu_c -
-    mu_c')||^2: the limit of the optima with eps added to the denominator's classes, as eps goes to
-    0.
+    exp(-D/reg). After so few steps the plan depends on the class that comes first: between two
+    classes W is the mean of both orders, and nothing depends on the names of the classes. For large
+    reg every sample is moved onto all others, and the ratio is that of traces, as in
+    orthogonal-lda; for small reg only near samples count, so that classes may have several
+    clusters. P = M'. There are local optima: the trace ratio of an infinite reg (the baseline),
+    orthogonal-lda and pca are the default starts. If M can map every class to a point, as with
+    fewer samples than features, the ratio is 0, and among such M the one with the largest sum_{c <
+    c'} ||M'(mu_c - mu_c')||^2 is returned: the limit of the optima with eps added to the
+    denominator's classes, as eps goes to 0.
 
     An evaluation takes O(iterations n^2) time, memory is that of the largest two classes'
-    distances. Beyond 10,000 samples, and for samples in files, pairs are those within batches.
+    distances. Beyond 10,000 samples, and for samples in files, only pairs within batches count.
 
-    Use it as orthogonal-lda, where classes have several clusters or other shapes: near samples
+    Use it instead of orthogonal-lda if classes have several clusters or other shapes: near samples
     count, within a range that reg sets. Features in different units should be standardised. Do not
     use it for two normal classes: orthogonal-lda gives the same for less time.
 
@@ -340,12 +340,12 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     Parameters
     ----------
     reg : float
-        Of the entropy, in units of squared distances; columns in different units should be
+        Weight of the entropy, in units of squared distances; columns in different units should be
         standardised.
     iterations : int
         Number of Sinkhorn iterations: W is their result, and its derivative is exact. Flamary and
-        others, and the library POT, take one order of the classes, by their names: the more
-        iterations, the less the two values differ.
+        others, and the library POT, take one order of the classes, by their names; with more
+        iterations the two values differ less.
     """
 
     name = "wda"
@@ -445,10 +445,10 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
 class Transport(Projected):
     """The ratio of transport within classes to that between them, on the Grassmann manifold.
 
-    - codes (n,): of the classes
+    - codes (n,): codes of the classes
     - share: the value is this times the ratio of W within classes to its mean of both orders
       between
-    - points (k, r): the optimal M where there are some that take every class to a point
+    - points (k, r): the optimal M if some M map every class to a point
     """
 
     codes: Codes

@@ -29,7 +29,7 @@ class Limits(TypedDict, total=False):
 def whole(name: str, value: object, least: int) -> int:
     """Check a whole number of at least `least`, of Python or NumPy.
 
-    - raises ArgumentError: It is something else, or a boolean.
+    - raises ArgumentError: Another type, or a boolean.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
         raise ArgumentError(f"{name} must be a whole number >= {least}, got {value!r}")
@@ -54,8 +54,8 @@ def number(
 ) -> float:
     """Return a number of at least 0 (above 0 if `positive`), Python's or NumPy's.
 
-    - raises ArgumentError: It is something else, a boolean, NaN, infinite where it must be finite,
-      or not below what it must be below.
+    - raises ArgumentError: Another type, a boolean, NaN, infinite if it must be finite, or outside
+      its bounds.
     """
     size = real(value)
     if size is not None and (math.isfinite(size) or not finite):  # NaN fails every comparison below
@@ -70,7 +70,7 @@ def number(
 def flag(name: str, value: object) -> bool:
     """Check True or False, of Python or NumPy.
 
-    - raises ArgumentError: It is something else.
+    - raises ArgumentError: Another type.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentError(f"{name} must be True or False, got {value!r}")

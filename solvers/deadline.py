@@ -1,15 +1,14 @@
 """Limits of a computation: the time limit, Ctrl-C, and the number of BLAS threads.
 
 Long computations call `check()` before each step: a piece of the rows, an evaluation, a large
-decomposition. It raises once the time is over or the first Ctrl-C came; `until_told` catches that
-where there is a point to return. The second Ctrl-C is Python's own. Limits are context variables:
-work in other threads takes them along in a copy of the context.
+decomposition. It raises once the limit has passed or Ctrl-C was pressed; `until_told` catches the
+exception if there is a point to return. The second Ctrl-C has Python's own effect. Limits are
+context variables: work in other threads inherits them in a copy of the context.
 
 BLAS has one thread while this package works, and more for a single long call while cores are idle.
-A call with many threads ends with the slowest: if another program occupies a core, a
-solve of a thousand small calls takes ten to thirty times as long as on one thread. The number of
-threads belongs to the whole process: the first of the solves that overlap notes it, the last one
-restores it.
+A call with many threads ends with the slowest: if another program occupies a core, a solve of a
+thousand small calls takes ten to thirty times as long as on one thread. The number of threads is a
+property of the whole process: the first of overlapping solves records it, the last one restores it.
 """
 
 from __future__ import annotations
@@ -90,7 +89,8 @@ def within(seconds: float) -> Iterator[Deadline]:
 def hearing() -> Iterator[threading.Event]:
     """Set an event at the first Ctrl-C, which ends the computation at its next `check`.
 
-    In the main thread only, as Python has it, and unless the program has a handler of its own.
+    It acts in the main thread only, as Python requires, and unless the program has a handler of its
+    own.
     """
     if (around := _interrupt.get()) is not None:
         yield around
@@ -240,7 +240,8 @@ def pass_on(status: Status) -> None:
 def decomposing(order: int) -> AbstractContextManager[None]:
     """Let a decomposition use BLAS on the idle cores; none begins after the limit.
 
-    One of few columns is no step of its own: it takes less than what is done between two others.
+    A decomposition with few columns is no step of its own: it takes less time than the work between
+    two others.
     """
     if order < 100:
         return nullcontext()

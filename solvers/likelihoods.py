@@ -18,8 +18,8 @@ from ldr.solvers.trust_region import TrustRegion, TrustState
 class ExpectationMaximisation(Solver[State]):
     """Iterate M <- argmax over N of E[log p(x, y | N) | x, M]: monotone, no step length.
 
-    Its rate is linear, the share of information that is missing: a check of faster solvers, and
-    sturdy from a bad start. The points of a likelihood have the next iterate, `improved()`.
+    Its rate is linear, the share of missing information: a check of faster solvers, and robust from
+    a bad start. The points of a likelihood have the next iterate, `improved()`.
 
     Source: A. P. Dempster, N. M. Laird and D. B. Rubin, Maximum likelihood from incomplete data via
     the EM algorithm, J. Royal Statistical Society B 39 (1977).
@@ -46,10 +46,10 @@ class ExpectationMaximisation(Solver[State]):
 class Imputation(Solver[State]):
     """EM whose hidden variables are the missing entries alone; then the trust region.
 
-    Its rate is their share of the information: a few steps where few are missing, whatever the
-    complete problem is like. Where the gradient falls slowly, second-order steps go on. A
-    likelihood has `imputed(M)`, the point where the likelihood expected of complete rows, given M,
-    is greater, or None where there is none.
+    Its rate is their share of the information: a few steps if few entries are missing, whatever the
+    complete problem. If the gradient falls slowly, second-order steps follow. A likelihood has
+    `imputed(M)`, a point of larger expected likelihood of the complete rows, given M, or None
+    without one.
 
     Source: as of EM; D. B. Rubin and D. T. Thayer, EM algorithms for ML factor analysis,
     Psychometrika 47 (1982).
@@ -84,11 +84,11 @@ class Imputation(Solver[State]):
 class VariableProjection(Solver[State]):
     """Limited-memory BFGS on the profile, minimised over variables with a closed form.
 
-    Where those are at their best, the gradient in them is zero and the gradient in the others is
-    the profile's: stopping rules mean the same as on the whole problem. The start is completed
-    first: only the variables that stay matter of it. A problem says so by three methods: `profile`,
-    the problem of the variables that stay; `restrict`, of a point to these; and `complete`, the
-    point above one of the profile.
+    If the eliminated variables are optimal, the gradient in them is zero and the gradient in the
+    others is the profile's: stopping rules mean the same as on the whole problem. The start is
+    completed first: only its remaining variables matter. A problem supports it by three methods:
+    `profile`, the problem of the remaining variables; `restrict`, a point's remaining variables;
+    and `complete`, the point above one of the profile.
 
     Source: G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least
     squares problems whose variables separate, SIAM J. Numer. Anal. 10 (1973).

@@ -70,17 +70,17 @@ def minimise(
     solver : Solver
     stopping : Stopping, optional
     observers : sequence of callables
-        Each is called with every `Iteration`; one that returns True ends the run.
+        Each is called with every `Iteration`; returning True ends the run.
 
     Returns
     -------
     Run
-        Also after Ctrl-C, with the best point so far; not after a second one.
+        Returned also after Ctrl-C, with the best point so far; not after a second one.
 
     Raises
     ------
     KeyboardInterrupt, TimeLimitError
-        Before value and gradient at the start were known.
+        Raised before value and gradient at the start were known.
     ArgumentError
         The problem has a penalty and the solver is one for smooth functions.
     """
@@ -220,7 +220,7 @@ class Tracker:
         """Return the record of the run.
 
         - told: a status that ended the run from outside
-        - raises KeyboardInterrupt, TimeLimitError: Before there was a state.
+        - raises KeyboardInterrupt, TimeLimitError: The run ended before there was a state.
         """
         status = told or self._status
         assert status is not None

@@ -1,6 +1,7 @@
 """Problems to be minimised: a Problem is a manifold and `at(M)`, which gives a Point.
 
-A solver sees both as the manifold does: Riemannian gradients and Hessian products, truly counted.
+A solver sees both as the manifold does: Riemannian gradients and Hessian products, with exact
+counts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 class Point(ABC):
     """Everything known about the function at M, computed once and kept.
 
-    A subclass caches the products that value, gradient and Hessian share, say A @ M of a quadratic.
+    A subclass caches the products that value, gradient and Hessian share, such as A @ M of a
+    quadratic.
     """
 
     M: Array
@@ -49,8 +51,8 @@ class Point(ABC):
 class Problem(ABC):
     """A function on a manifold: a smooth part, `at`, plus an optional penalty.
 
-    `preconditioner_cost` is the cost of a preconditioner in Hessian products: a shorter inner
-    iteration does without.
+    `preconditioner_cost` is the cost of a preconditioner in Hessian products: shorter inner
+    iterations use none.
     """
 
     manifold: Manifold
@@ -107,8 +109,8 @@ class RiemannianPoint:
     """A Point with its Riemannian gradient and Hessian product.
 
     - point: the point itself, with Euclidean derivatives
-    - M: where it is; not finite where a retraction found no point. That is a wall: the function is
-      not asked, and its value is infinite.
+    - M: the point; not finite if a retraction found no point. The function is then not evaluated,
+      and its value is infinite.
     """
 
     def __init__(self, problem: RiemannianProblem, M: Array, point: Point | None = None) -> None:

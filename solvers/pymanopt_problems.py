@@ -32,7 +32,7 @@ class PymanoptRun(Run):
     Attributes
     ----------
     point : ndarray or list of ndarray
-        A list on a product.
+        A list for a product manifold.
     """
 
     point: Any = None
@@ -56,8 +56,8 @@ def from_pymanopt(
         by its backend; without a Hessian (the backend numpy) gradients are differenced. Its
         preconditioner and its manifold's retraction are not used.
     initial_point : ndarray or list of ndarray, optional
-        As pymanopt writes it; by default the manifold's random point, of NumPy's global generator,
-        as in pymanopt.
+        The initial point in pymanopt's form; by default the manifold's random point from NumPy's
+        global generator, as in pymanopt.
     solver : str or Solver
         One for smooth functions: "trust-region", "lbfgs", "gradients-first",
         "conjugate-gradient" or "steepest-descent".
@@ -77,9 +77,8 @@ def from_pymanopt(
         point has another shape than the manifold's points.
 
     Notes
-    -----
-    Where a library calls ``optimizer.run(problem, initial_point=...)`` of an optimiser that it is
-    handed, an object whose `run` is this function stands for one.
+    An object whose `run` is this function can replace a pymanopt optimiser in libraries that call
+    ``optimizer.run(problem, initial_point=...)``.
 
     Examples
     --------

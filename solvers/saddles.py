@@ -52,7 +52,7 @@ class Curvature:
 def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 0) -> Curvature:
     """Return the least eigenvalue of the Riemannian Hessian, on a space extended by residuals.
 
-    It ends at a decision about the sign, or after so many steps.
+    It ends when the sign is decided, or after `steps` steps.
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
@@ -129,10 +129,9 @@ def leave_saddles(
 
     With a penalty that is not smooth, the curvature is that among points with the same zeros.
 
-    - returns run: all of it, as one.
-    - returns curvature: where it ends; None where the time limit or Ctrl-C came before it was
-      known.
-    - returns escapes: how many saddles were left.
+    - returns run: all runs, as one.
+    - returns curvature: curvature at the end; None if the time limit or Ctrl-C came first.
+    - returns escapes: number of saddles that were left.
     """
     stopping = stopping or Stopping()
     limit = stopping.max_iterations

@@ -25,7 +25,7 @@ def hessian_eigen(
 ) -> tuple[Array, Array]:
     """Return eigenvalues of the Hessian, and eigenvectors as columns of flat tangent vectors.
 
-    Those across `free`, orthonormal columns of flat tangent vectors.
+    They are those on the complement of `free`, orthonormal columns of flat tangent vectors.
     """
     M, size = point.M, point.M.size
     check()
@@ -53,10 +53,10 @@ class FlatError(ArithmeticError):
 class HessianInverse:
     """Hess^{-1} on the tangent vectors at M that are orthogonal to some that change nothing.
 
-    Where a point has few numbers the Hessian is decomposed; else it is inverted by conjugate
+    If a point has few numbers the Hessian is decomposed; otherwise it is inverted by conjugate
     gradients, which needs a minimum.
 
-    - M: where the gradient vanishes
+    - M: a point where the gradient vanishes
     - free: tangent vectors along which the function is constant
     """
 

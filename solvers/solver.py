@@ -45,8 +45,8 @@ class Stopping:
     def scale(self, start: RiemannianPoint) -> float:
         """Return the scale of the function at the start.
 
-        Not of the gradient there: on ill-conditioned data that can be 1e4 times the function, and
-        a tolerance relative to it would stop far from the optimum.
+        It is not relative to the gradient there: on ill-conditioned data that can be 1e4 times the
+        function, and the run would stop far from the optimum.
         """
         terms = float(np.linalg.norm(start.euclidean_gradient))
         return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm
@@ -64,17 +64,17 @@ class Iteration:
     Attributes
     ----------
     number : int
-        0 at the start.
+        Number of the iteration, 0 at the start.
     M : ndarray
         The point, read-only.
     value : float
-        The minimised function there.
+        The value of the minimised function.
     gradient_norm : float
         Norm of the Riemannian gradient.
     threshold : float
         The gradient norm at which the run stops.
     seconds : float
-        Since the start of the run.
+        Seconds since the start of the run.
     """
 
     number: int
@@ -95,20 +95,20 @@ class Run:
     Attributes
     ----------
     M : ndarray
-        The final point (the best one where the run was cut short).
+        The final point (the best one if the run was cut short).
     value, gradient_norm : float
-        There; the value is the minimised one.
+        Value and gradient norm at M; the value is the minimised one.
     status : Status
         Why the run ended.
     iterations : int
         Steps taken.
     evaluations : dict
-        True counts of value, gradient and Hessian-product evaluations, and of `SVRG` those of
-        gradients of a part of the sum.
+        Exact counts of value, gradient and Hessian-product evaluations, and for `SVRG` of gradients
+        of a part of the sum.
     history : dict of lists
-        `iteration`, `value`, `gradient_norm` and `seconds`, the start included.
+        Lists of `iteration`, `value`, `gradient_norm` and `seconds`, including the start.
     seconds : float
-        Time the run took.
+        Seconds of the run.
     """
 
     M: Array
@@ -176,7 +176,8 @@ S = TypeVar("S", bound=State)
 
 
 class Solver(Brief, ABC, Generic[S]):
-    """An algorithm: `initialise` a state at a start, `step` a state. Options are fields.
+    """An algorithm: `initialise` returns a state at a start, `step` the next state. Options are
+    fields.
 
     `patience` is the number of successive steps without gain that counts as stalled;
     `handles_penalty` is True if the solver minimises a problem's penalty too.

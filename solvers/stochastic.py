@@ -26,7 +26,7 @@ class AnchorState(State):
     """The point is the anchor, where the gradient of the whole sum is known.
 
     The quasi-Newton `pairs` are tangent there; `rate` multiplies each step; `epoch` is the number
-    of the pass to come.
+    of the next pass.
     """
 
     pairs: Pairs
@@ -39,16 +39,16 @@ class SVRG(Solver[AnchorState]):
     """Steps from the gradients of parts of a sum, corrected by that of the whole at an anchor.
 
     An epoch computes the gradient g of the whole sum of p parts at the anchor A, then visits the
-    parts in a random order (in their own where they are rows that pass by). At W the part i gives v
-    = p (grad f_i(W) - T grad f_i(A)) + T g, with T the transport from A to W: an unbiased gradient
+    parts in a random order (in their own order if rows come as a stream). At W the part i gives v =
+    p (grad f_i(W) - T grad f_i(A)) + T g, with T the transport from A to W: an unbiased gradient
     whose variance vanishes as W and A approach the optimum, so that the convergence is linear with
     steps of constant size. A step is -rate H v, H the inverse Hessian of limited-memory BFGS from
-    the changes of one part's gradient along each step. Where W ends is the next anchor, if the sum
-    is lower there; if not, the epoch is taken back and the rate halved. An epoch reads all data
-    twice, however many steps it takes.
+    the changes of one part's gradient along each step. The last W is the next anchor, if the sum is
+    lower there; if not, the epoch is undone and the rate halved. An epoch reads all data twice,
+    however many steps it takes.
 
-    For problems that are sums of parts (`Sum`): uica and robust-pca of rows in a file, ppca and fa
-    with missing entries there, and objectives of one's own with ``sum_over_rows=True``.
+    It is for problems that are sums of parts (`Sum`): uica and robust-pca of rows in a file, ppca
+    and fa with missing entries there, and objectives of your own with ``sum_over_rows=True``.
 
     Source: R. Johnson and T. Zhang, Accelerating stochastic gradient descent using predictive
     variance reduction, NIPS 2013; P. Moritz, R. Nishihara and M. I. Jordan, A linearly-convergent

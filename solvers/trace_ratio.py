@@ -1,6 +1,6 @@
 """Trace ratios max tr(VM'AM) / tr(VM'BM), V = diag(weights), by Newton's method.
 
-Of many problems at once, and of one; of a large one in a few eigenvectors.
+Trace ratios of many problems, of one, and of a large one in a few eigenvectors.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ _EPS, _TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Array, Array]:
     """Maximise sum_j v_j m_j'Am_j / sum_j v_j m_j'Bm_j for each A and B, by Newton's method.
 
-    f(rho) = sum_j v_j lambda_j(A - rho B) is convex and falls; from below its root, the steps
-    rise to it quadratically: few are ever taken. Only problems that still move are decomposed.
+    f(rho) = sum_j v_j lambda_j(A - rho B) is convex and decreasing; from below its root, steps rise
+    to it quadratically, so that few are needed. Only problems that still change are decomposed.
 
     - A, B (b, k, k): B positive semidefinite, of rank above k - r
     - weights (r,): v_1 >= ... >= v_r > 0, all equal for the trace ratio itself.
     - returns rho (b,)
     - returns M (b, k, r): eigenvectors of A - rho B, the largest first.
-    - returns f (b,): at rho: what is above zero there, over the least denominator, is what rho may
-      lack.
+    - returns f (b,): f at rho; a positive f over the least denominator bounds the error of rho.
     """
     r = len(weights)
     shift = _ratio_of_axes(A, B, weights)
@@ -102,7 +101,7 @@ _FLAT = 1e-8
 class TraceRatioLike(Protocol):
     """A problem that minimises -tr(VM'AM) / tr(VM'BM).
 
-    The weights fall along the columns, to above zero; all are 1 where only the span of M counts.
+    The weights decrease along the columns and are positive; all are 1 if only the span of M counts.
     """
 
     @property
@@ -151,8 +150,8 @@ class SelfConsistentField(Solver[State]):
     def step(self, problem: RiemannianProblem, state: State) -> State:
         """Take Newton's step, and further steps while they lead to saddles.
 
-        Where A and B share eigenvectors, a point can be flat without being the maximum. A flat
-        point whose step gained next to nothing is near the maximum.
+        If A and B share eigenvectors, a point can be flat without being the maximum. A flat point
+        whose step gained next to nothing is near the maximum.
         """
         ratio = cast(TraceRatioLike, problem.problem)
         old, span = state.point, cast(FieldState, state).span

@@ -44,9 +44,9 @@ def truncated_cg(
 ) -> Model:
     """Minimise the model m(V) = f + <g, V> + <V, H[V]>/2 within a radius (Steihaug).
 
-    - radius: in the metric of the preconditioner's inverse; None to choose it
+    - radius: trust-region radius in the metric of the preconditioner's inverse; None to choose it
     - target: norm of the residual g + H[V] at which the model counts as minimised
-    - most: Hessian products, at most
+    - most: limit of Hessian products
     """
     inner, M = manifold.inner, point.M
     V, residual = np.zeros(M.shape), point.gradient
@@ -140,17 +140,17 @@ class TrustRegion(Solver[TrustState]):
 
     The model m(V) = f + <g, V> + <V, H[V]>/2 is minimised by Steihaug's truncated conjugate
     gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): the local rate is 1 + theta. It
-    needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. Where f changes by
-    rounding only, the decrease is measured by slopes. Once an inner iteration has been long, the
-    problem is asked for a preconditioner, whose metric then shapes the region too. Where rounding
-    keeps conjugate gradients from ending in as many steps as there are dimensions, as where columns
-    have units of different sizes, that many products more make the Hessian itself, decomposed.
+    needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. If f changes by
+    rounding only, the decrease is measured by slopes. After a long inner iteration the problem's
+    preconditioner is used, whose metric then also shapes the region. If rounding keeps conjugate
+    gradients from ending in as many steps as there are dimensions, as with columns in very
+    different units, as many further products make the Hessian itself, which is decomposed.
 
-    In a curved valley a good step along it ends on its wall. Therefore a step that the function
-    disagrees with, and that ends where it is steeper, is corrected by a few conjugate gradient
-    steps from its end, which see the steep directions first and lead back to the floor; the step
-    is judged there. Without corrections a thousand steps do not reach the end of some of the
-    paper's problems of orthogonal-cca.
+    In a curved valley a good step along it ends on its slope. Therefore a step that the function
+    contradicts, and that ends where it is steeper, is corrected by a few conjugate gradient steps
+    from its end, which reduce the steep directions first and lead back to the floor; the step is
+    accepted or rejected there. Without corrections a thousand steps do not reach the end of some of
+    the paper's problems of orthogonal-cca.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
     manifolds, Found. Comput. Math. 7 (2007); the idea of corrections is in A. R. Conn, N. I. M.
@@ -166,8 +166,8 @@ class TrustRegion(Solver[TrustState]):
     acceptance : float
         Least ratio of actual to predicted decrease for a step to be taken.
     long : float, optional
-        Hessian products after which an inner iteration counts as long; by default what making a
-        preconditioner costs, infinite for no preconditioner.
+        Number of Hessian products after which an inner iteration counts as long; by default the
+        cost of a preconditioner, infinite without one.
     """
 
     name = "trust-region"
@@ -282,13 +282,13 @@ def _move(
 class GradientsFirst(Solver[State]):
     """Limited-memory BFGS; after so many steps without an end, the trust region from there.
 
-    For functions of which the first Hessian product costs as much as hundreds of gradients: one
-    whose derivatives are compiled.
+    It is for functions whose first Hessian product costs as much as hundreds of gradients, as with
+    compiled derivatives.
 
     Parameters
     ----------
     steps : int
-        Of the first-order run.
+        Number of steps of the first-order run.
     """
 
     name = "gradients-first"

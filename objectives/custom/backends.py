@@ -57,9 +57,10 @@ class Programs:
     """Function of M and of data of fixed shape, and derivatives in M, compiled at first call.
 
     - value_and_gradient(M, *data)
-    - product(M, V, *data): the derivative of the gradient along V; keeps nothing of the size of X
+    - product(M, V, *data): the derivative of the gradient along V; it keeps nothing of the size of
+      X
     - pullback(M, *data): the transposed derivative of the gradient at M: the Hessian, being
-      symmetric. It keeps what does not depend on V: where f forms X'X, a product never sees X.
+      symmetric. It keeps all that does not depend on V: if f forms X'X, a product never uses X.
     - along(pullback, V): the product
     """
 
@@ -193,7 +194,7 @@ class Backend(ABC):
 class Jax(Backend):
     """f written with jax.numpy; float64 within the x64 context, so that no global flag is touched.
 
-    Compiled once for each shape of the data, of which the last few are kept as long as the
+    It is compiled once for each shape of the data, and the last few are kept as long as the
     objective: X is an argument of the compiled function, not part of it. Value and gradient come
     from one call.
     """

@@ -1,9 +1,9 @@
 """Objectives of the user's own, pickled so that they open in any process.
 
-Python pickles a function by its name, which leads nowhere where the script or module that defines
-it is not, and never to a nested function or a lambda. Here its code goes along, with what it uses.
-In the process that it comes from the object itself is found again, so that what was equal stays so
-and what jax compiled is kept; where the module is, the object that it holds.
+Python pickles a function by its name, which is useless without the script or module that defines
+it, and impossible for a nested function or a lambda. Here its code is pickled, with all that it
+uses. In the same process unpickling returns the object itself, so that equality and jax's compiled
+programs are kept; with the module present, the object in the module.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class JaxOfRows(Jax):
     """sum_i w_i f(M, x_i), where f is a sum over rows and is called with one-row arrays.
 
     Small data are padded to a power of two with rows of weight zero, so that folds and data of
-    other lengths need no compilation. The padding repeats the last row, where f has a value.
+    other lengths need no compilation. The padding repeats the last row, at which f has a value.
     """
 
     def place(self, *data: Traced, accelerator: Accelerator | None = None) -> Arguments:
@@ -180,14 +180,14 @@ def objective(
 ) -> CustomObjective | Callable[[Function], CustomObjective]:
     """Make a function of M and X an objective for `ldr.solve`; a decorator.
 
-    The function is f(M, X), or f(M, X, y) where it needs y, and returns a scalar. M is d x r, X is
-    n x d (float64), y is what was handed to `ldr.solve`, as an array. Further parameters need
-    default values. The map is P = M'. Of several views it is f(M1, ..., Mk, X1, ..., Xk), y last.
+    The function is f(M, X), or f(M, X, y) if it needs y, and returns a scalar. M is d x r, X is n x
+    d (float64), y is the argument of `ldr.solve`, as an array. Further parameters need default
+    values. The map is P = M'. For several views it is f(M1, ..., Mk, X1, ..., Xk), y last.
 
     Parameters
     ----------
     manifold : {"auto", "stiefel", "grassmann", "euclidean"}
-        Where M lives: "stiefel", orthonormal columns; "grassmann", orthonormal columns of which
+        Manifold of M: "stiefel", orthonormal columns; "grassmann", orthonormal columns of which
         only the span matters, f(MQ) = f(M) for every orthogonal Q; "euclidean", any d x r matrix.
         "auto" compares f(MQ) with f(M) and takes "grassmann" or "stiefel".
     sense : {"min", "max"}
@@ -198,27 +198,29 @@ def objective(
     gradient : callable, for backend="numpy"
         g(M, X) or g(M, X, y), the d x r matrix of the derivatives of f (not of -f).
     hessian : callable, optional, for backend="numpy"
-        h(M, X, V) or h(M, X, y, V), the derivative of g along V, d x r. Where it is missing,
-        solvers use differences of gradients.
+        h(M, X, V) or h(M, X, y, V), the derivative of g along V, d x r. Without it, solvers use
+        differences of gradients.
     center : bool
-        True to subtract the column means of X before f is called, so that the result's
-        transform(X) = (X - mean) P' is what f saw; otherwise f sees X as it is, and mean is 0.
+        True to subtract the column means of X before f is called, so that the result's transform(X)
+        = (X - mean) P' projects the same data as f; otherwise f receives X unchanged, and mean is
+        0.
     sum_over_rows : bool
-        True if f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) where X is X1 above X2, and y
-        likewise. Then rows in a file or on a cluster are read piece by piece at each evaluation, f
-        sees some of them at a time, and ``solver="svrg"`` is there. A mean is no sum: divide by a
-        number of your own, not by len(X). jax compiles f once for each length of a piece, of at
-        most 1024 rows in memory once for a power of two: f then sees one row at a time, as it does
-        with weights of the rows (``sample_weight=``), which functions in jax take.
+        True if f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) if X is X1 above X2, and y
+        likewise. Rows in a file or on a cluster are then read piece by piece at each evaluation, f
+        receives some of them at a time, and ``solver="svrg"`` is available. A mean is not a sum:
+        divide by a constant of your own, not by len(X). jax compiles f once for each length of a
+        piece, and once for a power of two if at most 1024 rows are in memory: f then receives one
+        row at a time, as it does with sample weights (``sample_weight=``), which functions in jax
+        accept.
     views : int
         Number of data matrices of the same rows that f takes, each with its own M, all with the
         same r. `gradient` and `hessian` then return a matrix for each, and `hessian` takes V1, ...,
-        Vk. "auto" tells the manifold of each by itself.
+        Vk. "auto" chooses the manifold of each separately.
 
     Returns
     -------
     CustomObjective
-        Which can still be called as the plain function.
+        It can still be called as the plain function.
 
     Raises
     ------
@@ -226,14 +228,12 @@ def objective(
         An unknown manifold, sense or backend; a function of the wrong number of parameters;
         backend="numpy" without a gradient, or another backend with one.
 
-    Notes
-    -----
-    When data arrive, f is tested once, at a random M: it must return one finite real number, its
-    gradient must have M's shape, hand-written derivatives must agree with finite differences, and
-    on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows is tested on the
-    first 200 rows, also for being one. What f is given cannot be written to.
+    Notes ----- When data arrive, f is tested once, at a random M: it must return one finite real
+    number, its gradient must have M's shape, hand-written derivatives must agree with finite
+    differences, and on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows
+    is tested on the first 200 rows, also for additivity. Arguments of f are read-only.
 
-    Without `sum_over_rows`, f needs all rows at once, and so memory for them.
+    Without `sum_over_rows`, f needs all rows, and memory for them.
 
     Examples
     --------
@@ -260,8 +260,8 @@ def objective(
 class CustomObjective(Objective):
     """User's function f(M, X) or f(M, X, y) as an objective; made by `ldr.objective`.
 
-    - function, manifold, sense, backend, gradient, hessian, center, sum_over_rows, views: as
-      `ldr.objective` says
+    - function, manifold, sense, backend, gradient, hessian, center, sum_over_rows, views: as in
+      `ldr.objective`
     """
 
     name = "custom"
@@ -392,7 +392,7 @@ class CustomObjective(Objective):
         """Return the problem, after the tests that `ldr.objective` lists.
 
         - raises ldr.errors.DataError: Sparse X that f cannot take; a y that does not fit; rows that
-          are needed all at once and do not fit into memory.
+          are all needed and do not fit into memory.
         - raises ldr.errors.ObjectiveError: A test failed.
         """
         if self.sum_over_rows and not any(view.is_sparse for view in data.views):

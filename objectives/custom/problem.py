@@ -27,7 +27,7 @@ class CustomPoint(Point):
     """The value, the gradient and the Hessian of f, with its sign, each found once.
 
     - M (d, r)
-    - arguments: those of f after M
+    - arguments: arguments of f after M
     """
 
     def __init__(self, term: FunctionTerm, M: Array, arguments: Arguments) -> None:
@@ -72,8 +72,8 @@ class CustomPoint(Point):
 class FunctionTerm(RowTerm):
     """f of some rows, less the mean of all where f is to see them so.
 
-    - means (d,): of each view; zero where rows are not centred
-    - weighted: True if f takes the weights of the rows
+    - means (d,): means of each view; zero if rows are not centred
+    - weighted: True if f accepts weights of the rows
     """
 
     objective: CustomObjective
@@ -121,8 +121,8 @@ class FunctionTerm(RowTerm):
 class CustomProblem(BoundObjective):
     """f of rows in memory, or -f where f is maximised, in the columns of the user.
 
-    - arguments: those of f after M
-    - products: True if Hessian products may be asked for
+    - arguments: arguments of f after M
+    - products: True if Hessian products exist
     """
 
     manifold: Manifold

@@ -34,7 +34,7 @@ _STEP, _CENTRAL_STEP = 1e-7, 1e-5
 class Trial:
     """A problem at a random M, the same in every test: an objective fails always or never.
 
-    f is called at M, at MQ where that is asked for, and at one point near M.
+    f is called at M, at MQ for the invariance, and at one point near M.
     """
 
     def __init__(self, problem: CustomProblem) -> None:
@@ -91,8 +91,8 @@ class Trial:
     def check_gradient(self) -> None:
         """Compare <gradient, V> with the difference of f along the manifold in direction V.
 
-        V is half the gradient's own, along which truncation is the least part of the slope, and
-        half a random one, which what the gradient lacks cannot be orthogonal to.
+        V is half the gradient, along which truncation is the smallest share of the slope, and half
+        a random direction, to which an error of the gradient cannot be orthogonal.
         """
         problem, M, gradient = self.problem, self.point.M, self.point.gradient
         self._check_matrix("gradient", gradient)

@@ -1,7 +1,7 @@
 """Sums over the rows of a piece, computed on an accelerator known to jax.
 
-A piece goes to the device in its own type and is made float64 there, so that float32 data cost half
-the transfer; only d x d or d x r comes back.
+A piece is transferred to the device in its own type and converted to float64 there, so that float32
+data cost half the transfer; only d x d or d x r arrays return.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def accelerator(device: str) -> Accelerator | None:
     Warns
     -----
     ldr.errors.DeviceWarning
-        jax, or a device of this kind, is not there: the processor is taken.
+        If jax, or a device of this kind, is missing, the processor is used.
     """
     choice("device", device, DEVICES)
     if device == "cpu":

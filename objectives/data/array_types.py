@@ -121,7 +121,7 @@ def _column(frame: Given, j: int) -> Array:
 def as_csr(matrix: csr_array) -> csr_array:
     """Convert any scipy.sparse container to csr_array, sharing memory if it is csr already.
 
-    Entries that stand more than once are summed, in a copy: the user's matrix stays as it is.
+    Duplicate entries are summed in a copy: the user's matrix does not change.
     """
     from scipy.sparse import csr_array
 
@@ -158,7 +158,7 @@ def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
     """Return Y with X's index or coordinates if X is a frame or a DataArray; else Y unchanged.
 
     - Y (m, r)
-    - names: of the r columns
+    - names: names of the r columns
     - returns pandas.DataFrame, polars.DataFrame, xarray.DataArray or ndarray (m, r)
     """
     library = type(X).__module__.partition(".")[0]

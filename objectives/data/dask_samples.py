@@ -1,8 +1,8 @@
 """Rows in chunks of a Dask array or DataFrame: sums on the workers, and totals here.
 
-A worker takes a chunk, makes its term and sends that to the worker of its neighbour's, where the
-two are merged, and so on: a binary tree in the order of the rows, of which the last term alone
-comes back.
+A worker computes the term of a chunk and sends it to the worker of a neighbouring term, where the
+two are merged, and so on: a binary tree in the order of the rows, of which only the last term
+returns.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ _LOOK = 0.5  # seconds between checks of the time limit
 class DaskRows(Source):
     """Rows in chunks, which are computed where they are needed.
 
-    - array (n, d): of known shape; a chunk has all columns. Small neighbouring chunks are put
-      together.
+    - array (n, d): of known shape; a chunk has all columns. Small neighbouring chunks are joined.
     """
 
     seekable = True
@@ -71,7 +70,7 @@ class DaskRows(Source):
         Raises
         ------
         DataError
-            Not a matrix, or a column that is not of real numbers.
+            Raised if X is no matrix, or a column is not of real numbers.
         """
         names = None
         if is_frame(X):
@@ -114,8 +113,8 @@ def is_frame(X: object) -> bool:
 def computed(lazy: Given) -> Given:
     """Compute a lazy value: on the active cluster, else in threads of this process.
 
-    How long a cluster without workers is waited for is Dask's setting
-    `distributed.scheduler.no-workers-timeout`.
+    Dask's setting `distributed.scheduler.no-workers-timeout` limits the wait for a cluster without
+    workers.
     """
     client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
     if client is None:
@@ -213,8 +212,8 @@ class DaskSamples(StoredSamples):
         """Sum a term over pieces of the rows, on the workers.
 
         - term, merge: as in `Samples.reduce`; they can be pickled
-        - *beside: Dask's are taken to the chunks of the rows. Others are sent with the tasks, but
-          for rows of files, which the workers read.
+        - *beside: Dask arrays are rechunked like the rows. Others are sent with the tasks, except
+          rows of files, which the workers read.
         """
         if any(isinstance(other, MadeSamples) for other in beside):
             return of_made(self, None, term, merge, *beside)

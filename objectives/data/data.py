@@ -38,12 +38,13 @@ class Data:
     Attributes
     ----------
     views : tuple of Samples
-        Of the same n samples; M has a block for each.
+        Views of the same n samples; M has a block for each.
     y : labels or a response, or None
     background : Samples or None
-        Other samples with the same columns: noise, or what is to be ignored. No block of M.
+        Other samples with the same columns: noise, or a background to be ignored. It has no block
+        of M.
     view_names : tuple of str
-        Of views that came in a dict; else empty.
+        Names of views that came in a dict; otherwise empty.
     """
 
     views: tuple[Samples, ...]

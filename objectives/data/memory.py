@@ -79,7 +79,7 @@ def _bytes(pattern: str, file: str | Path, unit: int = 1) -> float | None:
 def check_squares(samples: Samples) -> None:
     """Refuse data so large or so small that their sums of squares would not be numbers.
 
-    Stored samples check that themselves, as they are read.
+    Stored samples are checked when they are read.
     """
     if not (samples.stored or samples.in_range):
         check_largest(largest_entry(samples), samples.name)
@@ -95,7 +95,7 @@ def largest_entry(samples: Samples) -> float:
 def largest_of_piece(piece: Samples) -> float:
     """Return the largest absolute value, refusing values whose squares overflow.
 
-    0 for types whose squares never overflow.
+    It is 0 for types whose squares never overflow.
     """
     wide = piece.array.dtype.kind == "f" and piece.array.dtype.itemsize >= 8
     largest = largest_entry(piece) if wide else 0.0
@@ -115,7 +115,7 @@ def check_largest(largest: float, name: str) -> None:
 def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
     """Refuse infinite values, and NaN unless allowed; return whether NaN occur.
 
-    `first_row` is the number of the first row in the whole of the data, for the message.
+    `first_row` is the number of the first row within all data, for the message.
     """
     if samples.array.dtype.kind != "f":
         return False

@@ -34,10 +34,10 @@ def as_samples(
     """Take data in any of the usual containers and check them.
 
     - X (n, d): an array of any real type, a memory map, a list of lists, a scipy.sparse matrix or
-      array (kept sparse), a data frame with numeric columns, or what `open_source` takes: the path
-      of a file, a list of arrays or paths, an iterator of blocks of rows, whose rows are read and
-      checked piece by piece when a method asks for them. Never changed. A `Samples` is returned as
-      it is.
+      array (kept sparse), a data frame with numeric columns, or an argument of `open_source`: the
+      path of a file, a list of arrays or paths, an iterator of blocks of rows, whose rows are read
+      and checked piece by piece when a method needs them. It is never changed. A `Samples` is
+      returned as it is.
     - name: the argument's name in messages
     - minimum_rows: the fewest rows that the caller can use
     - allow_nan: accept NaN as missing values. Infinite values are always refused.
@@ -78,10 +78,10 @@ def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float
 def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | None:
     """Open X, which may be larger than memory, as samples that are read piece by piece.
 
-    - X: A path is that of a .npy, .parquet, .csv or .tsv file, or of a folder of .parquet files. A
-      list has arrays, data frames and paths, the rows of one below those of the other. An iterator
-      gives blocks of rows, once; a callable returns a new iterator each time that the rows are
-      read. A Dask array or DataFrame is read by workers.
+    - X: A path leads to a .npy, .parquet, .csv or .tsv file, or to a folder of .parquet files. A
+      list has arrays, data frames and paths, whose rows follow one another. An iterator yields
+      blocks of rows once; a callable returns a new iterator each time that the rows are read. A
+      Dask array or DataFrame is read by workers.
     """
     if is_dask(X):
         from ldr.objectives.data.dask_samples import DaskSamples  # imports dask

@@ -42,9 +42,9 @@ def as_labels(y: object, n: int, *, smallest_class: int = 1) -> tuple[npt.NDArra
     """Return class labels as codes 0..c-1.
 
     - y (n,): strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
-      `CodedLabels`, which are taken as they are
-    - n: number of samples the labels belong to
-    - smallest_class: the fewest samples a class may have; one has them, whatever it is
+      `CodedLabels`, which are returned
+    - n: number of samples of the labels
+    - smallest_class: the fewest samples of a class, if there is more than one class
     - returns codes (n,): the class of each sample.
     - returns classes (c,): the sorted labels: ``classes[codes]`` is y.
     - raises DataError: Not 1-D, another length, missing labels, numbers that look continuous,
@@ -224,8 +224,8 @@ class Marks:
 def as_weights(given: Given, n: int) -> Array:
     """Check the weights of n rows.
 
-    - raises DataError: Not n numbers, negative or not finite ones, nothing but zeros, or weights so
-      far apart, or so far from 1, that rounding decides.
+    - raises DataError: Not n numbers, negative or infinite ones, only zeros, or weights so far
+      apart, or so far from 1, that rounding errors dominate.
     """
     weights = as_array(given, "sample_weight")
     check_real(weights.dtype, "sample_weight")

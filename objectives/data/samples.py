@@ -41,16 +41,15 @@ def piece_rows(columns: int) -> int:
 class Samples:
     """Rows of data behind a small interface; made by `as_samples`, never changed.
 
-    - array (n, d): the data as given, in their own type. Nothing here copies more than a block of
-      them.
-    - feature_names: names of the columns, where the data came with names
-    - name: of the data, for messages
+    - array (n, d): the data as given, in their own type. Methods copy at most a block of them.
+    - feature_names: names of the columns, if the data have names
+    - name: name of the data in messages
     - has_nan: True if NaN (missing values) occur; only ever true with ``allow_nan=True``
-    - accelerator: where sums over dense rows are computed; None is the processor
-    - marks: weights and trials of the rows, which go with them into every piece; None where every
-      row counts once and all are of one trial
-    - in_range: True if the entries are known to have squares that are numbers
-    - by_products: True if arrays of columns x columns are avoided where they would be large
+    - accelerator: device of sums over dense rows; None is the processor
+    - marks: weights and trials of the rows, which every piece keeps; None if every row counts once
+      and all are of one trial
+    - in_range: True if the squares of the entries are known to be finite
+    - by_products: True if large d x d arrays are avoided
     """
 
     # n is known before reading; rows can be read again; rows are read on demand, so that each pass
@@ -168,11 +167,11 @@ class Samples:
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Walk over the rows in order.
 
-        - rows: rows in a block; by default so many that a block stays in cache. The last block may
-          be shorter.
-        - yields: which rows.
-        - yields (at most rows, d): those rows in float64: C-contiguous, and a view where the data
-          already are so (do not write to it); csr where the data are sparse.
+        - rows: rows in a block; by default a block fits into the cache. The last block may be
+          shorter.
+        - yields: the slice of the rows.
+        - yields (at most rows, d): those rows in float64: C-contiguous, and a view if the data
+          already are so (do not write to it); csr if the data are sparse.
         """
         if 0 < self.n <= (self.block_rows if rows is None else rows):
             check()
@@ -199,8 +198,8 @@ class Samples:
     def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
         """Yield pieces of the rows in order, with the same rows of companions; sparse data whole.
 
-        - *beside: other views, labels; cut as the rows are
-        - rows: the most in a piece
+        - *beside: other views, labels; divided like the rows
+        - rows: largest number in a piece
         """
         most = rows or (max(1, self.n) if self.is_sparse else piece_rows(self.d))
         for where in self.slices(most):
@@ -209,9 +208,9 @@ class Samples:
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         """Sum a term over pieces of the rows, in threads; see `fold`.
 
-        - term: of a piece (Samples in memory) and of what stands beside its rows
-        - merge: of the terms of two neighbouring pieces, the earlier first; it may change the
-          earlier
+        - term: function of a piece (Samples in memory) and of the arrays beside its rows
+        - merge: function of the terms of two neighbouring pieces, the earlier first; it may change
+          the earlier
         """
         if not self.stored and (self.is_sparse or self.n <= piece_rows(self.d)):
             check()
@@ -312,10 +311,11 @@ def fold(
 ) -> Term:
     """Merge t_i = term(*pieces[i]) from the left; the result does not depend on threads.
 
-    - term: must not change its arguments
-    - merge: of two neighbouring terms, the earlier first; it may change and return the earlier
-    - pieces: at least one; made in the caller's thread, as they are needed
-    - workers: threads; one piece more may wait, so that memory does not grow with their number
+    - term: function of a piece, which must not change its arguments
+    - merge: function of two neighbouring terms, the earlier first; it may change and return the
+      earlier
+    - pieces: at least one; created in the caller's thread when needed
+    - workers: threads; one more piece may wait, so that memory does not grow with their number
     """
 
     pieces = iter(pieces)

@@ -28,12 +28,12 @@ _AGAIN = (
 class Source(ABC):
     """Rows in blocks, which are read from the first on at each pass.
 
-    - name: for messages
-    - n: the number of rows; None as long as a stream has not been read to its end
-    - files: that are read
+    - name: name in messages
+    - n: the number of rows; None until a stream has been read to its end
+    - files: the files that are read
     - n_known: True if n is known before the rows are read
     - repeatable: True if the rows can be read again
-    - seekable: True if any row is found without reading those before it
+    - seekable: True if any row can be read without those before it
     """
 
     name: str

@@ -39,8 +39,7 @@ class Tally:
 class StoredSamples(Samples):
     """Samples whose rows are read when they are asked for, and checked as they are read.
 
-    - allow_nan: True if NaN, missing values, are accepted; whether they occur is known of a piece
-      only
+    - allow_nan: True if NaN, missing values, are accepted; their presence is known for a piece only
     """
 
     stored = True
@@ -297,7 +296,7 @@ class AccumulatedSamples(Samples):
     An objective that uses sums alone treats it as samples of all rows. The number of rows is taken
     from the sums; `n` and the labels belong to this block.
 
-    - before: totals of the earlier blocks; empty for the first. Not changed.
+    - before: totals of the earlier blocks; empty for the first. They are not changed.
     - totals: with this block: all sums computed so far
     """
 

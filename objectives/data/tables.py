@@ -131,8 +131,8 @@ class Table(Source):
 class TextFile(Table):
     """A .csv or .tsv file; its first line has the names of the columns, unless `header` is False.
 
-    Without it columns are called 0, 1, ... A first column without a name has the numbers or names
-    of the rows and is left out, of which a DataWarning tells. Empty cells are NaN.
+    Without a line of names columns are called 0, 1, ... A first column without a name has the
+    numbers or names of the rows and is left out, which a DataWarning reports. Empty cells are NaN.
     """
 
     dtype = np.dtype(np.float64)
@@ -228,8 +228,8 @@ class TextFile(Table):
 class ParquetFiles(Table):
     """A Parquet file, or a folder of them; missing values are NaN.
 
-    The keys of folders called key=value are columns of labels, and no features. Files are decoded
-    a block at a time, so that their groups of rows may be large.
+    Keys of folders called key=value are columns of labels, and no features. Files are decoded block
+    by block, so that their row groups may be large.
     """
 
     def __init__(self, path: Path, name: str = "X") -> None:

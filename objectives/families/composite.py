@@ -73,8 +73,8 @@ def rewards_leaving(bound: BoundObjective, weight: float) -> bool:
 class Term:
     """A bound objective, and its point as a linear function of the sum's.
 
-    - weight: of the function that the bound objective minimises
-    - maps: T with Z = TM, one a view; None is the identity
+    - weight: weight of the function that the bound objective minimises
+    - maps: T with Z = TM, one for each view; None is the identity
     """
 
     weight: float
@@ -269,7 +269,7 @@ class WeightedSum(LocalOptima, Compared):
 class TraceSum(Trace):
     """A sum of traces, each of a single matrix, which is again a trace.
 
-    - terms: their baselines are the candidates for its own
+    - terms: terms whose baselines are the candidates for its own
     """
 
     terms: Sequence[Term] = ()

@@ -1,6 +1,6 @@
 """Gaussian factor models: the likelihood of S = MM' + diag(psi) over M and log psi.
 
-Of complete rows by their covariance, and of rows with gaps by what was observed of them.
+Likelihoods of complete rows by their covariance, and of rows with gaps by their observed entries.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _CANCELLED = 1e-3
 class Noise:
     """Noise variances psi_j = floor + exp(t): a common t (tied) or a t for each column.
 
-    - k: columns of the solver
+    - k: number of columns of the solver
     - floor: lower bound of psi. With it, psi = floor is t = -infinity and t needs no constraint.
-    - further: directions outside the solver's columns, with noise alone; if tied
+    - further: number of directions outside the solver's columns, which have noise alone; if tied
     """
 
     k: int
@@ -85,9 +85,9 @@ class Noise:
 class Regressions(NamedTuple):
     """Each column's regression on z = (y, 1), or on the factors y alone: sums over its rows.
 
-    - moments (d or 1, k, k): of E[zz'], the same for all columns or each its own
-    - targets (d, k): of x_j E[z]
-    - squares, counts (d,): of x_j^2 and of 1
+    - moments (d or 1, k, k): E[zz'], the same for all columns or one for each
+    - targets (d, k): x_j E[z]
+    - squares, counts (d,): x_j^2 and 1
     """
 
     moments: Array
@@ -120,11 +120,11 @@ def joined(problem: Any, both: Array, t: Array) -> Array:
 class LikelihoodPoint(Point):
     """The negative log-likelihood at (M, t) or (M, t, mean), and its derivatives.
 
-    By Fisher's identity its gradient is the expectation, given what was observed, of that with the
-    factors known, a regression of each column on z = (y, 1) with the coefficients b_j = (M_j,
-    mean_j). With pull_j = sum E[z (x_j - z'b_j)], left_j = sum E[(x_j - z'b_j)^2] and n_j over the
-    rows that have the column, the gradient is -pull_j/psi_j in b_j, and (n_j - left_j/psi_j)/(2
-    psi_j) in psi_j.
+    By Fisher's identity its gradient is the conditional expectation, given the observed entries, of
+    the gradient with known factors, a regression of each column on z = (y, 1) with the coefficients
+    b_j = (M_j, mean_j). With pull_j = sum E[z (x_j - z'b_j)], left_j = sum E[(x_j - z'b_j)^2] and
+    n_j over the rows that have the column, the gradient is -pull_j/psi_j in b_j, and (n_j -
+    left_j/psi_j)/(2 psi_j) in psi_j.
     """
 
     def __init__(self, problem: Any, M: Array) -> None:
@@ -264,7 +264,7 @@ class FactorLikelihood(BoundObjective):
     """The likelihood of a factor model; its variable starts with M and t.
 
     - n: samples, or the sum of their weights
-    - scale (d,): the solver's columns are the user's divided by it
+    - scale (d,): divisor of the user's columns that gives the solver's
     """
 
     exchangeable = True
@@ -335,7 +335,7 @@ class FactorLikelihood(BoundObjective):
 class Factors(FactorLikelihood):
     """The likelihood of complete rows over R^{k x r} and t, the logarithm of the noise.
 
-    Of the user's columns, d - k further directions have no variance.
+    It is in the user's columns, of which d - k further directions have no variance.
 
     - C: covariance in the coordinates of the solver, as an array or by its products C @ V
     - variances (k,): its diagonal
@@ -366,7 +366,7 @@ class Factors(FactorLikelihood):
     def of_covariance(self, C: Array) -> Factors:
         """Build the likelihood from the covariance of all columns and the number of rows.
 
-        - raises SingularError: It has no bound.
+        - raises SingularError: The likelihood has no bound.
         """
 
     @abstractmethod
@@ -532,10 +532,10 @@ class IncompleteSums(SumPoint):
 class IncompleteFactors(FactorLikelihood, InParts):
     """The likelihood of the observed entries over M in R^{d x r}, t (the noise), and the mean.
 
-    - filled: the problem of the rows filled in with the columns' means: its heuristic starts this
-      one
-    - samples: read at every evaluation, unless they are in memory
-    - in_memory: then the rows, no more of a pattern than its sums tell apart
+    - filled: the problem of the rows with gaps filled by the columns' means, whose baseline starts
+      this one
+    - samples: read at every evaluation, unless in memory
+    - in_memory: the rows if in memory, with no more rows of a pattern than their sums need
     """
 
     filled: Factors
@@ -608,8 +608,8 @@ class IncompleteFactors(FactorLikelihood, InParts):
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Return variations under the model's covariance, since that of the rows is unknown.
 
-        Of complete rows they are the same at an optimum, where CP' = SP' and tr C = tr S; so are
-        here S and what EM expects of C.
+        For complete rows both are the same at an optimum, where CP' = SP' and tr C = tr S; here S
+        agrees with EM's expectation of C.
         """
         model = self.model(M)
         return [model.variation(P) for P in maps or self.maps(M)]
@@ -621,7 +621,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
 def has_missing(samples: Samples) -> bool:
     """Return True if missing entries are known of before the sums over the rows are formed.
 
-    For rows read in pieces the sums show it: missing entries make them NaN.
+    Sums over rows read in pieces show it: missing entries make them NaN.
     """
     if samples.stored and samples.n_known and not samples.in_pieces:  # few rows in memory
         return samples.reduce(attrgetter("has_nan"), or_)
@@ -633,9 +633,8 @@ def incomplete(
 ) -> IncompleteFactors:
     """Build the problem of samples with missing entries.
 
-    - raises DataError: A row or a column has nothing; X is sparse.
-    - raises SingularError: The likelihood is unbounded, or the noise cannot be told from the
-      factors.
+    - raises DataError: A row or a column has no entry; X is sparse.
+    - raises SingularError: The likelihood is unbounded, or noise and factors cannot be separated.
     """
     if samples.is_sparse:
         raise DataError(
@@ -670,10 +669,10 @@ def incomplete(
 class Entries(NamedTuple):
     """Counts and sums of the observed entries of some rows.
 
-    - rows, weight: their number, and what they weigh
-    - entries, counts, sums (d,): number of entries, weights and weighted sums of each column's
-    - empty, first: rows without any, and the number of the first of them
-    - most: entries of the fullest row
+    - rows, weight: number of rows, and their total weight
+    - entries, counts, sums (d,): number of entries, weights and weighted sums for each column
+    - empty, first: rows without entries, and the number of the first of them
+    - most: largest number of entries in a row
     """
 
     rows: int

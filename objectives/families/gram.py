@@ -1,8 +1,8 @@
 """Objectives phi(Y) = F(K) of the Gaussian Gram matrix K of the projected samples.
 
-Exact, O(n^2), as functions of pairs of rows; or by the approximation C W^{-1} C' of Nystrom from m
-landmark samples, in time O(n m^2) and memory O(n m). The landmarks stay the same for every M of a
-run, so that the result is a smooth function of M. The pivots of an incomplete Cholesky
+The exact form takes O(n^2), as functions of pairs of rows; the Nystrom approximation C W^{-1} C'
+from m landmark samples takes time O(n m^2) and memory O(n m). The landmarks stay the same for every
+M of a run, so that the result is a smooth function of M. The pivots of an incomplete Cholesky
 decomposition of K at M are few landmarks (90 for two dimensions) that give value and gradient near
 M to eight digits.
 """
@@ -43,7 +43,7 @@ class Gram(Projected):
 
     - width: sigma of the kernel of Y's rows
     - annealing: widths, in units of sigma, of the easier problems
-    - own: sigma of z's kernel, where z are the rows themselves
+    - own: sigma of z's kernel, if z are the rows themselves
     """
 
     width: float = field(kw_only=True)
@@ -185,8 +185,9 @@ def approximation(
 ) -> Approximation | None:
     """Choose pivots if few suffice; else m random landmarks, or the exact form.
 
-    - factor: gives Z of at most so many columns, and the share of the trace of Kz left out
-    - heuristic: gives an M from Z
+    - factor: function that returns Z of at most this many columns, and the share of the trace of Kz
+      left out
+    - heuristic: function that returns an M from Z
     """
     n = len(X)
     if pivoted and n > _FEW_ROWS:
@@ -233,7 +234,8 @@ class LandmarkPoint(ProjectedPoint):
     added -(diag(H'1) U - H'V)/sigma^2. The product with the second derivative is the derivative of
     the slope, term by term.
 
-    E = L(a I + b Phi'Phi)L', Phi = PCL^{-T}, W = LL': so formed its condition is harmless.
+    E = L(a I + b Phi'Phi)L', Phi = PCL^{-T}, W = LL': in this form its condition number does no
+    harm.
     """
 
     def __init__(self, problem: Landmarks, M: Array) -> None:
@@ -378,7 +380,7 @@ class Landmarks(Gram):
 
     - Z (n, p): centred factor of the other Gram matrix, Kz = ZZ'
     - rows (m,): the landmarks
-    - pivoted: True if they are pivots, and chosen anew near another M
+    - pivoted: True if they are pivots, which are chosen anew near another M
     """
 
     Z: Array

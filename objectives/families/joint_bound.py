@@ -1,18 +1,18 @@
 """Dual bound of coupled views: an upper bound for the value of all projections.
 
-Where blkdiag(Q_1, ..., Q_K) >= A, a symmetric matrix of blocks, all orthonormal M_1, ..., M_K have
+If blkdiag(Q_1, ..., Q_K) >= A, a symmetric matrix of blocks, all orthonormal M_1, ..., M_K have
 
     tr(N'AN)/2 <= sum_i tr(Ni'Qi Ni)/2 <= sum_i TR_r(Qi, Ci)/2,   Ni = Mi / sqrt(tr(Mi'Ci Mi)),
 
 TR_r the largest trace ratio. The right side is convex in the Q, and its minimum is that of a
-semidefinite program. Of one view the least Q is known when those of the others are,
-A_KK + A_Ko (blkdiag(Q_o) - A_oo)^{-1} A_oK, which leaves no constraint. The ratios are smoothed,
-and the smooth function is minimised by Newton's method with truncated conjugate gradients, at
-lower and lower temperatures.
+semidefinite program. The least Q of one view is known if those of the others are, A_KK + A_Ko
+(blkdiag(Q_o) - A_oo)^{-1} A_oK, which leaves no constraint. The ratios are smoothed, and the smooth
+function is minimised by Newton's method with truncated conjugate gradients, at lower and lower
+temperatures.
 
-The candidates come from the multipliers at a stationary point, which make the bound tight where
-their block matrix is semidefinite, and from minimising it. What rounding leaves below zero there is
-added to them in units of the columns, and the trace ratios are bounded with their own rounding.
+The candidates come from the multipliers at a stationary point, which make the bound tight if their
+block matrix is semidefinite, and from minimising it. Negative rounding errors are added to them in
+units of the columns, and the bounds of the trace ratios include their own rounding.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class LeastBound:
     ) -> list[Multiplier]:
         """Return multipliers whose bound exceeds the least bound by `excess` times the gap.
 
-        - start: for all views, each Q positive definite
-        - value: of the problem; the search ends once the bound equals it
+        - start: initial Q of all views, each positive definite
+        - value: value of the problem; the search ends once the bound equals it
         - products: limit of Hessian products; the step that reaches the limit is the last
         """
         best = [start[i] for i in self.order]
@@ -347,9 +347,9 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
     Up to terms of low rank and to the multipliers, which are small beside K at a solution, the
     Hessian maps V to the projection of KV. The tangent space, without the joint rotations, asks for
     M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The first restricts K to the complement of M. The
-    second is kept by a symmetric multiplier: KV = U - J Theta with the Lyapunov equation
-    W Theta + Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the eigenvectors of W. The
-    magnitude of K is inverted in the place of K, which makes the inverse positive semidefinite.
+    second is kept by a symmetric multiplier: KV = U - J Theta with the Lyapunov equation W Theta +
+    Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the eigenvectors of W. The magnitude of K
+    is inverted instead of K, so that the inverse is positive semidefinite.
     """
     M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
     complement = np.eye(len(M)) - 0.5 * (M @ M.T)
@@ -383,10 +383,10 @@ class SmoothedRatio:
     eigenvectors of Q - tC with nu such that they add up to r.
 
     - temperature: mu, in units of the mean eigenvalue of `near` C
-    - near: the start of Newton's iteration for t
+    - near: start of Newton's iteration for t
     - value: t
-    - gradient (d, d): of t in Q: F / <C, F>
-    - top (d, r): the eigenvectors most occupied
+    - gradient (d, d): derivative of t in Q: F / <C, F>
+    - top (d, r): the eigenvectors with the largest occupations
     """
 
     def __init__(self, Q: Array, C: Array, r: int, temperature: float, near: float) -> None:

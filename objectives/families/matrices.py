@@ -66,7 +66,7 @@ class RowSums(Protocol):
     def form(self, K: Kernel, moving: MovingKernel = None) -> Array:
         """Return X'KX of a sparse K, or of the numbers on its diagonal: (n,), or (b, n) of a stack.
 
-        K may move with the rows of one data set.
+        K may depend on the rows of one data set.
         """
 
     def forms(self, counts: Sequence[Array], own_means: bool = False) -> list[Array]:
@@ -79,7 +79,7 @@ class RowSums(Protocol):
     def of_pairs(self, lag: int) -> tuple[Array, Array, Array | None]:
         """Return the reversible lagged covariance and covariance of the pairs at a lag.
 
-        Third, the shares of the rows in the mean of both members; None where that is known.
+        The third part is the shares of the rows in the mean of both members; None if that is known.
         """
 
 
@@ -155,11 +155,11 @@ class DataSums(ABC):
 class StackedOptima:
     """Optima of b problems.
 
-    - values (b,): in the objective's own sense and units
-    - maps (b, r, k): P, one a view
-    - numbers (b, r): of each direction: eigenvalues or singular values, as in `Result.components`
-    - gaps (b,): what a better value could be better by, rounding aside; None where that is nothing,
-      or was not asked for
+    - values (b,): optimal values in the objective's own sense and units
+    - maps (b, r, k): P, one for each view
+    - numbers (b, r): scores of the directions: eigenvalues or singular values, as in
+      `Result.components`
+    - gaps (b,): optimality gaps, apart from rounding; None if they are zero, or were not requested
     - sound (b,): True if no digits were lost to nearly dependent columns
     """
 
@@ -184,7 +184,7 @@ class Matrices:
 class Divided(Matrices):
     """With matrices that M is held against, to whose diagonals a ridge is added.
 
-    - ridge: in units of the mean of each diagonal
+    - ridge: ridge in units of the mean of each diagonal
     """
 
     ridge: float = field(default=0.0, kw_only=True)
@@ -199,10 +199,12 @@ class Divided(Matrices):
 class Against(Divided):
     """A against B.
 
-    - cancels: size of the terms that cancel in A, in units of B; or that from a bound of A
-    - offsets: gives what squares of numbers in the rows add to B's diagonal; None is their means'
-    - total: of all that varies in the rows, where that is more than B
-    - unrelated: gives what A is, in units of B, of rows that have nothing to do with neighbours
+    - cancels: size of the terms that cancel in A, in units of B; or a function of a bound of A
+    - offsets: function that returns the contribution of squared numbers in the rows to B's
+      diagonal; None for that of their means
+    - total: sum of all variation in the rows, if it exceeds B
+    - unrelated: function that returns A in units of B for rows that are unrelated to their
+      neighbours
     """
 
     A: Array
@@ -288,7 +290,7 @@ class RatioMatrices(Against, Solvable):
     """tr(M'AM) / tr(M'BM), maximised for sign > 0.
 
     - A, B (b, k, k)
-    - weights: from r to those of the columns, which differ where the projections are nested
+    - weights: weights of the columns as a function of r, which differ if the projections are nested
     """
 
     sign: float = 1.0

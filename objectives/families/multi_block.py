@@ -54,7 +54,7 @@ _THOROUGH: Effort = (1.05, 10_000)
 class Blocks(Problem):
     """Blocks M_1, ..., M_K of r columns on a product of Stiefel manifolds.
 
-    - widths: columns of the views
+    - widths: numbers of columns of the views
     """
 
     widths: tuple[int, ...]
@@ -103,7 +103,7 @@ class CoupledPoint(Point):
 class CorrelationBlocks(Blocks):
     """Moments of the correlations of projected views, by arrays or by products.
 
-    - left_out: added to each s_i^2
+    - left_out: summand of each s_i^2
     """
 
     left_out: Array | float = 0.0
@@ -172,7 +172,7 @@ class MultiBlock(Blocks, LocalOptima):
     """A function of the blocks, which may be turned together, with a bound of multipliers.
 
     - C (k, k): the covariance of the views side by side, in their coordinates
-    - is_part: True if these are a part of the coordinates of the variable: see `beyond`
+    - is_part: True if these are only a part of the variable's coordinates: see `beyond`
     """
 
     exchangeable = True
@@ -350,14 +350,12 @@ class MultiTrace(MultiBlock):
 class MultiRatio(MultiBlock, CorrelationBlocks):
     """Maximise sum_{i<j} tr(Mi'Cij Mj) / (s_i s_j), s_i^2 = tr(Mi'Cii Mi).
 
-    - sums (k,): what the rounding of C is relative to, which may be more than its diagonal: c_i^2
-    - ridges: what was added to the diagonals of the Cii, and is in what the coordinates leave
-      out
-    - only_constant: True if the coordinates leave out constant columns alone, in which nothing
-      varies, and not directions of which sums cannot tell
-    - orthonormalise in {"polar", "qr"}: how the heuristic makes the canonical directions
-      orthonormal
-    - ends: the Mi of the user's that a search in more columns led to from the heuristic
+    - sums (k,): reference sizes c_i^2 of the rounding errors of C, which may exceed its diagonal
+    - ridges: summands of the diagonals of the Cii, which the left-out coordinates have too
+    - only_constant: True if the coordinates leave out constant columns only, and no directions that
+      sums cannot resolve
+    - orthonormalise in {"polar", "qr"}: method that makes the baseline's directions orthonormal
+    - ends: the user's Mi to which a search in more columns led from the baseline
     """
 
     sums: Array

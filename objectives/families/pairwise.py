@@ -1,11 +1,11 @@
 """Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM, taken in blocks of rows.
 
-A method writes phi of some rows of D, W = dphi/dD there, and the derivative of W.
+A method defines phi of some rows of D, W = dphi/dD there, and the derivative of W.
 
 Objectives of pairs of rows, where the rows are read piece by piece: sums over batches of rows.
 
-A pair of rows that are far apart in a file cannot be looked at. A piece is cut into batches, each
-of rows spread over the whole piece, and the objective is the sum of its values on the batches.
+Rows that are far apart in a file cannot form a pair. A piece is cut into batches, each of rows
+spread over the whole piece, and the objective is the sum of its values on the batches.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PairwisePoint(ProjectedPoint):
     2 L(W)dY + 2 L(dW)Y, dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). O(n^2 r) time. Memory is O(n r), and
     for n <= 2048 what Hessian products at a point share, some n^2 numbers.
 
-    - symmetric: True if phi is a sum over pairs, each of which is looked at once
+    - symmetric: True if phi is a sum over pairs, each counted once
     """
 
     symmetric = False
@@ -114,7 +114,7 @@ class PairwisePoint(ProjectedPoint):
     def squares(self, rows: slice) -> Array:
         """Return D of some rows; the differences are squared themselves, not expanded.
 
-        So distances of close points keep their digits.
+        Distances of close points keep their digits in this way.
         """
         from scipy.spatial.distance import cdist
 
@@ -186,7 +186,7 @@ def labelled_rows(
 
     M is free, so that scaling costs nothing and avoids an ill-conditioned problem.
 
-    - returns lengths (k,): X times these has the user's distances, up to a factor
+    - returns lengths (k,): factors of X that give the user's distances, up to a common factor
     """
     codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
     rows = DenseRows.centred(data, objective)
@@ -200,7 +200,7 @@ def labelled_rows(
 class LabelledPairs(Pairwise):
     """A problem of the projected distances and of classes; its heuristic is orthogonal-lda.
 
-    - lengths (k,): X times these has the user's distances, up to a factor
+    - lengths (k,): factors of X that give the user's distances, up to a common factor
     - codes (n,): the classes
     """
 
@@ -250,7 +250,7 @@ class LabelledPairs(Pairwise):
         """Return the top generalised eigenvectors of (S_B, S_W), of unit variance within classes.
 
         They are sought in the range of S_W. Beyond the c - 1 that c classes have, principal
-        directions of what is left of the data fill up.
+        directions of the remaining variation follow.
         """
         k = self.X.shape[1]
         within, between = self._scatters.within, self._scatters.between
@@ -270,8 +270,8 @@ class LabelledPairs(Pairwise):
     def principal_directions(self, r: int, besides: Array | None = None) -> Array:
         """Return principal axes in the user's units, of mean variance 1 within classes.
 
-        Where classes do not vary there, the whole data have it. `besides` some directions, they are
-        the axes of what those leave of the data.
+        If classes do not vary in a direction, the whole data determine its scale. With `besides`,
+        they are the axes of the variation outside these directions.
         """
         rest = np.eye(self.X.shape[1])
         if besides is not None:
@@ -299,7 +299,7 @@ STANDING_ROWS = 5000
 class BatchTerm(TermOfPoints):
     """The sum of an objective over the batches of a piece.
 
-    - template: its `on` makes the same problem of other rows, or None where they say nothing
+    - template: problem whose `on` makes the same problem of other rows; None if these say nothing
     """
 
     template: Any

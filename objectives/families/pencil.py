@@ -36,9 +36,9 @@ class SumOfSquares:
 
     - B (k, k)
     - mean (k,): of the rows
-    - sizes (k,): of each column, the root of the sum of squares of the numbers in the rows
-    - total (k, k): of all that varies in the rows, where that is more than B
-    - scatter: of the rows
+    - sizes (k,): root of the sum of squares of each column's numbers
+    - total (k, k): sum of all variation in the rows, if it exceeds B
+    - scatter: scatter of the rows
     """
 
     B: Array
@@ -65,9 +65,10 @@ class Pencil(SumOfSquares):
     """The two matrices that a method forms from rows: A is optimised against B.
 
     - A (k, k), or that as a function of W with WW' = B^{-1}
-    - size: of the terms that cancel in A, in units of B
-    - groups: where the rows are of classes
-    - unrelated: gives what A is, in units of B, of rows that have nothing to do with neighbours
+    - size: size of the terms that cancel in A, in units of B
+    - groups: classes of the rows, if any
+    - unrelated: function that returns A in units of B for rows that are unrelated to their
+      neighbours
     """
 
     A: Array = field(kw_only=True)
@@ -85,12 +86,12 @@ class RowPencil:
     """The matrix pair (A, B) of a method as a function of the rows' coordinates.
 
     - compact: the rows
-    - of: the pencil of the rows, changed as it is told
+    - of: function of a `Change` that returns the pencil of the changed rows
     - what: the name of B, for messages
     - others: further samples in the matrices
     - classes (c,): the labels of the pencil's groups
-    - chosen: numbers that the rows chose: see `BoundObjective`
-    - wide: the pencil by its products, where the rows have too many columns for arrays
+    - chosen: numbers that depend on the rows: see `BoundObjective`
+    - wide: the pencil by its products, if the rows have too many columns for arrays
     """
 
     compact: Compact
@@ -106,8 +107,8 @@ class RowPencil:
     ) -> tuple[RowPencil, float, Narrow | None]:
         """Return the pair of wide rows in a subspace that contains the optimum.
 
-        Also the same ridge in units of B there, and the bound for the rest; see `Narrow`. A is
-        maximised times a sign.
+        It also returns the same ridge in units of B there, and the bound for the rest; see
+        `Narrow`. A is maximised times a sign.
         """
         if self.wide is None:
             return self, ridge, None
@@ -153,7 +154,7 @@ class RowPencil:
 
         With a ridge, `ridged` is B with the ridge in the coordinates, and replaces the groups' own
         scatter: without it classes of few samples would be separated too confidently. Or B without
-        it, and `ridge` is what it adds in all columns.
+        it, and `ridge` is its summand in all columns.
         """
         if self.classes is None or found.groups is None:
             return None
@@ -192,11 +193,11 @@ class Shrinking(Objective):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" moves C towards its diagonal by Ledoit and Wolf's rule, of columns in units of their
-        standard deviations. The share by which it was moved is in the result's parameters. It takes
-        two more passes over the rows.
+        "auto" shrinks C towards its diagonal by Ledoit and Wolf's rule, for standardised columns.
+        The share of shrinkage is in the result's parameters. It takes two more passes over the
+        rows.
     ridge : float
-        Added to the diagonal of what is divided by, in units of its mean diagonal.
+        Added to the diagonal of the divisor, in units of its mean diagonal.
     """
 
     shrinkage: float | str | None = optional_word(("auto",))
@@ -230,7 +231,7 @@ class Shrinking(Objective):
         """Shrink B towards its diagonal by Ledoit and Wolf's share, if the method shrinks.
 
         For a minimised method A is the part of B that neighbours do not explain, and is shrunk like
-        B, towards its value for unrelated rows: with B shrunk alone, nearly constant directions
+        B, towards its value for unrelated rows: if B alone were shrunk, nearly constant directions
         would be optimal.
         """
         if self.shrinkage is None:
@@ -246,7 +247,7 @@ class ShrinkingViews(Shrinking):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" moves the covariance of the views side by side towards its diagonal, by Ledoit and
+        "auto" shrinks the covariance of the views side by side towards its diagonal, by Ledoit and
         Wolf's rule: that of each view, and those between views towards 0, by one share, so that no
         correlation exceeds 1. The share is in the result's parameters.
     """

@@ -1,9 +1,9 @@
 """Objectives of the projected data: f(M) = phi(Y) with Y = XM.
 
 With Y kept at a point, gradient and Hessian product of any phi come from its own derivatives in Y:
-grad f = X' phi'(Y) and Hess f [V] = X' phi''(Y)[XV]. A method writes phi, phi' and phi'' only.
+grad f = X' phi'(Y) and Hess f [V] = X' phi''(Y)[XV]. A method defines phi, phi' and phi'' only.
 
-Objectives of the projected data whose rows are white; of many rows a sample leads the way.
+Objectives of the projected data whose rows are white; for many rows a run on a sample comes first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ldr.solvers.trust_region import TrustRegion
 
 
 class ProjectedPoint(Point):
-    """phi at Y = XM, X some rows or all. Subclasses cache shared parts of phi's derivatives.
+    """phi at Y = XM, X some of the rows or all. Subclasses cache shared parts of phi's derivatives.
 
     - X (n, k): the rows
     - Y (n, r): the projected rows
@@ -159,7 +159,7 @@ class DenseRows:
     """The data as a dense matrix with means of zero, in coordinates that lose nothing.
 
     - X (n, k)
-    - marks: of the rows
+    - marks: sample metadata of the rows
     """
 
     X: Array
@@ -276,7 +276,7 @@ def _apart(M: Array, N: Array) -> float:
 def white_sample(X: Array, w: Array | None) -> tuple[Array, Array | None]:
     """Return a sample of many white rows, whitened again, with its weights; few rows as is.
 
-    Where rows are few it is all of them.
+    For few rows the sample is all of them.
     """
     count = max(_LEAST_SAMPLE, _SAMPLE_ROWS * X.shape[1])
     if (len(X) if w is None else np.count_nonzero(w)) < _MANY * count:

@@ -1,8 +1,8 @@
 """Objectives that need the rows at every step, evaluated piece by piece where the rows are.
 
-f(M) = sum over pieces of phi(M; piece). Value and gradient come together from one pass over the
-rows, each Hessian product from another; only numbers of M's shape come back from a piece. A term
-centres and whitens its rows itself, so that there is no copy of the data.
+f(M) = sum over pieces of phi(M; piece). Value and gradient are computed in one pass over the rows,
+each Hessian product in another; a piece returns only numbers of M's shape. A term centres and
+whitens its rows itself, so that there is no copy of the data.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class InPieces(OfRows, Started):
     """An objective of sums over rows that are read at every evaluation.
 
     - beside: data of the rows: labels, a response
-    - heuristics: each gives a point to start from and is called once; the first is the baseline
+    - heuristics: functions that return initial points, each called once; the first is the baseline
     """
 
     manifold: Manifold
@@ -203,7 +203,7 @@ class Part(OfRows, Problem):
 class Frame:
     """Rows seen from a centre and in a unit of length: z = (x - centre)/length.
 
-    - W (d, k): to the coordinates of the solver; the identity where None
+    - W (d, k): map to the coordinates of the solver; None is the identity
     """
 
     centre: Array
@@ -243,7 +243,8 @@ class Frame:
 class ProjectedTerm(TermOfPoints):
     """phi(Y) of the projected rows Y = ZWM, Z the rows in a frame, a block at a time.
 
-    - formula: of rows, a matrix and ``w``, weights of the rows: the `ProjectedPoint`, as in memory
+    - formula: function of rows, a matrix and ``w``, weights of the rows, that returns the
+      `ProjectedPoint`
     """
 
     frame: Frame

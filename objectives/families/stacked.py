@@ -65,9 +65,9 @@ class StackedData(DataSums):
 class StackedRows:
     """Centred rows of b problems; a stack of length 1 is common to all problems.
 
-    - X (b, n, d): minus the mean of each
+    - X (b, n, d): rows minus the mean of each problem
     - mean (b, d)
-    - trials (n,): of the rows of all problems; None for a single trial
+    - trials (n,): trials of the rows of all problems; None for a single trial
     """
 
     X: Array
@@ -79,7 +79,7 @@ class StackedRows:
     def of(cls, X: Array, trials: Codes | None = None) -> StackedRows:
         """Centre rows (n, d) or (b, n, d). The mean in two parts keeps its digits.
 
-        Sums over rows are products with ones: of few columns NumPy's own take eight times as long.
+        Sums over rows are products with ones: for few columns NumPy's own take eight times as long.
         """
         stack = X if X.ndim == 3 else X[None]
         n = stack.shape[1]
@@ -129,7 +129,7 @@ class StackedRows:
     def scatters_of_classes(self, codes: Codes) -> tuple[Array, Array]:
         """Return the scatters between and within classes.
 
-        - codes (b, n): 0 .. c-1, each of which occurs in each problem.
+        - codes (b, n): codes 0 .. c-1, each of which occurs in each problem.
         """
         members = codes[:, None, :] == np.arange(codes.max() + 1)[None, :, None]
         counts = members.sum(axis=2)

@@ -55,7 +55,7 @@ class SampleRows:
 
     A pass over the rows for classes or pairs also yields mean and scatter, which are cached.
 
-    - shares (n,): of the rows in the centre that is subtracted; None is their mean
+    - shares (n,): shares of the rows in the centre that is subtracted; None is their mean
     """
 
     def __init__(self, given: Samples, change: Change, shares: Array | None = None) -> None:
@@ -103,8 +103,8 @@ class SampleRows:
     def centre(self) -> list[Array]:
         """Numbers that are subtracted from the samples in turn.
 
-        One number does not hold a mean far larger than the deviations: of rows in memory the rest
-        of it comes next.
+        One number cannot hold a mean far larger than the deviations: for rows in memory a second
+        one holds the rest.
         """
         if self._at_zero:
             return []
@@ -177,7 +177,7 @@ def _shared(piece: Samples, shares: Array, mean: Array) -> Array:
 class Opened:
     """The data that a statement is of, in coordinates in which their rows are few columns.
 
-    - samples: of the rows and of a background, in these
+    - samples: samples of the rows and of a background, in these coordinates
     """
 
     name: str
@@ -318,9 +318,9 @@ class StatedMethod(Objective):
     Attributes
     ----------
     divisor : str
-        The name of B, for messages; empty where there is none.
+        The name of B, for messages; empty without B.
     about_zero, by_size : bool
-        Whether sums are about zero, and numbers of directions count by their sizes.
+        True if sums are about zero, and if scores of directions count by their sizes.
     """
 
     divisor: ClassVar[str] = "the covariance"

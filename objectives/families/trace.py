@@ -40,7 +40,7 @@ RESIDUAL = 1e-12
 class TracePoint(Point):
     """f(M) = offset - scale tr(M'AM), gradient -2 scale AM, Hessian product -2 scale AV.
 
-    Where that is a sum of squares, and the difference cancels, the squares are added up.
+    If it is a sum of squares, and the difference cancels, the squares are added up.
     """
 
     def __init__(self, problem: Trace, M: Array) -> None:
@@ -72,13 +72,13 @@ class Trace(BoundObjective):
     scale, offset : float
         scale > 0 maximises tr(M'AM), scale < 0 minimises it.
     is_square : bool
-        Whether the value is a sum of squares: A >= 0, minimised, or maximised with an offset of
+        True if the value is a sum of squares: A >= 0, minimised, or maximised with an offset of
         scale tr A.
     outside : float or None
-        A's eigenvalue in the directions that the coordinates leave out, infinite where the trace
-        has no bound there; None where M has no part in them.
+        A's eigenvalue in the directions that the coordinates leave out: infinite without a bound
+        there; None if M cannot have a part in them.
     doubt : float
-        By how much the rounding of what A was made of may move a sum of r eigenvalues, in the
+        Bound of the change of a sum of r eigenvalues by rounding in the data of A, in the
         objective's units.
     """
 
@@ -282,7 +282,7 @@ def trace_where_varied(
 ) -> Trace:
     """Build tr(M'AM) in the objective's sense, M restricted to directions that vary.
 
-    A direction in which nothing varies is neither slow nor near: it is empty, and left out.
+    A direction without variance is neither slow nor near, and is left out.
     """
     kept = Range.of(total, view.coordinates, "the covariance")
     return Trace(

@@ -63,13 +63,13 @@ class NestedMethod(Objective):
     Attributes
     ----------
     sibling : str
-        The method of the same matrices that counts every direction alike.
+        The method of the same matrices that weights every direction equally.
 
     Parameters
     ----------
     nested : bool, sequence of int, or dict of int to float
-        The dimensions that the first columns of M are to serve: True for all from 1 to r; or some,
-        the largest of them r; or a weight for each.
+        The dimensions that the first columns of M serve: True for all from 1 to r; or some, the
+        largest of them r; or a weight for each.
     """
 
     sibling: ClassVar[str]
@@ -192,20 +192,21 @@ class TraceRatio(BoundObjective, Compared):
     ----------
     A, B : symmetric k x k, B positive semidefinite of rank above k - r
     restricted : bool
-        Whether B's null space was left out already: what is small beside the largest eigenvalue now
-        was not before the columns were turned, and counts as rank down to rounding.
+        True if B's null space has been left out already: values that are small beside the largest
+        eigenvalue now were not before the columns were rotated, and count as rank down to rounding.
     outside : float
         B's eigenvalue in the directions that the coordinates leave out, where A's is zero.
     weights : ndarray (r,)
-        Of the columns: the first one's 1, falling, above 0; by default all are 1.
+        Weights of the columns: the first is 1, they decrease and are positive; by default all are
+        1.
     sums : pair of ndarray (k,), optional
-        What the rounding of the sums A and B is relative to, which may be more than their
+        Reference sizes of the rounding errors of the sums A and B, which may exceed their
         diagonals: see `trace_ratio_bound`.
     sibling : str
-        The method of the same matrices that counts every direction alike.
+        The method of the same matrices that weights every direction equally.
     inside, left_out : symmetric k x k, float
-        B and 0; where M may leave these coordinates, B less what it has outside, and what that is
-        of all of M.
+        B and 0; if M may leave these coordinates, B minus its value outside, and that value for all
+        of M.
 
     Both matrices are divided by the power of two next to B's size, which changes no digit of the
     ratio and keeps squares in range, and made symmetric to the last bit.
@@ -352,8 +353,8 @@ class TraceRatio(BoundObjective, Compared):
         """Bound rho* - rho(M) by a t at which f(t) = sum_j v_j lambda_j(A - tB) <= 0 is proved.
 
         f falls with t and rho* is its root, so no ratio exceeds t. Rounding is in the proof. A
-        direction that the coordinates leave out counts in f with -t B: where that is more than
-        the least of the r eigenvalues, it would raise the ratio, and the claim is restricted.
+        direction that the coordinates leave out counts in f with -t B: if that exceeds the least of
+        the r eigenvalues, it would raise the ratio, and the claim is restricted.
         """
         rho = -self.at(M).value
         bound = trace_ratio_bound(self.A, self.B, M, self.weights, self.sums)
@@ -446,7 +447,7 @@ def trace_ratio(
     """Build tr(M'AM) / tr(M'BM) in the objective's sense, on the range of total scatter or B.
 
     Outside the range A vanishes too, and the ratio is 0/0. A minimum is the maximum with the sign
-    of A changed. Nested where the objective asks for it.
+    of A changed. Levels are nested if the objective requires it.
     """
     weights, sign = objective.column_weights(r), -objective.sign
     rows, ridge, rest = rows.narrowed(r, ridge, sign, weights)

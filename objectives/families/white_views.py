@@ -51,9 +51,9 @@ class Bilinear(Blocks, BoundObjective):
     Joint rotations (MaQ, MbQ) leave the value unchanged, separate ones do not.
 
     - K (ka, kb)
-    - correlations: True if K's singular values are correlations: then their mean is reported too
-    - doubt: by how much the rounding of what K was made of may move a sum of r singular values
-    - restricted: True if there may be more in the directions that the coordinates leave out
+    - correlations: True if K's singular values are correlations, whose mean is then reported too
+    - doubt: bound of the change of a sum of r singular values by rounding in the data of K
+    - restricted: True if left-out directions may add to the value
     """
 
     exchangeable = True
@@ -121,7 +121,7 @@ class Bilinear(Blocks, BoundObjective):
     def certificate(self, M: Array) -> Certificate:
         """Certify the optimum, as no value exceeds the sum of the r largest singular values of K.
 
-        They are good to the order of K times the rounding of the largest.
+        They are accurate to the order of K times the rounding of the largest.
         """
         values = self._singular[1]
         best = float(np.sum(values[: self.r]))
@@ -192,7 +192,7 @@ class SharedDirections(Trace):
     The blocks of the solver's M, which is orthonormal, are the Mi/sqrt(K), and the trace is that of
     A with zeros on its diagonal blocks.
 
-    - widths: of the views
+    - widths: numbers of columns of the views
     """
 
     plain = False

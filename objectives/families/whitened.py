@@ -2,13 +2,13 @@
 
 Whitening: coordinates of rows in which a sum of their squares is the identity.
 
-A sum of squares B knows less than the rows that it is made of. Its entries are good to u = 1e-16 of
-its diagonal, so directions whose variance is below u of the columns' are lost in it, and
-generalised eigenvalues are good to u times its condition number, the square of the rows'. Where
-that is too little, B is made again, of rows in coordinates in which the first B is the identity as
-far as it is known: as in repeated Cholesky QR (Fukaya et al. 2014, 2020), which asks for
-sums over rows only. What is left is u times the condition number of the rows, which is what the
-rounding of the numbers in them amounts to.
+A sum of squares B is less accurate than its rows. Its entries are accurate to u = 1e-16 of its
+diagonal, so directions whose variance is below u of the columns' are lost in it, and generalised
+eigenvalues are accurate to u times its condition number, the square of the rows'. If that is too
+little, B is computed again, from rows in coordinates in which the first B is the identity as far as
+it is known: as in repeated Cholesky QR (Fukaya et al. 2014, 2020), which needs sums over rows only.
+The remaining error is u times the condition number of the rows, as large as the effect of rounding
+in the data.
 """
 
 from __future__ import annotations
@@ -65,11 +65,12 @@ LEAST = 1e-5
 class Unwhitened:
     """Rows that are to be whitened.
 
-    - coordinates: of the rows
+    - coordinates: coordinates of the rows
     - what: the name of B, for messages
-    - repeatable: True if there are rows to make B of again. Sparse ones would be filled.
-    - behind: sizes of the numbers that the rows were made of, column by column, where they are no
-      data; in units in which all of the rows have length 1
+    - repeatable: True if there are rows from which B can be computed again. Sparse ones would
+      become dense.
+    - behind: sizes of the numbers from which the rows were computed, column by column, if these are
+      no data; in units in which all of the rows have length 1
     """
 
     coordinates: Coordinates
@@ -89,7 +90,7 @@ class Unwhitened:
     def varied(self, sums: SumOfSquares) -> tuple[Array, str]:
         """Return the matrix to whose range M is restricted, and its name.
 
-        B, or with a ridge all that varies: a direction in which nothing does stays out, whatever
+        It is B, or with a ridge all variation: a direction without variance stays outside, whatever
         the ridge.
         """
         if self.ridge > 0 and sums.total is not None:
@@ -133,8 +134,9 @@ def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
     Where GN = 0 and W'G'GW = I, (G + E)(N + D) = 0 has D = -WW'G'EN, and the W orthogonal to N + D
     is W - N(N'N)^{-1}D'W = W + N(N'N)^{-1}N' E'GW W'W. Of sums E stands in the place of E'G.
 
-    - nothing, N (k, p): the directions, in the coordinates of W and in the user's columns
-    - rounding (d,): lengths of the rows of E'GW at most
+    - nothing, N (k, p): the directions without variance, in the coordinates of W and in the user's
+      columns
+    - rounding (d,): upper bounds of the lengths of the rows of E'GW
     - W (d, m): in the user's columns
     """
     lengths = np.linalg.norm(N, axis=0)
@@ -155,19 +157,18 @@ ROWS_ROUNDING = 8.0 * _EPS
 class Whitened:
     """Coordinates in which B is the identity: B restricted to its range, a ridge added on request.
 
-    - W (k, m): to them, from the coordinates in which B and all other sums are made
-    - change: to those, from the rows as they are
-    - mean: of the rows as they are
-    - coordinates: the way back to the user's columns
-    - root (m, d): with root'root = B, of the rows as they are
+    - W (k, m): map to them, from the coordinates in which B and all other sums are computed
+    - change: map to those, from the original rows
+    - mean: mean of the original rows
+    - coordinates: map back to the user's columns
+    - root (m, d): factor with root'root = B, for the original rows
     - outside: the whitened eigenvalue of directions outside the range: see `Trace`
     - sizes, spreads (d, m): the roots of the sums of squares of the numbers in the rows, and of B's
-      diagonal where it was made, each times what a column has in these coordinates: what rounding
-      is relative to
+      diagonal, each times the column's share in these coordinates: the reference of rounding errors
     - defect: ||W'BW - I||
-    - astray (k, p): by how much rounding may move W along the directions that B leaves out: see
-      `_astray`
-    - scatter: of the rows as they are, where it was made
+    - astray (k, p): bound of the change of W by rounding along the directions that B leaves out:
+      see `_astray`
+    - scatter: scatter of the original rows, if computed
     """
 
     W: Array
@@ -207,7 +208,7 @@ class Whitened:
     def doubt(self, size: float, r: int) -> float:
         """Bound the rounding error of a sum of r eigenvalues (singular values) up to a size.
 
-        Of coordinates that are not quite white by its share, and as rows of length s that are
+        Coordinates that are not exactly white count by their share; rows of length s that are
         rounded by e have squares between (s - e)^2 and (s + e)^2.
         """
         return math.sqrt(r) * (size + 2.0 * math.sqrt(size) + self.error) * self.error
@@ -216,9 +217,9 @@ class Whitened:
     def doubt_of_numerator(self, A: Array, r: int) -> float:
         """Bound the error of a sum of r eigenvalues of W'AW by rounding in A.
 
-        It is large where directions that B leaves out had to be taken out of large entries of A.
-        W is orthogonal to them as far as they are known: where it moves by SC, S = `astray` and C
-        with rows of length 1 at most, W'AW moves by W'ASC, its transpose and C'S'ASC.
+        It is large if directions that B leaves out had to be removed from large entries of A. W is
+        orthogonal to them as far as they are known: if it changes by SC, S = `astray` and C with
+        rows of length 1 at most, W'AW changes by W'ASC, its transpose and C'S'ASC.
         """
         W, moved = np.abs(self.W), A @ self.astray
         of_sums = SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
@@ -229,7 +230,7 @@ class Whitened:
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
         """Return a bound for the rounding error of ||Y - ZC||^2 = rest, Z the white rows.
 
-        It moves C = Z'Y too, and the fit by that of the difference; no fit is beyond ||Y||^2.
+        Rounding changes C = Z'Y too, and the fit by that difference; no fit exceeds ||Y||^2.
 
         - C (m, q)
         - outputs (q,): roots of the sums of squares of the numbers in Y
@@ -247,8 +248,8 @@ def whiten(
 ) -> tuple[Sums, list[Whitened]]:
     """Return sums over rows, and the coordinates that whiten each view of them.
 
-    - sums: of a `Change` a view: sums over the rows, changed so
-    - squares: the matrices to be whitened, one a given
+    - sums: function of a `Change` for each view that returns sums over the changed rows
+    - squares: the matrices to be whitened, one for each view
     """
     found = sums(*(Change() for _ in given))
     first = list(map(Unwhitened.known, given, squares(found)))

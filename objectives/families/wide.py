@@ -1,10 +1,10 @@
 """Symmetric matrices that are known by their products, made of others.
 
-Sparse rows of very many columns: the few directions that matter are found by products first.
+Sparse rows of very many columns: products find the few relevant directions first.
 
-A method of A against B needs no more of the columns than a subspace that its answer lies in. Block
-Davidson finds one from products with the rows, and the problem is that of the rows in it: small,
-dense and solved as any other. A claim about all columns is proved by products too.
+A method of A against B needs only a subspace of the columns that contains its solution. Block
+Davidson finds one from products with the rows, and the problem of the rows in it is small, dense
+and solved as any other. A claim about all columns is proved by products too.
 """
 
 from __future__ import annotations
@@ -105,9 +105,9 @@ def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
 class WidePencil:
     """A, which is maximised, against B + ridge I, of the columns in which something varies.
 
-    - A, within: within is B
+    - A, within: numerator, and denominator B
     - spread (k,): the diagonal of B
-    - U (k, q): with A = UU', where A has a small rank
+    - U (k, q): factor with A = UU', if A has a small rank
     """
 
     rows: CentredRows
@@ -137,7 +137,7 @@ class WidePencil:
     def solved(self, r: int, weights: Array | None = None) -> Narrow:
         """Return a subspace with the top r eigenvectors, or the optimum of a weighted ratio.
 
-        - weights (r,): of the columns of a trace ratio
+        - weights (r,): weights of the columns of a trace ratio
         """
         Z, products, residual = self._pairs(r)
         if weights is not None:
@@ -174,9 +174,9 @@ class WidePencil:
 class Narrow:
     """A subspace of the columns that contains the optimum, and the bound for the rest.
 
-    - Z (k, m): spans it
+    - Z (k, m): basis of the subspace
     - products: number of vectors multiplied by A and B
-    - weights (r,): of the columns of a trace ratio; None for generalised eigenvectors
+    - weights (r,): weights of the columns of a trace ratio; None for generalised eigenvectors
     """
 
     pencil: WidePencil
@@ -243,7 +243,7 @@ def _gap(value: float, most: float) -> float:
 class Known:
     """A symmetric matrix by its products.
 
-    - diagonal (k,), U (k, q): with UU' for the matrix; None where they are not known
+    - diagonal (k,), U (k, q): summand and factor with UU' for the matrix; None if unknown
     """
 
     products: LinearOperator

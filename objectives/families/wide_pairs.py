@@ -56,9 +56,9 @@ Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]
 class Pairs:
     """Two views in subspaces that their leading pairs lie in.
 
-    - rows: of the views, in all columns that vary
-    - ridges: in units of the covariances in the subspaces
-    - pencil: whose largest generalised eigenvalues are the value, but for a factor
+    - rows: rows of the views, in all columns that vary
+    - ridges: ridges in units of the covariances in the subspaces
+    - pencil: pair of matrices whose largest generalised eigenvalues give the value, up to a factor
     - found: their eigenvectors
     """
 
@@ -103,9 +103,9 @@ class Pairs:
 class Covariances:
     """Covariances of two views with too many columns for dense arrays, by products.
 
-    - K: between the views
+    - K: covariance between the views
     - spreads: the variances of each view's columns
-    - ridges: added to the variances
+    - ridges: summands of the variances
     """
 
     samples: tuple[Samples, Samples]
@@ -155,7 +155,7 @@ class Covariances:
     def inside(self, Z: Array) -> tuple[Compact, Compact, tuple[float, float]]:
         """Return the views in the spans of their blocks of Z, with ridges relative to variances.
 
-        No ridge is in what is left out.
+        Left-out directions have no ridge.
         """
         bases = [np.linalg.qr(block)[0] for block in self.blocks(Z)]
         a, b = (
@@ -172,7 +172,7 @@ class Covariances:
 def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs | None:
     """Return the subspaces of r pairs, of raw columns or, with a ridge, of whitened ones.
 
-    None where neither view has too many columns for arrays.
+    It is None if neither view has too many columns for arrays.
     """
     if not (a.wide or b.wide):
         return None
@@ -266,7 +266,7 @@ class Correlated(Pairs):
 def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | None:
     """Return subspaces that contain the optimum of orthogonal-cca and its baseline.
 
-    None for more than two views, and for views with few columns.
+    It is None for more than two views, and for views with few columns.
     """
     if len(views) > 2 or not any(view.rows.wide for view in views):
         return None

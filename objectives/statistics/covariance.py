@@ -42,7 +42,7 @@ class CovarianceOperator:
     A product costs one pass over dense rows, centred block by block; two passes over the nonzero
     entries of sparse ones, whose centring is algebra.
 
-    - samples: the rows less a shift, which only sparse ones have
+    - samples: the rows minus a shift, which only sparse ones have
     - centre (d,): their mean
     - mean (d,): of the rows themselves
     """
@@ -64,7 +64,7 @@ class CovarianceOperator:
     def worthwhile(samples: Samples, r: int) -> bool:
         """Return True if products for r eigenvectors should cost less than the covariance.
 
-        Products need all rows each time, which a stream does not promise.
+        Products need all rows each time, which a stream cannot guarantee.
         """
         if not samples.n_known:
             return False
@@ -102,8 +102,8 @@ class CovarianceOperator:
     def squared(self) -> tuple[Array, Callable[[Array], Array]] | None:
         """Return C, or if n < d XX'/n of the centred rows, with C's eigenvalues.
 
-        With what takes a basis of C's eigenvectors to one of the same eigenvalues' there. None of
-        sparse data, which are not squared.
+        It also returns the map from a basis of C's eigenvectors to one of the same eigenvalues'
+        there. None for sparse data, which are not squared.
         """
         samples, centre, n = self.samples, self.centre, self.samples.weight
         if samples.is_sparse:
@@ -297,7 +297,7 @@ class KnownScatter:
 class RowScatter:
     """Scatter of rows read on demand, in a single pass.
 
-    - centre (d,): near their mean; a pass more finds it
+    - centre (d,): near their mean; a further pass finds it
     """
 
     samples: Samples

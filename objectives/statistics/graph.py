@@ -29,7 +29,7 @@ def diagonal_forms(samples: Samples, counts: Sequence[Array], centre: Centre = (
     """Return sum_i c_i (x_i - m)(x_i - m)' for each c, in a single pass, ignoring weights.
 
     - samples (n, d)
-    - counts (n,): c, of either sign; a row costs nothing where it counts zero
+    - counts (n,): c, of either sign; a row with count zero costs nothing
     - centre: m, as numbers (d,) that are subtracted in turn; none is zero
     """
     term = partial(_diagonal_forms, centre=centre)
@@ -65,8 +65,8 @@ def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
 
     - samples (n, d): sums of groups are made from pieces, others need all rows in memory
     - centre: m, as numbers (d,) that are subtracted in turn; none is zero
-    - returns (d, d): entries are accurate relative to those of the rows times |K|; of squares
-      nothing cancels but in FX itself
+    - returns (d, d): entries are accurate relative to those of the rows times |K|; for squares only
+      FX itself cancels
     """
     F = K.F if isinstance(K, Squares) else None
     if samples.is_sparse:

@@ -1,10 +1,10 @@
 """Matrices of sparse rows minus a sparse shift, which avoids cancellation by a large mean.
 
-X'X - n mean mean' cancels where a mean is large against the spread. Of a column with a share p of
-its entries stored, |mean| <= sqrt(p/(1 - p)) standard deviations: only of a nearly full one can it
-be, and to subtract from such a column what it is near to stores few more entries.
+X'X - n mean mean' cancels where a mean is large against the spread. For a column with a share p of
+its entries stored, |mean| <= sqrt(p/(1 - p)) standard deviations: only that of a nearly full column
+can be large, and subtracting the typical value of such a column leaves few further entries.
 
-Matrices Xc'LZc of sparse rows, known by their products: no columns x columns, no rows x rows.
+Matrices Xc'LZc of sparse rows, known by their products, without d x d or n x n arrays.
 """
 
 from __future__ import annotations
@@ -110,13 +110,13 @@ _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 class CentredRows:
     """Xc = X - 1m' of sparse rows X, by products.
 
-    m is what a shift of nearly full columns leaves of the mean: no digits cancel.
+    m is the part of the mean that a shift of nearly full columns leaves: no digits cancel.
 
     - X (n, k): the rows less the shift, in the basis
     - counts (n,): the weights of the rows
     - centre (k,): the mean of X
     - mean (d,): of the rows themselves
-    - basis (d, k): orthonormal: the columns in which something varies, or sums of some of them
+    - basis (d, k): orthonormal: the columns that vary, or sums of some of them
     """
 
     X: csr_array
@@ -250,10 +250,10 @@ class ProductOf:
 class Form:
     """(Xc'LZc - PP') / divisor, L symmetric, known by its products.
 
-    Where the rows have few entries X'LZ is sparse too, and made: a product is then as long as the
-    columns, not as the rows.
+    If the rows have few entries X'LZ is sparse too, and computed: a product then has the length of
+    the columns, not of the rows.
 
-    - between (n, n): L, or its diagonal; or what has its products
+    - between (n, n): L, or its diagonal; or an object with its products
     - less (k, q): P
     """
 
@@ -351,7 +351,7 @@ class Correlations:
     def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
         """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights).
 
-        To rounding, from those of the weights before, which are mostly near.
+        They are found to rounding, from those of the previous weights, which are usually near.
         """
         weighted = replace(self, deviations=self.deviations / weights)
         found = block_krylov(

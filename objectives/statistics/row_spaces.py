@@ -28,13 +28,13 @@ _NEARLY_SINGULAR = 1e-7
 class RowSpace(ABC):
     """Orthonormal basis Q (d x k) of the span of the centred rows, and the rows' coordinates.
 
-    Any directions of interest lie in this span where n < d, so a method can work on `scores`, in
-    k dimensions, and `lift` its answer: no d x d array.
+    For n < d all relevant directions lie in this span, so a method can work on `scores`, in k
+    dimensions, and `lift` its solution: no d x d array.
 
     - mean (d,)
     - scores (n, k): T = Xc Q, so that Xc = T Q'
-    - sizes (k,): what the rounding of T's columns is relative to: lengths of the numbers behind
-      them, which are far longer than the column where a direction is short beside the features
+    - sizes (k,): reference sizes of the rounding errors of T's columns: lengths of the numbers
+      behind them, which are far longer than the column if a direction is short beside the features
     """
 
     mean: Array

@@ -88,8 +88,7 @@ def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoment
     - codes (n,): class of each sample, 0..n_classes-1, every class occurring (see `as_labels`)
     - returns: S_W is accurate relative to its own diagonal even where the classes lie far apart,
       since each class has its own pilot, and S_B relative to its own where they lie close.
-    - raises ArgumentError: Another number of codes than rows, codes out of range, or a class that
-      never occurs.
+    - raises ArgumentError: Wrong number of codes, codes out of range, or a class that never occurs.
     """
     _check_codes(codes, samples.n, n_classes)
     term = partial(_class_spread, n_classes=n_classes)
@@ -100,7 +99,7 @@ def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoment
 class ClassSpread:
     """Counts, means and the scatter within classes of some rows; can be merged with others.
 
-    The means are kept in two parts, as a `TwoPartMean` is. Classes may be missing: their count is
+    The means are kept in two parts, as in `TwoPartMean`. Classes may be missing: their count is
     zero and their means are arbitrary.
 
     - counts (c,), origins, offsets (c, d)
@@ -235,7 +234,7 @@ def _sparse_class_sums(
 class Moments:
     """Mean and scatter of n rows.
 
-    - n: of weighted rows the sum of the weights, where else it is their number
+    - n: number of rows, or the sum of their weights
     - mean (d,)
     - scatter (d, d): sum_i w_i (x_i - mean)(x_i - mean)'
     """
@@ -253,7 +252,7 @@ class Moments:
 def mean(samples: Samples) -> Array:
     """Return mean of the rows.
 
-    - returns (d,): right to a few units in the last place of max(|mean|, spread); exact for
+    - returns (d,): accurate to a few units in the last place of max(|mean|, spread); exact for
       constant columns of dense data.
     """
     return samples.reduce(_mean, TwoPartMean.merge).value
@@ -373,7 +372,7 @@ def sparse_spread(X: csr_array, shift: Array, weights: Array | None = None) -> S
 class ViewMoments:
     """Means and scatters of several views of the same n samples.
 
-    - n: of weighted rows the sum of the weights
+    - n: number of rows, or the sum of their weights
     - means (d_i,)
     - scatter (sum d_i, sum d_i): of the views side by side: its blocks are the scatters and cross
       scatters
@@ -392,8 +391,8 @@ class ViewMoments:
 def view_moments(views: Sequence[Samples]) -> ViewMoments:
     """Return Means, scatters and cross scatters of several views of the same samples.
 
-    One pass over all views where all are dense. Where one is sparse, three passes: the scatters,
-    then A'(B - 1 mean_b'), which is right because A's own mean drops out.
+    One pass over all views if all are dense. With a sparse view, three passes: the scatters, then
+    A'(B - 1 mean_b'), which is exact because A's own mean drops out.
 
     - returns: accuracy as for `moments`: the error of cross entry (i, j) is relative to sqrt(Saa_ii
       Sbb_jj).

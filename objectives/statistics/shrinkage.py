@@ -74,8 +74,8 @@ class JointShrinkage:
     """Shrinkage of the joint covariance of several views.
 
     One share for all blocks keeps the whole positive semidefinite, and so correlations within 1.
-    The target has no covariances. Of the whole, divided by 1 - s, those between views stay what
-    they are: what correlations do not notice.
+    The target has no covariances. The whole, divided by 1 - s, has unchanged covariances between
+    views, so that correlations scale alike.
 
     - share: s < 1
     - added (d_i, d_i): s/(1 - s) times the target, to the covariance of each view

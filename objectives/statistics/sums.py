@@ -46,8 +46,8 @@ def few_columns(m: int, n: int) -> Iterator[slice]:
 class TwoPartMean:
     """The mean of n rows, or of rows of the total weight n, origin + offset.
 
-    Differences of such means keep the digits that the sum of the two parts would round away where
-    the mean is large against the spread.
+    Differences of such means keep the digits that the sum of the two parts would round away if the
+    mean is large beside the spread.
     """
 
     n: float

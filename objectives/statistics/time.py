@@ -87,10 +87,11 @@ Sums = TypeVar("Sums", bound=Mergeable)
 class InOrder(Generic[Sums]):
     """Sums over rows in time order and over windows of them; can be merged with later rows.
 
-    - sums: over the rows, and the windows among them
+    - sums: sums over the rows, and over the windows among them
     - across: the sums over windows of rows, given once or once for each member
-    - reach: from the first row of a window to the last
-    - first, last: at most `reach` rows, those with partners before or after; so often given
+    - reach: distance from the first row of a window to the last
+    - first, last: at most `reach` rows, those with partners before or after, with their numbers of
+      windows
     """
 
     sums: Sums
@@ -255,11 +256,10 @@ def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples)
     """Return mean and scatter of the joined rows (x_t, x_{t+o}, ...), over windows in a trial.
 
     - samples (n, d)
-    - offsets: 0, and more, ascending
-    - *others (n, e): the same rows in other coordinates, of which the further members of a window
-      are taken
+    - offsets: 0, and larger ones, ascending
+    - *others (n, e): the same rows in other coordinates, for the further members of a window
     - returns: A window of weighted rows counts their geometric mean; n is the number of windows, or
-      the sum of what they count.
+      the sum of these means.
     - raises ArgumentError: The largest offset, called the lag, is out of range, or leaves no
       windows.
     """
@@ -314,8 +314,8 @@ def difference_scatter(samples: Samples) -> Array:
     """Return Xdot'Xdot of the n - 1 differences x_{t+1} - x_t of rows in time order.
 
     - samples (n, d): at least two rows
-    - returns (d, d): A sum of squares of differences of the stored numbers: nothing cancels,
-      whatever the mean.
+    - returns (d, d): A sum of squares of differences of the stored numbers, so that nothing
+      cancels, whatever the mean.
     - raises DataError: Fewer than two rows.
     """
     if samples.n_known and samples.n < 2:
@@ -345,9 +345,9 @@ def _changes(pieces: list[Samples]) -> Spread:
 class LaggedMoments(Moments):
     """Mean, scatter and lagged covariance of rows in time order.
 
-    - lagged (d, d): the symmetric part of 1/(n - lag) sum_t (x_t - mean)(x_{t+lag} - mean)'. Of
-      trials or weighted rows pairs within a trial count sqrt(w_t w_{t+lag}), in place of 1, and
-      their sum takes the place of n - lag.
+    - lagged (d, d): the symmetric part of 1/(n - lag) sum_t (x_t - mean)(x_{t+lag} - mean)'. With
+      trials or weights pairs within a trial count sqrt(w_t w_{t+lag}) instead of 1, and their sum
+      replaces n - lag.
     """
 
     lagged: Array

@@ -104,8 +104,8 @@ class LBFGS(Solver[QuasiNewtonState]):
     memory : int
         Number of pairs kept.
     renewal : int, optional
-        Steps before a preconditioner of the problem's is made, where it has one, and then renewed
-        after twice as many each time; by default it is asked for none.
+        Number of steps before the problem's preconditioner, if it has one, is computed, and then
+        renewed after twice as many each time; by default there is none.
     """
 
     name = "lbfgs"

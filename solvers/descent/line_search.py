@@ -58,7 +58,7 @@ def search(
     - first: the first step to try
     - reference: A value above f(origin) to compare the first step with (a non-monotone search);
       that step then need not satisfy the curvature condition
-    - returns: none where no step lowers f and its slope, which happens at the level of rounding.
+    - returns: None if no step lowers f and its slope, which happens at the level of rounding.
     """
     slope = problem.manifold.inner(origin.M, origin.gradient, V)
     if not slope < 0 or not math.isfinite(first):
@@ -111,8 +111,8 @@ class _Line:
     def accepts(self, trial: Trial) -> bool:
         """The Wolfe or the approximate Wolfe conditions.
 
-        Where the values agree to rounding Armijo's condition holds or fails by luck; there the
-        slopes decide alone, so that a steep rise does not pass.
+        If the values agree to rounding Armijo's condition holds or fails by chance; only slopes
+        decide then, so that a steep rise does not pass.
         """
         zero = self.zero
         if trial.slope < _CURVATURE * zero.slope:

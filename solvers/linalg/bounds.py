@@ -9,9 +9,9 @@ definiteness, BIT 46, 2006) that is semidefinite but for an E with
     |E_ij| <= gamma_k / (1 - gamma_k) sqrt(H_ii H_jj),   gamma_k = ku / (1 - ku), u = 2^-53.
 
 Errors with |E_ij| <= c_i c_j, those and the rounding of H's own entries, are at most k diag(c_i^2)
-by Cauchy and Schwarz. So much is taken off H's diagonal before it is factorised: each column has
-room of its own size, and one that outweighs the others does not spoil their digits, for M has small
-entries there.
+by Cauchy and Schwarz. This is subtracted from H's diagonal before it is factorised: each column has
+a margin of its own size, and one that outweighs the others does not spoil their digits, for M has
+small entries there.
 
 With s the smallest Ritz value of M in K and D the rest, delta need only exceed ||R||^2 over the
 spacing of the eigenvalues plus rounding, R the residual of M: the bound is second order in M's
@@ -45,7 +45,7 @@ class Majorant:
     N spans M's columns, N'KN = sI + D with D >= 0.
 
     - weights (r,): falling, above 0
-    - squares (k,): c_i^2 with |K_ij| <= c_i c_j
+    - squares (k,): numbers c_i^2 with |K_ij| <= c_i c_j
     - roundings: proofs cover every symmetric K + E with |E_ij| <= roundings u c_i c_j
     """
 
@@ -79,7 +79,8 @@ class Majorant:
     def top_sum(self, delta: float) -> float:
         """Return a proved upper bound of the weighted sum of K's eigenvalues.
 
-        Infinite where the factorisation failed: nothing is proved, M is not good enough for delta.
+        It is infinite if the factorisation failed: nothing is proved, M is not accurate enough for
+        delta.
         """
         H = (self.N * self.D) @ self.N.T
         H -= self.K
@@ -101,8 +102,8 @@ class Majorant:
 def entry_squares(sizes: Array) -> Array:
     """Return c_i^2 with S_ij <= c_i c_j, of a symmetric S >= 0.
 
-    Of a semidefinite matrix the diagonal will do, elsewhere a multiple of it or the largest entries
-    of the rows.
+    For a semidefinite matrix they are the diagonal, otherwise a multiple of it or the largest
+    entries of the rows.
     """
     rows, diagonal = sizes.max(axis=1), sizes.diagonal()
     there = rows > 0
@@ -142,11 +143,11 @@ def rounding_of_correlations(
 ) -> float:
     """Bound the effect of rounding |E_ij| <= 16 eps c_i c_j on sum_{i<j} tr(Ni'Cij Nj).
 
-    Ni = Mi/s_i with s_i^2 = tr(Mi'Cii Mi), which the same sums make.
+    Ni = Mi/s_i with s_i^2 = tr(Mi'Cii Mi), from the same sums.
 
     - N (k, r): the Ni below one another
     - squares (k,): c_i^2
-    - views: where each Ni is
+    - views: position of each Ni
     - shares: sum_{j != i} tr(Ni'Cij Nj) of each
     """
     parts = np.sqrt(squares)[:, None] * np.abs(N)
@@ -167,13 +168,13 @@ def trace_ratio_bound(
 ) -> float:
     """Return a proved upper bound of tr(VN'AN)/tr(VN'BN), for all N with tr(VN'BN) > 0.
 
-    It is a t at which sum_j v_j lambda_j(A - tB) is proved not to be positive. Where M's columns do
-    not span the top eigenspaces, the proof is made at the point that Newton's iteration leads to
-    from there.
+    It is a t at which sum_j v_j lambda_j(A - tB) is proved not to be positive. If M's columns do
+    not span the top eigenspaces, the proof is at the point to which Newton's iteration leads from
+    there.
 
     - weights (r,): V's diagonal, v_1 >= ... >= v_r > 0.
     - sums (k,): a_i and b_i: the proof covers all A + E and B + F with |E_ij| <= 16 eps sqrt(a_i
-      a_j), which is what sums of products round, and F likewise
+      a_j), the rounding error of sums of products, and F likewise
     """
     weights = weights * np.ones(M.shape[1])
     rho = _ratio(A, B, M, weights)

@@ -94,7 +94,7 @@ def full_factor(K: Array) -> Array:
 def scaled_factor(S: Array) -> Array:
     """Return F (p x k) with S = F'F to rounding of sqrt(S_ii S_jj), for any units of columns.
 
-    Sums of squares of its columns cancel nothing where differences of traces would.
+    Sums of squares of its columns do not cancel, as differences of traces would.
     """
     scale = np.sqrt(np.maximum(np.diag(S), 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -114,8 +114,8 @@ _EPS = float(np.finfo(float).eps)
 def stacked_roots(S: Array) -> tuple[Array, Array]:
     """Return W with W'SW = I of each positive definite S, scaled to a unit diagonal first.
 
-    And the smallest eigenvalue of each S so scaled, of which the trace is k: where it is small, W
-    has lost as many digits. Where it is not positive, W is of no use.
+    It also returns the smallest eigenvalue of each S so scaled, whose trace is k: if it is small, W
+    has lost as many digits. If it is not positive, W is unusable.
     """
     diagonal = np.einsum("bii->bi", S)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -138,7 +138,7 @@ _SMALL = 1e-3
 def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """Return the r largest eigenvalues of the symmetric A, descending, and their eigenvectors.
 
-    Of a graded A the small ones apart from the large ones, as in `symmetric_eigen`.
+    For a graded A small eigenvalues are found apart from large ones, as in `symmetric_eigen`.
     """
     graded, d = is_graded(A), len(A)
     if r < _PARTIAL_SHARE * d:
@@ -169,8 +169,8 @@ def few_of_many(A: Array, r: int) -> bool:
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """Return all eigenvalues of the symmetric A, descending, and their eigenvectors.
 
-    Where columns have very different units A is graded, A = DSD with S well-conditioned: then the
-    small eigenvalues and their vectors are accurate too.
+    If columns have very different units A is graded, A = DSD with S well-conditioned: the small
+    eigenvalues and their vectors are then accurate too.
     """
     return top_eigenvectors(A, len(A))
 
@@ -205,8 +205,8 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
 def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:
     """Return U, s, Vt of the r largest singular values, or of more if found together.
 
-    Few of many are those of the square of the shorter side, a fifth of the work from order 200 on,
-    which keeps their digits where they are of one size, and then of A within that space.
+    Few of many are found from the square of the shorter side, a fifth of the work from order 200
+    on, which keeps the digits of values of similar size, and then from A within that space.
     """
     wide = A if len(A) <= len(A.T) else A.T
     if len(wide) >= 200 and r < _PARTIAL_SHARE * len(wide):
@@ -222,8 +222,8 @@ def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:
 def graded_svd(F: Array) -> tuple[Array, Array, Array]:
     """Return U, s, Vt with F = U diag(s) Vt.
 
-    By Jacobi's rotations: small singular values are as good as F in columns of length 1 is well
-    conditioned, whatever the units of the columns (Drmac and Veselic 2008).
+    By Jacobi's rotations: small singular values are as accurate as F with columns of length 1 is
+    well conditioned, whatever the units of the columns (Drmac and Veselic 2008).
     """
     m, k = F.shape
     if m > k:
@@ -272,7 +272,7 @@ def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Arr
 def rank_tolerance(d: int) -> float:
     """Return the share of the largest eigenvalue below which a scatter's eigenvalues are zero.
 
-    Sums of products are good to about 1e-14, whatever d: what is smaller is rounding.
+    Sums of products are accurate to about 1e-14, whatever d: smaller values are rounding errors.
     """
     return (d + 50) * float(np.finfo(float).eps)
 

@@ -39,8 +39,8 @@ class Ritz:
     - values (r,): descending
     - vectors (k, r): orthonormal columns
     - residual: largest |Av - theta v|: each theta is within it of an eigenvalue of A
-    - products: vectors that A was applied to
-    - block (k, b): the vectors, and those that only helped
+    - products: number of vectors that A was applied to
+    - block (k, b): the vectors, with the extra columns of the block
     """
 
     values: Array
@@ -71,15 +71,16 @@ def block_krylov(
     Rayleigh-Ritz on the block Krylov space of A and a random k x b block, b somewhat above r, with
     full orthogonalisation; a basis that has grown wide is cut back to its best Ritz vectors. All
     products are with blocks: A is read once for b vectors, and no eigenvalue of multiplicity up to
-    b is missed, which methods of one vector cannot say.
+    b is missed, which methods of single vectors cannot guarantee.
 
     Source: C. Musco and C. Musco, Randomized block Krylov methods, NIPS 2015; the thick restart of
     K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22 (2000).
 
-    - tolerance: on the residuals, relative to the largest |theta|
-    - most_products: vectors to apply A to at most; then the best so far is returned, not converged
-    - seed: of the random block
-    - near (k, m): vectors near the eigenvectors, which the first columns of the block are
+    - tolerance: tolerance of the residuals, relative to the largest |theta|
+    - most_products: limit of vectors to apply A to; beyond it the best so far is returned, not
+      converged
+    - seed: seed of the random block
+    - near (k, m): vectors near the eigenvectors, used as first columns of the block
     """
     k = A.shape[0]
     b = min(k, r + max(_OVERSAMPLING, r // 2))
@@ -116,8 +117,8 @@ def block_krylov(
 def complement(V: Array, R: Array) -> Array:
     """Return an orthonormal basis of the part of R's span orthogonal to V.
 
-    The residuals of the Ritz vectors span the next Krylov block. Columns that are rounding are
-    dropped.
+    The residuals of the Ritz vectors span the next Krylov block. Columns that are rounding errors
+    are dropped.
     """
     lengths = np.linalg.norm(R, axis=0)
     Q = R[:, lengths > 0] / lengths[lengths > 0]

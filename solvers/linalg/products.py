@@ -2,12 +2,13 @@
 
 A locally optimal block method finds the eigenvectors.
 
-That no large eigenvalue was missed, from products alone: but for a chance that is stated.
+A proof from products alone that no large eigenvalue was missed, with a stated probability of error.
 
-Of a Gaussian b, the part u'b along any unit vector u is Gaussian too: it is below s in size with a
-chance of less than s sqrt(2/pi). Where H has an eigenvalue above tau, a polynomial p that grows
-beyond tau therefore makes |p(H)b| >= p(tau) s, but for that chance; where p(H)b is shorter, there
-is none. Nothing is assumed of H: where p is small only decides how much can be told.
+For a Gaussian b, the part u'b along any unit vector u is Gaussian too: its size is below s with a
+probability of less than s sqrt(2/pi). If H has an eigenvalue above tau, a polynomial p that grows
+beyond tau therefore makes |p(H)b| >= p(tau) s, except with that probability; if p(H)b is shorter,
+there is none. Nothing is assumed of H: the region where p is small only decides the strength of the
+claim.
 
 Source: J. Kuczynski and H. Wozniakowski, Estimating the largest eigenvalue by the power and Lanczos
 algorithms with a random start, SIAM J. Matrix Anal. Appl. 13 (1992).
@@ -98,8 +99,8 @@ class Found:
     """Approximate solutions, and how good they are.
 
     - V (d, m): the wanted columns first
-    - residual: relative to what cancels in it
-    - products: vectors that A and B were applied to
+    - residual: residual relative to the terms that cancel in it
+    - products: number of vectors that A and B were applied to
     """
 
     V: Array
@@ -236,9 +237,9 @@ def largest_of_rest(
 ) -> float:
     """Bound the eigenvalues of PHP from above, P = I - QQ', but for half of `CHANCE`.
 
-    - H: the products of a symmetric k x k matrix
+    - H: function for products with a symmetric k x k matrix
     - Q (k, m): orthonormal columns
-    - enough: nothing smaller need be told; by default no less than half of a negative eigenvalue
+    - enough: level below which no bound is needed; by default half of a negative eigenvalue
     """
     if Q.shape[1] >= len(Q):
         return -math.inf
@@ -283,8 +284,8 @@ def _ends(H: Callable[[Array], Array], b: Array) -> tuple[float, float]:
 def largest_values(L: Array, R: Array, rest: float, weights: Array) -> Array:
     """Bound the largest eigenvalues of [[L, R'], [R, D]] from above; D <= rest.
 
-    For each a > 0 the matrix is at most diag(L + R'R/a, rest + a); the least weighted sum is
-    chosen.
+    For each a > 0 the matrix is at most diag(L + R'R/a, rest + a); the smallest weighted sum is
+    returned.
     """
     r, squares = len(weights), R.T @ R
     size = float(np.linalg.norm(L, 2)) + (abs(rest) if math.isfinite(rest) else 0.0)
@@ -315,9 +316,9 @@ def pencil_values(
 ) -> Array:
     """Bound the r largest generalised eigenvalues of (A, B); the diagonal of B is near 1.
 
-    By Sylvester's law of inertia no more of them exceed tau than V has columns, where A - tau B is
-    at most 0 on what is B-orthogonal to V; where it is at most e there and B at least b, tau + e/b
-    takes its place. Infinite where B is not told to be definite.
+    By Sylvester's law of inertia no more of them exceed tau than V has columns, if A - tau B is at
+    most 0 on the B-orthogonal complement of V; if it is at most e there and B at least b, tau + e/b
+    replaces tau. It is infinite if B is not known to be definite.
 
     - V (k, m): near the eigenvectors of the m >= r largest
     - outside: A further eigenvalue, of directions that are left out
@@ -350,12 +351,13 @@ def ratio_bound(
 ) -> float:
     """Bound tr(WM'AM)/tr(WM'BM) from above, W = diag(weights), B >= 0, rho near the maximum.
 
-    f(t) = sum_j w_j lambda_j(A - tB) falls with t, and so does A - tB on what is orthogonal to V:
-    t exceeds all ratios where what f(t) does not exceed is negative. And f falls by the least of B.
+    f(t) = sum_j w_j lambda_j(A - tB) decreases with t, as does A - tB on the complement of V: t
+    exceeds all ratios if an upper bound of f(t) is negative. f decreases at least by the least
+    eigenvalue of B.
 
     - V (k, m): near the eigenvectors of the m >= r largest eigenvalues of A - rho B
-    - diagonal (k,): of B, positive
-    - least: what B is at least
+    - diagonal (k,): diagonal of B, positive
+    - least: lower bound of B
     - outside: A further eigenvalue of A - rho B, of directions that are left out
     """
     Q, r = np.linalg.qr(V)[0], len(weights)

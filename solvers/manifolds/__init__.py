@@ -3,7 +3,7 @@
 A point is one float64 array, also on a product (a flat one, whose ``split`` gives the factors), so
 that a solver is written once, in plain array arithmetic, for every manifold.
 
-What is here is listed in `__init__.pyi` and imported when it is first used.
+The public names are listed in `__init__.pyi` and imported on first use.
 """
 
 import lazy_loader

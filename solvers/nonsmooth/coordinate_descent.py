@@ -29,13 +29,13 @@ class CoordinateDescent(Solver[State]):
     """Minimise each coefficient in turn, then along the face of the active coefficients.
 
     A problem with Z, T and lasso is to minimise |T - ZM|^2 + lasso |M|_1. Z is an array, or sparse
-    columns less their means: then sweeps keep the intercept, and the way along the face is found by
-    conjugate gradients.
+    columns minus their means: sweeps then keep the intercept, and the step along the face is found
+    by conjugate gradients.
 
-    Where columns of Z are nearly collinear, sweeps creep. On the coefficients that are not zero,
-    with their signs, the problem is least squares; the way to its minimum lowers the function up to
-    the first change of a sign, where that coefficient becomes zero. Both are monotone. The run
-    starts at zero where that is lower than the start.
+    If columns of Z are nearly collinear, sweeps are slow. With fixed signs of the nonzero
+    coefficients the problem is least squares; a step towards its minimum lowers the function up to
+    the first change of a sign, at which that coefficient becomes zero. Both are monotone. The run
+    starts at zero if the function is lower there than at the start.
 
     Source: J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear
     models via coordinate descent, J. Stat. Software 33 (2010); scikit-learn's sweeps.

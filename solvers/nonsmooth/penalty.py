@@ -13,7 +13,7 @@ from ldr.solvers.manifolds import Array
 class Penalty(ABC):
     """A convex function h, the sum of functions of the entries of M.
 
-    The problem is then to minimise f + h, f the smooth part that `Problem.at` gives.
+    The problem is then to minimise f + h, f the smooth part of `Problem.at`.
     """
 
     @abstractmethod

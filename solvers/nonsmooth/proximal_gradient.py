@@ -44,15 +44,15 @@ _FLATTER, _NEAR_THE_END = 0.1, 1e4
 class Step:
     """V minimises <G - ML, V> + |V|^2/(2t) + h(M + V), with L of the factors that are orthonormal.
 
-    The minimum as a function of symmetric L is concave with the gradient -sym(M'V(L)): where it is
-    greatest, V is tangent, and minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent vectors. As
-    V(L) = prox_th(M - t(G - ML)) - M, the gradient is piecewise smooth: with D the prox's
-    derivative, its Jacobian maps S to -t sym(M'(D o (MS))). The first L are those of the step
-    without a penalty, sym(M'G).
+    The minimum as a function of symmetric L is concave with the gradient -sym(M'V(L)): at its
+    maximum V is tangent, and minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent vectors. As V(L)
+    = prox_th(M - t(G - ML)) - M, the gradient is piecewise smooth: with D the prox's derivative,
+    its Jacobian maps S to -t sym(M'(D o (MS))). The first L are those of the step without a
+    penalty, sym(M'G).
 
     - G: the Euclidean gradient of the smooth part at M
     - target: M + V, whose zeros are exact
-    - multipliers: L of each factor; None where nothing binds
+    - multipliers: L of each factor; None without a constraint
     - error: |M'V + V'M|/2
     """
 
@@ -135,8 +135,8 @@ class ProximalPoint(RiemannianPoint):
     """A point with its value f + h and its proximal step of length t.
 
     `gradient_norm` is the stationarity measure |V|/t, zero where no tangent direction descends:
-    without a penalty it is the norm of the gradient. It falls as t grows, because V stays bounded,
-    and is therefore never taken at a t above `longest`.
+    without a penalty it is the norm of the gradient. It decreases as t grows, because V stays
+    bounded, and is therefore never computed for a t above `longest`.
     """
 
     def __init__(
@@ -202,13 +202,13 @@ class ProximalGradient(Solver[ProximalState]):
 
     At M the tangent V that minimises <grad f, V> + |V|^2/(2t) + h(M + V) is found by a semismooth
     Newton method for the r(r + 1)/2 multipliers of M'V + V'M = 0; M + V has exact zeros, and the
-    retraction keeps them where an orthonormal matrix with these zeros is near. The step t is
-    Barzilai and Borwein's, shortened until f + h falls enough (a non-monotone search). On Euclidean
-    space this is the proximal gradient method.
+    retraction keeps them if an orthonormal matrix with these zeros is near. The step t is Barzilai
+    and Borwein's, shortened until f + h falls enough (a non-monotone search). On Euclidean space
+    this is the proximal gradient method.
 
     On the matrices with the zeros and signs of a point the problem is smooth, and a trust region
-    there finishes what proximal gradients would approach linearly; an entry that reaches zero on
-    its way leaves the support.
+    finishes there, while proximal gradients would converge linearly; an entry that reaches zero
+    leaves the support.
 
     Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
     optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).
@@ -375,7 +375,7 @@ class SmoothSum(Point):
 class OnSupport(Problem):
     """The problem near M on the matrices with its zeros and signs, where h is <slope, M>.
 
-    - support: 1 where M is not zero or where nothing is penalised
+    - support: 1 if an entry of M is nonzero or has no penalty
     """
 
     def __init__(self, problem: Problem, M: Array) -> None:
@@ -457,9 +457,9 @@ def slack_at(problem: Problem, M: Array) -> float:
     """Return the largest s with |G - ML|_ij <= (1 - s) w_ij at the zeros of a stationary M.
 
     G is the smooth part's gradient and w the penalty's threshold; L is any symmetric multiplier
-    with G + h' = ML on the support, of which there are many where columns share no rows. With s > 0
-    M is a local minimum if it is one, strictly, among the points with the same zeros; with s = 0
-    that does not follow.
+    with G + h' = ML on the support, of which there are many if columns share no rows. With s > 0 M
+    is a local minimum if it is a strict one among the points with the same zeros; with s = 0 that
+    does not follow.
     """
     manifold, penalty = problem.manifold, penalty_of(problem)
     arrays = (M, problem.at(M).gradient, penalty.slope(M), penalty.threshold(M.shape))
@@ -511,9 +511,9 @@ class Smoothed(Problem):
 class Smoothing(ProximalGradient):
     """Smoothing continuation by trust regions, finished by proximal gradients.
 
-    |m| is replaced by sqrt(m^2 + w^2), w falling stage by stage from the size of M's entries: wide
-    kinks let entries cross zero, where proximal gradients from the same start would fix the first
-    support that they meet.
+    |m| is replaced by sqrt(m^2 + w^2), with w decreasing by stages from the size of M's entries:
+    for large w entries can cross zero, while proximal gradients from the same start would keep the
+    first support that they meet.
 
     Parameters
     ----------
