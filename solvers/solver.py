@@ -176,8 +176,7 @@ S = TypeVar("S", bound=State)
 
 
 class Solver(Brief, ABC, Generic[S]):
-    """An algorithm: `initialise` returns a state at a start, `step` the next state. Options are
-    fields.
+    """An algorithm: `initialise` makes a state at a start, `step` the next. Options are fields.
 
     `patience` is the number of successive steps without gain that counts as stalled;
     `handles_penalty` is True if the solver minimises a problem's penalty too.
