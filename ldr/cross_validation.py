@@ -218,7 +218,7 @@ def _likelihood(new: Part, old: Part | None) -> HeldOut:
     counts, unit = w.sum(axis=0), 1.0 if result.scale is None else result.scale
     mean = np.nansum(w * Z, axis=0) / counts
     squares = np.nansum(w * ((Z - mean) / unit) ** 2, axis=0)
-    if of_features(result.objective).name == "ppca":  # one noise variance
+    if of_features(result.objective).name == "ppca":  # ppca has one noise variance
         squares, counts = squares.sum(), counts.sum()
     variance = squares / counts * unit**2
     terms = np.log(2 * np.pi * variance) + (np.asarray(X.dense()) - mean) ** 2 / variance

@@ -256,7 +256,7 @@ def _deviations(Z: Array, there: Mask) -> Array:
 def _standardised(Z: Array, there: Mask) -> Array:
     """Divide centred columns by their standard deviations; constant ones stay zero."""
     deviations = _deviations(Z, there)
-    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # rounding errors of the mean
+    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # centring leaves rounding
     return np.where(flat, 0.0, Z / np.where(flat, 1.0, deviations))
 
 

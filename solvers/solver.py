@@ -176,7 +176,7 @@ S = TypeVar("S", bound=State)
 
 
 class Solver(Brief, ABC, Generic[S]):
-    """An algorithm: `initialise` makes a state at a start, `step` the next. Options are fields.
+    """An algorithm: `initialise` makes the first state, `step` the next. Options are fields.
 
     `patience` is the number of successive steps without gain that counts as stalled;
     `handles_penalty` is True if the solver minimises a problem's penalty too.

@@ -263,7 +263,7 @@ def bootstrap(
     def again(data: XandY) -> Result:
         X, y = data
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", errors.ConvergenceWarning)  # `converged` counts them
+            warnings.simplefilter("ignore", errors.ConvergenceWarning)  # counted by `converged`
             return solve(objective, X, r, y=y, tolerance=tolerance, certify=False, **own)
 
     drawn = (again(sampled.drawn(rng, block)) for _ in range(draws))

@@ -87,8 +87,8 @@ def parametric_test(
     d_j of two views, or of the columns with the classes: Wilks' lambda prod_{j>k}(1 - d_j^2) by
     Rao's F and by Bartlett's chi-square, for every k; and for k = 0 Pillai's trace sum d_j^2,
     Hotelling and Lawley's sum d_j^2/(1 - d_j^2) and Roy's largest d_1^2/(1 - d_1^2), whose F is a
-    bound: its p-value is too small. For sir n sum_{j>k} lambda_j and for save (n/2) sum_h f_h |T'(I
-    - V_h)T|^2, both compared with chi-squares, for each k in turn.
+    bound: its p-value is too small. For sir n sum_{j>k} lambda_j and for save
+    (n/2) sum_h f_h |T'(I - V_h)T|^2, both compared with chi-squares, for each k in turn.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook and Weisberg
     2007.
