@@ -335,7 +335,7 @@ def _scored(
         notes.append("no r is chosen: the score describes held-out samples and predicts nothing")
     elif best == order[-1] < largest and len(order) > 1:
         notes.append(f"the best score is at r = {best}, the largest tried: larger may be better")
-    elif best == order[0] > 1:
+    elif best == order[0] > 1 and len(order) > 1:
         notes.append(f"the best score is at r = {best}, the smallest tried: smaller may be better")
     rule = rule or RULES[kind in PREDICTIONS]
     return Path(results, np.array(scores), tuple(order), pooled, numbers, kind, rule, tuple(notes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -233,14 +234,14 @@ def _statistic(d: Array) -> Array:
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
     """Return the two matrices whose canonical correlations a method maximises, and their ridges.
 
-    It is None for other methods, and with shrinkage. Classes and slices are indicators. The ridge
-    of orthogonal-lda is in units of the covariance of all samples.
+    The first is the permuted one. It is None for other methods, and with shrinkage. Classes and
+    slices are indicators. The ridge of orthogonal-lda is in units of the covariance of all samples.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
     if getattr(objective, "shrinks", False):
         return None
     if objective.name in ("orthogonal-cca", "cca") and len(null.views) == 2:
-        return *null.views, (ridge, ridge)
+        return *null.views[::-1], (ridge, ridge)
     if objective.name in ("orthogonal-lda", "lda"):
         codes = np.unique(y, return_inverse=True)[1]
     elif isinstance(objective, SIR):
@@ -416,7 +417,7 @@ def permutation_test(
     hypothesis.check()
     same_starts = int(rng.integers(2**31))
     options: dict[str, Argument] = {"certify": False, "random_state": same_starts}
-    own = hypothesis.own()
+    own, same = hypothesis.own(), deepcopy(rng)  # directions have the permutations of the value
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
         value = solve(objective, given, r, y=labels, groups=own.trials, **options).value
@@ -448,9 +449,9 @@ def permutation_test(
     if steps is None:
         p_values = _of_numbers(found, optima(objective, [own], r))
     else:
-        p_values = _of_steps(hypothesis, steps, count, rng)
-    same = np.abs(found.values - value) <= _SAME * abs(value)
-    if same.all() and getattr(objective, "ridge", None) == 0:
+        p_values = _of_steps(hypothesis, steps, count, same)
+    equal = np.abs(found.values - value) <= _SAME * abs(value)
+    if equal.all() and getattr(objective, "ridge", None) == 0:
         raise _nothing_to_compare(objective, f"all {count} permutations have its value")
     each = None if p_values is None else tuple([*p_values.tolist(), *[math.nan] * r][:r])
     error = math.sqrt(p * (1.0 - p) / count)
