@@ -135,10 +135,7 @@ class Comparison(Pickled):
 
     @property
     def directions(self) -> Frame:
-        """Numbers of every direction of every method, as `Result.components` has them.
-
-        It is a pandas.DataFrame, or the records if pandas is not installed.
-        """
+        """Numbers of every direction of every method, as `Result.components` has them."""
         records: list[Record] = []
         for m in self.methods:
             columns = m.result.directions.columns()
@@ -301,8 +298,7 @@ def compare(
 ) -> Comparison:
     """Solve several methods and score them, and their heuristics, on held-out samples.
 
-    An optimum is better than its baseline by the objective, which may not be the purpose of a
-    projection. Here both have the same score, pooled over all held-out samples:
+    All have the same score, pooled over all held-out samples:
 
     - labels: the accuracy of `predict`, or of the nearest class mean in the projection for methods
       that do not predict; and of the nearest training samples;

@@ -51,8 +51,8 @@ OBJECTIVE = "objective of held-out samples about the training mean"
 DESCRIPTION = "objective of held-out samples about their own mean"
 # Scores that change monotonically with r, by which no r is chosen.
 DESCRIPTIONS = (RECONSTRUCTION, DESCRIPTION)
-# Scores of predictions, for which the one-standard-error rule is the default.
-PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM)
+# Scores of predictions and of pairs, for which the one-standard-error rule is the default.
+PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM, PRODUCT)
 # Methods that are scored by their reconstruction of X.
 VARIANCE = ("pca", "mds", "log-det-pca", "sparse-pca", "robust-pca")
 FAILURES = (ArgumentError, DataError, SingularError)
@@ -135,9 +135,7 @@ class Part:
     @cached_property
     def Y(self) -> tuple[Array, ...]:
         """Coordinates of each view."""
-        several = isinstance(self.result.P, tuple)
-        Y = self.result.transform(self.views if several else self.views[0])
-        return tuple(map(np.asarray, as_tuple(Y)))
+        return tuple(map(np.asarray, as_tuple(self.result.transform(single(self.views)))))
 
     @property
     def weights(self) -> Array:
@@ -559,12 +557,7 @@ class Folds:
         random_state: int | np.random.Generator | None,
         gap: int | None = None,
     ) -> Folds:
-        """Split samples into folds, or whole trials for methods of time series.
-
-        A number of folds is `GroupKFold`, `StratifiedGroupKFold` for labels, if there are groups or
-        arrays of trials; blocks in time order with a gap beside each for time series; otherwise
-        shuffled `KFold`, or `StratifiedKFold` for labels.
-        """
+        """Split samples into folds as `ldr.path` describes; whole trials for time series."""
         from sklearn import model_selection
 
         objective, trials, splitter = sampled.objective, sampled.trials, folds

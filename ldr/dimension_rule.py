@@ -33,7 +33,6 @@ def by_rule(
 ) -> tuple[int, tuple[str, ...]]:
     """Return the number of dimensions that the data choose, and a note of the rule.
 
-    - solve: `ldr.solve`
     - raises ArgumentError: r is no number of dimensions, or there is no such rule here.
     """
     check_asked("r", r)

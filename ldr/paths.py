@@ -86,9 +86,8 @@ class Path(Pickled):
     @property
     def certificates(self) -> tuple[str, ...]:
         """Kind of each certificate, "none" where there is none."""
-        found = {result.r: result.certificate for result in self.results}
-        each = [found.get(r) for r in self.dimensions]
-        return tuple("none" if c is None else c.kind for c in each)
+        kinds = {each.r: getattr(each.certificate, "kind", "none") for each in self.results}
+        return tuple(kinds.get(r, "none") for r in self.dimensions)
 
     @property
     def elbow(self) -> int | None:
@@ -229,8 +228,8 @@ def path(
     solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
-        Such as ``range(1, 11)``; taken in ascending order. With folds 0 is allowed for methods that
-        predict: it is the mean, or the largest class.
+        Such as ``range(1, 11)``; taken in ascending order. With folds 0 is allowed if the score
+        is defined there: by the mean, the largest class, or independent columns.
     folds : int or splitter of scikit-learn, optional
         Score each dimension on held-out samples, as `ldr.score` does; pca and its variants by
         held-out entries. Everything is computed from the training samples of a fold. A number of
@@ -240,7 +239,7 @@ def path(
         background is not split.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is at most one
-        standard error below it, which is the default if the score is a prediction.
+        standard error below it, the default if the score is a prediction or a product of scores.
     random_state : int or Generator, optional
         Seed of the folds and of random starts.
     **parameters

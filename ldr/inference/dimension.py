@@ -219,7 +219,7 @@ def _largest(objective: Objective, null: Null) -> int:
     most = min(view.shape[1] for view in (pair[:2] if pair else null.views))
     if objective.name not in _ONLY["bic"]:
         return most
-    return max(1, min(most, null.n - 1) - 1)  # a factor model must leave some noise
+    return max(1, min(most, null.sampled.n - 1) - 1)  # a factor model must leave some noise
 
 
 def _by_permutation(found: PermutationTest, level: float) -> Dimension:

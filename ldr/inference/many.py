@@ -171,8 +171,9 @@ class Solutions(Pickled):
             return single(tuple(map(np.concatenate, zip(*map(as_tuple, each), strict=True))))
 
         arrays = {name: together(name) for name in ("values", "P", "mean", "numbers", "gaps")}
-        first = parts[0]
-        return cls(first.objective, first.r, alone=sum(part.alone for part in parts), **arrays)
+        return cls(
+            parts[0].objective, parts[0].r, alone=sum(part.alone for part in parts), **arrays
+        )
 
     @property
     def sizes(self) -> Array | None:

@@ -139,7 +139,7 @@ def parametric_test(
             "orthogonal-lda, orthogonal-cca, sir or save, or ldr.permutation_test"
         )
     d, U, V = canonical_bases(*pair)
-    return ParametricTest(objective, tuple(_of_correlations(d, null.n, U.shape[1], V.shape[1])))
+    return ParametricTest(objective, tuple(_of_correlations(d, len(U), U.shape[1], V.shape[1])))
 
 
 def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:

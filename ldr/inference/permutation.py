@@ -148,10 +148,6 @@ class Null:
             return f"whole trials of equal length paired anew: {claim}"
         return f"{what} {NULLS[self.kind]}: {claim}"
 
-    @property
-    def n(self) -> int:
-        return len(self.views[0])
-
     def compact(self) -> Null:
         """Replace views of more columns than samples by their principal component scores."""
         centred = (X - X.mean(axis=0) for X in self.views)
@@ -164,11 +160,11 @@ class Null:
 
     def draw(self, count: int, rng: np.random.Generator) -> Chunk:
         """Draw data sets in which the null hypothesis holds."""
-        (X, *others), y, views = self.views, self.y, self.views
+        (X, *others), y, views, n = self.views, self.y, self.views, self.sampled.n
         if self.moved == "background":
             both = np.vstack(views)
             orders = Resampling(np.zeros(len(both), dtype=np.intp)).permuted("rows", count, rng)
-            views = both[orders[:, : self.n]], both[orders[:, self.n :]]
+            views = both[orders[:, :n]], both[orders[:, n:]]
         elif self.moved == "second view":
             views = (X, *(view[self.orders(rng, count)] for view in others))
         elif self.moved == "columns" or (self.moved == "order" and self.kind == "shift"):
@@ -183,7 +179,7 @@ class Null:
     def orders(self, rng: np.random.Generator, count: int) -> Orders:
         """Draw orders (count, n) of the samples."""
         known = self.sampled.groups
-        groups = np.zeros(self.n, dtype=np.intp) if known is None else known
+        groups = np.zeros(self.sampled.n, dtype=np.intp) if known is None else known
         return Resampling(groups).permuted(self.kind, count, rng, alike=self.moved != "response")
 
 
@@ -245,7 +241,7 @@ def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[floa
     if objective.name in ("orthogonal-lda", "lda"):
         codes = np.unique(y, return_inverse=True)[1]
     elif isinstance(objective, SIR):
-        codes = sliced(y, null.n, objective.slices)
+        codes = sliced(y, len(y), objective.slices)
     else:
         return None
     members = np.asarray(codes[:, None] == np.arange(codes.max()), dtype=np.float64)
@@ -278,9 +274,8 @@ class PermutationTest(Pickled):
         the slices), with the ridge, tested one after the other; for orthogonal-lda the ridge is
         here in units of the covariance of all samples. Other methods with a score for every
         direction, and methods with shrinkage, compare each score with the best of permuted data,
-        which is conservative after the first (against the k-th of permuted data p would be far too
-        small). NaN if every permutation has the same score, or the direction does not exist. None
-        if directions have no scores.
+        which is conservative after the first. NaN if every permutation has the same score, or the
+        direction does not exist. None if directions have no scores.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -470,10 +465,10 @@ def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | Non
     if pair is None:
         return None
     d, U, V = canonical_bases(*pair)
-    if not any(pair[2]) and U.shape[1] + V.shape[1] > null.n - 1:
+    if not any(pair[2]) and U.shape[1] + V.shape[1] > len(U) - 1:
         raise _nothing_to_compare(
             objective,
-            f"{null.n} samples are too few for {U.shape[1]} + {V.shape[1]} dimensions, in which "
+            f"{len(U)} samples are too few for {U.shape[1]} + {V.shape[1]} dimensions, in which "
             "every permutation has canonical correlations of 1",
         )
     return d, U, V

@@ -285,6 +285,7 @@ def test_trials_are_classified_by_their_power():
 def test_views_are_scored_by_products_of_standardised_scores():
     a, b = real_data.tumour_views()
     path = ldr.path("cca", (a, b), [1, 2], folds=KFold(3))
+    assert path.rule == "one-standard-error"
     for f, (training, held) in enumerate(KFold(3).split(a)):
         result = ldr.solve("cca", (a[training], b[training]), 2)
         old = result.transform((a[training], b[training]))
