@@ -178,6 +178,8 @@ def heuristics(
         some, w = white_sample(*rows())
         axes, k = oriented(directions(), some, w), some.shape[1]
         count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
+        if r == k and len(some) >= 100 * k:  # FOBI's directions are near all sources
+            count = 0
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
         first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])
         return deflated_directions(some, contrast, first, r, w)
