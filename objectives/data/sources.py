@@ -12,10 +12,12 @@ from functools import partial
 from itertools import accumulate, chain
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ldr.objectives.data.array_types import Cells, Given, open_matrix
+from ldr.objectives.data.memory import SMALL
 from ldr.objectives.data.samples import piece_rows
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -146,7 +148,7 @@ def after(start: int, blocks: Iterable[Cells]) -> Iterator[Cells]:
 
 
 class MappedFile(Source):
-    """A matrix in an .npy file, or of a memory map of a whole file.
+    """A matrix in an .npy file, or of a memory map or a large part of it.
 
     Each piece has its own map, so that pages of earlier pieces do not count as the process's
     memory.
@@ -167,20 +169,33 @@ class MappedFile(Source):
 
     @classmethod
     def of(cls, X: np.memmap, name: str) -> MappedFile | None:
-        """Return the rows of a read-only memory map, if its file can be mapped again."""
-        whole = isinstance(X.base, mmap.mmap) and X.mode == "r"
-        if not whole or X.filename is None or X.ndim != 2 or X.dtype.kind not in "biuf":
+        """Return the rows of a read-only memory map, if its file can be mapped again.
+
+        Of a part of a map too, if it is large: pages that were read stay in the process's memory.
+        """
+        base: Any = X
+        while isinstance(base, np.ndarray) and base.base is not None:
+            base = base.base
+        part = not isinstance(X.base, mmap.mmap)
+        if not isinstance(base, mmap.mmap) or X.mode != "r" or (part and X.nbytes <= SMALL):
             return None
-        order = "C" if X.flags.c_contiguous else "F"
+        if X.filename is None or X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.strides) < 0:
+            return None
+        begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # of the map in its file
+        place = begins + X.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
         file = Path(X.filename)
-        return cls(file, name, partial(np.memmap, file, X.dtype, "r", X.offset, X.shape, order))
+
+        def again() -> Cells:
+            return np.ndarray(X.shape, X.dtype, np.memmap(file, np.uint8, "r"), place, X.strides)
+
+        return cls(file, name, again)
 
     def blocks(self, start: int = 0) -> Iterator[Cells]:
         step = piece_rows(self.d)
         for first in range(start, self.n or 0, step):
             array = self._mapped()
             self.finish(len(array))
-            yield np.asarray(array)[first : first + step]
+            yield np.ascontiguousarray(np.asarray(array)[first : first + step])
 
 
 def load_npy(path: Path, name: str) -> Cells:

@@ -1,5 +1,8 @@
 """Samples: containers, blocks, products and what is refused."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldr.errors import ArgumentError, DataError
+from ldr.objectives.data import sources
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.data.samples import Samples
@@ -74,6 +78,47 @@ def test_a_memory_map_stays_one(tmp_path):
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     assert isinstance(as_samples(mapped).array, MappedFile)  # each piece is mapped anew
     assert isinstance(as_samples(mapped[:50]).array, np.memmap)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_large_part_of_a_memory_map_is_mapped_anew(order, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "SMALL", 0)
+    np.save(tmp_path / "x.npy", np.asarray(X, order=order))
+    X.ravel(order).tofile(tmp_path / "x.raw")
+    kept = np.load(tmp_path / "x.npy", mmap_mode="r")
+    late = np.memmap(tmp_path / "x.raw", float, "r", 8 * 7, (5, 4), order)
+    for whole in (kept, late):
+        for part in (whole[3:], whole[:, 1:3], whole[::2, ::2], whole[1:][:, 1:][1:], whole.T[1:]):
+            source = as_samples(part).array
+            assert isinstance(source, MappedFile)
+            np.testing.assert_array_equal(np.concatenate(list(source.blocks())), part)
+    backwards = as_samples(kept[::-1]).array
+    assert isinstance(backwards, np.memmap)
+
+
+def test_two_views_of_a_memory_map_do_not_stay_in_memory(tmp_path):
+    program = r"""
+import re, sys
+import numpy as np
+import ldr
+from ldr.objectives.data import samples, sources
+
+sources.SMALL, samples.PIECE_NUMBERS = 0, 2**16
+pages = lambda: int(re.search(r"VmHWM:\s*(\d+) kB", open("/proc/self/status").read())[1])
+X = np.random.default_rng(0).standard_normal((10_000, 100))
+ldr.solve("orthogonal-cca", (X[:, :4], X[:, 4:8]), 1)
+with open(sys.argv[1], "wb") as file:
+    for k in range(30):
+        (X + k).tofile(file)
+before = pages()
+X = np.memmap(sys.argv[1], float, "r", shape=(300_000, 100))
+ldr.solve("orthogonal-cca", (X[:, :4], X[:, 4:8]), 1)
+print((pages() - before) * 1024, X.nbytes)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "many.raw")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    more, whole = map(int, done.stdout.split())
+    assert more < 0.5 * whole, done.stdout
 
 
 def test_default_blocks_are_bounded():
