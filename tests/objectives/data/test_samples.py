@@ -116,7 +116,7 @@ ldr.solve("orthogonal-cca", (X[:, :4], X[:, 4:8]), 1)
 print((pages() - before) * 1024, X.nbytes)
 """
     command = [sys.executable, "-c", program, str(tmp_path / "many.raw")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     more, whole = map(int, done.stdout.split())
     assert more < 0.5 * whole, done.stdout
 
