@@ -79,6 +79,7 @@ from .inference.dimension import Dimension, dimension
 from .inference.many import Solutions, solve_many
 from .inference.parametric import ParametricTest, parametric_test
 from .inference.permutation import PermutationTest, permutation_test
+from .inputs import covariance
 from .layers import layer
 from .method_selection import choose
 from .objectives.custom.function import objective
@@ -179,6 +180,7 @@ __all__ = [
     "check",
     "choose",
     "compare",
+    "covariance",
     "diagnose",
     "dimension",
     "errors",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import NoReturn
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver, Stopping
 from ldr.trial_layout import Trials, are_arrays, is_of_mne, known_trials, of_array, refuse_layout
 from ldr.types import PerRow, Rows, XandY
@@ -72,6 +75,131 @@ def opened(
 
 
 as_data = in_words(opened)
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """Samples with a given covariance; made by `ldr.covariance`.
+
+    - rows (m, d): with the mean 0, or the given one; each counts n / m
+    - views: the slice of columns of each view, or of X and the response
+    """
+
+    rows: np.ndarray
+    n: float
+    views: tuple[slice, ...]
+    names: tuple[str, ...] | None = None
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        raise DataError(
+            "X is a covariance matrix, of ldr.covariance: ldr.solve and ldr.path without folds "
+            "take it, everything else needs the samples"
+        )
+
+    def given(self, objective: Objective, y: PerRow, *beside: PerRow) -> tuple[Rows, PerRow, Array]:
+        """Return X, y and the weights for `ldr.solve`."""
+        response = Need.RESPONSE in objective.needs
+        if not _is_of_covariances(objective):
+            names = ", ".join(n for n, method in REGISTRY.items() if _is_of_covariances(method()))
+            raise ArgumentError(
+                f"objective {objective!r} needs more than a covariance: expected samples in rows; "
+                f"X=ldr.covariance(...) is for {names}, without shrinkage"
+            )
+        if any(each is not None for each in (y, *beside)):
+            raise ArgumentError(
+                "X is a covariance matrix, which has no rows for y=, sample_weight= or groups=: "
+                "columns of a response are among its own, views=(columns of X, of the response)"
+            )
+        expected = 1 + response if objective.views == 1 else objective.views
+        more = objective.traits.any_views and len(self.views) > expected
+        if len(self.views) != expected and not more:
+            raise ArgumentError(
+                f"objective {objective.name!r} takes {expected} part(s) of the columns, "
+                f"got {len(self.views)}: ldr.covariance(S, n, views=(5, 3)) makes two"
+            )
+        parts = [
+            Samples(
+                self.rows[:, part],
+                self.names and self.names[part],
+                f"X[{i}]" if objective.views > 1 else "X",
+            )
+            for i, part in enumerate(self.views)
+        ]
+        weights = np.full(len(self.rows), self.n / len(self.rows))
+        if objective.views > 1:
+            return tuple(parts), None, weights
+        return parts[0], self.rows[:, self.views[1]] if response else None, weights
+
+
+def _is_of_covariances(objective: Objective) -> bool:
+    """Return True if a method knows no more of complete samples than their covariance."""
+    traits, needs = objective.traits, set(objective.needs)
+    plain = traits.from_sums and traits.weighted and not getattr(objective, "shrinks", False)
+    return plain and needs <= {Need.RESPONSE, Need.SECOND_VIEW}
+
+
+@in_words
+def covariance(
+    S: Rows, n: float, *, mean: PerRow = None, views: Sequence[int] | None = None
+) -> Covariance:
+    """Put a covariance or correlation matrix in the place of samples, for `ldr.solve`.
+
+    Methods that know no more of the samples take it: pca, ppca, fa, cca, pls, regressions, ....
+    The solution is that of 2 d weighted samples which have this covariance.
+
+    Parameters
+    ----------
+    S : array or DataFrame (d, d)
+        Over n, as ``numpy.cov(X.T, bias=True)``, or correlations. Columns of a DataFrame are named.
+    n : float
+        The number of samples that S is of: of likelihoods and sums of squares.
+    mean : array (d,), optional
+        Of the samples, which `Result.transform` subtracts; 0 by default.
+    views : sequence of int, optional
+        How many columns each view has, in their order; or X and the response of a regression.
+
+    Returns
+    -------
+    Covariance
+        What `ldr.solve` and `ldr.path` without folds take as X.
+
+    Raises
+    ------
+    ldr.errors.DataError
+        S is not symmetric, or has an eigenvalue below 0 (correlations of incomplete pairs can).
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> R = np.array([[1.0, 0.8, 0.3], [0.8, 1.0, 0.3], [0.3, 0.3, 1.0]])
+    >>> ldr.solve("pca", ldr.covariance(R, n=120), 1).P.round(2)
+    array([[0.65, 0.65, 0.4 ]])
+    """
+    given = as_samples(S, "S", 1)
+    C, count = given.dense(), number("n", n, positive=True)
+    d = len(C)
+    if C.shape != (d, d) or not np.allclose(C, C.T, rtol=1e-8, atol=1e-8 * np.abs(C).max()):
+        raise DataError(f"S has shape {C.shape}, expected a symmetric matrix (d, d)")
+    scale = np.sqrt(np.maximum(np.diag(C), 0.0))
+    unit = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh((C + C.T) / 2.0 / unit / unit[:, None])
+    if values[0] < -1e-8 * max(values[-1], 0.0):
+        raise DataError(
+            f"S has the eigenvalue {values[0]:.3g} (of columns with variance 1), expected none "
+            "below 0: correlations of incomplete pairs or of ordinal columns can have some; "
+            "estimate them together, as by ldr.solve('ppca', X, r).model.covariance"
+        )
+    kept = values > d * np.finfo(float).eps * values[-1]
+    root = (vectors[:, kept] * np.sqrt(values[kept] * kept.sum())).T * unit
+    centre = np.zeros(d) if mean is None else as_array(mean, "mean").astype(np.float64)
+    sizes = (d,) if views is None else tuple(whole("views", size, 1) for size in views)
+    if centre.shape != (d,) or sum(sizes) != d:
+        raise ArgumentError(
+            f"mean has shape {centre.shape} and views are of {sum(sizes)} columns, expected {d}"
+        )
+    ends = np.cumsum(sizes)
+    parts = tuple(slice(int(end - size), int(end)) for size, end in zip(sizes, ends, strict=True))
+    return Covariance(np.concatenate([root, -root]) + centre, count, parts, given.feature_names)
 
 
 def data_in_order(

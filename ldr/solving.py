@@ -16,6 +16,7 @@ import numpy as np
 
 from ldr.component_table import Directions
 from ldr.inputs import (
+    Covariance,
     as_generator,
     as_objective,
     as_seconds,
@@ -198,7 +199,8 @@ def solve(
         data larger than memory). NaN is a missing value, for objectives that accept them (ppca and
         fa). For objectives of two views (orthogonal-cca, pls, reduced-rank-regression) a pair with
         the same rows; for opca, signal-noise and contrastive-pca a pair (samples, noise or
-        background) with the same columns; for mds-distances an n x n matrix of distances.
+        background) with the same columns; for mds-distances an n x n matrix of distances. A
+        covariance or correlation matrix by `ldr.covariance`.
     r : int, float or "auto"
         Number of components, 1 <= r <= d (or the number of features of a kernel version). A
         number between 0 and 1 selects the fewest components that explain this share of the
@@ -328,6 +330,8 @@ def solve(
     if random_state is not None:
         random_state = as_generator(random_state)
 
+    if isinstance(X, Covariance):
+        X, y, sample_weight = X.given(objective, y, sample_weight, groups)
     with within(as_seconds(time_limit)) as deadline, _compilations() as compiled:
         if math.isfinite(deadline.seconds):  # the warning's import takes a second: not at the end
             _ = errors.ConvergenceWarning

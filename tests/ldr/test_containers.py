@@ -12,6 +12,7 @@ import scipy.sparse
 from sklearn.neighbors import kneighbors_graph
 
 import ldr
+from ldr.errors import ArgumentError, DataError
 from tests import real_data
 
 X, y = real_data.digits()
@@ -215,3 +216,66 @@ def test_a_large_mean_costs_no_digits():
             ldr.solve(name, data, 2, **parameters).value for data in (shifted, exact)
         )
         assert value == pytest.approx(reference, rel=1e-11)
+
+
+WINE = real_data.wine()[0]
+OF_COVARIANCES = {
+    "pca": None,
+    "ppca": None,
+    "fa": None,
+    "cca": (5, 8),
+    "pls": (5, 8),
+    "mcca": (4, 4, 5),
+    "reduced-rank-regression": (5, 8),
+    "ridge-regression": (11, 2),
+    "pls-regression": (11, 2),
+}
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize("rows", [WINE, WINE[:9]], ids=["tall", "wide"])
+@pytest.mark.parametrize("method", OF_COVARIANCES)
+def test_a_covariance_says_as_much_as_its_samples(method, rows, standardise):
+    views, how = OF_COVARIANCES[method], {"standardise": standardise}
+    if len(rows) < 13 and method in ("cca", "mcca"):
+        how["ridge"] = 0.1
+    S, mean = np.cov(rows.T, bias=True), rows.mean(axis=0)
+    names = [f"c{k}" for k in range(13)]
+    given = ldr.covariance(pd.DataFrame(S, names, names), len(rows), mean=mean, views=views)
+    of_sums = ldr.solve(method, given, 2, **how)
+    parts = (rows,) if views is None else tuple(np.split(rows, np.cumsum(views)[:-1], axis=1))
+    response = method.endswith("regression") and not method.startswith("reduced")
+    X = parts[0] if views is None or response else parts
+    of_rows = ldr.solve(method, X, 2, y=parts[1] if response else None, **how)
+    assert of_sums.value == pytest.approx(of_rows.value, rel=1e-9)
+    first = of_sums.feature_names if len(parts) == 1 or response else of_sums.feature_names[0]
+    assert first == tuple(names[: len(first)])
+    for one, other in zip(
+        *(np.atleast_3d(np.asarray(each.transform(X))) for each in (of_sums, of_rows)), strict=True
+    ):
+        np.testing.assert_allclose(np.abs(one), np.abs(other), rtol=1e-5, atol=1e-6)
+    if response:
+        np.testing.assert_allclose(of_sums.predict(X), of_rows.predict(X), rtol=1e-6)
+    if of_rows.model is not None:
+        assert of_sums.model.n == pytest.approx(len(rows), rel=1e-12)
+
+
+def test_a_covariance_is_refused_where_samples_are_needed():
+    S = np.cov(WINE.T, bias=True)
+    given = ldr.covariance(S, 178)
+    cases = [
+        (lambda: ldr.solve("ica", given, 2), "needs more than a covariance.* is for pca"),
+        (lambda: ldr.solve("cca", given, 2), r"takes 2 part\(s\) of the columns, got 1"),
+        (lambda: ldr.solve("pca", given, 2, y=WINE[:, 0]), "has no rows for y="),
+        (lambda: ldr.path("pca", given, [1, 2], folds=3), "everything else needs the samples"),
+        (lambda: ldr.PCA(2).fit(given), "everything else needs the samples"),
+        (lambda: ldr.covariance(WINE, 5), r"shape \(178, 13\), expected a symmetric matrix"),
+        (lambda: ldr.covariance([[1.0, 2.0], [2.0, 1.0]], 5), "eigenvalue -1 .*none below 0"),
+        (lambda: ldr.covariance(S, 0), "n must be a finite number > 0"),
+        (lambda: ldr.covariance(S, 178, views=(5, 9)), "views are of 14 columns, expected 13"),
+    ]
+    for call, message in cases:
+        with pytest.raises((ArgumentError, DataError), match=message):
+            call()
+    paths = ldr.path("fa", given, [1, 2]).results
+    assert [result.model.n for result in paths] == pytest.approx([178.0, 178.0], rel=1e-12)
