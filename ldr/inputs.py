@@ -142,7 +142,7 @@ def _is_of_covariances(objective: Objective) -> bool:
 def covariance(
     S: Rows, n: float, *, mean: PerRow = None, views: Sequence[int] | None = None
 ) -> Covariance:
-    """Put a covariance or correlation matrix in the place of samples, for `ldr.solve`.
+    """Make samples of a covariance or correlation matrix, for `ldr.solve`.
 
     Methods that know no more of the samples take it: pca, ppca, fa, cca, pls, regressions, ....
     The solution is that of 2 d weighted samples which have this covariance.

@@ -305,6 +305,9 @@ def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
     panels[0].axvline(found.t2_limit, color=HIGHLIGHT, linestyle="--", linewidth=1)
     if np.isfinite(found.q_limit):
         mark(panels[0], found.q_limit, f"limits at {found.level:g}")
+    if max(found.t2.max() / found.t2_limit, found.q.max() / found.q_limit) > 100.0:
+        panels[0].set_xscale("log")  # samples that fit would all be at one place
+        panels[0].set_yscale("log")
     finish(panels[0], "Hotelling's T2", "Q, squared distance from the model")
     if found.measured is not None and found.predicted is not None:
         measured, predicted = np.ravel(found.measured), np.ravel(found.predicted)

@@ -183,3 +183,34 @@ def test_the_picture():
     figure = ldr.diagnose(result, X, y).plot()
     assert [ax.get_xlabel() for ax in figure.axes] == ["Hotelling's T2", "measured"]
     assert len(ldr.diagnose(result, X).plot().axes) == 1
+
+
+def robust_rows(n, rng):
+    axes = np.linalg.qr(np.random.default_rng(1).standard_normal((20, 3)))[0]
+    scores = rng.standard_normal((n, 3)) * [5.0, 3.0, 2.0]
+    return scores @ axes.T + 0.5 * rng.standard_normal((n, 20))
+
+
+@pytest.mark.parametrize("distance", [3.0, 30.0, 300.0])
+def test_outliers_do_not_hide_each_other_from_robust_pca(distance):
+    rng = np.random.default_rng(0)
+    rows = robust_rows(215, rng)
+    rows[:20, 0] += 5.0 * distance  # all in one direction, which pca follows
+    robust = ldr.solve("robust-pca", rows, 3, sphere=True)
+    found = ldr.diagnose(robust, rows, level=0.99)
+    assert found.outside[:20].all() and found.outside[20:].mean() < 0.06
+    usual = ldr.diagnose(ldr.solve("pca", rows, 3), rows, level=0.99)
+    assert usual.outside[:20].mean() < 0.9
+    new = ldr.diagnose(robust, rows, new=robust_rows(2000, rng), level=0.95)
+    assert 0.85 < (new.t2 <= new.t2_limit).mean() < 0.98
+    assert 0.85 < (new.q <= new.q_limit).mean() < 0.995  # 9 % of outliers widen it
+
+
+def test_robust_limits_in_units_of_the_standard_deviations():
+    rows = robust_rows(215, np.random.default_rng(0)) * np.geomspace(1.0, 100.0, 20)
+    found = ldr.diagnose(ldr.solve("robust-pca", rows, 3, standardise=True), rows)
+    scaled = rows / rows.std(axis=0)
+    expected = ldr.diagnose(ldr.solve("robust-pca", scaled, 3), scaled)
+    np.testing.assert_allclose(found.q, expected.q, rtol=1e-6)
+    assert found.q_limit == pytest.approx(expected.q_limit, rel=1e-6)
+    np.testing.assert_allclose(found.t2, expected.t2, rtol=1e-4)
