@@ -158,7 +158,7 @@ def groups() -> dict[str, list[str]]:
 
 
 def index() -> str:
-    """The methods by what stands beside the rows, with the picture of each example."""
+    """The methods by the data that they need beside X, with the picture of each example."""
     text = [
         "# Methods",
         "Every method of the registry. `ldr.solve(name, X, r)` takes the name, `ldr methods NAME` "

@@ -110,7 +110,7 @@ class Comparison(Pickled):
 
     @property
     def records(self) -> list[Record]:
-        """Rows of the table: each method, and its baseline where that is another projection.
+        """Rows of the table: each method, and its baseline if it differs.
 
         Each score is that of all held-out samples, with its standard error over folds; a response
         has also "rmsecv", in its units.
@@ -130,12 +130,12 @@ class Comparison(Pickled):
 
     @property
     def table(self) -> Frame:
-        """Table as a pandas.DataFrame; the records where pandas is not installed."""
+        """Table as a pandas.DataFrame, or the records without pandas."""
         return _framed(self.records)
 
     @property
     def directions(self) -> Frame:
-        """Numbers of every direction of every method, as `Result.components` has them."""
+        """Scores of every component of every method, as in `Result.components`."""
         records: list[Record] = []
         for m in self.methods:
             columns = m.result.directions.columns()
@@ -296,7 +296,7 @@ def compare(
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = 0,
 ) -> Comparison:
-    """Solve several methods and score them, and their heuristics, on held-out samples.
+    """Solve several methods and score them, and their baselines, on held-out samples.
 
     All have the same score, pooled over all held-out samples:
 

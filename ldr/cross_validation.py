@@ -85,7 +85,7 @@ class HeldOut:
 
     @property
     def trivial(self) -> HeldOut | None:
-        """Scores by the training mean or the largest class (r = 0), where they are defined."""
+        """Scores of predictions by the training mean or the largest class (r = 0)."""
         if self.reference is None:
             return None
         return replace(self, values=self.reference, log_loss=None)
@@ -542,7 +542,7 @@ def gap_of(objective: Objective) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Training and held-out samples of each fold, and how each of them is fitted and scored."""
+    """Training and held-out samples of each fold, with their fits and scores."""
 
     sampled: Sampled
     parts: list[tuple[Indices, Indices]]  # training and held-out samples

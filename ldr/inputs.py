@@ -302,7 +302,7 @@ def _with_background(objective: Objective, X: Rows, minimum_rows: int) -> tuple[
 
 
 def is_open(r: object) -> bool:
-    """Return True where the data choose the number of dimensions."""
+    """Return True if the data determine the number of components."""
     return r == "auto" if isinstance(r, str) else isinstance(r, float) and 0 < r < 1
 
 
@@ -444,7 +444,7 @@ def _of_rows(y: PerRow, groups: PerRow, samples: Samples) -> PerRow:
 
 
 def check_weighted(objective: Objective) -> None:
-    """Refuse weights where the objective takes none."""
+    """Refuse weights if the objective has none."""
     if not objective.traits.weighted:
         if objective.name in REGISTRY:
             whose = f" as {objective!r}; by default it does"

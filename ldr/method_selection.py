@@ -38,7 +38,7 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
 
 
 def beyond(chosen: Chosen, n: int) -> dict[str, str]:
-    """Return the methods that take minutes for n rows and were not named, and why."""
+    """Return unnamed methods that would take minutes for n rows, with the reason."""
     why = f"all pairs of {n} samples take long: name the method to compare it"
     return {name: why for name, (o, _) in chosen.items() if o.traits.by_pairs and n > 1000}
 
@@ -187,7 +187,7 @@ class Choice(tuple[Advice, ...]):
 
 @in_words
 def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Choice:
-    """Return the questions that suit the data, and the methods that answer them.
+    """Return questions that fit the data, and methods for each.
 
     Nothing is solved; `ldr.compare` scores methods on held-out samples.
 

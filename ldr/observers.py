@@ -72,7 +72,7 @@ class TimeLimit:
 
 
 class Progress:
-    """Show the progress of a run on the terminal; silent where there is no terminal.
+    """Show the progress of a run on the terminal; silent without one.
 
     It shows the iteration, the minimised value, the norm of the gradient beside the norm at which
     the run stops, and the time. Use it as a context manager, or pass it as it is: then the line is

@@ -85,7 +85,7 @@ class Path(Pickled):
 
     @property
     def certificates(self) -> tuple[str, ...]:
-        """Kind of each certificate, "none" where there is none."""
+        """Kind of each certificate, "none" without one."""
         kinds = {each.r: getattr(each.certificate, "kind", "none") for each in self.results}
         return tuple(kinds.get(r, "none") for r in self.dimensions)
 

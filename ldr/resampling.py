@@ -25,7 +25,7 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """Draws with replacement, permutations and shifts of samples that stand in groups."""
+    """Draws with replacement, permutations and shifts of samples in groups."""
 
     groups: Indices  # (n,), the group of each sample, as codes 0, 1, ... without gaps
     classes: Indices | None = None  # (n,), classes within which groups are drawn
@@ -203,7 +203,7 @@ class Sampled:
 
     @cached_property
     def units(self) -> Resampling:
-        """Samples, or groups, that are drawn or left out as wholes."""
+        """Units that are drawn or left out: samples, or whole groups."""
         groups = np.arange(self.n) if self.groups is None else self.groups
         labelled = Need.LABELS in self.objective.needs
         return Resampling(groups, self.data.labels[0] if labelled else None)

@@ -215,7 +215,7 @@ class Result(Pickled, Generic[Matrices]):
 
     @in_words
     def transform(self: Result, X: Rows, *, header: bool = True) -> Rows:
-        """Project rows: Y = (X - mean) P', of their features where there is a feature map.
+        """Project rows: Y = (X - mean) P', after the feature map if there is one.
 
         For likelihoods (ppca, fa) the projection is the posterior mean, also for rows with missing
         entries.
@@ -402,7 +402,7 @@ class Result(Pickled, Generic[Matrices]):
         write_report(path, self, X, y, **options)
 
     def summary(self) -> dict[str, Any]:
-        """Return the figures as JSON holds them: all but the matrices and the history.
+        """Return the numbers of the result for JSON, without matrices and history.
 
         An unbounded gap is None.
 

@@ -79,7 +79,7 @@ def oblimin(L: Array) -> Array:
         tangent = gradient - T * np.sum(T * gradient, axis=0)
         slope = float(np.vdot(tangent, tangent))
         step *= 2.0
-        while slope > 1e-20 and step > 1e-18:  # gradient 1e-10, or a step of rounding error
+        while slope > 1e-20 and step > 1e-18:  # until both are at rounding level
             new = T - step * tangent
             new /= np.linalg.norm(new, axis=0)
             new_value, new_gradient = _quartimin(scaled, new)

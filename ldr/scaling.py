@@ -103,7 +103,7 @@ def _of_each(
 
 @dataclass(frozen=True)
 class Divided(Features):
-    """Columns divided by numbers, as a map of rows that comes before another."""
+    """Map that divides columns by numbers before another map."""
 
     scale: Array
 

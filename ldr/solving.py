@@ -470,7 +470,7 @@ def _without_factors(objective: Objective, data: Data, began: float) -> Result:
 
 
 def remarks_within_limits(problem: BoundObjective, M: Array) -> list[str]:
-    """Return a problem's notes on M, or a note that the time did not suffice for them."""
+    """Return a problem's notes on M, or a note that the time limit passed before them."""
     with until_told():
         return problem.remarks(M)
     return ["notes on M that take an evaluation are missing: the solve was ended before"]

@@ -58,7 +58,7 @@ class Coordinates(ABC):
         return self.lift(A.T).T
 
     def carried(self, M: Array, P: Array) -> Array:
-        """Return Z for a matrix and map found on other data.
+        """Return Z of a matrix and a map that were found on other data.
 
         It is not orthonormal: if M leaves the subspace, the data do not depend on the rest.
         """
@@ -315,7 +315,7 @@ class Axes:
 
     @classmethod
     def singular(cls, K: Array) -> Axes:
-        """Return the eigenvectors of K's symmetric part: both views turn alike, and tr(K) is kept.
+        """Return eigenvectors of sym(K), one rotation for both views, which keeps tr(K).
 
         At a stationary M, K is symmetric, and its singular vectors are the axes.
         """

@@ -161,7 +161,7 @@ class PredictivePoint(Point):
 
     @property
     def sensitive(self) -> float:
-        """By how much f moves at most where each C_k moves by 1."""
+        """Bound of the change of f if each C_k changes by 1."""
         r = self.M.shape[1]
         parts = zip(self._S, self._inverses, strict=True)
         return math.fsum(
@@ -246,7 +246,7 @@ class Predictive(BoundObjective):
         found = {"slow": self.baseline(), "correlated": largest, "predicted": U[:, : self.r]}
         whitening = self.views[0].coordinates
         assert isinstance(whitening, Whitening)
-        sizes = np.linalg.norm(whitening.inverse, axis=0)  # C is inverse' inverse
+        sizes = np.linalg.norm(whitening.inverse, axis=0)  # C = inverse' inverse
         units = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         U, spread, Vt = np.linalg.svd(whitening.inverse * units, full_matrices=False)
         found["pca"], rng = U[:, : self.r], np.random.default_rng(0)

@@ -229,7 +229,7 @@ class DiagonalFactors(Factors):
 
     @cached_property
     def root(self) -> Array | None:
-        """F with F'F = C; None of a C known by its products."""
+        """F with F'F = C; None if C is known by products only."""
         if isinstance(self.C, Correlations):
             return None
         return scaled_factor(self.C.C) if isinstance(self.C, DenseCovariance) else self.C.Z

@@ -143,7 +143,7 @@ class Posterior:
 
     @property
     def log_likelihoods(self) -> Array:
-        """log p(x_o) of each row, (n,), of rows that stand for themselves."""
+        """log p(x_o) of each row, (n,), for original rows."""
         return np.asarray(-0.5 * (self._logs[self.observed.which] + self._squares))
 
     @property

@@ -160,7 +160,7 @@ class SpectralEntropyPoint(Point):
 
     @property
     def sensitive(self) -> Array:
-        """By how much the entropy of each column moves at most with its series, of white ones."""
+        """Bound of the change of each column's entropy with its white series."""
         power = np.einsum("fii->", self._R) / self._R.shape[1]
         shares = np.abs(self._p)  # rounding may make shares negative
         return self._scale * np.sqrt(power / self._s * np.sum(shares * self._c**2, axis=0))

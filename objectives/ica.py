@@ -286,7 +286,7 @@ class SourcesPoint(Point):
 
     @property
     def slope(self) -> Array:
-        """In Y, of rows in memory; without the volume."""
+        """Slope in Y for rows in memory, without the volume."""
         assert isinstance(self._means, ContrastPoint)
         return self._pull * self._means.slope
 

@@ -172,7 +172,7 @@ class Response:
     def of(
         cls, y: npt.ArrayLike, n: int, kind: str = "auto", weights: Array | None = None
     ) -> Response:
-        """`kind` "auto" takes strings, booleans and integers of at most 20 values for labels."""
+        """Build the response; "auto" reads text, booleans, integers of <= 20 values as labels."""
         few = _whole_values(as_array(y)) if kind == "auto" else 0
         if kind == "quantity" or (kind == "auto" and not is_categorical(y)):
             note = (

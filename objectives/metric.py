@@ -182,7 +182,7 @@ class SoftNeighbours(LabelledPairs):
 
     @cached_property
     def log_weights(self) -> Array | float:
-        """By which a squared distance to each row is the less."""
+        """Summand of each row's weight in squared distances to it."""
         if self.w is None:
             return 0.0
         with np.errstate(divide="ignore"):  # a row of weight zero is infinitely far away
@@ -460,7 +460,7 @@ class LargeMargin(LabelledPairs):
     impostor_weight: float = 1.0
 
     def specialist(self) -> None:
-        """Curvature jumps where margins are met: steps from gradients alone may take thousands.
+        """Prefer the trust region: curvature jumps at margins, so gradients alone need many steps.
 
         Products with the few violators are cheap.
         """

@@ -188,7 +188,7 @@ class PLSRegression(
 
 @dataclass(frozen=True)
 class ScoreRounding:
-    """Bound on what the rounding of products with sparse rows may change of a fit by its scores.
+    """Bound of the change of a fit by rounding of products with sparse rows.
 
     - sizes (r,): lengths of the sums of absolute terms of each score of length 1
     - outputs: the length of Y

@@ -325,7 +325,7 @@ class LocalOptima(BoundObjective):
         return False
 
     def a_step_from(self, end: Run, M: Array) -> bool:
-        """Return True if a run from M would come to the end of another by its first step."""
+        """Return True if the first step from M leads to the end of another run."""
         return False
 
     def proof(self, M: Array) -> Certificate | None:
@@ -335,7 +335,7 @@ class LocalOptima(BoundObjective):
 
 @dataclass(frozen=True)
 class Placed:
-    """A point in its canonical coordinates, and how the rows vary there.
+    """A point in canonical coordinates, with the variation of the rows.
 
     - M: in the solver's coordinates
     - matrices, maps: those of the user, one for each view
@@ -439,7 +439,7 @@ class Thorough(Protocol):
 
 
 class Compared:
-    """Base of problems with further parameters, at the cost of other optima."""
+    """Base of problems whose result compares its value with that of other optima."""
 
     def comparisons(self, M: Array) -> Fitted:
         """Return the parameters, which are computed with the certificate."""

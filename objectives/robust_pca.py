@@ -61,7 +61,7 @@ class Sphere(Frame):
 
 
 class Distances(NamedTuple):
-    """Sums over rows u in a frame, seen from its centre, the candidate.
+    """Sums over rows u, relative to the candidate for the median.
 
     - n, value: the number of rows, or their weight, and the sum of |u|
     - held: the number of rows at the candidate, which the sums leave out

@@ -52,7 +52,7 @@ Heuristic = Callable[[Array], Array]
 
 
 class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
-    """Base of the methods of K_XM, the Gram matrix of the projected rows, and of K_z of others.
+    """Base of methods of two Gram matrices: K_XM of the projected rows, and another, K_z.
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ class TICA(PairMethod, StatedMethod, stacks=True):
 
 
 def timescales(sizes: Array, lag: int) -> Array:
-    """Return -lag / log|size|, in samples: after so many a process has decayed to 1/e."""
+    """Return -lag / log|size|, the number of samples after which a process decays to 1/e."""
     with np.errstate(divide="ignore"):
         return np.asarray(lag / np.abs(np.log(np.abs(sizes))))
 

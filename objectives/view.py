@@ -246,7 +246,7 @@ class Compact:
 
     @classmethod
     def along(cls, basis: Array, mean: Array, samples: Samples) -> Compact:
-        """Return the rows in a subspace that they leave, given by its orthonormal basis (d, k)."""
+        """Return the rows projected onto a subspace with an orthonormal basis (d, k)."""
         empty = np.empty((0, basis.shape[1]))
         space = statistics.DenseRowSpace(mean, empty, np.zeros(basis.shape[1]), basis)
         rows = Change(basis, mean)(samples)

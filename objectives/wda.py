@@ -102,7 +102,7 @@ _FAR, _NOTHING = 300.0, 690.0
 
 
 class Room(threading.local):
-    """Arrays by name, written over by their next use; each thread has its own.
+    """Reusable arrays by name; each thread has its own.
 
     New arrays cost more time than the computation in them.
     """
@@ -443,7 +443,7 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
 
 @dataclass(frozen=True)
 class Transport(Projected):
-    """The ratio of transport within classes to that between them, on the Grassmann manifold.
+    """The ratio of transport within classes to transport between them.
 
     - codes (n,): codes of the classes
     - share: the value is this times the ratio of W within classes to its mean of both orders

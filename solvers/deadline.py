@@ -148,7 +148,7 @@ def until_told() -> Iterator[Told]:
 
 @contextmanager
 def followed(follower: Callable[[int, int, str], object]) -> Iterator[None]:
-    """Report the progress of each `complete` within: how many done, of how many, of what."""
+    """Report the progress of each `complete` in the context: numbers of done and of all items."""
     token = _follower.set(follower)
     try:
         yield

@@ -17,7 +17,7 @@ class DataError(ValueError):
 
 
 class MissingValuesError(DataError):
-    """Missing values (NaN), for a method that cannot use them; doors say which ones can."""
+    """Missing values (NaN) for a method that cannot use them; the message names ones that can."""
 
 
 class SingularError(ValueError):
@@ -37,7 +37,7 @@ class TooLargeError(DataError, MemoryError):
 
 
 class ClusterError(ConnectionError):
-    """A Dask cluster whose scheduler or workers are not there any more."""
+    """A Dask cluster lost its scheduler or its workers."""
 
 
 class ObjectiveWarning(UserWarning):

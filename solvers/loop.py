@@ -33,7 +33,7 @@ _FLATTER = 0.9
 
 @dataclass
 class Budget:
-    """The iterations that several runs may take together; None is no limit."""
+    """Limit of iterations shared by several runs; None is no limit."""
 
     left: int | None = None
 
@@ -157,7 +157,7 @@ class Tracker:
         self._status: Status | None = None
 
     def ends_at(self, state: State) -> bool:
-        """Return Record a state, and return True if the run ends there."""
+        """Record a state, and return True if the run ends there."""
         point = self._last = state.point
         value, seconds = point.value, time.perf_counter() - self._began
         looked = math.isfinite(value) or self._best is None  # an infinite value has no gradient

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Point(ABC):
-    """Everything known about the function at M, computed once and kept.
+    """The function at M: value, gradient and products, each computed once.
 
     A subclass caches the products that value, gradient and Hessian share, such as A @ M of a
     quadratic.
@@ -80,7 +80,7 @@ class Problem(ABC):
 
 @runtime_checkable
 class DearProducts(Protocol):
-    """A problem whose first Hessian product may cost too much where curvature is looked at once."""
+    """A problem whose first Hessian product may cost too much for a single curvature."""
 
     def for_curvature(self) -> Problem:
         """Return the function without products; differences of gradients replace them."""

@@ -27,7 +27,7 @@ _FITTING = ("Stiefel", "Grassmann", "Sphere", "Euclidean")
 
 @dataclass(frozen=True)
 class PymanoptRun(Run):
-    """A run, and its end as pymanopt writes points.
+    """A run with its final point in pymanopt's form.
 
     Attributes
     ----------

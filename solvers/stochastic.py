@@ -23,7 +23,7 @@ _LEAST_CURVATURE = 1e-2
 
 @dataclass(frozen=True)
 class AnchorState(State):
-    """The point is the anchor, where the gradient of the whole sum is known.
+    """State whose point is the anchor, with the gradient of the whole sum.
 
     The quasi-Newton `pairs` are tangent there; `rate` multiplies each step; `epoch` is the number
     of the next pass.

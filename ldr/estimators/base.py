@@ -851,7 +851,7 @@ _BESIDE = ("background", "sample_weight", "groups")
 
 
 def taken_by(method: type[Objective]) -> tuple[str, ...]:
-    """Return the arguments that the estimator of a method takes beside X and y.
+    """Return the arguments of a method's estimator beside X and y.
 
     scikit-learn assumes that a weight repeats rows, and that weighted rows may be shuffled: weights
     of another kind, and those in time order, are left to `ldr.solve` and the `Reducer`.
@@ -863,7 +863,7 @@ def taken_by(method: type[Objective]) -> tuple[str, ...]:
 
 
 def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..., Any]:
-    """Return a method of `Projection` without the arguments that its objective does not take."""
+    """Return a method of `Projection` without arguments that its objective refuses."""
     name, signature = function.__name__, inspect.signature(function)
     refused = set(_BESIDE) - set(taken_by(method))
     kept = [each for each in signature.parameters.values() if each.name not in refused]

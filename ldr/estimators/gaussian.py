@@ -45,7 +45,7 @@ class Gaussian(Projection):
 
     @property
     def loglike_(self) -> list[float]:
-        """The log-likelihood after each iteration; of `PCA` there is none."""
+        """The log-likelihood after each iteration; `PCA` has none."""
         check_is_fitted(self)
         if self.result_.model is None:
             raise AttributeError(f"{type(self).__name__} has no loglike_")

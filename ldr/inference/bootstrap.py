@@ -190,7 +190,7 @@ def bootstrap(
     random_state: int | np.random.Generator | None = None,
     **parameters: object,
 ) -> Bootstrap:
-    """Bootstrap a result: solve again for resampled samples, and measure the subspace's moves.
+    """Bootstrap a result: solve again for resampled samples, and compare the subspaces.
 
     Samples are drawn with replacement, each with its weight; within classes for methods of labels.
     With `groups` whole groups are drawn (the cluster bootstrap), within classes if labels are

@@ -69,7 +69,7 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
 
 @dataclass(frozen=True, eq=False)
 class ClusterTable(Table):
-    """A table whose rows workers read, and whose labels are read here, as without them."""
+    """A table whose rows are read by workers, and whose labels are read here."""
 
     here: Callable[[], Table] = field(kw_only=True)
 

@@ -129,7 +129,7 @@ def check_outputs(
 
 
 def files_of(X: Rows) -> list[Path]:
-    """Return the files that the rows of X are read from, as far as X knows them."""
+    """Return the files that contain the rows of X, if known."""
     if isinstance(X, (str, Path)):
         return [Path(X)]
     if isinstance(X, StoredSamples):
@@ -196,7 +196,7 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns; their numbers from 0 where the file has none."""
+        """Names of the columns, or their numbers from 0."""
         source = isinstance(self.X, Source)
         names = self.X.feature_names if source else getattr(self.X, "columns", None)
         return list(map(str, range(self.X.shape[1]) if names is None else names))

@@ -77,7 +77,7 @@ class Line:
 
     @property
     def length(self) -> float:
-        """The t at which something has moved by its own size (a standard deviation, a weight)."""
+        """The t at which data have changed by their own size (a standard deviation, a weight)."""
         data = self.data
         moving: list[tuple[npt.ArrayLike, npt.ArrayLike]] = [
             (np.nanstd(samples.dense(), axis=0), np.abs(dX).max(axis=0))

@@ -95,7 +95,7 @@ class Sensitivity:
 
     @cached_property
     def known(self) -> Known | None:
-        """The optimum, where its change with the rows is known by products."""
+        """The optimum, if its change with the rows is known by products."""
         from ldr.sensitivity.shapes import known  # imports jax
 
         return known(self.optimum, self.objective, self.data)

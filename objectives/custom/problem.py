@@ -70,7 +70,7 @@ class CustomPoint(Point):
 
 @dataclass(frozen=True)
 class FunctionTerm(RowTerm):
-    """f of some rows, less the mean of all where f is to see them so.
+    """f of some rows, minus the mean of all rows if `center` is True.
 
     - means (d,): means of each view; zero if rows are not centred
     - weighted: True if f accepts weights of the rows

@@ -53,7 +53,7 @@ class Change:
 
 
 class MadeSamples(Samples):
-    """Samples whose rows are made of others', of no more than a piece's at a time.
+    """Samples computed from the rows of others, one piece at a time.
 
     - array: the others
     """

@@ -50,7 +50,7 @@ _LOOK = 0.5  # seconds between checks of the time limit
 
 
 class DaskRows(Source):
-    """Rows in chunks, which are computed where they are needed.
+    """Rows in chunks, computed by the workers that need them.
 
     - array (n, d): of known shape; a chunk has all columns. Small neighbouring chunks are joined.
     """
@@ -199,7 +199,7 @@ def _grouped(rows: Sequence[int], least: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DaskSamples(StoredSamples):
-    """Samples whose rows are on workers, and checked there as they are summed."""
+    """Samples whose rows are on workers, which check and sum them."""
 
     @classmethod
     def open(cls, X: object, name: str) -> DaskSamples:

@@ -16,7 +16,7 @@ from ldr.solvers.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class CodedLabels:
-    """Labels of some rows as codes of classes that are known, though not all need occur.
+    """Labels of some rows as codes of known classes, not all of which need occur.
 
     - codes (n,)
     - classes (c,): sorted

@@ -144,7 +144,7 @@ class Samples:
 
     @property
     def block_rows(self) -> int:
-        """Rows in a block where the caller does not say."""
+        """Default number of rows in a block."""
         if self.is_sparse:
             return max(1, BLOCK_NUMBERS * self.n // max(1, int(self.array.nnz)))
         return max(1, BLOCK_NUMBERS // self.d)
@@ -221,7 +221,7 @@ class Samples:
     def in_turn(
         self, rows: int, order: np.random.Generator, *beside: Beside
     ) -> Iterator[tuple[Given, ...]]:
-        """Yield pieces of so many rows, each once, in a random order, with their companions."""
+        """Yield pieces of this many rows in a random order, with labels and other companions."""
         pieces = list(self.slices(rows))
         for i in order.permutation(len(pieces)):
             yield self.piece(pieces[i]), *(cut(other, pieces[i]) for other in beside)

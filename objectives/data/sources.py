@@ -54,7 +54,7 @@ class Source(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of all columns that there are; their numbers from 0 where they have none."""
+        """Names of all columns, or their numbers from 0."""
         return self.all_columns or self.feature_names or tuple(map(str, range(self.d)))
 
     def select(self, columns: Sequence[str]) -> Source:
@@ -108,7 +108,7 @@ class Source(ABC):
 
 
 def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> None:
-    """Refuse a column that is not there."""
+    """Refuse a column that does not exist."""
     for column in wanted:
         if column not in columns:
             shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
@@ -261,7 +261,7 @@ class Stack(Source):
 
 
 class Changed(Source):
-    """Blocks of another source, each changed: some of its columns, or all of them divided."""
+    """Blocks of another source with some columns selected, or all divided."""
 
     def __init__(
         self,

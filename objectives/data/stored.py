@@ -37,7 +37,7 @@ class Tally:
 
 @dataclass(frozen=True, eq=False)
 class StoredSamples(Samples):
-    """Samples whose rows are read when they are asked for, and checked as they are read.
+    """Samples whose rows are read, and then checked, when needed.
 
     - allow_nan: True if NaN, missing values, are accepted; their presence is known for a piece only
     """

@@ -43,7 +43,7 @@ from ldr.solvers.problem import Point
 
 @runtime_checkable
 class Beyond(Protocol):
-    """A function of M whose ridge counts also in what its coordinates leave out."""
+    """A function of M with a ridge in the directions that its coordinates leave out, too."""
 
     def beyond(self) -> BoundObjective:
         """Return f as a function of Q'M, for M that may leave the span of Q."""
@@ -51,14 +51,14 @@ class Beyond(Protocol):
 
 @runtime_checkable
 class RewardsLeaving(Protocol):
-    """A function that says whether it rewards an M outside of its coordinates."""
+    """A function that can compare M inside and outside of its coordinates."""
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
         """Return True if weight * f(Q'M) may fall as M leaves the span of Q."""
 
 
 def beyond(bound: BoundObjective) -> BoundObjective:
-    """Return the function where M may leave the span of its coordinates."""
+    """Return the function for M that may leave the span of its coordinates."""
     return bound.beyond() if isinstance(bound, Beyond) else bound
 
 

@@ -350,7 +350,7 @@ class Factors(FactorLikelihood):
 
     @cached_property
     def root(self) -> Array | None:
-        """F with F'F = C; None of a C known by its products."""
+        """F with F'F = C; None if C is known by products only."""
         return scaled_factor(self.C) if isinstance(self.C, np.ndarray) else None
 
     def at(self, M: Array) -> FactorPoint:

@@ -264,7 +264,7 @@ class LandmarkPoint(ProjectedPoint):
 
     @property
     def error(self) -> float:
-        """The most that f is above its value for K: tr(K - C W^{-1} C') |R'R| scale/a.
+        """Bound of f minus its value for the exact K: tr(K - C W^{-1} C') |R'R| scale/a.
 
         R = Z - b PCQ, for the derivative of f in K is -RR' scale/a, and f is convex in K.
         """
@@ -396,7 +396,7 @@ class Landmarks(Gram):
 
     @cached_property
     def of_rows(self) -> Landmarks:
-        """The pivots that Z was made of are its landmarks."""
+        """Landmarks are the pivots from which Z was computed."""
         assert self.own is not None
         rows = incomplete_cholesky(self.X, self.own, self.Z.shape[1], 0.0)[1]
         return replace(self, rows=rows, pivoted=True, width=self.own, own=None)

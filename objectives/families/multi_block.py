@@ -66,7 +66,7 @@ class Blocks(Problem):
 
     @cached_property
     def offsets(self) -> npt.NDArray[np.intp]:
-        """Where the views begin and end among the columns."""
+        """Ends of the views among the columns."""
         return np.cumsum([0, *self.widths])
 
     def slices(self) -> list[slice]:
@@ -169,7 +169,7 @@ class CorrelationPoint(Point):
 
 @dataclass(frozen=True)
 class MultiBlock(Blocks, LocalOptima):
-    """A function of the blocks, which may be turned together, with a bound of multipliers.
+    """A function of the blocks, invariant to joint rotations, with a bound by multipliers.
 
     - C (k, k): the covariance of the views side by side, in their coordinates
     - is_part: True if these are only a part of the variable's coordinates: see `beyond`
@@ -391,7 +391,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
 
     @property
     def left_out(self) -> Array | float:  # type: ignore[override]
-        """The ridges of all of M, where they are not in `own`."""
+        """The ridges of all of M, unless `own` contains them."""
         return self.ridges * self.r if self.is_part else 0.0
 
     def products(self, N: Array) -> tuple[Array, Array]:
@@ -426,7 +426,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return self.baseline() if self.r == 1 and len(self.widths) == 2 else None
 
     def approach(self, M: Array) -> Array:
-        """Return the optimum that the heuristic led to in all columns; a part may have others."""
+        """Return the optimum reached from the baseline in all columns; parts may have others."""
         if self.ends is None or not np.array_equal(M, self.baseline()):
             return M
         return self.lower(list(self.ends))

@@ -198,7 +198,7 @@ def labelled_rows(
 
 @dataclass(frozen=True)
 class LabelledPairs(Pairwise):
-    """A problem of the projected distances and of classes; its heuristic is orthogonal-lda.
+    """A problem of projected distances and classes; its baseline is orthogonal-lda.
 
     - lengths (k,): factors of X that give the user's distances, up to a common factor
     - codes (n,): the classes

@@ -88,7 +88,7 @@ class Change:
 
 
 class Started(LocalOptima):
-    """With points to start from by name, the first of them the baseline."""
+    """Base of problems with named starts, the first of which is the baseline."""
 
     heuristics: Mapping[str, Callable[[], Array]]
 
@@ -234,7 +234,7 @@ class WhiteProjected(Projected):
 
     @property
     def leads(self) -> bool:
-        """True for few rows: starts near a known optimum need no run, see `a_step_from`."""
+        """True for few rows, where starts near a known optimum need no run; see `a_step_from`."""
         return self.rough is self
 
     def a_step_from(self, end: Run, M: Array) -> bool:

@@ -119,7 +119,7 @@ class SumPoint(Point):
 
 
 class Remembered(Generic[Kept]):
-    """The last points: asked for again, as a result is at its end, they take no pass."""
+    """Cache of the last points, which the result evaluates again without another pass."""
 
     def __init__(self, last: int = 32) -> None:
         self._last: deque[Kept] = deque(maxlen=last)
@@ -135,7 +135,7 @@ class Remembered(Generic[Kept]):
 
 
 class InParts(OfRows):
-    """Makes of a sum over rows a `Sum` of parts, for stochastic solvers."""
+    """Splits a sum over rows into a `Sum` of parts, for stochastic solvers."""
 
     if TYPE_CHECKING:
 
@@ -201,7 +201,7 @@ class Part(OfRows, Problem):
 
 @dataclass(frozen=True)
 class Frame:
-    """Rows seen from a centre and in a unit of length: z = (x - centre)/length.
+    """Rows relative to a centre and a unit of length: z = (x - centre)/length.
 
     - W (d, k): map to the coordinates of the solver; None is the identity
     """

@@ -194,7 +194,7 @@ class Whitened:
 
     @property
     def error(self) -> float:
-        """By how much W'BW may differ from I for the rounding of rows, of sums and of W."""
+        """Bound of W'BW - I by the rounding of rows, of sums and of W."""
         return self._of(self.sizes, self.spreads)
 
     def error_along(self, M: Array) -> float:

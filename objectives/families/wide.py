@@ -316,7 +316,7 @@ class WideRows:
 
 
 class WideSums:
-    """The `DataSums` of such rows."""
+    """`DataSums` of wide sparse rows."""
 
     def __init__(self, data: Data, links: Callable[..., csr_array]) -> None:
         rows = CentredRows.of(data.samples).distinct

@@ -185,7 +185,7 @@ def zeros(rows: int, columns: int) -> Array:
 
 
 def check_sums(rows: int, columns: int) -> None:
-    """Refuse sums that do not fit, before they are made: twice, as they are made symmetric."""
+    """Refuse sums that do not fit into memory twice, as making them symmetric takes a copy."""
     if 16.0 * rows * columns <= memory.SMALL:
         return
     memory.check_memory(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def check_lag(lag: int, n: int, name: str) -> None:
-    """Refuse a lag that no two of n rows lie apart."""
+    """Refuse a lag that exceeds the distance of any two of n rows."""
     if not 1 <= lag < n:
         raise ArgumentError(
             f"lag must be between 1 and n - 1 = {n - 1} ({name} has {n} rows), got {lag}"

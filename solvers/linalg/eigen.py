@@ -334,7 +334,7 @@ def _reduced(V: Array) -> Array:
 
 
 def unit_diagonal(S: Array) -> tuple[Array, Array]:
-    """Return D^{-1} S D^{-1} and the roots D of S's diagonal; zero where that is."""
+    """Return D^{-1} S D^{-1} and the square roots D of S's diagonal, with zeros for its zeros."""
     scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     return S * inverse * inverse[:, None], scale

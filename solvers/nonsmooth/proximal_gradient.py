@@ -408,7 +408,7 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # above it, entries that become nonzero matter more
+    flat = _FLATTER * point.gradient_norm  # before it new nonzero entries matter more
     if flat < _NEAR_THE_END * problem.threshold:  # near the end none do
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
