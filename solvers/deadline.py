@@ -200,8 +200,8 @@ def check() -> None:
         )
 
 
-# Operations of a step: a tenth of a second of matrix products on one thread.
-_STEP = 2e9
+# Operations of a step: at most a tenth of a second of matrix products on one thread.
+_STEP = 1e9
 
 
 def steps(n: int, work: float) -> Iterator[slice]:

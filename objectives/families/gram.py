@@ -28,7 +28,7 @@ from ldr.objectives.kernel import (
 )
 from ldr.objectives.view import IN_RANGE
 from ldr.solvers.checks import keep_whole
-from ldr.solvers.deadline import steps
+from ldr.solvers.deadline import check, steps
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import cross_product, power_of_two, product
 from ldr.solvers.manifolds import Array
@@ -239,6 +239,7 @@ class LandmarkPoint(ProjectedPoint):
     """
 
     def __init__(self, problem: Landmarks, M: Array) -> None:
+        check()
         super().__init__(problem.X, M)
         self._problem = problem
         self._V, n = self._stacked(self.Y), len(self.Y)
@@ -256,7 +257,7 @@ class LandmarkPoint(ProjectedPoint):
     def _whitened(self, C: Array) -> Array:
         """L^{-1}C'."""
         Phi = np.empty(C.shape).T
-        for rows in steps(len(C), C.shape[1] ** 2):
+        for rows in steps(len(C), C.shape[1] * (C.shape[1] + 100)):
             Phi[:, rows] = scipy.linalg.solve_triangular(
                 self._L, C[rows].T, lower=True, check_finite=False
             )
@@ -276,6 +277,7 @@ class LandmarkPoint(ProjectedPoint):
     @cached_property
     def _core(self) -> Array:
         """The lower Cholesky factor of a I + b Phi'Phi."""
+        check()
         problem, m = self._problem, len(self._W)
         core = problem.a * np.eye(m)
         if problem.b:
