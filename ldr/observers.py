@@ -95,7 +95,7 @@ class Progress:
         self._console = console or needed("rich.console", "a line of progress").Console(stderr=True)
         self._live: Live | None = None
         self._last_refresh = -math.inf
-        self._one_at_a_time = threading.RLock()  # runs in several threads take turns
+        self._one_at_a_time = threading.RLock()  # runs in threads take turns
 
     def __enter__(self) -> Self:
         return self
@@ -161,7 +161,7 @@ class Log:
     def __init__(self, name: str = "ldr") -> None:
         self.name = name
         self.reported: Callable[[float], float] = float  # by `ldr.solve`, the problem's
-        self._one_at_a_time = threading.Lock()  # of runs in several threads
+        self._one_at_a_time = threading.Lock()  # runs in threads take turns
         self._began: float | None = None
 
     def __enter__(self) -> Self:

@@ -302,7 +302,7 @@ class NaturalParameters(BoundObjective):
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return the decrease of the deviance by each further component, for fixed intercept."""
         N, mu = self.manifold.split(M)[0], self._intercept(M)[:, None]
-        first = np.tri(self.r + 1, self.r, -1)  # row j has j ones
+        first = np.tri(self.r + 1, self.r, -1)  # row j selects the first j
         return {"deviance": -np.diff([self.value(self.point([N * kept, mu])) for kept in first])}
 
     def parameters(self, M: Array) -> Fitted:

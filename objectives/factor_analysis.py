@@ -401,7 +401,7 @@ class ProfilePoint(Point):
 
     @cached_property
     def gradient(self) -> Array:
-        """By (MM' + psi - C)_jj / psi_j."""
+        """Gradient in t, by (MM' + psi - C)_jj / psi_j."""
         problem, V = self._problem, self._top[1]
         excess = 1.0 - inner(V, V) - self._left
         return 0.5 * problem.n * problem.noise.gather(self._slope / self._psi * excess)

@@ -318,7 +318,7 @@ class WideRows:
         w, centre = samples.weights, column_means(X, samples.weights)
         roots = np.ones(samples.n) if w is None else np.sqrt(w)
         columns = scaled_rows(X, None if w is None else roots).tocsc()
-        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # its indices have 32 bits
+        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # 32-bit indices
             columns.indices = columns.indices.astype(np.int32, copy=False)
             columns.indptr = columns.indptr.astype(np.int32, copy=False)
         return cls(samples, LessMeans(columns, roots, centre), shift + centre)

@@ -259,7 +259,7 @@ class Compact:
         return cls(samples, Columns())
 
     def view(self, mean: Array, scatter: Scatter | None = None) -> View:
-        """Return the way back from the mean of `rows`, with their scatter if known."""
+        """Return the view with the mean of `rows`, and their scatter if known."""
         if scatter is None and self.rows.repeatable:
             scatter = RowScatter(self.rows, mean)
         if self.space is not None:

@@ -104,7 +104,7 @@ def _messages(tree: ast.AST) -> Iterator[str]:
             text = node.args[0]
         else:
             continue
-        if isinstance(text, (ast.JoinedStr, ast.Constant)):
+        if isinstance(text, ast.JoinedStr) or isinstance(getattr(text, "value", None), str):
             yield " ".join(ast.unparse(text).split())
 
 
@@ -112,11 +112,13 @@ def _comments(text: str) -> Iterator[str]:
     last, found = -2, ""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and "type: ignore" not in token.string:
-            follows = token.start[0] == last + 1 and token.line.strip().startswith("#")
+            alone = token.line.strip().startswith("#")
+            follows = alone and token.start[0] == last + 1
             if found and not follows:
                 yield found
                 found = ""
-            found, last = f"{found} {token.string.lstrip('# ')}".strip(), token.start[0]
+            found = f"{found} {token.string.lstrip('# ')}".strip()
+            last = token.start[0] if alone else -2
     if found:
         yield found
 

@@ -409,7 +409,7 @@ def _on_support(
         max_iterations=100,
     )
     flat = _FLATTER * point.gradient_norm  # before it new nonzero entries matter more
-    if flat < _NEAR_THE_END * problem.threshold:  # near the end none do
+    if flat < _NEAR_THE_END * problem.threshold:  # no new nonzero entries near the end
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):
