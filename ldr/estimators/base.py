@@ -24,7 +24,14 @@ from ldr.inputs import aligned, check_asked, check_observers, is_open, least_r, 
 from ldr.objectives.data.array_types import is_annotated, is_dask
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
-from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_labels, distinct
+from ldr.objectives.data.sample_metadata import (
+    CodedLabels,
+    Marks,
+    as_array,
+    as_labels,
+    distinct,
+    is_text,
+)
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import AccumulatedSamples, Totals
 from ldr.objectives.objective import Objective
@@ -246,6 +253,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not begun and hasattr(self, "result_"):
             warn("partial_fit starts anew, because fit stores no sums", UserWarning)
         samples, y = self._given(objective, X, y, background, reset=not begun, minimum_rows=1)
+        if Need.RESPONSE in objective.needs and is_text(y):
+            raise DataError(
+                "y has labels of text, which need all rows at once: use fit, or code them by a "
+                "column of zeros and ones for each class"
+            )
         blocks = as_tuple(samples)
         if objective.views > 1 and len({block.n for block in blocks}) > 1:
             rows = " and ".join(str(block.n) for block in blocks)

@@ -628,5 +628,8 @@ def test_parameters_of_an_objective_go_into_it():
         ldr.Reducer("tica", 2, lag=2)
     assert not hasattr(ldr.OrthogonalMAF(lag=0), "partial_fit")  # which `fit` will refuse
     names = np.array(["low", "high"], dtype=object)[labels % 2]
-    with pytest.raises(DataError, match="y"):
-        ldr.LeastSquares(1).fit(X, names)
+    assert set(ldr.LeastSquares(1).fit(X, names).predict(X)) == {"low", "high"}
+    with pytest.raises(DataError, match="y has dtype object, expected numbers or labels"):
+        ldr.LeastSquares(1).fit(X, np.where(labels == 2, None, names))
+    with pytest.raises(DataError, match="labels of text, which need all rows at once"):
+        ldr.PLSRegression(1).partial_fit(X, names)
