@@ -11,7 +11,7 @@ is fast.
 
 import lazy_loader
 
-__version__ = "0.9.0"
+__version__ = "0.10.0"
 
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

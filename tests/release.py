@@ -2,12 +2,17 @@
 
 The wheel is installed in two virtual environments: with all extras the demonstration runs, each
 door answers, and no file of the checkout is seen; without extras it is small, solves, and names the
-extra that is missing. The archive of the sources holds its tests. Nothing is uploaded.
+extra that is missing. The unpacked archive of the sources runs its smoke tests on every version of
+Python in `PYTHONS`, and once with the oldest dependencies. Nothing is uploaded. With --tag the
+commit gets the version's tag at the end; without, the command is printed. `--pythons 3.13` tries
+that version alone, `--pythons` none, and neither the oldest dependencies.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -42,6 +47,7 @@ try:
 except ldr.errors.ArgumentError as error:
     assert "ldr-manifold[plot]" in str(error), error
 """
+PYTHONS = ("3.11", "3.12", "3.13")
 # Bytes of an environment with the wheel and what it requires, without extras.
 LIGHT = 330 * 10**6
 
@@ -60,7 +66,34 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
+def smoke(python: str, archive: str, place: Path) -> None:
+    """Run the smoke tests of the unpacked archive on a version of Python."""
+    folder = place / python
+    subprocess.run([shutil.which(f"python{python}"), "-m", "venv", str(folder)], check=True)
+    run = [str(folder / "bin" / "python"), "-m"]
+    shutil.unpack_archive(archive, folder, filter="data")
+    (unpacked,) = folder.glob("ldr_manifold-*")
+    subprocess.run([*run, "pip", "install", "--quiet", f"{unpacked}[test]"], check=True)
+    subprocess.run([*run, "pytest", "-q", "-m", "smoke", "tests"], cwd=unpacked, check=True)
+    print(f"Python {python}: the smoke tests pass", flush=True)
+
+
+def tag(number: str, made: bool) -> None:
+    """Give the commit the tag of its version, or print how."""
+    changed = subprocess.check_output(["git", "status", "--porcelain"], cwd=ROOT, text=True)
+    command = ["git", "tag", "--annotate", f"v{number}", "--message", f"Version {number}"]
+    if made and not changed:
+        subprocess.run(command, cwd=ROOT, check=True)
+    else:
+        why = "files are not committed" if changed else "without --tag"
+        print(f"no tag was made ({why}); it is made by: {' '.join(command)}")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tag", action="store_true")
+    parser.add_argument("--pythons", nargs="*", default=[*PYTHONS, "oldest"])
+    given = parser.parse_args()
     number = version()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     os.environ.pop("PYTHONPATH", None)  # where this checkout may be
@@ -80,7 +113,8 @@ def main() -> None:
         archive = next(path for path in made if path.endswith(".tar.gz"))
         with tarfile.open(archive) as sources:
             held = {name.partition("/")[2] for name in sources.getnames()}
-        assert {"CHANGELOG.md", "tests/release.py", "ldr/objectives/pca.py"} <= held
+        needed = {"CHANGELOG.md", "LICENSE", "conftest.py", "tests/release.py", "docs/conf.py"}
+        assert {*needed, "ldr/objectives/pca.py"} <= held
         before = size(place / "light")
         subprocess.run([light, "-m", "pip", "install", "--quiet", wheel], check=True)
         assert size(place / "light") - before <= LIGHT, size(place / "light") - before
@@ -89,7 +123,14 @@ def main() -> None:
         program = _TRY.format(version=number, root=str(ROOT))
         subprocess.run([tried, "-c", program], cwd=place, check=True)
         subprocess.run([str(place / "try" / "bin" / "ldr"), "demo"], cwd=place, check=True)
+        for python in given.pythons:
+            if python != "oldest":
+                smoke(python, archive, place)
+        if "oldest" in given.pythons:
+            lowest = [sys.executable, "-m", "tests.lowest", "-q", "-m", "smoke", "tests"]
+            subprocess.run(lowest, cwd=ROOT, check=True)
         print(f"{project['name']} {number} is ready:", *(Path(path).name for path in made))
+    tag(number, given.tag)
 
 
 if __name__ == "__main__":
