@@ -16,7 +16,7 @@ import scipy
 
 from ldr.inputs import as_data
 from ldr.objectives.data.data import as_tuple, single
-from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, begins
+from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, begins, is_text
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernel import as_response, is_categorical
 from ldr.objectives.objective import Objective, of_features
@@ -178,7 +178,7 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
         return class_scores(new, old)
     if result.predictors and objective.traits.predicts == "response":
         labelled = getattr(result.predictors[0], "classes", None) is not None
-        return _indicator_scores(new) if labelled else response_scores(new, old)
+        return (class_scores if labelled else response_scores)(new, old)
     if name == "reduced-rank-regression":
         return response_scores(new, old, "view")
     if len(new.views) > 1:
@@ -423,11 +423,18 @@ def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, C
     return {"Q2 of X": partial(response_scores, what="rows")}
 
 
-def class_scores(new: Part, old: Part | None) -> HeldOut:
-    """Score classes by `predict`, or else by the nearest class mean in the projection."""
+def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> HeldOut:
+    """Score classes by `predict`, or else by the nearest class mean in the projection.
+
+    Regressions on indicators of classes predict no probabilities: not by them if `probable`.
+    """
     result, truth, weights = new.result, as_array(new.y), new.weights
-    if result.predictors and result.objective.traits.predicts == "classes":
-        predictor = result.predictors[0]
+    predictor = result.predictors[0] if result.predictors else None
+    if isinstance(predictor, LinearPredictor) and predictor.classes is not None and not probable:
+        decision = predicted(result, new.views[0], 0, "decision")
+        found = _classified(truth, weights, predictor.classes, predictor.mean, decision)
+        return replace(found, log_loss=None)
+    if isinstance(predictor, ClassPredictor):
         decision = predicted(result, new.views[0], 0, "decision")
         skipped = getattr(result.objective, "unlabelled", None)
         weights = weights if skipped is None else weights * (truth != skipped)
@@ -439,18 +446,7 @@ def class_scores(new: Part, old: Part | None) -> HeldOut:
         (predictor,) = GroupedRows(classes, codes, rows).predictors((np.eye(rows.d),), (centre,))
         assert isinstance(predictor, ClassPredictor)
         decision = predictor.decision(new.Y[0] - centre)
-    assert isinstance(predictor, ClassPredictor)
     return _classified(truth, weights, predictor.classes, predictor.priors, decision)
-
-
-def _indicator_scores(new: Part) -> HeldOut:
-    """Score classes by a regression on their indicators, whose numbers are no probabilities."""
-    (predictor,) = new.result.predictors
-    assert isinstance(predictor, LinearPredictor) and predictor.classes is not None
-    decision = predicted(new.result, new.views[0], 0, "decision")
-    truth, shares = as_array(new.y), np.maximum(predictor.mean, np.finfo(float).tiny)
-    found = _classified(truth, new.weights, predictor.classes, shares, decision)
-    return replace(found, log_loss=None)
 
 
 def response_scores(new: Part, old: Part | None, what: str = "response") -> HeldOut:
@@ -570,8 +566,9 @@ class Folds:
         groups = None if groups is None else groups[first]
         if numbered:
             whole("folds", folds, 2)
-            seed, labels = random_state, Need.LABELS in objective.needs and not blocks
-            kind = "Stratified" * labels + "Group" * (groups is not None)
+            needs, seed = set(objective.needs), random_state
+            labels = Need.LABELS in needs or (Need.RESPONSE in needs and is_text(y))
+            kind = "Stratified" * (labels and not blocks) + "Group" * (groups is not None)
             if isinstance(seed, np.random.Generator):
                 seed = int(seed.integers(2**31))
             shuffled = not blocks and groups is None

@@ -120,9 +120,6 @@ def _by_bic(
     return best, (f"r = {best}: the least BIC, {least:.6g}",)
 
 
-# Horn's parallel analysis.
-
-
 @dataclass(frozen=True)
 class ParallelAnalysis(Pickled):
     """Eigenvalues, and thresholds from data without correlations.

@@ -151,7 +151,8 @@ class _HeldOut:
             if found.shape or found.dtype.kind not in "iufb" or not np.isfinite(found):
                 raise ObjectiveError(f"loss= returned {found!r}, expected a finite real number")
             return float(found) * len(new.Y[0]), len(new.Y[0])
-        scored = (class_scores if self.loss == "log" else response_scores)(new, old)
+        log = self.loss == "log"
+        scored = class_scores(new, old, probable=True) if log else response_scores(new, old)
         if scored.log_loss is None:
             assert scored.reference is not None
             return -float(np.sum(scored.values)), -float(np.sum(scored.reference))

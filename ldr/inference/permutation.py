@@ -193,9 +193,6 @@ def _whole_groups(moved: str, y: np.ndarray | None, groups: Orders | None) -> bo
     return len(np.unique(units.sizes)) < len(units.sizes)
 
 
-# Canonical correlations, step by step.
-
-
 def _principal(X: Array) -> tuple[Array, Array]:
     """Return the left singular vectors and the singular values of centred samples of X's rank."""
     W, s, _ = np.linalg.svd(X, full_matrices=False)
@@ -425,13 +422,12 @@ def permutation_test(
 
         def batches() -> Iterator[Solutions]:
             better = 0
-            for first in range(0, permutations, batch):
-                done = min(first + batch, permutations)
-                drawn = (hypothesis.draw(len(part), rng) for part in _parts(first, done, size))
+            for of_batch in _parts(permutations, batch):
+                drawn = (hypothesis.draw(len(each), rng) for each in _parts(len(of_batch), size))
                 part = optima(objective, drawn, r, workers=workers, with_maps=False, **options)
                 better += _as_good(part.values, value, objective.sense)
                 if progress is not None:
-                    progress(done, permutations)
+                    progress(of_batch.stop, permutations)
                 yield part
                 if stop_after is not None and better >= stop_after:
                     return
@@ -454,9 +450,9 @@ def permutation_test(
     return PermutationTest(objective, r, kind, words, value, found.values, p, error, each)
 
 
-def _parts(first: int, last: int, size: int) -> Iterator[range]:
+def _parts(count: int, size: int) -> Iterator[range]:
     """Yield ranges of at most so many numbers."""
-    return (range(k, min(k + size, last)) for k in range(first, last, size))
+    return (range(k, min(k + size, count)) for k in range(0, count, size))
 
 
 def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | None:
@@ -501,7 +497,7 @@ def _of_steps(
     d, U, V = steps
     again = null.kind == "groups" and null.y is not None
     own, drawn = np.array([_statistic(d[k:]) for k in range(len(d))]), np.empty((count, len(d)))
-    for part in _parts(0, count, chunk_size((U, V))):
+    for part in _parts(count, chunk_size((U, V))):
         permuted = U[null.orders(rng, len(part))]
         G = permuted.transpose(0, 2, 1) @ V
         for k in range(len(d)):

@@ -129,6 +129,25 @@ def test_scores_of_all_methods_are_those_of_loops_over_folds(name, data):
     check_loops(name, data)
 
 
+@pytest.mark.parametrize("name", ["pls-regression", "ridge-regression"])
+def test_regressions_on_labels_are_scored_by_their_classes(name):
+    X, y = SETS["wine"]
+    y = np.array(["a", "b", "c"])[y]
+    for options, parts in splitters("lda", len(X), y):
+        options = {**options, "random_state": 0}
+        found = np.empty((2, len(X)), y.dtype)
+        for training, held in parts:
+            for k in range(2):
+                fitted = ldr.solve(name, X[training], k + 1, y=y[training])
+                found[k, held] = fitted.predict(X[held])
+        path = ldr.path(name, X, [0, 1, 2], y=y, **options)
+        np.testing.assert_array_equal(path.accuracy[1:], np.mean(found == y, axis=1))
+        (method,) = ldr.compare([name], X, y, 2, **options).methods
+        assert method.numbers["accuracy"] == path.accuracy[2] and "log_loss" not in path.numbers
+        how_many = ldr.dimension(name, X, y, method="folds", most=2, **options)
+        np.testing.assert_array_equal(how_many.scores, path.pooled)
+
+
 def test_numbers_are_those_of_scikit_learn():
     X, y = load_diabetes(return_X_y=True)
     X, y, patients = X[:120], y[:120], np.arange(120) // 4
