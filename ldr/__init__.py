@@ -1,4 +1,4 @@
-"""Linear dimensionality reduction as a black-box numerical technology.
+"""Linear dimensionality reduction by optimisation on matrix manifolds.
 
 The public names are listed in `__init__.pyi` and imported on first use, so that ``import ldr``
 is fast.

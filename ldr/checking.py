@@ -1,4 +1,4 @@
-"""`ldr.check`: whether an objective's derivatives and its declared manifold are right."""
+"""`ldr.check`: tests of an objective's derivatives and of its declared manifold."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ldr.solvers.problem import Problem, RiemannianProblem
 from ldr.types import PerRow, Rows
 from ldr.validation import in_words
 
-# The measured order of a Taylor error may differ by this from 2 or 3.
+# A measured order of a Taylor error may differ from 2 or 3 by this much.
 SLOPE_TOLERANCE = 0.1
 
-_STEPS = np.logspace(-7, -0.5, 40)  # Step lengths relative to |M|, six a decade.
+_STEPS = np.logspace(-7, -0.5, 40)  # step lengths relative to |M|, six per decade
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,20 +34,20 @@ class Check(Pickled):
     ----------
     objective : Objective
     shape : str
-        Of M.
+        Shape of M.
     gradient_slope : float
-        Order of f(R(tV)) - f(M) - t <g, V> in t: 2 for a right gradient g, 1 for a wrong one, inf
-        if the error is at rounding level for every t.
+        Order in t of the error f(R(tV)) - f(M) - t <g, V>: 2 for a right gradient g, 1 for a wrong
+        one, inf if the error is at rounding level for every t.
     hessian_slope : float or None
-        Order of that error less t^2/2 <V, Hess V>: 3 for a right Hessian, 2 for a wrong one, inf as
-        above. None if the objective has no Hessian and solvers difference gradients.
+        Order of the same error minus t^2/2 <V, Hess V>: 3 for a right Hessian, 2 for a wrong one,
+        inf as above. None if the objective has no Hessian: solvers then difference gradients.
     symmetry_error : float or None
         |<U, HV> - <V, HU>| / sqrt(|U| |HV| |V| |HU|) for random tangent U and V.
     tangent_error : float
-        Part of the Riemannian gradient that is not tangent.
+        Relative norm of the Riemannian gradient's component normal to the manifold.
     invariance_error : float
-        |f(MQ) - f(M)| for a random orthogonal Q (the same for all views), relative to how f varies
-        near M.
+        |f(MQ) - f(M)| for a random orthogonal Q (the same for all views), relative to the variation
+        of f near M.
     declared_manifold, implied_manifold : str
         The manifold that the objective declares, and the one that its invariance implies:
         "grassmann" if f(MQ) = f(M), otherwise "stiefel"; for products each factor separately. With
@@ -70,7 +70,7 @@ class Check(Pickled):
         return all(passed for _, passed, _ in self._lines())
 
     def _lines(self) -> list[tuple[str, bool, str]]:
-        """Yield each test's name, whether the test passed, and the number."""
+        """Yield each test's name, whether the test passed, and the measured number."""
         lines = [("gradient", *_slope_line(self.gradient_slope, 2))]
         if self.hessian_slope is None or self.symmetry_error is None:
             lines.append(("Hessian", True, "not given: solvers use differences of gradients"))
@@ -108,7 +108,7 @@ def _error_line(error: float, tolerance: float) -> tuple[bool, str]:
     return error <= tolerance, f"relative error {error:.1e} (expected at most {tolerance:g})"
 
 
-# Non-finite numbers fail the check, with or without a warning of NumPy.
+# Non-finite values fail the check, with or without a warning of NumPy.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 @in_words
 def check(
@@ -125,19 +125,19 @@ def check(
 ) -> Check:
     """Test an objective's gradient, Hessian and declared manifold on data, at a random point.
 
-    With a penalty that is not smooth, the derivatives of the smooth part are tested.
+    If the objective has a non-smooth penalty, the derivatives of its smooth part are tested.
 
-    The Taylor errors |f(R(tV)) - f(M) - t <g, V>| and |... - t^2/2 <V, Hess V>| along the
-    retraction curve R(tV) must fall like t^2 and t^3 for random directions V; the median slope of
-    three directions is reported. The Hessian must be symmetric, and f(MQ) is compared with f(M).
+    R(tV) is the retraction curve from M in a random direction V. The Taylor errors
+    |f(R(tV)) - f(M) - t <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| must be of
+    the orders t^2 and t^3 (median of three V). The Hessian must be symmetric; f(MQ) is tested too.
 
     Parameters
     ----------
     objective : str or Objective
-        As `ldr.solve` takes it, for example one of your own (`ldr.objective`).
+        As in `ldr.solve`, for example an objective of your own (`ldr.objective`).
     X, r, y, sample_weight, groups, standardise, **parameters
-        As `ldr.solve` takes them. r >= 2 is needed to tell the Grassmann from the Stiefel manifold.
-        For X in a file or on a cluster, objectives with ``sum_over_rows=True`` use the first rows.
+        As in `ldr.solve`. r >= 2 is needed to tell the Grassmann from the Stiefel manifold. If X is
+        in a file or on a cluster, objectives with ``sum_over_rows=True`` use the first rows.
     random_state : int or Generator
         Seed of the point and of the directions.
 
@@ -151,8 +151,8 @@ def check(
     ldr.errors.ArgumentError, ldr.errors.DataError, ldr.errors.SingularError
         As `ldr.solve` does.
     ldr.errors.ObjectiveError
-        An objective of your own has no finite scalar value; a wrong gradient, Hessian or manifold
-        is no error here but a check that did not pass.
+        An objective of your own has no finite scalar value. A wrong gradient, Hessian or manifold
+        raises no error but fails the check.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def check(
         data = Units.of(objective, data).divided(data)
     check_r(r, objective, data)
     rng = as_generator(random_state)
-    # A custom objective's own tests would raise; the check should report the failure instead.
+    # A custom objective's own tests would raise an error; the check must report the failure.
     attach = objective.attach if isinstance(objective, CustomObjective) else objective.bind
     problem = attach(data, int(r))
     M = problem.random_point(rng)
@@ -190,13 +190,13 @@ def check(
 def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple[float, float]:
     """Return the orders of the first two Taylor errors along a random retraction curve.
 
-    The second is 3 for a right Hessian if the retraction is second-order (polar everywhere; qr on
-    the Grassmann manifold, but not on the Stiefel manifold). inf if the error is at rounding level
-    for every step.
+    The second order is 3 for a right Hessian if the retraction is second-order (polar always; qr
+    on the Grassmann manifold, but not on the Stiefel manifold). An order is inf if the error is at
+    rounding level for every step.
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
-    if manifold.dimension == 0:  # the manifold is a single point: f varies by rounding only
+    if manifold.dimension == 0:  # the manifold is one point: f varies by rounding errors only
         return math.inf, math.inf
     V = _direction(manifold, M, rng)
 
@@ -214,7 +214,7 @@ def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple
 
 
 def _direction(manifold: Manifold, M: Array, rng: np.random.Generator) -> Array:
-    """A random tangent vector as long as M, factor by factor: steps are then relative to M."""
+    """A random tangent vector with the norm of M in each factor: steps are relative to M."""
     parts = zip(manifold.factors, manifold.split(M), strict=True)
     return manifold.join([_direction_of(factor, m, rng) for factor, m in parts])
 
@@ -226,7 +226,7 @@ def _direction_of(factor: Manifold, M: Array, rng: np.random.Generator) -> Array
 
 
 def _noise(value: Callable[[float], float], size: float) -> float:
-    """Rounding error of f, from its scatter around a parabola over steps of the order of 1e-7."""
+    """Rounding error of f, from its residuals about a parabola over steps of at most 3e-7."""
     u = np.linspace(-1, 1, 13)
     values = np.array([value(3e-7 * t) for t in u])
     scatter = values - size
@@ -237,8 +237,8 @@ def _noise(value: Callable[[float], float], size: float) -> float:
 def _order(errors: Array, noise: float) -> float:
     """Slope of log|error| against log t, where t is small but the error well above rounding.
 
-    Of the windows of a decade whose slope is constant, the one of the smallest steps: there a
-    wrong derivative shows most. Where none is, the one whose slope is most nearly constant.
+    Among windows of a decade with a constant slope, the one with the smallest steps is used: there
+    a wrong derivative is most visible. Otherwise the window with the most nearly constant slope.
     """
     errors = np.abs(errors)
     if not np.isfinite(errors[: len(errors) // 2]).all():
@@ -278,7 +278,7 @@ def _tangent_error(problem: Problem, M: Array) -> float:
 
 
 def _invariance(problem: BoundObjective, M: Array, rng: np.random.Generator) -> tuple[float, str]:
-    """The error of f(MQ) = f(M) with all views rotated together, and the implied manifold."""
+    """The error of f(MQ) = f(M) if all views are rotated together, and the implied manifold."""
     factors = problem.manifold.factors
     views = min(len(problem.blocks(M)), len(factors))
     Q = random_orthogonal(problem.blocks(M)[0].shape[1], rng)

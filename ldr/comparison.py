@@ -35,9 +35,9 @@ from ldr.trial_layout import are_arrays, of_array, refuse_layout
 from ldr.types import Argument, Dimension, Figure, Frame, PerRow, Rows, Splitter
 from ldr.validation import in_words
 
-# The cells of a row of the table, by column.
+# A row of the table: its values by column name.
 Record: TypeAlias = dict[str, str | float | None]
-# Columns to omit first if a printed line is longer than 100 characters.
+# Columns to omit, in this order, while a printed line is longer than 100 characters.
 _LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")
 # Units of the root mean squared error, by the name of the score.
 _UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the second view"}
@@ -45,25 +45,25 @@ _UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the secon
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A method of a comparison.
+    """A method in a comparison: its result, its held-out scores and those of its baseline.
 
     Attributes
     ----------
     name : str
     result : Result
-        Result of all samples.
+        Result on all samples.
     scores : dict of ndarray (folds,)
-        Contributions of the folds by criterion; larger is better. Their mean is the score of all
-        held-out samples together, also where a fold is one sample.
+        Each fold's contribution to each score; larger is better. The mean of the contributions is
+        the score of all held-out samples together, also if a fold is one sample.
     heuristic_scores : dict of ndarray (folds,), or None
-        Scores of the baseline; None if it is the optimum, or there is none.
+        Scores of the baseline; None if there is no baseline, or if it is the optimum.
     why : str
-        Reason for comparing it.
+        Reason for including the method.
     numbers, heuristic_numbers : dict of float
-        Scores pooled over all held-out samples, by the first criterion: "rmsecv", "q2", or
-        "accuracy", "balanced_accuracy", "log_loss", "majority".
+        Summaries of the predictions of all held-out samples: "rmsecv" and "q2", or "accuracy",
+        "balanced_accuracy", "log_loss" and "majority".
     notes : tuple of str
-        Warnings about its folds.
+        Warnings about the method's folds.
     """
 
     name: str
@@ -77,21 +77,21 @@ class Compared:
 
     @property
     def heuristic(self) -> Result | None:
-        """Baseline's projection of all samples, to transform with."""
+        """Result with the baseline's projection in place of the optimal one."""
         return at_heuristic(self.result)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Pickled):
-    """Comparison of methods; its repr is the table, in lines of 100 characters.
+    """Comparison of methods; its repr is a table with lines of at most 100 characters.
 
     Attributes
     ----------
     methods : tuple of Compared
     folds : int
     left_out : dict
-        Methods that failed, or would take long, with the reason.
-    X, y : the data that were compared
+        Reasons by the names of methods that failed or would take too long.
+    X, y : the compared data
     notes : tuple of str
         Warnings about the whole comparison.
     """
@@ -105,15 +105,15 @@ class Comparison(Pickled):
 
     @property
     def judged_by(self) -> tuple[str, ...]:
-        """Names of the scores; the conclusions use the first."""
+        """Names of the scores; the conclusions use the first score."""
         return tuple(self.methods[0].scores)
 
     @property
     def records(self) -> list[Record]:
-        """Rows of the table: each method, and its baseline if it differs.
+        """Rows of the table: each method, and its baseline if the baseline differs.
 
-        Each score is that of all held-out samples, with its standard error over folds; a response
-        has also "rmsecv", in its units.
+        Each score is over all held-out samples, with its standard error over folds. For a response
+        "rmsecv" is in the units of the response.
         """
         found: list[Record] = []
         for m in self.methods:
@@ -168,7 +168,7 @@ class Comparison(Pickled):
 
     @property
     def units(self) -> list[str]:
-        """The scores and their units, in words."""
+        """Description of the scores and their units."""
         found = [f"scores: mean +- standard error of {self.folds} held-out folds"]
         if "rmsecv" in self.methods[0].numbers:
             unit = _UNITS.get(self.judged_by[0], "in training standard deviations")
@@ -179,8 +179,8 @@ class Comparison(Pickled):
     def findings(self) -> list[str]:
         """Conclusions: the best method by the first score, and baselines that score higher.
 
-        A difference is claimed if it exceeds the quantile of t with folds - 1 degrees of freedom
-        (two-sided, 5 %) times its standard error over folds.
+        A difference of scores is significant if it exceeds its standard error over folds times the
+        .975 quantile of Student's t with folds - 1 degrees of freedom.
         """
         judged, found = self.judged_by[0], []
         rivals = [(m, m.heuristic_scores) for m in self.methods if m.heuristic_scores is not None]
@@ -216,7 +216,7 @@ class Comparison(Pickled):
         Parameters
         ----------
         X, y : as in `ldr.compare`, optional
-            Other rows to draw; by default those that were compared.
+            Other data to plot; by default the compared data.
         """
         from ldr.plots import side_by_side
 

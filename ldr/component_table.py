@@ -1,4 +1,4 @@
-"""Numbers of each direction of a result, in its canonical coordinates.
+"""Scores of each component of a result, in its canonical coordinates.
 
 See `ldr.objectives.coordinates`.
 """
@@ -18,20 +18,20 @@ from ldr.types import Frame
 
 @dataclass(frozen=True)
 class Directions:
-    """Numbers of the coordinates of a result.
+    """Scores of the components of a result.
 
     Attributes
     ----------
     own : dict of str to ndarray (r,)
-        The objective's own scores, the most important first.
+        The objective's scores of the components, the most important first.
     variations : tuple of (Variation or None)
-        Variation of the rows under P, one for each view; None if the rows are no longer at hand.
+        Variation of the samples under P, one for each view; None if the samples are not available.
     orthonormal : bool
-        True if P has orthonormal rows, so that variances are shares of that of x.
+        True if P has orthonormal rows: then variances are shares of the variance of x.
     free : bool
-        True if other axes of the same span have the same value.
+        True if every basis of the span of P has the same objective value.
     views : tuple of str
-        Names of the views if there are several; by default a, b, ...
+        Names of the views if there are several; by default a, b, c and so on.
     """
 
     own: Mapping[str, Array] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Directions:
     views: Sequence[str] = field(default=(), kw_only=True)
 
     def columns(self) -> dict[str, Array]:
-        """Return all component scores by name; those of several views end in "_a", "_b", ...."""
+        """Return all component scores by name; names have suffixes "_a", "_b" for several views."""
         found = dict(self.own)
         count = len(self.variations)
         ends = [f"_{v}" for v in self.views or view_letters(count)] if count > 1 else [""]
@@ -55,7 +55,7 @@ class Directions:
         return found
 
     def table(self, names: Sequence[str]) -> Frame:
-        """Return a DataFrame with a row a coordinate, or the columns without pandas."""
+        """Return a DataFrame with one row per component, or the columns without pandas."""
         try:
             from pandas import DataFrame
         except ModuleNotFoundError:
@@ -63,7 +63,7 @@ class Directions:
         return DataFrame(self.columns(), index=list(names))
 
     def brief(self) -> str:
-        """Return the first numbers in a line: the objective's, and the share of the variance."""
+        """Return the objective's first scores and shares of the variance, in one line."""
         columns = self.columns()
         shares = "explained_variance_ratio" if self.orthonormal else "r2_share"
         chosen = [*list(self.own)[:1], *(name for name in columns if name.startswith(shares))]
@@ -77,12 +77,12 @@ class Directions:
 
 
 def view_letters(views: int) -> list[str]:
-    """Return the suffixes of the views in names: a, b, ...; beyond z their numbers."""
+    """Return the suffixes of the views in names: a, b, c and so on; after z their numbers."""
     return [ascii_lowercase[v] if v < len(ascii_lowercase) else str(v) for v in range(views)]
 
 
 class Columns(dict[str, Array]):
-    """Columns of numbers by name, printed as a table."""
+    """Columns by name, printed as a table."""
 
     def __repr__(self) -> str:
         heads = [f"{name:>{max(len(name), 12)}}" for name in self]

@@ -37,7 +37,7 @@ from ldr.trial_layout import FEATURES, mean_power
 from ldr.types import Argument, PerRow, Rows
 from ldr.validation import in_words
 
-# Number of neighbours that predict a sample in `ldr.compare`, KNeighborsClassifier's default.
+# Number of nearest neighbours in `ldr.compare`; the default of KNeighborsClassifier.
 NEIGHBOURS = 5
 # Kinds of scores.
 ERROR = "minus the mean squared error of the response"
@@ -49,9 +49,9 @@ LIKELIHOOD = "log-likelihood of a sample in nats"
 PRODUCT = "product of standardised scores"
 OBJECTIVE = "objective of held-out samples about the training mean"
 DESCRIPTION = "objective of held-out samples about their own mean"
-# Scores that change monotonically with r, by which no r is chosen.
+# Scores that change monotonically with r and so cannot choose r.
 DESCRIPTIONS = (RECONSTRUCTION, DESCRIPTION)
-# Scores of predictions and of pairs, for which the one-standard-error rule is the default.
+# Scores of predictions and of paired scores; their default is the one-standard-error rule.
 PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM, PRODUCT)
 # Methods that are scored by their reconstruction of X.
 VARIANCE = ("pca", "mds", "log-det-pca", "sparse-pca", "robust-pca")
@@ -65,8 +65,8 @@ class HeldOut:
     kind: str
     values: Array  # (m, q), of each sample and response or column; larger is better
     weights: Array  # (m,)
-    reference: Array | None = None  # (m, q), at r = 0: of the training mean or the largest class
-    classes: np.ndarray | None = None  # (m,), the true ones
+    reference: Array | None = None  # (m, q), scores of the training mean or largest class (r = 0)
+    classes: np.ndarray | None = None  # (m,), the true classes
     log_loss: Array | None = None  # (m,), minus the logarithm of the true class's probability
 
     @classmethod
@@ -92,7 +92,7 @@ class HeldOut:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Numbers pooled over the samples, such as "rmsecv", "q2" or "accuracy"."""
+        """Summaries over all samples, such as "rmsecv", "q2" or "accuracy"."""
         w = self.weights
         if self.classes is not None:
             codes = np.unique(self.classes, return_inverse=True)[1]
@@ -145,7 +145,7 @@ class Part:
 
     @property
     def rows(self) -> Array:
-        """Samples of the last view, which the first view predicts, or of the only view."""
+        """Samples of the only view, or of the last view, which is predicted from the first."""
         return np.asarray(self.views[-1].dense())
 
     @property
@@ -164,9 +164,9 @@ Scored = TypeVar("Scored")
 
 
 def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> HeldOut:
-    """Score held-out samples by the method's criterion: prediction, likelihood, ...
+    """Score held-out samples by the method's criterion, such as prediction or likelihood.
 
-    The training samples, old, serve r = 0 of likelihoods and the features of trials only.
+    The training samples `old` are needed only for likelihoods at r = 0 and features of trials.
     """
     result, objective = new.result, new.result.objective
     name, timed = of_features(objective).name, Need.TIME_ORDER in objective.needs
@@ -205,7 +205,7 @@ def _squared(truth: Array, found: Array, mean: Array, weights: Array) -> HeldOut
 
 
 def _likelihood(new: Part, old: Part | None) -> HeldOut:
-    """Score by the log-likelihood; r = 0 is a normal distribution of each column."""
+    """Score by the log-likelihood; the model at r = 0 has independent normal columns."""
     result, X = new.result, new.featured()
     assert result.model is not None
     values = result.model.score_samples(X)[:, None]
@@ -224,7 +224,7 @@ def _likelihood(new: Part, old: Part | None) -> HeldOut:
 
 
 def _products(new: Part, _: Part | None = None, *, mean: bool = False) -> HeldOut:
-    """Score sums, or means, over components of products of the views' standardised scores."""
+    """Score by products of the views' standardised scores: sums or means over components."""
     seen = [one for one in new.result.directions.variations if one is not None]
     if len(seen) < len(new.Y):
         raise ArgumentError("the result does not have the variances of its training samples")
@@ -238,7 +238,7 @@ def _products(new: Part, _: Part | None = None, *, mean: bool = False) -> HeldOu
 
 
 def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
-    """Score reconstructions about the training mean, of whole samples or by elements."""
+    """Score reconstructions about the training mean, by sample or by element."""
     result, samples = new.result, new.featured()
     samples.expect_columns(len(result.mean))
     scaled = result.scale is not None and result.features is None
@@ -253,7 +253,7 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
         for _, block in piece.blocks():
             Z = (dense(block) - result.mean) / unit
             E = Z - (Z @ Q) @ Q.T
-            if elements:  # below 1e-8 rounding (1e-16 / 1e-8) dominates
+            if elements:  # for smaller values rounding errors (1e-16 / 1e-8) dominate
                 E = np.divide(E, free, out=np.full(E.shape, np.inf), where=free >= 1e-8)
             both = np.stack([E, Z]) ** 2
             found.append(both.sum(axis=2, keepdims=True) if whole_samples else both)
@@ -266,7 +266,7 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
 
 
 def of_trials(new: Part, old: Part) -> HeldOut:
-    """Score predictions from features of trials: log mean power, or time courses for xdawn."""
+    """Score predictions from features of trials: log mean power, or time courses (xdawn)."""
     (F, y, _), (G, z, w) = (_features_of_trials(part) for part in (old, new))
     if Need.RESPONSE in new.result.objective.needs:
         known, truth = as_response(y, len(y)), as_response(z, len(z))
@@ -298,11 +298,11 @@ def _features_of_trials(part: Part) -> tuple[Array, np.ndarray, Array]:
 
 
 def _objective_value(new: Part) -> float:
-    """Return the objective of the samples at the result's matrix: larger is better.
+    """Return the objective of the samples at the result's matrix, with a sign: larger is better.
 
-    Time series are centred about the training mean: with their mirror image about it their mean is
-    that, and second moments are unchanged. vamp has a mean of heads and another of tails, and is
-    scored about those of the new pairs, as in deeptime.
+    Time series are centred about the training mean: with their reflections about that mean appended
+    they have this mean, and unchanged second moments. vamp is centred about the two means of the
+    new pairs (of earlier and of later samples), as in deeptime.
     """
     result, objective, P = new.result, new.result.objective, new.result.P
     views = as_tuple(new.X)  # the samples, and a background
@@ -311,18 +311,18 @@ def _objective_value(new: Part) -> float:
     samples, *background = views
     samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
-    given = getattr(objective, "derivatives", None) is not None  # for these samples
+    given = getattr(objective, "derivatives", None) is not None  # values for these samples
     if timed and not given and "right" not in result.parameters:
         samples = _mirrored(samples, result.mean)
     data = as_data(objective, single((samples, *background)), new.y)
-    if result.scale is not None and result.features is None:  # scale raw columns alone
+    if result.scale is not None and result.features is None:  # scale raw columns only
         data, P = divided(data, result.scale), P * result.scale
     problem = objective.bind(data, result.r)
     coordinates = problem.views[0].coordinates
     M = coordinates.carried(result.M, P)
     if coordinates.is_whitened and isinstance(problem.manifold.factors[0], Orthonormal):
-        # only the span counts: rescaling to unit variance on the training data would change the
-        # value
+        # only the span counts: rescaling to unit variance on the training data would change
+        # the value
         M = polar_factor(M / power_of_two(M))
     Z = problem.point([M])
     if isinstance(problem, Carried):
@@ -336,7 +336,7 @@ def _objective_value(new: Part) -> float:
 
 
 def _mirrored(samples: Samples, mean: Array) -> Samples:
-    """Subtract a mean; append the samples with the opposite sign as further trials, by halves."""
+    """Subtract a mean, and append the negated samples as further trials; halve the weights."""
     Z = np.asarray(samples.dense()) - mean
     codes = None if samples.marks is None else samples.marks.codes
     codes = np.zeros(len(Z), dtype=np.intp) if codes is None else codes
@@ -357,15 +357,15 @@ def score(
     """Score a result on new samples: larger is better.
 
     - Methods of labels: the accuracy of `Result.predict`. Regressions and reduced-rank-regression:
-      minus its mean squared error.
-    - ppca and fa: the mean log-likelihood of a sample.
+      minus the mean squared error of `Result.predict`.
+    - ppca and fa: the mean log-likelihood per sample.
     - pca, mds, log-det-pca, sparse-pca, robust-pca: minus the mean squared error of reconstructing
       a sample about the training mean.
     - Several views: the mean product of paired scores in units of their training standard
       deviations (over samples and pairs of views), summed over the components.
-    - Other methods: the objective of the new samples at the result's matrix, or minus it if it is
-      minimised; for a time series about the training mean, for others about the mean of the new
-      samples (csp, spoc, xdawn and ssd subtract none).
+    - Other methods: the objective of the new samples at the result's matrix, negated if the method
+      minimises. Time series are centred about the training mean, other samples about their own
+      mean (csp, spoc, xdawn and ssd do not centre).
 
     Parameters
     ----------
@@ -384,9 +384,9 @@ def score(
     Raises
     ------
     ldr.errors.ArgumentError
-        The objective is of distances, or has other parameters that new data do not determine.
+        The objective is a function of distances, or has parameters that new data do not determine.
     ldr.errors.DataError, ldr.errors.SingularError
-        The new data do not fit the result, or do not determine the objective.
+        The new data do not match the result, or do not determine the objective.
     """
     if not isinstance(result, Result):
         raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
@@ -401,11 +401,11 @@ def score(
     return held_out(Part(result, data.X, data.y)).score
 
 
-# Scores of `ldr.compare`, the same for all methods: predictions from the coordinates.
+# Scores of `ldr.compare`, the same for all methods: predictions from the components.
 
 
 def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, Criterion]:
-    """Return the scores that `ldr.compare` has for all methods; its conclusions use the first."""
+    """Return the scores that `ldr.compare` has for all methods, the main score first."""
     labels = y is not None and is_categorical(y)
     if y is not None:
         name, scores = ("accuracy", class_scores) if labels else ("Q2", response_scores)
@@ -424,9 +424,9 @@ def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, C
 
 
 def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> HeldOut:
-    """Score classes by `predict`, or else by the nearest class mean in the projection.
+    """Score classes from `predict`, or from the nearest class mean in the projection.
 
-    Regressions on indicators of classes predict no probabilities: not by them if `probable`.
+    With `probable` the score needs probabilities, and regressions on indicators have none.
     """
     result, truth, weights = new.result, as_array(new.y), new.weights
     predictor = result.predictors[0] if result.predictors else None
@@ -450,7 +450,7 @@ def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> Held
 
 
 def response_scores(new: Part, old: Part | None, what: str = "response") -> HeldOut:
-    """Score a response (the second view, or X) by `predict`, else by least squares."""
+    """Score a response, the second view or X, from `predict` or else from least squares."""
     result, truth = new.result, new.response if what == "response" else new.rows
     if not (result.predictors and result.objective.traits.predicts == what):
         assert old is not None
@@ -468,7 +468,7 @@ def response_scores(new: Part, old: Part | None, what: str = "response") -> Held
 
 
 def _nearest(new: Part, old: Part, labels: bool) -> HeldOut:
-    """Score the class of the majority, or the mean response, of the nearest training samples."""
+    """Score predictions from nearest training samples: the majority class or mean response."""
     from sklearn.neighbors import NearestNeighbors
 
     counted = np.flatnonzero(old.weights)
@@ -491,7 +491,7 @@ def _mean(Z: Array, w: Array) -> Array:
 def _least_squares(
     old: tuple[Array, Array, Array], new: tuple[Array, Array, Array], standardise: bool = False
 ) -> HeldOut:
-    """Score the least squares prediction of B from A, given (A, B, weights) of both samples."""
+    """Score the least squares prediction of B from A; both arguments are (A, B, weights)."""
     (A, B, w), (new_A, new_B, new_w) = old, new
     if standardise:
         unit = np.sqrt(_mean((B - _mean(B, w)) ** 2, w))
@@ -508,7 +508,7 @@ def _next_step(new: Part, old: Part) -> HeldOut:
 
 
 def _steps(part: Part) -> tuple[Array, Array, Array]:
-    """Return samples, their successors in time, and the weights of the pairs."""
+    """Return samples, their successors in time, and the weights of these pairs."""
     Y, counts = part.Y[0], Marks(part.weights, part.runs)
     there = counts[:-1].before(counts[1:])
     kept = there > 0
@@ -530,7 +530,7 @@ def _hidden_entries(new: Part, old: Part) -> HeldOut:
 
 
 def gap_of(objective: Objective) -> int:
-    """Return the number of samples left out beside a held-out block: the objective's lag."""
+    """Return the objective's lag: the number of samples to omit beside a held-out block."""
     own = getattr(objective, "lag", None) or getattr(objective, "segment", None)
     window = getattr(objective, "window", None)
     return int(own or (2 * window - 1 if window else 1))
@@ -542,8 +542,8 @@ class Folds:
 
     sampled: Sampled
     parts: list[tuple[Indices, Indices]]  # training and held-out samples
-    notes: list[str]  # warnings on the folds, and why some could not run
-    trials: Indices | None  # of a time series, also for methods that know of no time order
+    notes: list[str]  # warnings about the folds, and reasons of failures
+    trials: Indices | None  # trials of a time series, also for methods without a time order
 
     @classmethod
     def of(
@@ -553,7 +553,7 @@ class Folds:
         random_state: int | np.random.Generator | None,
         gap: int | None = None,
     ) -> Folds:
-        """Split samples into folds as `ldr.path` describes; whole trials for time series."""
+        """Split samples into folds as in `ldr.path`; trials of time series are not split."""
         from sklearn import model_selection
 
         objective, trials, splitter = sampled.objective, sampled.trials, folds
@@ -611,7 +611,7 @@ class Folds:
         order: Sequence[int],
         score: Callable[[Part, Part], Scored],
     ) -> Iterator[dict[int, Scored]]:
-        """Yield the score of each fold's held-out samples by r, of results `fit(X, r, y=y)`."""
+        """Yield each fold's held-out scores by r; ``fit(X, r, y=y)`` fits the training samples."""
         unconverged = 0
         failed: dict[str, list[tuple[int, int]]] = {}
         for number, both in enumerate(self.parts, start=1):

@@ -21,22 +21,22 @@ from ldr.validation import in_words
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis(Pickled):
-    """Distances of samples from a model, their limits, and their predictions.
+    """Hotelling's T2 and Q of samples, the limits of both, and predictions for the samples.
 
     Attributes
     ----------
     t2 : ndarray (m,)
-        Hotelling's T2, the squared distance of the scores from their mean in units of their
-        standard deviations: how extreme a sample is within the model.
+        Hotelling's T2: the squared Mahalanobis distance of the scores from their mean. A sample
+        with a large T2 is extreme within the model.
     q : ndarray (m,)
-        The squared distance of a sample from its reconstruction from the scores (also SPE): how far
-        it is from the model. With ``standardise=True`` in units of the standard deviations.
+        Squared prediction error (SPE): the squared distance of a sample from its reconstruction.
+        With ``standardise=True`` features are in units of their standard deviations.
     t2_limit, q_limit : float
-        Limits that a share `level` of the samples does not exceed. The limit of Q is NaN if the
-        components explain all of X.
+        Limits that a share `level` of the samples should not exceed. The limit of Q is NaN if the
+        components explain all variance of X.
     level : float
     measured, predicted : ndarray (m,) or (m, q), or None
-        The response, and the result's prediction of it.
+        The response, and its prediction by the result.
     """
 
     t2: Array
@@ -54,10 +54,10 @@ class Diagnosis(Pickled):
 
     @property
     def rmse(self) -> Array | float | None:
-        """Return the root mean squared error of the predictions, for each response.
+        """Return the root mean squared error (RMSE) of the predictions, for each response.
 
-        It is RMSEC for the samples that the result was solved for, RMSEP for others; RMSECV is the
-        `rmsecv` of `ldr.path`.
+        For the samples that the result was solved for the value is RMSEC, for new samples RMSEP.
+        The cross-validated RMSECV is `rmsecv` of `ldr.path`.
         """
         if self.measured is None or self.predicted is None:
             return None
@@ -91,22 +91,22 @@ def diagnose(
     new: Rows = None,
     level: float = 0.95,
 ) -> Diagnosis:
-    """Find the samples that are far from a model, within it (T2) or beside it (Q).
+    """Find the samples that are far from a model, within its subspace (T2) or off it (Q).
 
-    With scores t = P (x - mean), S = T'T/(n - 1) of the n samples of X, and L the regression of X
-    on the scores (P' for pca, the loadings for pls-regression): T2 = t'S^{-1}t, which is sum_k
-    t_k^2 / s_k^2 for uncorrelated scores, and Q = ||x - mean - Lt||^2.
+    The scores of a sample x are t = P (x - mean), and S = T'T/(n - 1) for the scores T of the n
+    samples of X. L is the regression of X on the scores: P' for pca, the loadings for
+    pls-regression. Then T2 = t'S^{-1}t and Q = ||x - mean - Lt||^2.
 
-    T2 has the limit r (n^2 - 1) / (n (n - r)) F_{r, n-r} for new samples, and (n - 1)^2 / n
-    Beta_{r/2, (n-r-1)/2} for those of X. The limit of Q is Jackson and Mudholkar's, from the
-    eigenvalues of the covariance of the residuals. Both assume samples of X that are Gaussian,
-    independent and free of outliers. The limit of Q assumes known components: at the level .95 it
-    held .87 of new Gaussian samples of 20 columns for n = 30, .93 for 100, .95 for 500.
+    The limit of T2 is r (n^2 - 1) / (n (n - r)) F_{r, n-r} for new samples, and (n - 1)^2 / n
+    Beta_{r/2, (n-r-1)/2} for the samples of X. The limit of Q is Jackson and Mudholkar's, from the
+    eigenvalues of the covariance of the residuals. Both limits assume that the samples of X are
+    Gaussian, independent and free of outliers. The limit of Q also assumes known components: at
+    level .95 it held .87 of new Gaussian samples of 20 columns for n = 30, .95 for n = 500.
 
-    Of robust-pca outliers among the samples of X do not move the limits: T2 is by the minimum
-    covariance determinant of the scores, with the limit of chi^2_r, L is P', and Q^{1/3} has the
-    limit of a Gaussian with its median and median absolute deviation. At the level .95 the limits
-    of T2 and Q held .74 and .83 of new samples for n = 30, .90 and .92 for 100, .94 for 500.
+    For robust-pca the limits resist outliers in X. T2 has the minimum covariance determinant of
+    the scores as S, and the limit of chi^2_r. L is P', and Q^{1/3} has the limit of a Gaussian with
+    the median and the median absolute deviation of Q^{1/3}. At level .95 the limits of T2 and Q
+    held .74 and .83 of new samples for n = 30, .94 and .94 for n = 500.
 
     Source: Hotelling 1947; Jackson & Mudholkar 1979; Hubert, Rousseeuw & Vanden Branden 2005.
 
@@ -119,9 +119,9 @@ def diagnose(
     y : array (m,) or (m, q), optional
         The response of the examined samples, for a method that predicts one.
     new : array, sparse matrix or DataFrame (m, d), optional
-        Other samples to examine instead of those of X.
+        Other samples to examine instead of the samples of X.
     level : float
-        The share of samples within each limit, 0 < level < 1.
+        Share of the samples within each limit, 0 < level < 1.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def diagnose(
     Raises
     ------
     ldr.errors.ArgumentError
-        A result of several views or of features; or y for a method without prediction.
+        A result of several views or of feature maps; or y for a method without prediction.
     ldr.errors.DataError
         Fewer than r + 2 samples in X.
     ldr.errors.SingularError
@@ -198,7 +198,7 @@ def diagnose(
 
 
 def _centred(result: Result, X: Rows, name: str) -> tuple[Array, Array]:
-    """The samples about the result's mean in the units that it was found in, and their scores."""
+    """The centred samples of X in the result's units, and their scores."""
     samples = as_samples(X, name, 1)
     T = np.asarray(result.transform(X), dtype=np.float64)
     Z = samples.dense() - result.mean
@@ -206,7 +206,7 @@ def _centred(result: Result, X: Rows, name: str) -> tuple[Array, Array]:
 
 
 def robust_q_limit(q: Array, level: float) -> float:
-    """Return the limit of Q from the median and median deviation of Q^{1/3}, nearly Gaussian."""
+    """Return the limit of Q for Gaussian Q^{1/3}, from its median and median deviation."""
     roots = np.cbrt(q)
     middle = np.median(roots)
     spread = float(scipy.stats.median_abs_deviation(roots, scale="normal"))

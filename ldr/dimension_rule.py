@@ -1,4 +1,4 @@
-"""The number of dimensions: by a share of the variance, parallel analysis or BIC."""
+"""Rules for the number of dimensions: a share of the variance, parallel analysis, BIC."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Mask = npt.NDArray[np.bool_]
 def by_rule(
     r: Dimension, objective: Objective, data: Data, solve: Callable[..., Result]
 ) -> tuple[int, tuple[str, ...]]:
-    """Return the number of dimensions that the data choose, and a note of the rule.
+    """Return the number of dimensions by a rule, and a message that names the rule.
 
-    - raises ArgumentError: r is no number of dimensions, or there is no such rule here.
+    - raises ArgumentError: r is no valid number of dimensions, or the objective has no such rule.
     """
     check_asked("r", r)
     if not is_open(r):
@@ -57,10 +57,10 @@ def by_rule(
 def _by_share(
     share: float, objective: Objective, data: Data, solve: Callable[..., Result]
 ) -> tuple[int, tuple[str, ...]]:
-    """Return the fewest leading coordinates that explain a share of the variance.
+    """Return the smallest number of leading components that explain a share of the variance.
 
-    For objectives whose directions do not depend on their number. For tica and vamp it is the share
-    of the squares of all autocorrelations (Noe & Clementi 2015).
+    For objectives whose directions do not depend on r. For tica and vamp the share is of the
+    sum of all squared autocorrelations (Noe & Clementi 2015).
     """
     kinetic, manifold = objective.name in ("tica", "vamp"), objective.bind(data, 1).manifold
     nested = objective.traits.transposed and objective.exact == "yes"
@@ -100,7 +100,7 @@ def _by_chance(data: Data) -> tuple[int, tuple[str, ...]]:
 def _by_bic(
     objective: Objective, data: Data, solve: Callable[..., Result]
 ) -> tuple[int, tuple[str, ...]]:
-    """Return the r with the smallest BIC, searching until BIC rises."""
+    """Return the r with the smallest BIC; the search ends when BIC has risen twice in a row."""
     least, best = np.inf, 0
     for r in range(1, objective.largest_r(data) + 1):
         try:
@@ -122,7 +122,7 @@ def _by_bic(
 
 @dataclass(frozen=True)
 class ParallelAnalysis(Pickled):
-    """Eigenvalues, and thresholds from data without correlations.
+    """Eigenvalues, and thresholds from null data without correlations.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class ParallelAnalysis(Pickled):
     threshold : ndarray (k,)
         Quantile of each null eigenvalue.
     r : int
-        The number of leading eigenvalues above their thresholds, up to the first one below.
+        Number of leading eigenvalues above their thresholds, up to the first eigenvalue below.
     """
 
     eigenvalues: Array
@@ -174,30 +174,30 @@ def parallel_analysis(
     Parameters
     ----------
     X : array, memory map or DataFrame (n, d)
-        NaN is a missing value: correlations are then of pairwise complete rows, for the null data
-        too, whose values are missing in the same places.
+        NaN is a missing value: each correlation then uses the pairwise complete rows. The null data
+        have missing values in the same places.
     null : {"permutation", "gaussian"}
-        Null data: each column of X permuted separately, or normal columns of the same variances.
+        Null data: each column of X permuted separately, or Gaussian columns of equal variances.
     correlation : bool
-        Use the correlation matrix, otherwise the covariance matrix. Constant columns count as zero.
+        Use the correlation matrix, otherwise the covariance matrix. Constant columns become zero.
     draws : int
-        Number of data sets without correlations.
+        Number of null data sets.
     quantile : float
-        Quantile of each null eigenvalue that is its threshold; between 0 and 1.
+        Quantile of each null eigenvalue that is its threshold, between 0 and 1.
     random_state : int or Generator, optional
 
     Returns
     -------
     ParallelAnalysis
-        Its `r` is the number of dimensions; it has `plot()`. After Ctrl-C it has the draws that
-        were completed, and a warning states the number.
+        Its `r` is the number of dimensions. After Ctrl-C the completed draws are returned, and a
+        warning states their number.
 
     Raises
     ------
     ldr.errors.ArgumentError
         An unknown null, a quantile that is not between 0 and 1, or draws below 1.
     ldr.errors.DataError
-        Two columns are never observed together.
+        Two columns have no row in which both are observed.
 
     Examples
     --------
@@ -250,21 +250,21 @@ def _deviations(Z: Array, there: Mask) -> Array:
 
 
 def _standardised(Z: Array, there: Mask) -> Array:
-    """Divide centred columns by their standard deviations; constant ones stay zero."""
+    """Divide centred columns by their standard deviations; constant columns stay zero."""
     deviations = _deviations(Z, there)
-    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # centring leaves rounding
+    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # centring leaves rounding errors
     return np.where(flat, 0.0, Z / np.where(flat, 1.0, deviations))
 
 
 def _eigenvalues(Z: Array) -> Array:
-    """Return the eigenvalues of Z'Z/n, descending, as many as can be positive."""
+    """Return the positive eigenvalues of Z'Z/n, in descending order."""
     return np.asarray(np.linalg.svd(Z, compute_uv=False) ** 2 / len(Z))
 
 
 def _pairwise(there: Mask, correlation: bool, samples: Samples) -> Callable[[Array], Array]:
-    """Return a function of centred columns, zero at missing values, to eigenvalues.
+    """Return a function from centred columns, zero at missing values, to eigenvalues.
 
-    They are those of the pairwise complete covariances or correlations, descending.
+    The eigenvalues are of the pairwise complete covariances or correlations, in descending order.
     """
     T = there.astype(np.float64)
     n = T.T @ T  # number of rows that have both columns

@@ -30,13 +30,13 @@ from ldr.trial_layout import Trials, are_arrays, is_of_mne, known_trials, of_arr
 from ldr.types import PerRow, Rows, XandY
 from ldr.validation import in_words
 
-# Time limits below this many seconds are refused.
+# Time limits below this number of seconds are refused.
 _SHORTEST = 1e-6
 
 
 def as_objective(objective: str | Objective, parameters: dict[str, object]) -> Objective:
-    """Return the objective of a name, or the instance itself."""
-    if "sample_weight" in parameters:  # functions that accept it declare it
+    """Return the objective with a name, or an instance unchanged."""
+    if "sample_weight" in parameters:  # functions that accept it have a parameter of this name
         raise ArgumentError(
             "sample_weight= is not supported here: all samples have equal weight; repeat samples "
             "instead"
@@ -63,7 +63,7 @@ def opened(
 ) -> Data:
     """Validate X and y for an objective, with sample weights and trials.
 
-    Checked `Data` are returned unchanged.
+    Validated `Data` are returned unchanged.
     """
     if isinstance(X, Data):
         return X
@@ -81,8 +81,8 @@ as_data = in_words(opened)
 class Covariance:
     """Samples with a given covariance; made by `ldr.covariance`.
 
-    - rows (m, d): with the mean 0, or the given one; each counts n / m
-    - views: the slice of columns of each view, or of X and the response
+    - rows (m, d): samples with mean 0, or with the given mean; each has the weight n / m
+    - views: the slice of columns of each view, or of X and of the response
     """
 
     rows: np.ndarray
@@ -132,7 +132,7 @@ class Covariance:
 
 
 def _is_of_covariances(objective: Objective) -> bool:
-    """Return True if a method knows no more of complete samples than their covariance."""
+    """Return True if a method depends on complete samples only through their covariance."""
     traits, needs = objective.traits, set(objective.needs)
     plain = traits.from_sums and traits.weighted and not getattr(objective, "shrinks", False)
     return plain and needs <= {Need.RESPONSE, Need.SECOND_VIEW}
@@ -144,29 +144,29 @@ def covariance(
 ) -> Covariance:
     """Make samples of a covariance or correlation matrix, for `ldr.solve`.
 
-    Methods that know no more of the samples take it: pca, ppca, fa, cca, pls, regressions, ....
-    The solution is that of 2 d weighted samples which have this covariance.
+    The samples serve methods that need only a covariance, such as pca, ppca, fa, cca, pls and
+    regressions. The solution is that of 2 d weighted samples with exactly this covariance.
 
     Parameters
     ----------
     S : array or DataFrame (d, d)
-        Over n, as ``numpy.cov(X.T, bias=True)``, or correlations. Columns of a DataFrame are named.
+        Divided by n, as ``numpy.cov(X.T, bias=True)``, or correlations. A DataFrame has names.
     n : float
-        The number of samples that S is of: of likelihoods and sums of squares.
+        Number of samples that S was computed from, for likelihoods and sums of squares.
     mean : array (d,), optional
-        Of the samples, which `Result.transform` subtracts; 0 by default.
+        Mean of the samples, which `Result.transform` subtracts; 0 by default.
     views : sequence of int, optional
-        How many columns each view has, in their order; or X and the response of a regression.
+        Number of columns of each view in order, or of X and of the response of a regression.
 
     Returns
     -------
     Covariance
-        What `ldr.solve` and `ldr.path` without folds take as X.
+        Argument X for `ldr.solve`, and for `ldr.path` without folds.
 
     Raises
     ------
     ldr.errors.DataError
-        S is not symmetric, or has an eigenvalue below 0 (correlations of incomplete pairs can).
+        S is not symmetric, or has a negative eigenvalue (as pairwise complete correlations can).
 
     Examples
     --------
@@ -256,7 +256,7 @@ def data_in_order(
 def _opened(
     X: Rows, name: str, minimum_rows: int, *, allow_nan: bool = False
 ) -> tuple[Samples, np.ndarray | None]:
-    """The rows, with the names of channels, and the trial of each row of trials."""
+    """The samples, with names of channels, and the trial of each sample if X has trials."""
     if isinstance(X, Samples) or (type(X) is np.ndarray and X.ndim == 2):
         return as_samples(X, name, minimum_rows, allow_nan=allow_nan), None
     found = known_trials(X, name)
@@ -268,7 +268,7 @@ def _opened(
 
 
 def in_order(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:
-    """Return X, y and sample metadata: columns read by name, rows paired by index."""
+    """Return X, y and sample metadata: columns read by name, samples paired by index."""
     if isinstance(X, dict) and objective.views > 1:
         X = tuple(X.values())
     X, *found = with_columns(X, y=y, **beside)
@@ -278,7 +278,7 @@ def in_order(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
 def with_marks(
     objective: Objective, X: Rows, y: PerRow, sample_weight: PerRow, groups: PerRow
 ) -> XandY:
-    """Return X, whose rows have their weights and trials with them, and y, for `as_data`."""
+    """Return y, and X with weights and trials attached to its samples, for `as_data`."""
     plain = not (isinstance(X, (list, Trials)) or getattr(X, "ndim", 2) > 2 or is_of_mne(X))
     if plain and sample_weight is None and groups is None:
         return X, y
@@ -307,7 +307,7 @@ def is_open(r: object) -> bool:
 
 
 def check_asked(name: str, r: object) -> None:
-    """Refuse any r but a whole number, a share of the variance or "auto"."""
+    """Refuse any r other than an integer, a share of the variance or "auto"."""
     if not is_open(r) and (isinstance(r, (bool, np.bool_)) or not isinstance(r, Integral)):
         raise ArgumentError(
             f"{name} must be a whole number, a share of the variance above 0 and below 1, or "
@@ -316,7 +316,7 @@ def check_asked(name: str, r: object) -> None:
 
 
 def check_r(r: object, objective: Objective, data: Data) -> int:
-    """Return r, a whole number from the least to the most dimensions that the objective has."""
+    """Return r if it is an integer between the objective's smallest and largest dimension."""
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)):
         raise ArgumentError(f"r must be a whole number, got {r!r}")
     least, d = least_r(objective), objective.largest_r(data)
@@ -326,7 +326,7 @@ def check_r(r: object, objective: Objective, data: Data) -> int:
 
 
 def least_r(objective: Objective) -> int:
-    """Return 0 for models of factors, which is the Gaussian of independent columns, else 1."""
+    """Return 0 for factor models, where r = 0 means independent Gaussian columns; else 1."""
     return 0 if objective.traits.rule == "bic" else 1
 
 
@@ -380,9 +380,9 @@ def as_solver(solver: object) -> str | Solver:
 
 
 def trials_of(X: Rows, y: PerRow) -> np.ndarray | None:
-    """Return the trial of each row, of the first of several views, or of a list.
+    """Return the trial of each sample of X, of its first view, or of a list of arrays.
 
-    The arrays of a list are trials if y has an entry for each; otherwise they may be any rows.
+    The arrays of a list are trials if y has one entry per array; otherwise they are only chunks.
     """
     if isinstance(X, list) and y is not None and len(as_array(y)) == len(X):
         return np.repeat(np.arange(len(X)), list(map(len, X)))
@@ -392,10 +392,10 @@ def trials_of(X: Rows, y: PerRow) -> np.ndarray | None:
 def marked(
     objective: Objective, data: Data, sample_weight: PerRow, groups: PerRow, listed: bool
 ) -> Data:
-    """Return the data with weights and trials beside their rows.
+    """Return the data with weights and trials attached to their samples.
 
     - sample_weight, groups (n,)
-    - listed: True if X is a list, whose elements are trials for methods with time order
+    - listed: True if X is a list; its elements are then trials for methods with time order
     """
     if sample_weight is not None:
         check_weighted(objective)
@@ -426,14 +426,14 @@ def marked(
 
 
 def _trials(ids: PerRow, samples: Samples) -> np.ndarray | None:
-    """Return the trials; None for a single trial, which later blocks of rows cannot continue."""
+    """Return the trials, or None for one trial, which has no later blocks of samples."""
     trials = as_trials(ids, samples.n)
     one = not isinstance(samples, AccumulatedSamples) and bool((trials == trials[0]).all())
     return None if one else trials
 
 
 def _of_rows(y: PerRow, groups: PerRow, samples: Samples) -> PerRow:
-    """Return labels or a response for each row, if y has an entry for each trial."""
+    """Return labels or a response for each sample, if y has one entry per trial."""
     if y is None or groups is None or isinstance(y, CodedLabels) or not samples.n_known:
         return y
     entries = as_array(y)
@@ -477,9 +477,9 @@ def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
 
 
 def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
-    """Return the second in the order of the first's index if both are pandas', else unchanged.
+    """Return the second argument in the order of the first one's index, if both are pandas'.
 
-    Two Dask frames with known divisions must have the same ends.
+    Other arguments are unchanged. Two Dask frames with known divisions must have equal divisions.
     """
     if other is None or isinstance(first, np.ndarray):
         return other
@@ -518,7 +518,7 @@ def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> 
     ends = [
         (rows.divisions[0], rows.divisions[-1])
         for rows in (first, other)
-        if getattr(rows, "known_divisions", False) is True  # any name is an attribute of a Delayed
+        if getattr(rows, "known_divisions", False) is True  # a Delayed has an attribute of any name
     ]
     if len(ends) == 2 and ends[0] != ends[1]:
         raise DataError(

@@ -40,11 +40,10 @@ def layer(
 ) -> Callable[..., Traced]:
     """Make a function of jax arrays, from X to the optimal P, with derivatives.
 
-    The optimum is found by `ldr.solve`, in a callback, so that the function can be compiled; its
-    derivative comes from the implicit function theorem, so that `jax.grad`, `jax.jvp`, `jax.vjp`
-    and `jax.vmap` work, and do not depend on the solver. Eigenvalues that repeat inside the
-    subspace, or at its boundary, raise an error that names the tie, where eigenvectors' derivatives
-    have NaN.
+    `ldr.solve` finds the optimum in a callback, so the function can be compiled. Its derivative
+    comes from the implicit function theorem and does not depend on the solver: `jax.grad`,
+    `jax.jvp`, `jax.vjp` and `jax.vmap` work. If eigenvalues inside the subspace or at its boundary
+    are equal, an error names the tie; derivatives of eigenvectors would be NaN.
 
     Parameters
     ----------
@@ -53,14 +52,14 @@ def layer(
         log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa, orthogonal-maf, maf,
         signal-noise, contrastive-pca, orthogonal-gcpca, gcpca, opca, orthogonal-lda, lda, pls,
         orthogonal-cca, cca, maxdiff, maxbet, orthogonal-mcca, principal-components-regression,
-        tica, spoc, phd and graphs of the classes; so has a jax function of your own with a declared
-        manifold, ``ldr.objective(manifold="grassmann")``. The methods listed at
-        `Sensitivity.pullback` have first derivatives, forwards and backwards; other smooth ones
-        have `jax.jvp` only.
+        tica, spoc, phd and graphs of the classes. The same holds for a jax function of your own
+        with a declared manifold, ``ldr.objective(manifold="grassmann")``. The methods listed at
+        `Sensitivity.pullback` have first derivatives, in forward and reverse mode; other smooth
+        methods have `jax.jvp` only.
     r : int
     projector : bool
-        Return the orthogonal projector onto the rows of P instead of P: P'P if the rows are
-        orthonormal. It has derivatives even if eigenvalues inside the subspace repeat.
+        Return the orthogonal projector onto the rows of P (P'P for orthonormal rows) instead of P.
+        It is differentiable even if eigenvalues inside the subspace are equal.
     **options
         Options of `ldr.solve` (start, tolerance, ...), and parameters of an objective given by
         name. With `sample_weight` or `groups` only first derivatives exist.
@@ -68,24 +67,24 @@ def layer(
     Returns
     -------
     callable
-        ``layer(X, y=None, **parameters)`` is P, (r, d), or the projector, (d, d), one for each
-        view. X is an array (n, d) or a tuple of them, y labels (no derivative), parameters numbers
-        of the objective, ``ridge=0.1``, of a sum ``weights=(1.0, 0.5)``, with derivatives too. The
+        ``layer(X, y=None, **parameters)`` returns P (r, d), or the projector (d, d), for each view.
+        X is an array (n, d) or a tuple of arrays; y are labels, without derivative. Parameters are
+        numbers, such as ``ridge=0.1`` or a sum's ``weights=(1.0, 0.5)``, with derivatives. The
         caller centres the rows: ``(X - X.mean(0)) @ P.T``.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown objective, or an r that is no whole number. In a call: r larger than d, or no y.
+        An unknown objective, or a non-integer r. In a call: r larger than d, or a missing y.
     ldr.errors.DataError
-        In a call: arrays of wrong shapes, or of another number than the objective's views.
+        In a call: arrays of wrong shapes, or a wrong number of views.
 
     Notes
     Within `jax.jit` and `jax.vmap`, and in the backward pass, jax raises its own error
-    (`JaxRuntimeError`) with the text of ours.
+    (`JaxRuntimeError`), which contains the text of the error of ldr.
 
-    In jax's default float32 a derivative has half of the digits;
-    `jax.config.update("jax_enable_x64", True)` gives all.
+    In jax's default float32 a derivative has about half of the digits of float64;
+    `jax.config.update("jax_enable_x64", True)` enables float64.
 
     Examples
     --------
@@ -109,7 +108,7 @@ def layer(
     marks = {name: options[name] for name in ("sample_weight", "groups") if name in options}
 
     def is_stated(X: Traced, y: Traced, parameters: dict[str, Traced]) -> bool:
-        """Return True if the optimum has equations in jax: no weights, trials or standardising."""
+        """Return True if the optimum has equations in jax: no weights, trials or scaling."""
         if marks or options.get("standardise"):
             return False
         found: list[Stated | None] = []
@@ -130,7 +129,7 @@ def layer(
         return found.sensitivity(single(_in_float64(X)), as_given(y), **marks)
 
     def check_shapes(X: Traced, y: Traced) -> None:
-        """Refuse wrong shapes before any computation, outside of jax's callback."""
+        """Refuse wrong shapes before any computation, and outside of jax's callback."""
         like = single(tuple(np.zeros(each.shape) for each in X))
         data = as_data(objective, like, None if y is None else np.zeros(y.shape))
         check_r(r, objective, data)
@@ -145,7 +144,7 @@ def layer(
         return tuple(jax.ShapeDtypeStruct((r, each.shape[1]), each.dtype) for each in views)
 
     def optima(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Traced:
-        """Return P of a problem, or of all problems that `jax.vmap` passes together."""
+        """Return P of a problem, or of all problems in a batch of `jax.vmap`."""
         batch = X[0].shape[:-2]
         if not batch:
             return solved(X, y, parameters).P
@@ -194,9 +193,9 @@ def layer(
         return moved(objective, T, given, direction, canonical=not projector)
 
     def along(X: Traced, y: Traced, parameters: dict[str, Traced], moves: Traced) -> Traced:
-        """Solve for J of some moves, without a formula: dP of (moves, dP - J moves) = (moves, 0).
+        """Return J moves for tangents `moves`, from dP in (moves, dP - J moves) = (moves, 0).
 
-        Only for linear systems does jax accept a given solution, also of the transposed system.
+        jax accepts a given solution, also of the transposed system, only for linear systems.
         """
         forth, back = partial(_along, at, projector), partial(_pulled, at, projector)
         add = jax.tree.map
@@ -218,7 +217,7 @@ def layer(
             return sum(0.0 * each.sum() for each in jax.tree.leaves(tree))
 
         still = tuple(jnp.zeros(each.shape, each.dtype) for each in shapes(X))
-        none = nothing_of(moves)  # the move is linear in all its inputs
+        none = nothing_of(moves)  # jax needs each input to depend linearly on the tangents
         known, found = jax.lax.custom_linear_solve(
             lambda z: (z[0], add(jnp.subtract, z[1], times(X, y, parameters, z[0]))),
             add(lambda each: each + none, (moves, still)),
@@ -226,7 +225,7 @@ def layer(
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
             symmetric=True,  # or jax would transpose the first function
         )
-        # with a cotangent of `known` too, because jax up to 0.6 passes a zero one
+        # Add 0 * `known`, so that it has a cotangent: jax up to 0.6 passes a zero cotangent.
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp
@@ -240,13 +239,13 @@ def layer(
         P = optimum(X, y, parameters)
         if not is_stated(X, y, parameters):
             if not _is_traced(primals):
-                at(X, y, parameters)  # raise errors here: jax hides them in a callback
+                at(X, y, parameters)  # raise errors here: jax would hide them in a callback
             return P, along(X, y, parameters, (dX, moves))
         T = [each.T for each in P]
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
-        # A product with 1 in a callback, which the adjoint has too, keeps errors about ties.
+        # The factor 1 comes from a callback, also in the adjoint: so errors about ties remain.
         one = _called_back(partial(_check, at, projector), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
@@ -280,7 +279,7 @@ def _is_traced(given: Traced) -> bool:
 def _called_back(
     function: Callable[..., Traced], like: Traced, *given: Traced, vmap_method: str
 ) -> Traced:
-    """`jax.pure_callback`, or a plain call of arrays that are there: its errors are ours."""
+    """`jax.pure_callback`, or a plain call for concrete arrays, which raises errors of ldr."""
     import jax
 
     if _is_traced(given):
@@ -289,7 +288,7 @@ def _called_back(
 
 
 def _moved(derivative: Derivative, projector: bool) -> Sequence[Array]:
-    """Return the derivatives of the maps; a projector does not depend on their axes."""
+    """Return the derivatives of the maps, or of the projectors onto their row spaces."""
     return derivative.maps(None) if projector else as_tuple(derivative.P)
 
 
@@ -302,7 +301,7 @@ def _along(
     dX: Traced,
     moves: Traced,
 ) -> Traced:
-    """dP by `Result.sensitivity`, for methods without a formula."""
+    """Return dP from `Result.sensitivity`, for methods without equations in jax."""
     directions = {name: move for name, move in _numbers(moves).items() if np.any(move)}
     return _moved(at(X, y, parameters).along(single(_in_float64(dX)), **directions), projector)
 
@@ -330,7 +329,7 @@ def _pulled(
 
 
 def _numbers(parameters: dict[str, Traced]) -> dict[str, Traced]:
-    """As objectives take them: numbers, and of several a tuple."""
+    """Parameters for objectives: a number, or a tuple for an array of several."""
     return {
         name: tuple(map(float, value)) if np.ndim(value) else float(value)
         for name, value in parameters.items()
@@ -362,5 +361,5 @@ def _check(
 
 
 def as_given(y: Traced) -> Traced:
-    """Return y as `ldr.solve` takes it."""
+    """Return y in the form that `ldr.solve` accepts."""
     return None if y is None else np.asarray(y)

@@ -1,4 +1,4 @@
-"""`ldr.choose`: the methods that fit the data at hand, and the questions that they answer."""
+"""`ldr.choose`: methods that fit the given data, and the questions that these methods answer."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
 
 
 def beyond(chosen: Chosen, n: int) -> dict[str, str]:
-    """Return unnamed methods that would take minutes for n rows, with the reason."""
+    """Return methods that would take minutes for n rows, with the reason, unless requested."""
     why = f"all pairs of {n} samples take long: name the method to compare it"
     return {name: why for name, (o, _) in chosen.items() if o.traits.by_pairs and n > 1000}
 
 
 class Beside(StrEnum):
-    """Kinds of data, as the reason why a method was selected."""
+    """Kinds of data, each with the reason for which a method is selected."""
 
     VIEWS = "X is a pair of views of the same samples"
     BACKGROUND = "X is a pair of samples and a background"
@@ -78,7 +78,7 @@ def beside(X: Rows, y: PerRow = None, time_order: bool = False) -> Beside:
 
 
 def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
-    """Return the methods of the registry that fit the data, and why each was selected."""
+    """Return the methods of the registry that fit the data, and the reason for each."""
     found = beside(X, y, time_order)
     if found is Beside.GAPS:
         fitting = [name for name, method in REGISTRY.items() if method.traits.imputes]
@@ -101,8 +101,8 @@ class Advice:
     """A row of the table of methods by question.
 
     - has, wants: the available data, and the question
-    - use: methods of the registry, the first to be tried first
-    - instead_of: common practice without them
+    - use: methods of the registry, the recommended one first
+    - instead_of: common practice without these methods
     - fits: kinds of data that the methods accept
     """
 
@@ -113,8 +113,8 @@ class Advice:
     fits: tuple[Beside, ...]
 
 
-# Two lines a row: kind of data, what the user has and wants; the methods, the first to be tried
-# first, and common practice without them. ANY: samples, with y or in time order.
+# Two lines for each row: the kind of data, the available data and the question; the methods, the
+# recommended one first, and common practice instead. ANY: samples, with y or in time order.
 _TEXT = """
 ANY: samples | directions of largest variance
     pca
@@ -187,14 +187,14 @@ class Choice(tuple[Advice, ...]):
 
 @in_words
 def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Choice:
-    """Return questions that fit the data, and methods for each.
+    """Return questions that fit the data, and methods for each question.
 
-    Nothing is solved; `ldr.compare` scores methods on held-out samples.
+    No method is solved; `ldr.compare` scores methods on held-out samples.
 
     Parameters
     ----------
-    X : array (n, d), or what else `ldr.solve` takes; several views or a background as a tuple
-        Data to choose for; by default the whole table.
+    X : array (n, d), or other data of `ldr.solve`; several views or a background as a tuple
+        Data to choose methods for; by default the whole table is returned.
     y : array (n,), optional
         Labels or a response.
     time_order : bool
@@ -224,4 +224,4 @@ def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Cho
     X, y = with_columns(X, y=y)
     found = beside(X, y, time_order)
     fitting = [advice for advice in TABLE if found in advice.fits]
-    return Choice(sorted(fitting, key=lambda advice: len(advice.fits)))  # most special method first
+    return Choice(sorted(fitting, key=lambda advice: len(advice.fits)))  # most specific first

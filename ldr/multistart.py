@@ -28,12 +28,12 @@ from ldr.types import Start
 
 Made = TypeVar("Made")
 
-# Name of a start that the user gave as an array.
+# Name of an initial point that the user gave as an array.
 GIVEN = "given"
 
 
 def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
-    """A start of the user's as a matrix of full rank."""
+    """An initial point of the user as a matrix of full rank."""
     try:
         M = np.asarray(given)
     except ValueError:
@@ -58,11 +58,11 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 
 # Statuses of runs that a time limit, Ctrl-C or an observer ended.
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
-# A relative improvement beyond this belongs to a different optimum.
+# A relative improvement above this means a different optimum.
 _BETTER = 1e-9
-# Tolerance and limit of iterations for the easier problems of an annealing.
+# Tolerance and iteration limit for the easier problems before the original one.
 _ROUGHLY = Stopping(1e-4, 50)
-# Steps between new approximations of a function, their number, and a negligible change of value.
+# Iterations before the first new approximation, number of approximations, negligible change.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 
@@ -73,24 +73,24 @@ class Starts:
     Attributes
     ----------
     values : tuple of float
-        Values of the runs on all rows, by start, in the objective's own sense and units.
+        Final values of the runs on all rows, by start, in the objective's own sense and units.
     names : tuple of str
-        Names of starts: "baseline", "given", the objective's ("gradient outer product"), "random
-        1", ...
+        Names of starts: "baseline", "given", "random 1", "random 2" and so on, or a name of the
+        objective's own start ("gradient outer product").
     best : float
-        The result is the first end whose value agrees with the best to rounding.
+        The best value. The result is the first run that reaches it to machine precision.
     best_from : str
-        The name of the start that led to the best; the first of those that agree.
+        Name of the first start whose run reached the best value.
     agreeing : int
-        Number of runs that equal the best to 1e-8, relative; the best is one of them.
+        Number of runs whose relative difference from the best value is at most 1e-8.
     spread : float
-        Difference of the best and the worst value.
+        Difference between the best and the worst value.
     merged : tuple of str
-        Starts that are no independent evidence: they are an earlier start, perhaps in other axes,
-        with the same value there and at the end; or, for ica and uica, they had no run of their
-        own, since they lead to the end of an earlier start up to the order and signs of the
-        columns: for many rows by a run on some of them, for few by one Newton step, solved as
-        accurately as in the trust region.
+        Starts that are no independent evidence. Such a start is equivalent to an earlier one, up to
+        the basis, with the same initial and final value. For ica and uica a start is also merged,
+        without a run of its own, if it leads to the optimum of an earlier start up to order and
+        signs of the columns. The test of this is a run on some of the rows if n is large, or one
+        Newton step if n is small.
     """
 
     values: tuple[float, ...]
@@ -103,7 +103,7 @@ class Starts:
 
     @classmethod
     def of(cls, problem: BoundObjective, runs: Mapping[str, Ended]) -> Starts | None:
-        """Return the summary of the runs, by the names of their starts; None for a single start."""
+        """Return the summary of the runs by the names of their starts; None for one start."""
         if len(runs) < 2:
             return None
         whole: dict[str, Run] = {}
@@ -129,13 +129,13 @@ class Starts:
 
 
 def _coincide(run: Run, other: Run) -> bool:
-    """Return True if two runs are the same, or begin and end at equal values."""
+    """Return True if two runs are the same, or have equal initial and equal final values."""
     one, two = ((each.history["value"][0], each.value) for each in (run, other))
     return run is other or np.allclose(one, two, rtol=_BETTER, atol=0.0)
 
 
 class Ended(NamedTuple):
-    """A run, and the problem whose function the run minimised."""
+    """A run, and the problem whose objective the run minimised."""
 
     problem: BoundObjective
     run: Run
@@ -148,9 +148,10 @@ def solve_near(
     stopping: Stopping,
     observers: Sequence[Observer] = (),
 ) -> Ended:
-    """Minimise a function that may be approximated anew near the present point of the run.
+    """Minimise an objective that may be approximated again near the current point of the run.
 
-    It is one smooth function in each stage of the run. The last stage is the one after which the
+    Each stage of the run minimises one smooth approximation. The stages end when a new
+    approximation no longer changes the value.
     value no longer changes.
     """
     now = near(problem, M)
@@ -177,15 +178,15 @@ def solve_near(
 
 
 class Multistart:
-    """Runs of a solver from several starts; none begins after a limit or an interrupt.
+    """Runs of a solver from several starts; no run begins after a limit or an interrupt.
 
-    Starts that lead to the `same` point have one run, whose end is then that of each of them; the
-    same holds for the first run and starts that are `a_step_from` its end. `max_iterations` limits
-    all iterations of a start, including those of runs that prepare it.
+    Starts that lead to the `same` point share one run. A start that is `a_step_from` the end of the
+    first run shares the first run. `max_iterations` limits all iterations of a start, including
+    preparatory runs.
 
     - solver: None if the solution has a closed form, which needs no starts
-    - start: the first start, as in `ldr.solve`
-    - count: number of starts; None: the first and, if it is the baseline, the objective's own
+    - start: the first initial point, as in `ldr.solve`
+    - count: number of starts; None means the first, and after a baseline the objective's own
     """
 
     def __init__(
@@ -215,12 +216,12 @@ class Multistart:
 
     @cached_property
     def _rng(self) -> np.random.Generator:
-        """The generator; the system's entropy takes as long as statistics."""
+        """The generator, made on first use: reading the system's entropy is slow."""
         return self._random or np.random.default_rng()
 
     @cached_property
     def _own(self) -> dict[str, Array]:
-        """The objective's own starts; none if the time is over and there is a baseline."""
+        """The objective's own starts; none after the time limit if there is a baseline."""
         several = self._count is not None and self._count > 1
         if self._name != GIVEN:
             several = self._name != "random" and (self._count != 1 or self._name != "baseline")
@@ -253,9 +254,9 @@ class Multistart:
         return problem.lower([_start_matrix(M, s) for M, s in zip(given, shapes, strict=True)])
 
     def _points(self) -> dict[str, Array]:
-        """The first start, then the objective's own, then random ones.
+        """The first start, then the objective's own starts, then random starts.
 
-        One of the objective's own that is the first itself gives it its name and comes once.
+        If an own start of the objective equals the first, the two are one start with its name.
         """
         name, count, others = self._name, self._count, {}
         for own, point in self._own.items():
@@ -273,9 +274,9 @@ class Multistart:
     def search(
         self, observers: Sequence[Observer], workers: int
     ) -> tuple[dict[str, Ended], int, Certificate | None]:
-        """Return the runs by the names of their starts, the number of starts, a proof of the best.
+        """Return the runs by start, the number of starts, and a certificate of the best run.
 
-        Without a given count the first run that is proved optimal is the last.
+        Without a given count no run begins after one that is certified to be optimal.
         """
         self._observers, self._workers, local = observers, workers, self._local
         if self._count is not None or self._workers > 1 or local is None or not local.provable:
@@ -303,7 +304,7 @@ class Multistart:
     def _runs(self, points: Mapping[str, Array]) -> dict[str, Ended]:
         """A run from each named point.
 
-        - raises KeyboardInterrupt, TimeLimitError: Before there was a point to return.
+        - raises KeyboardInterrupt, TimeLimitError: no point was available yet.
         """
         for name in points:
             self._budgets[name] = Budget(self._stopping.max_iterations)
@@ -344,13 +345,13 @@ class Multistart:
         return self._stopped or (name != next(iter(self._budgets)) and over())
 
     def _approach(self, name: str, point: Array) -> Array | None:
-        """Where a run begins; None where none does."""
+        """Return the initial point of a run, or None if no run begins."""
         if self._late(name):
             return None
         local, solver = self._local, self._solver
         if local is None or solver is None or self._stopping.max_iterations == 0:
             return point
-        # Near the end of the time limit the following tests may be skipped.
+        # Near the time limit the following tests may be skipped.
         with sharing(self._budgets[name]), until_told():
             if name != GIVEN:
                 point = local.approach(point)
@@ -359,7 +360,7 @@ class Multistart:
         return point
 
     def _begin(self, name: str, point: Array | None) -> None:
-        """Note where a run is to begin, unless another comes to the same."""
+        """Record the initial point of a run, unless an earlier start leads to the same point."""
         if point is None:
             return
         for known, M in self._begun.items():
@@ -379,7 +380,7 @@ class Multistart:
                 self._ends[name] = lead
                 return
             now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
-            self._ends[name] = Ended(now, run)  # if Ctrl-C or the limit ends what follows
+            self._ends[name] = Ended(now, run)  # kept if Ctrl-C or the limit ends the test below
             self._stopped = self._stopped or run.status is Status.OBSERVER
             if run.iterations == 0 and run.status.converged:
                 run = unless_flat(now, run, problem.random_point)
@@ -390,9 +391,9 @@ class Multistart:
 
 
 def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, ...]]:
-    """Return the best run, and a note on the number of runs cut short.
+    """Return the best run, and a message on the number of runs cut short.
 
-    Among runs whose values agree to rounding the first is chosen.
+    Among runs whose values agree to machine precision the first is returned.
     """
     ends = list(runs.values())
     values = np.array([end.run.value for end in ends])
@@ -407,7 +408,7 @@ def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, .
 
 
 def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:
-    """Return the solver to run, or None for the closed form."""
+    """Return the solver to run, or None if the problem has a closed form."""
     if isinstance(method, Solver):
         return method
     if problem.closed_form() is not None:
@@ -422,7 +423,7 @@ def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:
 
 
 def closed_form_run(problem: BoundObjective) -> Run:
-    """Return the closed form as a run without iterations."""
+    """Return the closed form solution as a run without iterations."""
     began = time.perf_counter()
     M = problem.closed_form()
     assert M is not None

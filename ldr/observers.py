@@ -1,4 +1,4 @@
-"""Observers: callables that see every iteration, and end the run by returning True.
+"""Observers: callables that receive every iteration, and end the run by returning True.
 
 >>> import numpy as np, ldr
 >>> from ldr.observers import Trace
@@ -38,7 +38,7 @@ class Trace:
     Attributes
     ----------
     iterations : list of Iteration
-        All iterations from the start. A further run with the same observer starts anew.
+        All iterations from the start. A new run with the same observer clears the list.
     """
 
     def __init__(self) -> None:
@@ -51,12 +51,12 @@ class Trace:
 
 
 class TimeLimit:
-    """End the run after a number of seconds, once the current iteration is finished.
+    """End the run after a number of seconds, at the end of the current iteration.
 
     Parameters
     ----------
     seconds : float
-        Positive. Measured from the start of the iterations, so statistics of the data do not count.
+        Positive. Time is measured from the first iteration, after the statistics of the data.
 
     Raises
     ------
@@ -72,16 +72,16 @@ class TimeLimit:
 
 
 class Progress:
-    """Show the progress of a run on the terminal; silent without one.
+    """Show the progress of a run on the terminal; without a terminal nothing is shown.
 
-    It shows the iteration, the minimised value, the norm of the gradient beside the norm at which
-    the run stops, and the time. Use it as a context manager, or pass it as it is: then the line is
-    closed when the run converges, when another run starts, or when the observer is deleted.
+    The line has the iteration, the minimised value, the norm of the gradient with the tolerance on
+    it, and the time. Use the observer as a context manager, or pass it to `ldr.solve`: then the
+    line ends if the run converges, another run starts, or the observer is deleted.
 
     Parameters
     ----------
     console : rich.console.Console, optional
-        Where to write; standard error by default.
+        Console to write to; standard error by default.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Progress:
             self.close()
 
     def close(self) -> None:
-        """Show the last iteration and leave its line on the terminal."""
+        """Show the last iteration, and leave its line on the terminal."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -131,7 +131,7 @@ class Progress:
     def _open(self) -> Live:
         from rich.live import Live
 
-        # No thread redraws the line: it changes only when an iteration arrives.
+        # No thread redraws the line: the line changes only at an iteration.
         live = Live(console=self._console, auto_refresh=False)
         live.start()
         weakref.finalize(self, live.stop)  # stopping a stopped line has no effect
@@ -141,14 +141,14 @@ class Progress:
 class Log:
     """Print a line for each iteration to standard output, in notebooks and log files too.
 
-    It prints the iteration, the value of the objective, as the result has it, and the seconds of
-    the run; another start begins at iteration 0 again. Use it as a context manager for a last line
-    with the seconds of all.
+    A line has the iteration, the value of the objective in its own sense and units, and the seconds
+    of the run. Each start begins at iteration 0. As a context manager the observer prints a last
+    line with the seconds of all runs.
 
     Parameters
     ----------
     name : str
-        What each line begins with.
+        Prefix of each line.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class Log:
 
     def __init__(self, name: str = "ldr") -> None:
         self.name = name
-        self.reported: Callable[[float], float] = float  # by `ldr.solve`, the problem's
+        self.reported: Callable[[float], float] = float  # `ldr.solve` sets the problem's own units
         self._one_at_a_time = threading.Lock()  # runs in threads take turns
         self._began: float | None = None
 
@@ -184,14 +184,14 @@ class Log:
 
 
 class Bar:
-    """A progress bar over many runs; silent without a terminal.
+    """A progress bar over many runs; without a terminal nothing is shown.
 
-    Within it, paths, comparisons, bootstraps, folds and permutations show a progress bar.
+    In its context, paths, comparisons, bootstraps, folds and permutations show a progress bar.
 
     Parameters
     ----------
     console : rich.console.Console, optional
-        Where to write; standard error by default.
+        Console to write to; standard error by default.
 
     Examples
     --------
@@ -206,7 +206,7 @@ class Bar:
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
-        if self._console.is_terminal:  # older versions of rich write lines to files too
+        if self._console.is_terminal:  # older versions of rich also write lines to files
             from rich.progress import Progress as Bars
 
             self._bars = self._stack.enter_context(Bars(console=self._console, transient=True))
