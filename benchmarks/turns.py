@@ -1,99 +1,134 @@
-"""Jobs that take turns with their peers, and the bars that their ratios are held to."""
+"""Jobs that take turns, in a process of their own that ends with the limit of a job."""
 
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
+import os
+import resource
 import statistics
-import subprocess
-import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
-REPEATS = 3
-# Of short jobs as many turns as take so many seconds, up to so many.
-SECONDS, MOST = 2.0, 100
-# What it reached, a value or a count.
-Job: TypeAlias = Callable[[], float]
+from ldr.solvers.deadline import one_thread
+
+# As many turns as take so many seconds by the wall clock, at least so many and at most so many.
+SECONDS, LEAST, MOST = 2.0, 3, 50
+# A job that takes longer than this, in seconds by the wall clock, runs once.
+LONG = 5.0
+OVER_LIMIT = 124
+# A call that is timed, and the value of what it returned, or nothing.
+Job: TypeAlias = tuple[Callable[[], Any], Callable[[Any], float | None]]
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A ratio, and the most that it is to be."""
+@dataclass
+class Measured:
+    """Median processor seconds of each job, its value, and what else is known of it."""
 
-    what: str
-    found: float
-    most: float
-
-    def __str__(self) -> str:
-        said = "met" if self.found <= self.most else "MISSED"
-        return f"    {self.what:<72} {self.found:8.3g}   bar {self.most:<6g} {said}"
-
-
-@dataclass(frozen=True)
-class Turns:
-    """Medians of jobs that took turns; the first is ours, the ratios are to it."""
-
-    name: str
-    seconds: dict[str, float]
-    reached: dict[str, float]
-
-    def __str__(self) -> str:
-        first = next(iter(self.seconds.values()))
-        cells = (
-            f"{job} {spent:8.3f} s ({spent / first:5.2f}) {self.reached[job]:.7g}"
-            for job, spent in self.seconds.items()
-        )
-        return f"{self.name:<24} " + "   ".join(cells)
-
-    def ratio(self, job: str, *beside: str, most: float) -> Bar:
-        """Of a job's time to that of the fastest of others."""
-        least = min(self.seconds[other] for other in beside)
-        what = f"{self.name}: {job} / {' or '.join(beside)}"
-        return Bar(what, self.seconds[job] / least, most)
-
-    def surplus(self, job: str, beside: str, most: float) -> Bar:
-        """By how much of another's time a job takes longer."""
-        bar = self.ratio(job, beside, most=most)
-        return Bar(f"{self.name}: {job}, more than {beside}", bar.found - 1.0, most)
-
-    def apart(self, job: str, beside: str, most: float, sense: int = 1) -> Bar:
-        """By how much of its size the job's end is worse: above the other's, or below (-1)."""
-        ours, theirs = self.reached[job], self.reached[beside]
-        what = f"{self.name}: the end of {job} worse than of {beside}"
-        return Bar(what, sense * (ours - theirs) / abs(theirs), most)
+    seconds: dict[str, float] = field(default_factory=dict)
+    values: dict[str, float | None] = field(default_factory=dict)
+    # Megabytes that the first job added to the peak of the process.
+    memory: float = 0.0
+    # The job that did not end within the limit, or the error of one.
+    failed: dict[str, str] = field(default_factory=dict)
 
 
-# What a part of the table prints, line by line.
-Lines: TypeAlias = Iterator[str | Bar | Turns]
+def solve_job(solve: Callable[[], Any]) -> Job:
+    """Return a job of this library, whose value is that of the result."""
+    return solve, lambda result: float(result.value)
 
 
-def turns(name: str, jobs: dict[str, Job], clock: Callable[[], float] = time.process_time) -> Turns:
-    began = clock()
-    reached = {job: run() for job, run in jobs.items()}  # libraries are loaded, caches are warm
-    rounds = max(REPEATS, min(MOST, int(SECONDS / max(clock() - began, 1e-3))))
-    spent: dict[str, list[float]] = {job: [] for job in jobs}
-    for _ in range(rounds):
-        for job, run in jobs.items():
-            began = clock()
-            run()
-            spent[job].append(clock() - began)
-    medians = {job: statistics.median(seconds) for job, seconds in spent.items()}
-    return Turns(name, medians, reached)
+def measure(jobs: Callable[[], dict[str, Job]], limit: float) -> Measured:
+    """Return the medians of jobs that take turns in a forked process, with one BLAS thread.
+
+    A job that takes more than `limit` seconds of the processor ends the process, and those after
+    it are not run.
+    """
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_run, args=(jobs, limit, sender))
+    child.start()
+    sender.close()
+    measured, running = Measured(), "data"
+    turns: dict[str, list[float]] = {}
+    with contextlib.suppress(EOFError):
+        while True:
+            kind, job, what = receiver.recv()
+            if kind == "begins":
+                running = job
+            elif kind == "seconds":
+                turns.setdefault(job, []).append(what)
+            elif kind == "memory":
+                measured.memory = what
+            elif kind == "failed":
+                measured.failed[job] = what
+            else:
+                measured.values[job] = what
+    child.join()
+    if child.exitcode:
+        over = child.exitcode == OVER_LIMIT
+        measured.failed[running] = f"over {limit:g} s" if over else "failed"
+    # The first turn loads modules, so it counts only if it is the only one.
+    measured.seconds = {job: statistics.median(all_[1:] or all_) for job, all_ in turns.items()}
+    return measured
 
 
-@contextlib.contextmanager
-def busy_core() -> Iterator[None]:
-    program = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        yield
-    finally:
-        program.kill()
-        program.wait()
+class Watch(threading.Thread):
+    """End the process when a job has taken its limit of processor time."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__(daemon=True)
+        self.limit, self.began = limit, time.process_time()
+
+    def run(self) -> None:
+        while time.process_time() - self.began < self.limit:
+            time.sleep(0.5)
+        os._exit(OVER_LIMIT)
 
 
-def standardised(load: Callable[..., Any]) -> tuple[Any, Any]:
-    X, y = load(return_X_y=True)
-    X = X[:, X.std(axis=0) > 0]
-    return (X - X.mean(axis=0)) / X.std(axis=0), y
+def _run(jobs: Callable[[], dict[str, Job]], limit: float, sender: Connection) -> None:
+    warnings.simplefilter("ignore")
+    watch = Watch(limit)
+    watch.start()
+    with (
+        one_thread(),
+        open(os.devnull, "w") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        clock: dict[str, float] = {}
+        made = jobs()
+        for name, (call, value) in made.items():
+            sender.send(("begins", name, None))
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            began = time.perf_counter()
+            try:
+                spent, result = _timed(call, watch)
+            except ImportError:
+                continue
+            except Exception as error:  # a method that refuses the data says so in its row
+                sender.send(("failed", name, type(error).__name__))
+                continue
+            clock[name] = time.perf_counter() - began
+            if len(clock) == 1:
+                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                sender.send(("memory", name, (peak - before) / 1024))
+            sender.send(("seconds", name, spent))
+            sender.send(("value", name, value(result)))
+            del result
+        short = [name for name, seconds in clock.items() if seconds < LONG]
+        rounds = int(SECONDS / max(sum(clock[name] for name in short), 1e-3))
+        for _ in range(min(MOST, max(LEAST, rounds))):
+            for name in short:
+                sender.send(("seconds", name, _timed(made[name][0], watch)[0]))
+
+
+def _timed(call: Callable[[], Any], watch: Watch) -> tuple[float, Any]:
+    watch.began = began = time.process_time()
+    result = call()
+    return time.process_time() - began, result

@@ -1,86 +1,118 @@
 """The benchmarks run on tiny sizes, and every solver is held to the same goal."""
 
-import json
+import time
 
 import numpy as np
 import pytest
 
-from benchmarks import power, repeats, turns
-from benchmarks.__main__ import main
-from benchmarks.growth import slope
-from benchmarks.peers import Task, Trace, native
-from ldr.objectives import Data, named
+from benchmarks import __main__, defaults, paper, particular, turns
+from docs import power
+from ldr.objectives import REGISTRY, Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families import trace_ratio
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 
 
+def test_quick_table(capsys):
+    __main__.main(["--quick", "--only", "pca", "cca", "--part", "methods", "growth"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| pca")]
+    assert len(rows) == 2
+    assert "scikit-learn" in rows[0] and "nan" not in rows[1]
+
+
+def test_rows_on_particular_data(capsys):
+    __main__.main(["--quick", "--only", "fa 2000", "cca", "--part", "particular"])
+    printed = capsys.readouterr().out
+    assert "1.5 of scikit-learn" in printed and "of NumPy" in printed
+    assert "not measured" not in printed
+    names = [case.name for case in particular.cases(quick=False)]
+    assert len(set(names)) == len(names) >= 18
+
+
+@pytest.mark.parametrize("name", sorted(set(defaults.PEERS) - {"ica", "nca", "wda", "fa"}))
+def test_peers_reach_the_value_of_default_calls(name):
+    jobs = defaults.jobs(name, 150, 10)
+    ours = jobs["ldr"][0]().value
+    for peer in set(jobs) - {"ldr", "uncertified"}:
+        call, value = jobs[peer]
+        try:
+            reached = value(call())
+        except ImportError:
+            continue
+        assert reached is None or reached == pytest.approx(ours, rel=1e-4)
+
+
+def test_every_method_has_data():
+    for name in REGISTRY:
+        inputs = defaults.draw(name, 40, 6)
+        assert inputs is not None
+        named(name)
+
+
+def test_jobs_take_turns_in_their_own_process():
+    found = turns.measure(lambda: {"one": (lambda: 1, float), "none": (missing, float)}, 5.0)
+    assert found.values == {"one": 1.0} and found.seconds["one"] < 1.0
+    assert found.failed == {"none": "ValueError"}
+
+
+def missing():
+    raise ValueError
+
+
+def test_a_job_over_its_limit_is_ended():
+    found = turns.measure(lambda: {"one": (lambda: 1, float), "endless": (busy, float)}, 0.2)
+    assert found.failed == {"endless": "over 0.2 s"}
+    assert found.values == {"one": 1.0}
+
+
+def busy():
+    while True:
+        time.process_time()
+
+
 @pytest.mark.parametrize(
-    "competitors",
+    "against",
     [
-        ["--against", "ldr trust-region", "pymanopt TR"],
-        pytest.param([], id="all", marks=pytest.mark.slow),
+        ["ldr trust-region", "pymanopt TR"],
+        pytest.param([*paper.COMPETITORS][1:], id="all", marks=pytest.mark.slow),
     ],
 )
-def test_table_json_and_plot(competitors, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(repeats, "RUNS", 1)
-    main(
-        [
-            "--quick",
-            "--time-limit",
-            "1",
-            "--json",
-            f"{tmp_path}/rows.json",
-            "--plots",
-            f"{tmp_path}",
-            *competitors,
-        ]
-    )
+def test_solvers_on_problems_of_the_paper(against, capsys, monkeypatch):
+    monkeypatch.setattr(paper, "RUNS", 1)
+    __main__.main(["--quick", "--time-limit", "1", "--against", *against])
     printed = capsys.readouterr().out
-    rows = json.loads((tmp_path / "rows.json").read_text())["results"]
-    assert {row["solver"] for row in rows} >= {"ldr", "ldr trust-region", "scikit-learn"}
-    assert {row["method"] for row in rows} == {"orthogonal-maf", "orthogonal-lda", "pca", "lda"}
+    assert all(printed.count(name) >= 2 for name in ("ldr ", *against))
+    rows = paper.compare("orthogonal-lda", 16, 2, 0, 1.0, against)
+    assert {row["solver"] for row in rows} == {"ldr", *against}
     for row in rows:
         if row["solver"].startswith("ldr"):
             assert row["gap"] <= 1e-12 and np.isfinite(row["reached"])
-        assert row["eigh"] > 0 and row["scatter"] > 0
-    assert all(row["solver"] in printed for row in rows)
-    assert (tmp_path / "ratios.png").stat().st_size > 0
+        assert row["eighs"] > 0
 
 
 def test_every_run_computes_its_closed_form(monkeypatch):
     rng = np.random.default_rng(0)
     samples = as_samples(rng.standard_normal((60, 5)))
     bound = named("orthogonal-maf").bind(Data((samples,), None), 1)
-    task = Task(bound, bound.random_point(rng), 1.0)
+    task = paper.Task(bound, bound.random_point(rng), 1.0)
     calls = []
     monkeypatch.setattr(
         trace_ratio,
         "generalised_top_eigenvectors",
         lambda *arguments: calls.append(1) or generalised_top_eigenvectors(*arguments),
     )
-    traces = [native("auto")(task) for _ in range(3)]
+    traces = [paper.native("auto")(task) for _ in range(3)]
     assert len(calls) == 3
     assert traces[0].values == traces[1].values == traces[2].values
 
 
 def test_only_short_runs_are_repeated():
-    assert len(repeats.a_few(lambda: 0.1, lambda seconds: seconds)) == repeats.RUNS
-    assert len(repeats.a_few(lambda: 10.0, lambda seconds: seconds)) == 1
-
-
-def test_growth(capsys):
-    main(["--quick", "--growth"])
-    assert "slope" in capsys.readouterr().out
-
-
-def test_slope_of_a_power_law():
-    sizes = [8, 16, 32, 64]
-    assert slope(sizes, [size**2.5 for size in sizes]) == pytest.approx(2.5)
+    assert len(paper.a_few(lambda: paper.Trace([0.1], [1.0], 1))) == paper.RUNS
+    assert len(paper.a_few(lambda: paper.Trace([10.0], [1.0], 1))) == 1
 
 
 def test_reached_is_the_first_time_below_the_goal():
-    trace = Trace([0.0, 1.0, 2.0, 3.0], [4.0, 2.0, 1.0, 1.0], 3)
+    trace = paper.Trace([0.0, 1.0, 2.0, 3.0], [4.0, 2.0, 1.0, 1.0], 3)
     assert trace.reaches(1.0) == 2.0
     assert trace.reaches(0.5) == np.inf
 
@@ -88,28 +120,3 @@ def test_reached_is_the_first_time_below_the_goal():
 @pytest.mark.parametrize("curve", power.CURVES, ids=lambda curve: curve.name)
 def test_what_is_planted_strongly_is_found(curve):
     assert curve.share(1.9, 3) == 1.0
-
-
-def test_jobs_take_turns_and_say_what_they_reached():
-    order, now = [], iter(range(100))
-
-    def job(name, reached):
-        return lambda: order.append(name) or reached
-
-    jobs = {"ours": job("ours", 1.5), "theirs": job("theirs", 2.5)}
-    found = turns.turns("race", jobs, lambda: float(next(now)))
-    assert order == ["ours", "theirs"] * (1 + turns.REPEATS)
-    said = " ".join(str(found).split())
-    assert said == "race ours 1.000 s ( 1.00) 1.5 theirs 1.000 s ( 1.00) 2.5"
-    bars = {
-        "race: ours / theirs 1 bar 1 met": found.ratio("ours", "theirs", most=1.0),
-        "race: ours / theirs 1 bar 0.5 MISSED": found.ratio("ours", "theirs", most=0.5),
-        "race: ours, more than theirs 0 bar 0.5 met": found.surplus("ours", "theirs", most=0.5),
-        "race: the end of ours worse than of theirs -0.4 bar 0 met": found.apart(
-            "ours", "theirs", 0.0
-        ),
-        "race: the end of ours worse than of theirs 0.4 bar 0 MISSED": found.apart(
-            "ours", "theirs", 0.0, sense=-1
-        ),
-    }
-    assert all(" ".join(str(bar).split()) == said for said, bar in bars.items())
