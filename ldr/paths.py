@@ -24,7 +24,7 @@ from ldr.tables import beside, text
 from ldr.types import Figure, PerRow, Rows, Splitter
 
 RULES = ("best", "one-standard-error")
-# Scores of all folds together, with their headers in the printed table.
+# Scores pooled over all folds, with their column titles in the printed table.
 _SHOWN = {"rmsecv": "RMSECV", "q2": "Q2", "accuracy": "accuracy", "log_loss": "log loss"}
 
 
@@ -35,19 +35,19 @@ class Path(Pickled):
     Attributes
     ----------
     results : tuple of Result
-        In ascending order of dimension; each is of all samples.
+        Results on all samples, in ascending order of dimension.
     scores : ndarray (dimensions, folds) or None
-        Mean score of the held-out samples of each fold, larger is better; None without folds, NaN
-        where a fold could not run. The score is minus the mean squared error, accuracy,
-        log-likelihood, product of scores or the objective: see `scored_by`.
+        Mean score of the held-out samples of each fold; larger is better. None without folds; NaN
+        if a fold failed. `scored_by` names the score, such as minus the mean squared error,
+        accuracy, log-likelihood, product of scores or the objective.
     dimensions : tuple of int
-        With folds it may begin with 0, the prediction by the mean or the largest class.
+        Numbers of components; with folds 0 (the mean or the largest class) may come first.
     pooled : ndarray (dimensions,) or None
         The mean score of all held-out samples.
     numbers : dict of ndarray (dimensions,)
-        Scores pooled over all held-out samples: "rmsecv" in units of the response and "q2" (of
-        several responses the sum, and of each "rmsecv_0", "q2_0", ...); "accuracy",
-        "balanced_accuracy", "log_loss", "majority" (the share of the largest class).
+        Summaries over all held-out samples: "rmsecv" in units of the response, "q2", "accuracy",
+        "balanced_accuracy", "log_loss", "majority" (the share of the largest class). Several
+        responses have pooled values, and their own as "rmsecv_0", "q2_0" and so on.
     scored_by : str
         Kind of the scores, such as "accuracy".
     rule : str
@@ -85,13 +85,13 @@ class Path(Pickled):
 
     @property
     def certificates(self) -> tuple[str, ...]:
-        """Kind of each certificate, "none" without one."""
+        """Kind of each certificate; "none" without a certificate."""
         kinds = {each.r: getattr(each.certificate, "kind", "none") for each in self.results}
         return tuple(kinds.get(r, "none") for r in self.dimensions)
 
     @property
     def elbow(self) -> int | None:
-        """The r at which the curve of values is farthest from its chord; None for a line.
+        """The r at which the curve of values is farthest from its chord; None for a straight line.
 
         Both axes are scaled to length 1 (Satopaa, Albrecht, Irwin and Raghavan 2011).
         """
@@ -124,7 +124,7 @@ class Path(Pickled):
         """Standard errors of the scores: standard deviation over folds / sqrt(folds)."""
         if self.scores is None:
             return None
-        # in units of the largest, so that squares do not overflow
+        # in units of the largest score, so that squares do not overflow
         unit = np.abs(self.scores).max(where=np.isfinite(self.scores), initial=0.0) or 1.0
         with np.errstate(invalid="ignore"):
             spread = (self.scores / unit).std(axis=1, ddof=1)
@@ -132,14 +132,14 @@ class Path(Pickled):
 
     @property
     def best(self) -> int | None:
-        """The r of the best pooled score; None without folds, or without predictions."""
+        """The r with the best pooled score; None without folds, or without predictions."""
         if self.pooled is None or self.scored_by in DESCRIPTIONS:
             return None
         return self.dimensions[int(np.nanargmax(self.pooled))]
 
     @property
     def chosen(self) -> int | None:
-        """The r chosen by `rule`: the best, or the smallest within a standard error of the best."""
+        """The r chosen by `rule`: the best, or the smallest within one standard error of it."""
         if self.pooled is None or self.errors is None or self.best is None or self.rule == "best":
             return self.best
         k = int(np.nanargmax(self.pooled))
@@ -216,45 +216,44 @@ def path(
 ) -> Path:
     """Solve an objective for several dimensions, and score each on held-out samples.
 
-    Each is solved as by `ldr.solve`. Values need not be monotone in r: ratios fall, and the spaces
-    of different r are not nested.
+    Each problem is solved as by `ldr.solve`. Optimal values need not be monotone in r: ratios
+    decrease with r, and optimal subspaces of different r are not nested.
 
     Parameters
     ----------
     objective, X, y, sample_weight, standardise
         As in `ldr.solve`.
     groups : array (n,), optional
-        Samples of a group are held out together; for methods with time order it names the trials.
+        Samples of a group are held out together; for methods with time order groups are trials.
     solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
-        Such as ``range(1, 11)``; taken in ascending order. With folds 0 is allowed if the score
-        is defined there: by the mean, the largest class, or independent columns.
+        Values of r, such as ``range(1, 11)``; they are sorted. With folds 0 is allowed for scores
+        that are defined at r = 0: by the mean, the largest class, or independent columns.
     folds : int or splitter of scikit-learn, optional
-        Score each dimension on held-out samples, as `ldr.score` does; pca and its variants by
-        held-out entries. Everything is computed from the training samples of a fold. A number of
-        folds is `GroupKFold` with groups (`StratifiedGroupKFold` for labels), whole trials or
-        blocks with a gap in time order, else shuffled `KFold` (`StratifiedKFold` for labels). A
-        splitter (`LeaveOneOut()`, `GroupKFold()`, ...) receives the samples, or the trials. A
-        background is not split.
+        Score each dimension on held-out samples, as `ldr.score`; pca and its variants on held-out
+        entries. All statistics are of the training samples of a fold. A number means `GroupKFold`
+        with groups (`StratifiedGroupKFold` for labels), and whole trials or blocks with a gap in
+        time order. Otherwise it means shuffled `KFold` (`StratifiedKFold` for labels). A splitter,
+        such as `LeaveOneOut()`, splits the samples or trials. A background is not split.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is at most one
-        standard error below it, the default if the score is a prediction or a product of scores.
+        standard error below the best. The latter is the default for predictions and products.
     random_state : int or Generator, optional
         Seed of the folds and of random starts.
     **parameters
-        Parameters of an objective that is given by name.
+        Parameters of an objective given by name.
 
     Returns
     -------
     Path
-        It has `plot()`, `elbow`, `best` and `chosen`. After Ctrl-C it has the dimensions (and the
-        folds, if more than one) that were completed, and a warning states the number.
+        It has `plot()`, `elbow`, `best` and `chosen`. After Ctrl-C it has the completed dimensions
+        (and at least two completed folds), and a warning states their number.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        No dimensions, a repeated one, or one out of range; folds that the rows do not allow.
+        No dimension, a repeated dimension, or one out of range; folds that the rows do not allow.
 
     Examples
     --------
@@ -307,7 +306,7 @@ def _scored(
     notes: Sequence[str],
     largest: int,
 ) -> Path:
-    """Make a path with the scores of its folds; folds in which no solve ran are left out."""
+    """Make a path with the scores of its folds; folds in which no solve succeeded are left out."""
     ran, notes = [fold for fold in found if fold], list(notes)
     if len(ran) < 2:
         raise ArgumentError(f"fewer than two folds could run: {'; '.join(notes)}")

@@ -41,14 +41,14 @@ def load(path: str | Path) -> Result:
     Returns
     -------
     Result
-        The saved result, with the same bits. Its objective is that of this version, with the saved
-        parameters.
+        The saved result, with equal numbers to the last bit. The objective is of the installed
+        version of ldr, with the saved parameters.
 
     Raises
     ------
     FileNotFoundError
     ldr.errors.DataError
-        The file is no model, is damaged, or was written by a later version.
+        The file is no model, is damaged, or was written by a later version of ldr.
 
     Examples
     --------

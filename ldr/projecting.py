@@ -1,4 +1,4 @@
-"""Projections and predictions of samples, in the kind of container that they came in."""
+"""Projections and predictions of samples, in the same kind of container as the samples."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
     from ldr.result import Result
 
-# Function that projects data; it takes their name for messages too.
+# Function that projects data; its second argument is the name of the data in messages.
 Project = Callable[[Rows, str], Array]
 
 
 def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
-    """Return the arrays of several views, a dict's in the order of the names solved for."""
+    """Return the arrays of several views; the views of a dict in the order of the fit."""
     if isinstance(X, dict):
         named = {str(name): view for name, view in X.items()}
         if names and set(named) != set(names):
@@ -44,7 +44,7 @@ def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
 
 
 def in_kind(X: Rows, project: Project, name: str, names: tuple[str, ...]) -> Rows:
-    """Return the projection in X's own kind of container; Dask's is computed later."""
+    """Return the projection in the same kind of container as X; lazily for Dask."""
     lazy = lazy_rows(X)
     if lazy is None:
         return like(X, project(X, name), names)
@@ -52,12 +52,12 @@ def in_kind(X: Rows, project: Project, name: str, names: tuple[str, ...]) -> Row
 
 
 def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -> Rows:
-    """Return the projected rows lazily.
+    """Return the projected rows lazily, as a Dask collection.
 
-    - X (m, d): lengths of chunks need not be known
+    - X (m, d): the lengths of its chunks need not be known
     - project: function of a chunk and its name
     - names: names of the r columns
-    - returns (m, r): in the same chunks of rows; a DataFrame has X's index, and these columns.
+    - returns (m, r): with the chunks of X; a DataFrame has X's index and the given names.
     """
     from ldr.objectives.data.dask_samples import is_frame  # imports dask
 
@@ -100,7 +100,7 @@ def project_rows(
     columns: tuple[str, ...] | None,
     model: FactorModel | None = None,
 ) -> Array:
-    """Return (X - mean) P' of the features; the posterior mean of a model if X has gaps."""
+    """Return (X - mean) P' of the features; with missing values the posterior mean of a model."""
     gaps = model is not None and features is None
     if columns and (table := open_table(X, name)):
         X = table.select(columns)
@@ -113,7 +113,7 @@ def project_rows(
     if features is not None:
         samples = features(samples)
     samples.expect_columns(P.shape[1])
-    if model is not None and samples.stored:  # missing entries are known only when a piece is read
+    if model is not None and samples.stored:  # missing entries are found as chunks are read
         parts = samples.reduce(
             lambda piece: [project_rows(piece, piece.name, None, mean, P, None, model)], add
         )
@@ -125,7 +125,7 @@ def project_rows(
 
 @in_words
 def predicted(result: Result, X: Rows, view: int, question: str) -> Array:
-    """Predict new samples by the named method of a view's predictor."""
+    """Predict new samples by a method of a view's predictor, named by `question`."""
     whole("view", view, 0)
     predictors = result.predictors if result.objective.traits.predicts else ()
     if view >= len(predictors) or not hasattr(predictors[view], question):

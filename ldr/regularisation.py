@@ -36,14 +36,14 @@ from ldr.validation import in_words
 
 @dataclass(frozen=True, repr=False)
 class RegularisationPath(Pickled):
-    """Solutions for growing penalties.
+    """Solutions for increasing penalties.
 
     Attributes
     ----------
     penalties : tuple of float
-        In ascending order.
+        Weights of the penalty in ascending order.
     results : tuple of Result
-        One a penalty.
+        A result for each penalty.
     """
 
     penalties: tuple[float, ...]
@@ -51,12 +51,12 @@ class RegularisationPath(Pickled):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Value of each, the penalty included."""
+        """Value of each solution, including the penalty."""
         return tuple(result.value for result in self.results)
 
     @property
     def sparsity(self) -> tuple[float, ...]:
-        """Share of zeros in each M (in both views together)."""
+        """Share of zeros in each M (for two views in both matrices together)."""
         entries = [np.concatenate([M.ravel() for M in as_tuple(r.M)]) for r in self.results]
         return tuple(float(np.mean(each == 0)) for each in entries)
 
@@ -86,24 +86,24 @@ def regularisation_path(
     random_state: int | np.random.Generator | None = None,
     **parameters: object,
 ) -> RegularisationPath:
-    """Solve an objective plus an l1 penalty for each of several weights, each from the last M.
+    """Solve an objective plus an l1 penalty for several weights, each started at the last M.
 
     Parameters
     ----------
     objective : str or Objective
-        Smooth, as `ldr.solve` takes it; each problem is ``objective + ldr.l1(penalty)``. The
-        penalty of "sparse-pca", "sparse-lda" and "sparse-cca" is replaced.
+        A smooth objective; each problem is ``objective + ldr.l1(penalty)``. For "sparse-pca",
+        "sparse-lda" and "sparse-cca" their own penalty is replaced.
     X, r, y, sample_weight, groups, standardise, random_state, **parameters
-        As `ldr.solve` takes them.
+        As in `ldr.solve`.
     penalties : sequence of float
-        At least 0, in the objective's units; sorted ascending first. The first solution starts from
-        the baseline, each further one from its predecessor.
+        At least 0, in the objective's units; sorted in ascending order. The first solve starts at
+        the baseline, each further solve at the previous solution.
     solver : str or Solver
-        "auto" is smoothing continuation finished by proximal gradients.
+        "auto" is smoothing continuation, followed by proximal gradients.
     max_iterations : int, optional
         Limit for each solution; by default the solver's own limit.
     time_limit : float, optional
-        Seconds, for all of them together.
+        Seconds for all penalties together.
     certify : bool
         True to certify each solution.
 
@@ -111,13 +111,13 @@ def regularisation_path(
     -------
     RegularisationPath
         Its repr is a table of penalties, values and sparsity. After Ctrl-C or the time limit it has
-        the penalties that were completed, and a warning states the number.
+        the completed penalties, and a warning states their number.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        No penalties, or one that is negative; an objective with a penalty already (except
-        those three); otherwise as `ldr.solve`.
+        No penalty, or a negative one; an objective that already has a penalty (except the three
+        named above); otherwise as in `ldr.solve`.
     ldr.errors.TimeLimitError
         The time limit passed before the first solution.
 
@@ -154,7 +154,7 @@ def regularisation_path(
         for weight in weights:
             result = solve(_penalised(smooth, weight), X, r, y=y, start=start, **options)
             yield result
-            # if zeros leave M too few directions, use the baseline
+            # restart at the baseline if zeros make M rank deficient
             full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
             start = result.M if full else "baseline"
 
@@ -170,7 +170,7 @@ def _penalised(smooth: Objective, weight: float) -> Objective:
 
 
 class WithZeros(Problem):
-    """The smooth part of a problem among the matrices that have M's zeros."""
+    """The smooth part of a problem, over matrices with the zeros of M."""
 
     def __init__(self, problem: Problem, M: Array) -> None:
         self._problem = problem
@@ -192,22 +192,22 @@ def refit(
 ) -> Result:
     """Optimise the objective again without its penalty, keeping the zeros of a solution.
 
-    The l1 penalty finds which columns of X matter, but shrinks their loadings towards equal ones.
-    With the zeros fixed the penalty is no longer needed: for sparse pca the refitted M explains the
-    most variance that orthonormal loadings with these zeros can, near the solution.
+    An l1 penalty selects features, but also shrinks large loadings. With fixed zeros the penalty is
+    no longer needed. For sparse-pca the refitted M is a local maximum of the variance explained by
+    orthonormal loadings with these zeros.
 
     Parameters
     ----------
     result : Result
-        Result of an objective with a penalty: "sparse-pca", or any with ``+ ldr.l1(weight)``.
+        Result of an objective with a penalty: "sparse-pca", or a sum with ``ldr.l1(weight)``.
     X, y, sample_weight, groups
-        The data that it was solved for, as `ldr.solve` takes them.
+        The data that the result was solved for, as in `ldr.solve`.
 
     Returns
     -------
     Result
         Result of the objective without the penalty. M has the zeros of ``result.M``. The
-        certificate is about matrices with these zeros; there is no baseline.
+        certificate refers to matrices with these zeros; there is no baseline.
 
     Raises
     ------

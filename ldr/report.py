@@ -1,4 +1,4 @@
-"""Results and comparisons as a self-contained HTML file of figures and pictures."""
+"""Results and comparisons as a self-contained HTML file of numbers and plots."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """A picture under a heading.
+    """A plot under a heading.
 
     Attributes
     ----------
     heading, caption : str
     image : str
-        PNG in base64.
+        PNG image in base64.
     width : int
-        Size on the page, in CSS pixels.
+        Width on the page, in CSS pixels.
     """
 
     heading: str
@@ -50,14 +50,14 @@ class Section:
 
     @classmethod
     def of_finding(cls, found: Finding, figure: Figure | None = None) -> Section:
-        """Return a section with the question, the answer and the picture of a finding."""
+        """Return a section with the question, the answer and the plot of a finding."""
         return cls.of(found.question, repr(found), figure or found.plot())
 
     @classmethod
     def of(cls, heading: str, caption: str, figure: Figure) -> Section:
-        """Return a section with a picture, encoded in the page."""
+        """Return a section with a plot, which is embedded in the page."""
         file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=150)  # sharp on dense displays
+        figure.savefig(file, format="png", dpi=150)  # 150 dots an inch are sharp on dense displays
         width = round(figure.get_figwidth() * figure.dpi)
         return cls(heading, caption, base64.b64encode(file.getvalue()).decode(), width)
 
@@ -79,17 +79,17 @@ def write_report(
         Path of the HTML file.
     result : Result
     X, y
-        Rows to project and y to colour them, as in `ldr.plots.projection`.
+        Samples to project, and y to colour them, as in `ldr.plots.projection`.
     data_name : str
         Name of the data.
     findings : sequence
-        Results of `ldr.permutation_test`, `ldr.dimension` and `ldr.bootstrap`, each shown with its
-        text and its plot.
+        Results of `ldr.permutation_test`, `ldr.dimension` and `ldr.bootstrap`, each shown as text
+        and as a plot.
 
     Raises
     ------
     ldr.errors.ArgumentError, ldr.errors.DataError
-        X or y do not fit the result; X is read from the file.
+        X or y do not match the result, or the file of X cannot be read.
     OSError
         The file cannot be written.
     """
@@ -106,7 +106,7 @@ def html(
     data_name: str = "",
     findings: Sequence[Finding] = (),
 ) -> str:
-    """Return the text that `write_report` writes."""
+    """Return the HTML text that `write_report` writes."""
     shapes = " and ".join(str(M.shape[0]) for M in parts(result.M))
     rows = len(parts(result.transform(X))[0])
     where = f"{data_name}, " if data_name else ""
@@ -158,7 +158,7 @@ def write_comparison(path: str | Path, comparison: Comparison, *, data_name: str
 def write_finding(
     path: str | Path, found: Finding, *, figure: Figure | None = None, data_name: str = ""
 ) -> None:
-    """Write the page of a test, a number of directions or a bootstrap.
+    """Write the page of a permutation test, an estimate of the dimension, or a bootstrap.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ _CLAIMS = {
 
 
 def _words(result: Result, findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
-    """Yield the question, the findings, their meaning and their limits."""
+    """Yield questions, each with the text of findings, their meaning and their limits."""
     objective, numbers = result.objective, result.directions.brief()
     sense = {"max": "largest", "min": "smallest"}[objective.sense]
     dimensions = "1 dimension" if result.r == 1 else f"{result.r} dimensions"
@@ -246,7 +246,7 @@ def _words(result: Result, findings: Sequence[Finding]) -> Iterator[tuple[str, s
 
 
 def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Figure]]:
-    """Yield the pictures of a result."""
+    """Yield the plots of a result."""
     yield "Projection", "The projected rows.", plots.projection(result, X, y)
     if result.r >= 3 and not isinstance(result.P, tuple):
         caption = "The first three components, in perspective."
@@ -268,7 +268,7 @@ def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Fi
 
 
 def _table(summary: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Names and values of all figures, nested ones under their parent's name."""
+    """Names and values of all numbers; nested names are prefixed by their parent's name."""
     for key, value in summary.items():
         name = f"{prefix}{key}".replace("_", " ")
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Resampling: samples that are held out, drawn, permuted or shifted together."""
+"""Resampling: samples that are held out, drawn, permuted or shifted in groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Indices = npt.NDArray[np.intp]
 class Resampling:
     """Draws with replacement, permutations and shifts of samples in groups."""
 
-    groups: Indices  # (n,), the group of each sample, as codes 0, 1, ... without gaps
+    groups: Indices  # (n,), the group of each sample, as codes 0, 1, 2, ... without gaps
     classes: Indices | None = None  # (n,), classes within which groups are drawn
 
     @cached_property
@@ -36,7 +36,7 @@ class Resampling:
 
     @cached_property
     def _places(self) -> Indices:
-        """Samples of the first group, then of the second, ..."""
+        """Indices of the samples of the first group, then of the second, and so on."""
         return np.argsort(self.groups, kind="stable")
 
     @cached_property
@@ -44,20 +44,20 @@ class Resampling:
         return np.cumsum(self.sizes) - self.sizes
 
     def of_groups(self, y: np.ndarray) -> np.ndarray | None:
-        """Return the y of each group, or None where y varies within a group."""
+        """Return the y of each group, or None if y varies within a group."""
         firsts = y[self._places[self._starts]]
         return firsts if (y == firsts[self.groups]).all() else None
 
     @cached_property
     def _strata(self) -> list[Indices]:
-        """Groups of each class, or all groups where classes vary within groups."""
+        """Groups of each class, or all groups if classes vary within groups."""
         of_groups = None if self.classes is None else self.of_groups(self.classes)
         if of_groups is None:
             return [np.arange(len(self.sizes))]
         return [np.flatnonzero(of_groups == k) for k in np.unique(of_groups)]
 
     def drawn(self, rng: np.random.Generator) -> tuple[Indices, Indices]:
-        """Draw groups with replacement within classes: their samples, and the draw of each."""
+        """Draw groups with replacement within classes; return samples and their draw's number."""
         parts = [k[rng.integers(len(k), size=len(k))] for k in self._strata]
         groups = np.concatenate(parts)
         sizes = self.sizes[groups]
@@ -66,7 +66,7 @@ class Resampling:
         return samples, np.repeat(np.arange(len(groups)), sizes)
 
     def left_out(self) -> Iterator[Indices]:
-        """Yield the samples without a part of the groups, for each of at most 100 parts."""
+        """Yield the remaining samples after each of at most 100 parts of the groups is omitted."""
         order = np.concatenate(self._strata)
         count = min(len(order), 100)  # each costs a solution; 100 suffice for the skewness
         for k in range(count):
@@ -77,9 +77,8 @@ class Resampling:
     ) -> Indices:
         """Draw orders (count, n) of the samples, by a key of `ldr.inference.permutation.NULLS`.
 
-        Groups of equal structure are exchanged only for groups of equal size. If sizes differ, a
-        longer group repeats the last sample of a shorter one, for quantities that are constant in
-        groups.
+        If `alike`, groups are exchanged only for groups of equal size. Otherwise, for quantities
+        that are constant within groups, a longer group repeats the last sample of a shorter one.
         """
         if null in ("rows", "within"):
             return _shuffled(self.groups * (null == "within"), count, rng)
@@ -96,7 +95,7 @@ class Resampling:
         return orders
 
     def arrangements(self, null: str, y: np.ndarray | None) -> float:
-        """Count the different data sets that permutations of y (None: a view) make."""
+        """Count the distinct data sets that permutations of y (None: of a view) can give."""
         classes, moved = self.groups, y
         if null == "groups":
             classes = self.sizes if y is None else np.zeros_like(self.sizes)
@@ -120,13 +119,13 @@ def _shuffled(classes: Indices, count: int, rng: np.random.Generator) -> Indices
 
 
 def _codes(values: np.ndarray) -> Indices:
-    """Number the distinct entries (rows of a matrix) 0, 1, ...."""
+    """Return codes 0, 1, 2, ... of the distinct entries (rows of a matrix)."""
     return np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """Data of an objective, from which samples can be taken."""
+    """Data of an objective, of which samples can be selected."""
 
     objective: Objective
     data: Data
@@ -142,11 +141,11 @@ class Sampled:
         sample_weight: PerRow = None,
         groups: PerRow = None,
     ) -> Sampled:
-        """Open the data; refuse distances, whose rows are columns too."""
+        """Open the data; refuse distances, because their rows are columns too."""
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
         names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
-        X = known_trials(X, "X") or X  # read MNE's data once only
+        X = known_trials(X, "X") or X  # read the data of MNE only once
         X, y, sample_weight, groups = in_order(
             objective, X, y, sample_weight=sample_weight, groups=groups
         )
@@ -160,7 +159,7 @@ class Sampled:
         if given is not None and sample_weight is not None and len(given) != n:
             counted = as_array(brought(sample_weight)) > 0  # samples of weight 0 do not count
             given = given[counted] if len(counted) == len(given) else given
-        if given is None or (groups is None and len(given) != n):  # a list of rows
+        if given is None or (groups is None and len(given) != n):  # a list of chunks of rows
             return cls(objective, data)
         if given.shape != (n,):
             raise DataError(f"groups has shape {given.shape}, expected ({n},), one group a row")
@@ -178,12 +177,12 @@ class Sampled:
 
     @property
     def trials(self) -> Indices | None:
-        """Trial of each sample, 0, 1, ...; None for a single series and without time order."""
+        """Trial of each sample, as codes; None for a single series, and without time order."""
         marks = self.data.samples.marks
         return marks.codes if marks is not None and self.ordered else None
 
     def take(self, rows: Indices, background: Indices | None = None) -> XandY:
-        """Return (X, y) of some samples, and of some of the background, all by default."""
+        """Return (X, y) of some samples and some background samples, by default of all."""
         views = tuple(view.take(rows) for view in self.data.views)
         other = self.data.background
         if other is not None and background is not None:
@@ -192,7 +191,7 @@ class Sampled:
         return Data(views, None, other).X, y
 
     def part(self, rows: Indices) -> XandY:
-        """Return (X, y) of some samples in order; runs of a time series become trials."""
+        """Return (X, y) of some samples in order; unbroken runs of a time series become trials."""
         X, y = self.take(rows)
         runs = runs_of(rows, self.trials)
         if self.ordered and runs[-1] > 0:
@@ -203,15 +202,15 @@ class Sampled:
 
     @cached_property
     def units(self) -> Resampling:
-        """Units that are drawn or left out: samples, or whole groups."""
+        """Sampling units, which are drawn or left out: samples, or whole groups."""
         groups = np.arange(self.n) if self.groups is None else self.groups
         labelled = Need.LABELS in self.objective.needs
         return Resampling(groups, self.data.labels[0] if labelled else None)
 
     def drawn(self, rng: np.random.Generator, block: int | None) -> XandY:
-        """Return (X, y) of samples, or moving blocks of them, drawn with replacement.
+        """Return (X, y) of samples, or of moving blocks of samples, drawn with replacement.
 
-        A trial that is drawn twice counts as two trials.
+        A trial that is drawn twice becomes two trials.
         """
         background = None
         if self.data.background is not None:
@@ -225,14 +224,14 @@ class Sampled:
         return (X if self.trials is None else replace(X, marks=replace(X.marks, trials=draw))), y
 
     def left_out(self, block: int | None) -> Iterator[Indices]:
-        """Yield the samples without a part of them, for each part of a jackknife."""
+        """Yield the remaining samples for each omitted part of a jackknife."""
         if block is None:
             return self.units.left_out()
         return Resampling(np.arange(self.n) * max(2, self.n // block) // self.n).left_out()
 
 
 def runs_of(rows: Indices, trials: Indices | None = None) -> Indices:
-    """Number the runs of successive samples of a trial 0, 1, ...."""
+    """Return codes of the runs of successive samples of the same trial."""
     ends = np.diff(rows) != 1
     if trials is not None:
         ends |= np.diff(trials[rows]) != 0

@@ -44,8 +44,8 @@ else:
 class Result(Pickled, Generic[Matrices]):
     """Optimal projection, its value, certificate and history.
 
-    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. To a type
-    checker M, P and mean are arrays; ``result: ldr.Result = ldr.solve(...)`` leaves them open.
+    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. For a type
+    checker M, P and mean are arrays, or of any type with ``result: ldr.Result = ldr.solve(...)``.
 
     Attributes
     ----------
@@ -56,50 +56,50 @@ class Result(Pickled, Generic[Matrices]):
     mean : ndarray (d,)
         Mean that is subtracted before the map.
     run : Run
-        Record of the solver, in the objective's sense and units; its M is the point in the
+        Record of the solver, in the objective's sense and units; `run.M` is the point in the
         solver's own coordinates. `value`, `status`, `iterations`, `evaluations`, `gradient_norm`
-        and `history` are its attributes.
+        and `history` of the result are attributes of the run.
     baseline : float or None
         The value of the objective at the baseline; None without a baseline.
     directions : Directions
-        Scores of each component; `components` is their table.
+        Scores of each component; `components` is a table of them.
     baseline_M : ndarray or None
         The baseline's matrix.
     baseline_P : ndarray or None
         The baseline's map.
     improvement : float or None
-        -(f(M) - f(baseline_M)) / |f(baseline_M)|, f minimised (Cunningham and Ghahramani, Eq. 28);
-        not divided for orthogonal-cca and `ldr.normalised` objectives, whose values are normalised
-        already.
+        -(f(M) - f(baseline_M)) / |f(baseline_M)| for the minimised f (Cunningham and Ghahramani,
+        Eq. 28). The difference is not divided for orthogonal-cca and `ldr.normalised` objectives,
+        which are normalised already.
     certificate : Certificate or None
-        Claim about optimality; None if it was not requested.
+        Claim about optimality; None if no certificate was requested.
     solver : str
     objective : Objective
     r : int
     seconds : float
-        Time of statistics, baseline and solution, without the certificate.
+        Time for statistics, baseline and solution, without the certificate.
     notes : tuple of str
-        Changes and cautions: restrictions to a subspace, ridges, rules that selected r.
+        Messages about changes: restrictions to a subspace, ridges, rules that selected r.
     parameters : dict
-        Parameters fitted with M: numbers, such as ppca's noise_variance, or arrays, such as fa's
-        noise_variances (d,) and the D of dynamics; with a penalty also "sparsity", the share of
-        zeros in M, and "stationarity".
+        Parameters fitted with M, numbers or arrays: noise_variance of ppca, noise_variances (d,) of
+        fa, D of dynamics. With a penalty also "sparsity", the share of zeros in M, and
+        "stationarity".
     model : FactorModel or None
-        For likelihoods (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With kernels it
-        is a model of the features.
+        Model with a likelihood (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With
+        kernels the model is of the features.
     predictors : tuple of LinearPredictor or ClassPredictor
         Predictors used by `predict`, one for each predicting view.
     feature_names : tuple of str or None
     view_names : tuple of str
         Names of the views, if X was a dict.
     features : Features or None
-        Feature map before the projection (kernels, expansions); mean and P are of its features.
+        Feature map before the projection (kernels, expansions); mean and P then act on features.
     starts : Starts or None
         Summary of several starts, if any; iterations, evaluations and history are those of the best
         run.
     scale : ndarray (d,) or None
-        Standard deviations of the columns, with ``standardise=True``: M and the value belong to the
-        standardised columns; P, mean and model to the original columns.
+        Standard deviations of the columns, with ``standardise=True``. M and the value refer to the
+        standardised columns; P, mean and model refer to the original columns.
     """
 
     M: Matrices
@@ -130,9 +130,9 @@ class Result(Pickled, Generic[Matrices]):
     def components(self) -> Frame:
         """A table of the components, as a DataFrame, or without pandas as a dict of arrays.
 
-        The method's scores come first; then the variance (over n), for orthonormal M its share of
-        X's variance (explained_variance_ratio), the share of X's variance that the components up to
-        this one predict (r2), and its increase (r2_share).
+        The method's scores come first, then the variance (over n). For orthonormal M it follows
+        the share of X's variance (explained_variance_ratio). The last columns are the share of X's
+        variance that components 1 to k predict together (r2), and the increase of r2 (r2_share).
         """
         return self.directions.table([f"{self.objective.name}{k}" for k in range(self.r)])
 
@@ -140,7 +140,7 @@ class Result(Pickled, Generic[Matrices]):
     def correlations(self) -> PerView:
         """Correlation matrix of the components (r, r); a pair for two views.
 
-        It is None if the rows cannot be read again, or for distances.
+        None for distances, and if the samples cannot be read again.
         """
         found = [seen and seen.correlations for seen in self.directions.variations]
         return single(found or [None])
@@ -157,15 +157,15 @@ class Result(Pickled, Generic[Matrices]):
 
     @property
     def iterations(self) -> int:
-        """Steps of the solver."""
+        """Number of iterations of the solver."""
         return self.run.iterations
 
     @property
     def evaluations(self) -> dict[str, int]:
-        """True counts of value, gradient and Hessian-product evaluations.
+        """Numbers of evaluations of the value, the gradient and Hessian products.
 
-        For svrg also gradients of parts; for your own jax objectives "compilation", the number of
-        compiled functions; for rows read in pieces "passes".
+        svrg adds gradients of parts of the sum, your own jax objectives add "compilation", the
+        number of compiled functions, and data read in chunks add "passes".
         """
         return self.run.evaluations
 
@@ -173,31 +173,31 @@ class Result(Pickled, Generic[Matrices]):
     def gradient_norm(self) -> float:
         """The norm of the Riemannian gradient at M, in the solver's variable.
 
-        With a penalty it is the stationarity measure |V|/t of the proximal step V, which replaces
-        the gradient in `history` too.
+        With a penalty the number is the stationarity measure |V|/t, where V is the proximal step
+        of step size t. `history` then has this measure as well.
         """
         return self.run.gradient_norm
 
     @property
     def history(self) -> dict[str, list[float]]:
-        """Lists "iteration", "value", "gradient_norm" and "seconds", the start included."""
+        """Lists "iteration", "value", "gradient_norm" and "seconds", including the start."""
         return self.run.history
 
     @property
     def converged(self) -> bool:
-        """True if the solver reached its tolerance, or the level of rounding."""
+        """True if the solver reached its tolerance, or the level of rounding errors."""
         return self.status.converged
 
     @property
     def message(self) -> str:
-        """Why the solver stopped, with advice."""
+        """Reason why the solver stopped, with advice."""
         return self.status.advice
 
     @property
     def columns(self) -> PerView:
-        """Names of the projected coordinates, "pca0", "pca1", ...; for two views a pair of tuples.
+        """Names of the components: "pca0", "pca1" and so on; for two views a pair of tuples.
 
-        The columns of two views are "cca_a0", "cca_b0", ..., or have the names of the views.
+        The names of two views are "cca_a0" and "cca_b0", or contain the names of the views.
         """
         name = self.objective.name
         if not isinstance(self.P, tuple):
@@ -215,27 +215,26 @@ class Result(Pickled, Generic[Matrices]):
 
     @in_words
     def transform(self: Result, X: Rows, *, header: bool = True) -> Rows:
-        """Project rows: Y = (X - mean) P', after the feature map if there is one.
+        """Project samples: Y = (X - mean) P', after the feature map if there is one.
 
-        For likelihoods (ppca, fa) the projection is the posterior mean, also for rows with missing
-        entries.
+        For models with a likelihood (ppca, fa) the projection is the posterior mean, also for
+        samples with missing entries.
 
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
-            For several views a tuple of them, or a dict by name. Or data larger than memory, as for
-            `ldr.solve`: they are read piece by piece, and from a table the columns that were solved
-            for. Or a Dask array or DataFrame.
+            For several views a tuple of arrays, or a dict by name. Data larger than memory, as in
+            `ldr.solve`, are read in chunks; of a table only the columns of the fit are read. Dask
+            arrays and DataFrames are accepted.
         header : bool
-            True if the first line of a .csv or .tsv file has the names of its columns.
+            True if the first line of a .csv or .tsv file has the names of the columns.
 
         Returns
         -------
         ndarray (m, r)
-            Or a DataFrame if X is one (pandas or polars), a DataArray of xarray with the
-            coordinates of its rows; a tuple of them for several views. The columns of a DataFrame
-            are named `columns`. A Dask array or DataFrame gives one in the same chunks of rows,
-            which is not computed yet.
+            A DataFrame of pandas or polars, or a DataArray of xarray, gives the same kind; several
+            views give a tuple. The columns of a DataFrame are named `columns`. A Dask array or
+            DataFrame gives a lazy one with the same chunks.
         """
         X = X if flag("header", header) else without_header(X)
         if not isinstance(self.P, tuple):
@@ -262,22 +261,22 @@ class Result(Pickled, Generic[Matrices]):
         )
 
     def predict(self, X: Rows, *, view: int = 0) -> Rows:
-        """Predict the response, the class or the second view of new rows.
+        """Predict the response, the class or the second view of new samples.
 
-        - Regressions predict the response on its own scale, mean_y + (x - mean) B: least-squares,
-          ridge-regression and lasso with all their coefficients, whatever r,
-          principal-components-regression and pls-regression from their r components.
-        - Methods of labels predict the most probable class, with Gaussian classes in the projection
-          that have their own means, one covariance S_W/n and their shares as priors.
+        - Regressions predict the response in its own units, mean_y + (x - mean) B. least-squares,
+          ridge-regression and lasso use all coefficients B, whatever r;
+          principal-components-regression and pls-regression use their r components.
+        - Methods of labels predict the most probable class. Classes are Gaussian in the projection,
+          with their own means, the common covariance S_W/n, and class shares as priors.
         - Methods of two views predict the second view by least squares on the projection of the
-          first, mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb; for reduced-rank-regression
+          first, mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb. For reduced-rank-regression
           B is Pout.
 
         Parameters
         ----------
         X : array, sparse matrix, DataFrame or stored rows (m, d)
         view : int
-            The view that X is, for two views: 1 predicts the first from the second.
+            Index of the view that X is, for two views: 1 predicts the first from the second.
 
         Returns
         -------
@@ -286,7 +285,7 @@ class Result(Pickled, Generic[Matrices]):
         Raises
         ------
         ldr.errors.ArgumentError
-            The method does not predict, or not from this view.
+            The method does not predict, or does not predict from this view.
         """
         return predicted(self, X, view, "predict")
 
@@ -298,21 +297,21 @@ class Result(Pickled, Generic[Matrices]):
     def rotate(self, method: str) -> Result:
         """Rotate a solution so that every column of M has few large entries.
 
-        With loadings M of components y, x = mean + My: M becomes M T^{-T}, and y becomes T'y. For
-        fa and ppca M are the loadings of the model, which is rotated too. For two views one T,
-        computed from both M, rotates both.
+        For loadings M of components y, x = mean + My. A rotation T replaces M by M T^{-T} and y by
+        T'y. The model of fa and ppca is rotated too. Two views have one common T, computed from
+        both M.
 
         Parameters
         ----------
         method : {"varimax", "quartimax", "promax", "oblimin"}
-            varimax and quartimax are orthogonal: the value stays. promax and oblimin are oblique:
+            varimax and quartimax are orthogonal and keep the value. promax and oblimin are oblique:
             components become correlated (`correlations`), and M is no longer orthonormal.
 
         Returns
         -------
         Result
-            Order the columns by their sums of squares, for orthonormal M by the variance of the
-            component.
+            Its columns are in order of their sums of squares, or for orthonormal M of the variance
+            of the component.
 
         Raises
         ------
@@ -324,7 +323,7 @@ class Result(Pickled, Generic[Matrices]):
     def sensitivity(
         self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None, groups: PerRow = None
     ) -> Sensitivity:
-        """Return the optimum as a function of its data, to be differentiated.
+        """Return the optimum as a differentiable function of the data.
 
         Parameters
         ----------
@@ -334,16 +333,16 @@ class Result(Pickled, Generic[Matrices]):
         Returns
         -------
         Sensitivity
-            Its `along` is the derivative of M, P, the subspace, the value and the scores of the
-            components along a direction of the data, of the sample weights or of the objective's
-            parameters.
+            Its `along` returns the derivative of M, P, the subspace, the value and the scores of
+            the components, along a direction of the data, of the sample weights or of the
+            objective's parameters.
 
         Raises
         ------
         ldr.errors.SingularError
             The optimum is not isolated: eigenvalues tie at the boundary of the subspace.
         ldr.errors.ArgumentError
-            An objective with a penalty that is not smooth, a feature map, or standardised columns.
+            An objective with a non-smooth penalty, a feature map, or standardised columns.
         ldr.errors.DataError
             The data differ from those that the result was solved for.
 
@@ -354,7 +353,7 @@ class Result(Pickled, Generic[Matrices]):
         >>> import ldr
         >>> result = ldr.solve("orthogonal-lda", X / X.std(axis=0), r=2, y=y, ridge=0.1)
         >>> derivative = result.sensitivity(X / X.std(axis=0), y).along(ridge=1.0)
-        >>> derivative.value < 0  # the more is added to S_W, the smaller is the ratio
+        >>> derivative.value < 0  # a larger ridge on S_W makes the ratio smaller
         True
         >>> derivative.projector.shape
         (13, 13)
@@ -364,7 +363,7 @@ class Result(Pickled, Generic[Matrices]):
         return sensitivity(self, X, y, sample_weight, groups)
 
     def plot_projection(self, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
-        """Plot the projected rows, coloured by y; see `ldr.plots.projection`."""
+        """Plot the projected samples, coloured by y; see `ldr.plots.projection`."""
         from ldr.plots import projection
 
         return projection(self, X, y, ax=ax)
@@ -385,7 +384,7 @@ class Result(Pickled, Generic[Matrices]):
         Raises
         ------
         ldr.errors.ArgumentError
-            Another ending, or an objective of your own: its function is code.
+            The ending is not .npz, or the objective is your own: its function is code.
         OSError
             The file cannot be written.
         """
@@ -396,15 +395,15 @@ class Result(Pickled, Generic[Matrices]):
     def write_report(
         self, path: str | Path, X: Rows, y: PerRow = None, **options: Argument
     ) -> None:
-        """Write an HTML report with all figures and pictures; see `ldr.report.write_report`."""
+        """Write an HTML report with all numbers and plots; see `ldr.report.write_report`."""
         from ldr.report import write_report
 
         write_report(path, self, X, y, **options)
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of the result for JSON, without matrices and history.
+        """Return a summary of the result for JSON, without matrices and history.
 
-        An unbounded gap is None.
+        An infinite optimality gap becomes None.
 
         Examples
         --------
@@ -454,7 +453,7 @@ class Result(Pickled, Generic[Matrices]):
         return "\n".join([*lines, *(f"  {name:<12} {text}" for name, text in self._figures())])
 
     def _figures(self) -> Iterator[tuple[str, str]]:
-        """The numbers beside the value, in words, each with its name."""
+        """Yield further numbers of the result as text, each with its name."""
         if self.baseline is not None:
             yield "baseline", f"{self.baseline:.12g}   ({self.objective.baseline})"
         if self.improvement is not None:

@@ -1,4 +1,4 @@
-"""Rotations of loadings to a simple structure, and of results by them."""
+"""Rotations of loadings and of results to a simple structure."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-# Limit of steps of a rotation; varimax of nearly equal loadings takes some thousands.
+# Iteration limit of a rotation; varimax of nearly equal loadings needs some thousands.
 _STEPS = 20_000
 
 
 def varimax(L: Array) -> Array:
-    """Return the orthogonal T for which the squares of LT vary most within columns.
+    """Return the orthogonal T that maximises the variances of squared entries in LT's columns.
 
-    Source: Kaiser 1958, without his normalisation of rows.
+    Source: Kaiser 1958, without Kaiser's normalisation of rows.
     """
     return _orthomax(L, 1.0)
 
 
 def quartimax(L: Array) -> Array:
-    """Return the orthogonal T for which the fourth powers of LT add up to most.
+    """Return the orthogonal T that maximises the sum of fourth powers of the entries of LT.
 
     Source: Neuhaus and Wrigley 1954.
     """
@@ -39,7 +39,7 @@ def quartimax(L: Array) -> Array:
 
 
 def _orthomax(L: Array, weight: float) -> Array:
-    """Repeat the polar factor of the criterion's gradient: each step raises the criterion."""
+    """Iterate T = polar factor of the criterion's gradient; each step raises the criterion."""
     scaled = L / (float(np.abs(L).max()) or 1.0)
     T = np.eye(L.shape[1])
     for _ in range(_STEPS):
@@ -53,7 +53,7 @@ def _orthomax(L: Array, weight: float) -> Array:
 
 
 def promax(L: Array) -> Array:
-    """Return the oblique T of promax: loadings nearest to varimax's to the fourth power.
+    """Return the oblique T of promax, whose target is varimax loadings to the fourth power.
 
     Source: Hendrickson and White 1964.
     """
@@ -65,10 +65,10 @@ def promax(L: Array) -> Array:
 
 
 def oblimin(L: Array) -> Array:
-    """Return the oblique T with the least products of squared loadings (quartimin).
+    """Return the oblique T that minimises products of squared loadings (quartimin).
 
-    f = sum_{j < k} sum_i a_ij^2 a_ik^2 / 2 of A = L T^{-T} is minimised by gradient projection
-    among T with columns of unit length.
+    The criterion f = sum_{j < k} sum_i a_ij^2 a_ik^2 / 2 of A = L T^{-T} is minimised by gradient
+    projection over T with columns of unit length.
 
     Source: Jennrich and Sampson 1966; Bernaards and Jennrich 2005.
     """
@@ -79,7 +79,7 @@ def oblimin(L: Array) -> Array:
         tangent = gradient - T * np.sum(T * gradient, axis=0)
         slope = float(np.vdot(tangent, tangent))
         step *= 2.0
-        while slope > 1e-20 and step > 1e-18:  # until both are at rounding level
+        while slope > 1e-20 and step > 1e-18:  # until slope or step is at rounding level
             new = T - step * tangent
             new /= np.linalg.norm(new, axis=0)
             new_value, new_gradient = _quartimin(scaled, new)
@@ -93,7 +93,7 @@ def oblimin(L: Array) -> Array:
 
 
 def _quartimin(L: Array, T: Array) -> tuple[float, Array]:
-    """Return the criterion, and its gradient in T."""
+    """Return the criterion, and its gradient with respect to T."""
     inverse = np.linalg.inv(T)
     A = L @ inverse.T
     squares = A**2
@@ -111,7 +111,7 @@ OBLIQUE = ("promax", "oblimin")
 
 
 def rotated(result: Result, method: str) -> Result:
-    """Rotate a result: `Result.rotate`."""
+    """Rotate a result; see `Result.rotate`."""
     choice("method", method, tuple(ROTATIONS))
     oblique = method in OBLIQUE
     views = isinstance(result.P, tuple)

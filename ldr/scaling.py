@@ -1,4 +1,4 @@
-"""Columns in units of their standard deviations, and results brought back from them."""
+"""Standardised columns, and results transformed back to the original units."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerView
 
-# Number of rows whose standard deviations decide if a note warns of units.
+# Number of rows whose standard deviations decide if a message warns about units.
 _LOOKED_AT = 2048
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The divisors of the columns of each view.
+    """Scales of the columns of each view.
 
     - scales (d,): standard deviations; 1 for constant columns, which stay unchanged
-    - entries (d,): how many entries of each column are not missing
+    - entries (d,): sum of the weights of the observed entries of each column
     - constant: number of constant columns
     """
 
@@ -55,7 +55,7 @@ class Units:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on columns that were not scaled."""
+        """Messages about columns that were not scaled."""
         if self.constant == 0:
             return ()
         return (
@@ -67,7 +67,7 @@ class Units:
         return divided(data, self.scales)
 
     def undone(self, result: Result) -> Result:
-        """Return the result for the original columns, given the divided columns'; M is kept."""
+        """Return the result in original units, given one of the scaled columns; M is unchanged."""
         if result.model is not None and result.features is None:
             logarithm = float(self.entries[0] @ np.log(self.scales[0]))
             result = replace(result, model=result.model.in_units(self.scales[0], logarithm))
@@ -75,9 +75,9 @@ class Units:
 
 
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
-    """Return the result for the original columns, given a result without a model."""
+    """Return a result in original units, given one of scaled columns; its model is unchanged."""
     features = as_tuple(result.features)
-    # Features are computed from standardised columns: later steps do not change.
+    # Features are computed from standardised columns: maps after the features do not change.
     units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
     others = units[::-1] if len(units) > 1 else [np.ones(1)]
     predictors = zip(result.predictors, units, others, strict=False)
@@ -95,7 +95,7 @@ def undone(result: Result, scales: tuple[Array, ...]) -> Result:
 def _of_each(
     change: Callable[[PerView, Array], PerView], blocks: PerView, units: Sequence[Array]
 ) -> PerView:
-    """A block changed by its unit, or each of several; None stays None."""
+    """Apply a change with its units to one block, or to each of a tuple; None stays None."""
     if isinstance(blocks, tuple):
         return tuple(change(block, unit) for block, unit in zip(blocks, units, strict=True))
     return None if blocks is None else change(blocks, units[0])
@@ -103,7 +103,7 @@ def _of_each(
 
 @dataclass(frozen=True)
 class Divided(Features):
-    """Map that divides columns by numbers before another map."""
+    """Feature map that divides columns by scales before another feature map."""
 
     scale: Array
 
@@ -112,7 +112,7 @@ class Divided(Features):
 
 
 def divided(data: Data, scales: PerView) -> Data:
-    """Divide the columns of each view of the data, and of a background as the samples."""
+    """Divide the columns of each view by its scales, and of a background by the first scales."""
     scales = as_tuple(scales)
     views = tuple(in_units(view, scale) for view, scale in zip(data.views, scales, strict=True))
     background = data.background and in_units(data.background, scales[0])
@@ -120,7 +120,7 @@ def divided(data: Data, scales: PerView) -> Data:
 
 
 def in_units(samples: Samples, scale: Array) -> Samples:
-    """Divide the columns of samples by numbers; the container stays the same."""
+    """Divide the columns of samples by scales; the container stays the same."""
     samples.expect_columns(len(scale))
     if samples.is_sparse:
         from scipy.sparse import diags_array
@@ -137,7 +137,7 @@ def _quotient(block: Cells, scale: Array) -> Cells:
 
 
 def deviations(samples: Samples) -> tuple[Array, Array]:
-    """Return the columns' standard deviations, 0 if constant, and numbers of entries."""
+    """Return the columns' standard deviations, 0 if constant, and weights of observed entries."""
     if samples.is_sparse:
         from ldr.objectives.statistics.products import CentredRows
 
@@ -154,17 +154,17 @@ def deviations(samples: Samples) -> tuple[Array, Array]:
 
 
 def deviations_of_some(samples: Samples) -> Array:
-    """Return standard deviations of the columns, from some rows of many."""
+    """Return standard deviations of the columns, from a subset of the rows if n is large."""
     few = samples.n <= _LOOKED_AT
     return deviations(samples if few else samples.take(spread_rows(samples.n, _LOOKED_AT)))[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """The sums of squares of columns; two of them can be merged.
+    """Sums of squares of columns; two objects can be merged.
 
-    - n, mean, squares, low, high (d,): of the entries that are not missing; squares is sum_i w_i
-      (x_i - mean)^2, n the sum of the weights
+    - n, mean, squares, low, high (d,): of the observed entries of each column; n is the sum of the
+      weights w_i, and squares is sum_i w_i (x_i - mean)^2
     """
 
     n: np.ndarray
@@ -191,7 +191,7 @@ class Extent:
         return cls(n, mean, squares, *ends)
 
     def merge(self, other: Extent) -> Extent:
-        """Merge two extents: the sum of squares is a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
+        """Merge with another: the sum of squares is a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
         n = self.n + other.n
         share = other.n / np.where(n > 0, n, 1)
         change = other.mean - self.mean

@@ -13,7 +13,7 @@ from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
-# Functions of the principal angles, after Ye and Lim's table 2.
+# Functions of the principal angles, from table 2 of Ye and Lim.
 _DISTANCES: dict[str, Callable[[Array], float]] = {
     "chordal": lambda angles: float(np.linalg.norm(np.sin(angles))),
     "geodesic": lambda angles: float(np.linalg.norm(angles)),
@@ -26,9 +26,9 @@ _DISTANCES: dict[str, Callable[[Array], float]] = {
 def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     """Compute the principal angles between the column spans of two matrices, ascending.
 
-    The cosine of angle k is the k-th largest singular value of Qa'Qb, Qa and Qb orthonormal bases,
-    and its sine the k-th smallest of (I - Qa Qa')Qb; the angle is computed from both, since
-    rounding hides angles below 1e-8 in a cosine, and angles as near to a right angle in a sine.
+    Qa and Qb are orthonormal bases. The cosine of angle k is the k-th largest singular value of
+    Qa'Qb, and its sine the k-th smallest of (I - Qa Qa')Qb. Each angle is computed from its sine
+    and cosine: a cosine is inaccurate for angles near 0, a sine for angles near pi/2.
 
     Source: Bjorck and Golub 1973; Knyazev and Argentati 2002.
 
@@ -36,7 +36,7 @@ def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     ----------
     A : array (d, r)
     B : array (d, s)
-        Matrices of full column rank; orthonormal columns are not needed.
+        Matrices of full column rank; their columns need not be orthonormal.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     Raises
     ------
     ldr.errors.DataError
-        A or B is no matrix of numbers, their numbers of rows differ, or one lacks full column rank.
+        A or B is no numeric matrix, the numbers of rows differ, or a matrix lacks full column rank.
 
     Examples
     --------
@@ -65,18 +65,18 @@ def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
 
 
 def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> float:
-    """Compute the distance of the spans of two matrices with equally many columns.
+    """Compute the distance between the spans of two matrices with equally many columns.
 
     Source: Ye and Lim 2016, table 2.
 
     Parameters
     ----------
     A, B : array (d, r)
-        Full column rank.
+        Matrices of full column rank.
     metric : {"chordal", "geodesic", "projection", "procrustes", "largest-angle"}
-        Functions of the principal angles t: "chordal" (sum sin^2 t)^{1/2}, which is ||Qa Qa' - Qb
-        Qb'||_F / sqrt 2; "geodesic" (sum t^2)^{1/2}, along the Grassmann manifold; "projection" sin
-        t_max, which is ||Qa Qa' - Qb Qb'||_2; "procrustes" 2 (sum sin^2 t/2)^{1/2}, which is the
+        Functions of the principal angles t, where Qa and Qb are orthonormal bases:
+        "chordal" (sum sin^2 t)^{1/2} = ||Qa Qa' - Qb Qb'||_F / sqrt 2; "geodesic" (sum t^2)^{1/2};
+        "projection" sin t_max = ||Qa Qa' - Qb Qb'||_2; "procrustes" 2 (sum sin^2 t/2)^{1/2}, the
         least ||Qa - Qb R||_F over orthogonal R; "largest-angle" t_max.
 
     Returns
@@ -96,10 +96,10 @@ def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> flo
 
 
 def align(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
-    """Turn B to meet A: BQ with the orthogonal Q that minimises ||A - BQ||_F (Procrustes).
+    """Rotate B to A: return BQ for the orthogonal Q that minimises ||A - BQ||_F (Procrustes).
 
-    Q is the polar factor of B'A. Bases of nearby subspaces become comparable entry by entry, and so
-    do projected rows.
+    Q is the polar factor of B'A. After alignment, bases of nearby subspaces and projections onto
+    them can be compared entry by entry.
 
     Source: Schoenemann 1966.
 
@@ -115,7 +115,7 @@ def align(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     Raises
     ------
     ldr.errors.DataError
-        A and B are not two matrices of numbers of one shape.
+        A and B are not two numeric matrices of the same shape.
     """
     A, B = _pair(A, B, alike=True)
     U, _, Vt = np.linalg.svd(B.T @ A)
@@ -145,7 +145,7 @@ def _matrix(given: npt.ArrayLike, name: str) -> Array:
 
 
 def _basis(A: Array) -> Array:
-    """Return an orthonormal basis of the columns, scaled to unit length first."""
+    """Return an orthonormal basis of the span; columns are first scaled to unit length."""
     sizes = np.abs(A).max(axis=0)
     if A.shape[1] <= len(A) and (sizes > 0).all():
         A = A / sizes

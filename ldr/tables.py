@@ -12,9 +12,9 @@ def text(value: float | None, form: str = ".6g") -> str:
 
 
 def beside(columns: Mapping[str, Sequence[str]]) -> list[str]:
-    """Join columns into lines, with titles: the first left-aligned, the rest right-aligned.
+    """Join columns into lines of text, with titles: the first left-aligned, others right-aligned.
 
-    The part of a title before a comma is printed one line above.
+    The part of a title before a comma is printed in an extra line above.
     """
     titles = [name.rpartition(", ") for name in columns]
     above = [first + comma.strip() for first, comma, _ in titles]

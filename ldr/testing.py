@@ -1,6 +1,6 @@
-"""Tests of users' manifolds, solvers and objectives; the library's own pass the same tests.
+"""Tests of users' manifolds, solvers and objectives; those of the library pass the same tests.
 
-Each function takes one object and runs every test of its kind; the lists of tests are for pytest::
+Each function takes one object and runs every test of its kind. The lists of tests are for pytest::
 
     @pytest.mark.parametrize("test", ldr.testing.MANIFOLD, ids=lambda test: test.__name__)
     def test_sphere(test):
@@ -144,7 +144,7 @@ def map_is_what_transform_applies(case: Case) -> None:
 
 
 def stacks_have_the_optima_of_solve(case: Case) -> None:
-    """Check that `solve_many` agrees with `matrices`, also for reversed rows."""
+    """Check that `solve_many` agrees with `matrices`, also for rows in reverse order."""
     objective = case.objective
     assert not objective.traits.stacks or type(objective).matrices is not Objective.matrices, (
         "stacks=True, expected a method `matrices`, which says what the stacks are made of"
@@ -156,7 +156,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     y = None if case.y is None else np.stack([case.y, np.asarray(case.y)[::-1]])
     (chunk,) = chunks(objective, X, y)
     stacked = copy.copy(objective)
-    # compare matrices even if the solve does not use them
+    # compare the matrices even if `solve` does not use them
     object.__setattr__(stacked, "traits", replace(objective.traits, stacks=True))
     try:
         values = solvable(stacked, chunk, case.r)[1].solve(case.r).values
@@ -214,12 +214,12 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
     objective : Objective
         An instance of a subclass, or a result of `ldr.objective`.
     X, r, y
-        As `ldr.solve` takes them; rows in memory.
+        As in `ldr.solve`; rows in memory.
 
     Raises
     ------
     AssertionError
-        A property does not hold; the traceback names it.
+        A property does not hold; the traceback names the property.
     ldr.errors.ArgumentError, ldr.errors.DataError, ldr.errors.ObjectiveError
         As `ldr.solve` does.
 
@@ -233,9 +233,9 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
         test(Case(objective, X, r, y))
 
 
-# Distance from the manifold that counts as machine precision.
+# Largest distance from the manifold that counts as machine precision.
 _ON = 1e-14
-# Step of second-order differences, and relative tolerance of them.
+# Step of second-order differences, and their relative tolerance.
 _STEP = 1e-5
 _DIFFERENCED = 1e-8
 
@@ -290,7 +290,7 @@ def curve_leaves_along_its_vector_and_its_velocity_is_the_derivative(manifold: M
     N, velocity = manifold.curve(M, V, t)
     ends = [manifold.curve(M, V, t + h)[0] for h in (_STEP, -_STEP)]
     difference = (ends[0] - ends[1]) / (2 * _STEP)
-    # The derivative of a quotient's representative has another part, which does not matter.
+    # On a quotient the derivative of a representative also has a vertical part, to be ignored.
     assert_allclose(velocity, manifold.project(N, difference), atol=_DIFFERENCED)
     assert_allclose(manifold.project(N, velocity), velocity, atol=_ON)
 
@@ -343,12 +343,12 @@ def check_manifold(manifold: Manifold) -> None:
     Parameters
     ----------
     manifold : Manifold
-        It should be small: its dimension is found by projecting every unit matrix.
+        A small manifold: its dimension is computed from projections of all unit matrices.
 
     Raises
     ------
     AssertionError
-        A property does not hold; the traceback names it.
+        A property does not hold; the traceback names the property.
 
     Examples
     --------
@@ -361,7 +361,7 @@ def check_manifold(manifold: Manifold) -> None:
 
 
 class FunctionPoint(Point):
-    """A point of functions of M; counts how often each is called."""
+    """A point of given functions of M; the calls of each function are counted."""
 
     def __init__(self, problem: FunctionProblem, M: Array) -> None:
         self.M, self.problem = M, problem
@@ -385,7 +385,7 @@ class FunctionPoint(Point):
 
 @dataclass(eq=False)
 class FunctionProblem(Problem):
-    """Function f with gradient g and, optionally, Hessian product h."""
+    """Minimisation of f, with gradient g and, optionally, Hessian product h."""
 
     manifold: Manifold
     f: Callable[[Array], float]
@@ -418,7 +418,7 @@ def weighted_trace(
     offset: float = 0.0,
     scale: float = 1.0,
 ) -> FunctionProblem:
-    """Build scale (offset + tr(M'AM diag(N))), whose minimum is known for 0 and 1."""
+    """Build scale (offset + tr(M'AM diag(N))); the minimum is known for scale 1 and offset 0."""
 
     def times(V: Array) -> Array:
         return 2 * scale * (A @ V) * N
@@ -435,14 +435,14 @@ def weighted_trace(
 def rayleigh(
     d: int = 20, r: int = 3, retraction: str = "polar", **options: Argument
 ) -> FunctionProblem:
-    """Build -tr(M'AM) on Grassmann; the minimum is minus the sum of the top eigenvalues."""
+    """Build -tr(M'AM) on Grassmann; its minimum is minus the sum of the r largest eigenvalues."""
     A, eigenvalues = symmetric(d)
     least = -float(eigenvalues[-r:].sum())
     return weighted_trace(Grassmann(d, r, retraction), A, -1.0, least, **options)
 
 
 def brockett(d: int = 12, r: int = 3, retraction: str = "polar") -> FunctionProblem:
-    """Build tr(M'AMN), N = diag(1..r), on Stiefel; bottom eigenvalues against top weights."""
+    """Build tr(M'AMN) on Stiefel, N = diag(1..r); N is paired with A's least eigenvalues."""
     A, eigenvalues = symmetric(d, seed=1)
     N = np.arange(1.0, r + 1)
     least = float(np.sort(eigenvalues)[:r] @ N[::-1])
@@ -450,7 +450,7 @@ def brockett(d: int = 12, r: int = 3, retraction: str = "polar") -> FunctionProb
 
 
 def singular_values(da: int = 8, db: int = 6, r: int = 2) -> FunctionProblem:
-    """Build -tr(Ma'CMb) on Stiefel x Stiefel; minus the sum of the top singular values."""
+    """Build -tr(Ma'CMb) on Stiefel x Stiefel; its minimum is minus C's top singular values."""
     C = np.random.default_rng(2).standard_normal((da, db))
     manifold = Product(Stiefel(da, r), Stiefel(db, r))
 
@@ -465,7 +465,7 @@ def singular_values(da: int = 8, db: int = 6, r: int = 2) -> FunctionProblem:
 
 
 def rosenbrock() -> FunctionProblem:
-    """Sum 100 (b - a^2)^2 + (1 - a)^2 over the rows (a, b); the minimum is 0 at ones."""
+    """Build sum 100 (b - a^2)^2 + (1 - a)^2 over rows (a, b); its minimum is 0 at ones."""
 
     def f(M: Array) -> float:
         a, b = M.T
@@ -506,7 +506,7 @@ def minima_are_reached_to_the_promised_gradient(solver: Solver) -> None:
         run = minimise(problem, start, solver, Stopping(tolerance=1e-9))
         assert run.status.converged, (name, run.status)
         assert problem.minimum is not None
-        # the scale of f: |g|^2 divided by the curvature
+        # rounding error at the scale of f
         assert_allclose(run.value, problem.minimum, rtol=1e-11, err_msg=name)
         first = run.history["gradient_norm"][0]
         assert run.gradient_norm <= 1e-8 * max(first, abs(run.history["value"][0])), name
@@ -601,7 +601,7 @@ def check_solver(solver: Solver) -> None:
     Raises
     ------
     AssertionError
-        A property does not hold; the traceback names it.
+        A property does not hold; the traceback names the property.
 
     Examples
     --------
