@@ -1,4 +1,4 @@
-"""`ldr.solve`: from an objective and data to the optimal projection."""
+"""`ldr.solve`: computes the optimal projection from an objective and data."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from ldr.solvers.saddles import Curvature
 
 
-# Ratio of the columns' standard deviations beyond which a note warns of units.
+# Ratio of the columns' standard deviations above which a message warns about units.
 _FAR_APART = 1e3
-# Sentences for a missing certificate, by the event that ended the run.
+# Messages for a missing certificate, by the event that ended the run.
 ENDED = {
     Status.TIME_LIMIT: "the time limit was reached before optimality was decided",
     Status.INTERRUPTED: "interrupted from the keyboard before optimality was decided",
@@ -89,10 +89,10 @@ def certify_run(
     proof: Certificate | None = None,
     thorough: bool = False,
 ) -> tuple[Run, Certificate, tuple[str, ...]]:
-    """Return the run, continued beyond saddles, the certificate, and notes.
+    """Return the run, continued beyond saddles, the certificate, and messages.
 
-    The theory of the method comes first; without a proof the smallest curvature detects a saddle.
-    After a time limit or Ctrl-C only earlier proofs are claimed.
+    The method's own proof of optimality comes first. Without a proof the smallest curvature detects
+    a saddle. After a time limit or Ctrl-C the certificate contains only earlier proofs.
     """
     certificate = None
     notes: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def certify_run(
         certificate = proof or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
             if run.status is Status.STALLED and certificate.kind == "global":
-                # at a proved optimum that no step lowers, the remaining gradient is rounding error
+                # no step decreases a value that is proved optimal: the gradient is rounding error
                 run = replace(run, status=Status.ROUNDING)
             return run, certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.rest is None:
@@ -119,7 +119,7 @@ def certify_run(
             notes = (f"{escapes} saddle(s) left along a direction of descent",)
             certificate = None
             certificate = known(run.M)
-        if not run.status.converged:  # not converged after escaping from a saddle
+        if not run.status.converged:  # not converged after the run left a saddle
             message = ENDED.get(run.status, "the solver did not converge")
             return run, certificate or Certificate("none", math.inf, message), notes
         if curvature is not None:
@@ -134,9 +134,10 @@ def certify_run(
 def _by_curvature(
     problem: BoundObjective, run: Run, curvature: Curvature, gap: float
 ) -> Certificate:
-    """A local minimum, or a saddle; with a penalty, among the matrices that share M's zeros.
+    """A certificate "local" or "saddle"; with a penalty, among matrices with the zeros of M.
 
-    A minimum there is a local one if no zero is about to change (strict complementarity).
+    A minimum among those matrices is a local one if no zero is about to change (strict
+    complementarity).
     """
     kind = "saddle" if curvature.descends else "local"
     message = f"the Hessian has {'a' if curvature.descends else 'no'} direction of descent"
@@ -187,123 +188,122 @@ def solve(
     Parameters
     ----------
     objective : str or Objective
-        A name in the registry (`ldr.objectives.list()` prints them), an objective with its
+        A name in the registry (`ldr.objectives.list()` prints all names), an objective with
         parameters (``ldr.objectives.OrthogonalMAF(lag=2)``), a kernel version (`ldr.kernel`), or
-        one of your own (`ldr.objective`).
+        an objective of your own (`ldr.objective`).
     X : array, memory map, sparse matrix, DataFrame or DataArray (n, d); or data larger than memory
-        Samples in rows. Sparse data stay sparse. Nothing is changed in place. The rows of pandas
-        objects (X, a second view and y) are paired by their index: another order is aligned,
-        indices that differ otherwise are refused. The path of a .npy, .parquet, .csv or .tsv file
-        or of a folder of .parquet files, a list of arrays and paths to be stacked, an iterator of
-        blocks of rows, or a function that returns an iterator, are read in pieces (see the guide to
-        data larger than memory). NaN is a missing value, for objectives that accept them (ppca and
-        fa). For objectives of two views (orthogonal-cca, pls, reduced-rank-regression) a pair with
-        the same rows; for opca, signal-noise and contrastive-pca a pair (samples, noise or
-        background) with the same columns; for mds-distances an n x n matrix of distances. A
-        covariance or correlation matrix by `ldr.covariance`.
+        Samples in rows. Sparse data stay sparse. No input is changed in place. Rows of pandas
+        objects (X, a second view and y) are paired by index: a permuted index is aligned, different
+        index labels are refused. Chunks are read from the path of a .npy, .parquet, .csv or .tsv
+        file or of a folder of .parquet files, a list of arrays and paths to be stacked, an iterator
+        of blocks of rows, or a function that returns an iterator (see the guide to data larger than
+        memory). NaN is a missing value, for objectives that accept them (ppca and fa). Objectives
+        of two views (orthogonal-cca, pls, reduced-rank-regression) take a pair with the same rows;
+        opca, signal-noise and contrastive-pca take a pair (samples, noise or background) with the
+        same columns; mds-distances takes an n x n matrix of distances. `ldr.covariance` makes X
+        from a covariance or correlation matrix.
     r : int, float or "auto"
-        Number of components, 1 <= r <= d (or the number of features of a kernel version). A
-        number between 0 and 1 selects the fewest components that explain this share of the
-        variance, for closed forms with orthonormal M (pca, mds, ...), or of the kinetic variance,
-        the squares of all autocorrelations (tica, vamp); "auto" selects r by parallel analysis
-        (pca, mds, log-det-pca), or by the least BIC (ppca, fa); of these two 0 is the model of
-        independent columns. A note names the rule; the
-        statistics are computed once or twice more.
+        Number of components, 1 <= r <= d (or the number of features of a kernel version). A number
+        between 0 and 1 selects the fewest components that explain this share of the variance, for
+        closed forms with orthonormal M (pca, mds, ...). For tica and vamp it is the share of the
+        kinetic variance, the sum of all squared autocorrelations. "auto" selects r by parallel
+        analysis (pca, mds, log-det-pca) or by the least BIC (ppca, fa). For ppca and fa 0 is the
+        model of independent columns. A message names the rule; the statistics are then computed
+        once or twice more.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
-        regressions); or the name of a column if X is the path of a table, as ``("label", str)`` to
-        read its cells as text even if they look like numbers; or the path of an .npy file.
+        regressions). For a table's path also the name of a column, or ``("label", str)`` to read
+        the column as text even if its entries look like numbers. Or the path of an .npy file.
     sample_weight : array (n,), optional
-        Sample weights, numbers >= 0: a whole number is that many equal rows, zero is a
-        row left out. Methods without weights refuse them. Or the name of a
-        column, or the path of an .npy file.
+        Sample weights, numbers >= 0. An integer weight w stands for w equal rows; samples with
+        weight 0 are left out. Methods without weights refuse them. Also the name of a column, or
+        the path of an .npy file.
     groups : array (n,), optional
-        The trial of each row, for methods of time order: successive rows of different trials are
-        not paired. The rows of a trial are contiguous. Data from `ldr.trials` (of an array (trials,
-        channels, times)) need no groups. Methods without time order ignore groups. Or the name of a
-        column, or the path of an .npy file.
+        The trial of each row, for methods with time order: successive rows of different trials are
+        not paired. The rows of a trial must be contiguous. Data from `ldr.trials` (of an array
+        (trials, channels, times)) need no groups. Methods without time order ignore groups. Also
+        the name of a column, or the path of an .npy file.
     standardise : bool
         Divide the columns by their standard deviations (a background by those of the samples), in
         a further pass over the data; constant columns are unchanged. M, value, `start` and
-        parameters in units of X (a width, `derivatives`) then belong to the standardised columns;
-        P, mean, model and `transform` belong to the original columns.
+        parameters in units of X (a width, `derivatives`) then refer to the standardised columns;
+        P, mean, model and `transform` refer to the original columns.
     header : bool
-        True if the first line of a .csv or .tsv file has the names of its columns; otherwise they
-        are "0", "1", ...
+        True if the first line of a .csv or .tsv file has the names of the columns; otherwise their
+        names are "0", "1", ...
     solver : str or Solver
-        "auto" takes the closed form where it is exact, the self-consistent field for trace ratios,
-        variable projection for fa of complete data, imputation for fa and ppca of others,
-        coordinate descent for the lasso, smoothing and proximal gradients where there is another l1
-        penalty, lbfgs for sums over pairs of rows (mds-stress, nca), gradients first for jax
-        functions of your own that take long to compile, the trust region otherwise. Or
-        "closed-form", "trust-region", "gradients-first", "lbfgs", "conjugate-gradient",
-        "steepest-descent", "self-consistent-field", "variable-projection" (fa), "em" (ppca and fa),
-        "imputation" (of them where entries are missing), "coordinate-descent" (lasso), "svrg"
-        (stochastic, for sums over rows: uica and robust-pca of rows in a file, your own with
-        ``sum_over_rows=True``), "smoothing", "proximal-gradient", "pymanopt:trust-region",
-        "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.
+        "auto" is the closed form if one exists, the self-consistent field for trace ratios,
+        variable projection for fa of complete data, imputation for fa and ppca with missing values,
+        coordinate descent for the lasso, smoothing and proximal gradients for other l1 penalties,
+        lbfgs for sums over pairs of rows (mds-stress, nca), gradients first for jax functions of
+        your own that compile slowly, and otherwise the trust region. By name: "closed-form",
+        "trust-region", "gradients-first", "lbfgs", "conjugate-gradient", "steepest-descent",
+        "self-consistent-field", "variable-projection" (fa), "em" and "imputation" (ppca and fa; the
+        latter for missing entries), "coordinate-descent" (lasso), "svrg" (stochastic, for sums over
+        rows: uica and robust-pca of rows in a file, your own with ``sum_over_rows=True``),
+        "smoothing", "proximal-gradient", "pymanopt:trust-region", "pymanopt:conjugate-gradient",
+        "pymanopt:steepest-descent". Or a solver with options.
     start : str or array (d, r); for two views a pair of arrays
-        Initial point of an iterative solver: "baseline", the objective's baseline, by default;
-        "random"; or one of the objective's own starts by name, say "gradient outer product" of sdr.
+        Initial point of an iterative solver: "baseline" (the default), the objective's baseline;
+        "random"; or the name of an objective's own start, such as "gradient outer product" of sdr.
     starts : int, optional
-        Number of initial points, for objectives with local optima: the first is `start`, then
-        come the objective's own starts (not after "random"), then random ones. By default only the
-        objective's own if `start` is "baseline" (sdr, ica, lmnn, ... have some), until a run is
-        proved optimal, and a single start otherwise. The best result is returned; its `starts`
-        says how many runs agree with it, the value of each, and the start of the best.
+        Number of initial points, for objectives with local optima. The first is `start`, then
+        come the objective's own starts (not after "random"), then random starts. By default own
+        starts follow if `start` is "baseline" (sdr, ica and lmnn have some), until a run is proved
+        optimal; otherwise there is one start. The best result is returned. Its `starts` has the
+        value of each run, the name of the best start, and the number of runs that agree with it.
     workers : int
-        Number of starts solved at the same time, in threads; -1 is one for every core.
+        Number of starts solved at the same time, in threads; -1 means one for every core.
     tolerance : float
-        Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the data.
+        Stop at |gradient| <= tolerance * |value at the start|; this is invariant to the data scale.
     max_iterations : int, optional
-        Limit of iterations from each start, including those of runs that prepare it; by default the
-        solver's own limit.
+        Limit of iterations from each start, including preparatory runs; by default the solver's own
+        limit.
     time_limit : float, optional
-        Seconds for the whole call: reading, statistics, baseline, all starts, certificate. It is
-        overrun by at most one block of pairs of samples, one pass over the data or one
-        decomposition. No claim depends on the time: a certificate that does not fit is "none".
+        Seconds for the whole call: reading, statistics, baseline, all starts, certificate. The call
+        exceeds the limit by at most one block of pairs of samples, one pass over the data or one
+        decomposition. A certificate that cannot be completed in time is "none".
     observers : sequence of callables
-        Each is called with every `ldr.solvers.Iteration`; returning True ends the run. See
+        Functions called with every `ldr.solvers.Iteration`; one that returns True ends the run. See
         `ldr.observers`.
     certify : bool or "thorough"
-        True to compute the certificate, which can cost as much as the solution. A
-        solver leaves saddles along a direction of descent; a note says so. "thorough" brings a
-        dual bound (orthogonal-cca, orthogonal-mcca, maxdiff, maxbet) near the least dual bound,
-        which can cost many times the solution.
+        True to compute the certificate, which can cost as much as the solution. If the point is a
+        saddle the solver continues along a direction of descent, and a message states this.
+        "thorough" improves a dual bound (orthogonal-cca, orthogonal-mcca, maxdiff, maxbet) to near
+        the least dual bound, which can cost many times the solution.
     random_state : int or Generator, optional
         Seed of the random starts.
     device : {"cpu", "gpu"}
-        Where sums over dense rows (means, scatters, their products with d x r matrices) and
-        objectives of your own in jax are computed: "gpu" is the first device of that kind that jax
-        finds. Without one, a DeviceWarning is given and the processor is used.
+        Device for sums over dense rows (means, scatters, products with d x r matrices) and for your
+        own objectives in jax: "gpu" is the first GPU that jax finds. If jax finds no GPU, a
+        DeviceWarning is issued and the CPU is used.
     **parameters
-        Parameters of the objective, if given by name: ``ldr.solve("orthogonal-maf", X, 3, lag=2)``.
+        Parameters of an objective given by name: ``ldr.solve("orthogonal-maf", X, 3, lag=2)``.
 
     Returns
     -------
     Result
-        If the solver did not converge, the time limit passed, or Ctrl-C was pressed: with the best
-        point so far, its status, a ConvergenceWarning, and a note on the number of completed
-        starts.
+        After a time limit, Ctrl-C or a solver without convergence, it has the best point so far,
+        its status, and a message on the number of completed starts. A ConvergenceWarning is issued.
 
     Raises
     ------
     ldr.errors.ArgumentError
         An unknown name, a wrong type, an r out of range.
     ldr.errors.DataError
-        NaN, a wrong shape, labels that do not fit.
+        NaN, a wrong shape, or labels that do not match the samples.
     ldr.errors.SingularError
-        A matrix that must be inverted is singular, a ratio or a likelihood is unbounded.
+        A matrix that must be inverted is singular, or a ratio or a likelihood is unbounded.
     ldr.errors.ObjectiveError
-        An objective of your own returns something other than a finite scalar.
+        An objective of your own returns no finite scalar.
     ldr.errors.TooLargeError
         An array that the method needs does not fit into memory (a MemoryError).
     ldr.errors.TimeLimitError
-        The time limit passed before there was a point to return, during the reading of the data or
-        the computation of the baseline.
+        The time limit passed while the data were read or the baseline was computed, before there
+        was a point to return.
     KeyboardInterrupt
-        Ctrl-C before there was a point to return, or a second Ctrl-C within half a minute: the
-        first returns the best point of a solve, the second ends a loop over solves.
+        Ctrl-C before there was a point to return, or a second Ctrl-C within half a minute. The
+        first returns the best point of a solve; the second ends a loop of solves.
 
     Examples
     --------
@@ -333,7 +333,7 @@ def solve(
     if isinstance(X, Covariance):
         X, y, sample_weight = X.given(objective, y, sample_weight, groups)
     with within(as_seconds(time_limit)) as deadline, _compilations() as compiled:
-        if math.isfinite(deadline.seconds):  # the warning's import takes a second: not at the end
+        if math.isfinite(deadline.seconds):  # import the warning now: the import takes a second
             _ = errors.ConvergenceWarning
         deadline.task = "the data were opened"
         data = opened(objective, X, y, sample_weight, groups)
@@ -360,7 +360,7 @@ def solve(
             return units.undone(result) if units else result
         problem = objective.bind(data, r)
         for observer in observers:
-            if hasattr(observer, "reported"):  # it shows values as the result has them
+            if hasattr(observer, "reported"):  # observers show values in the objective's own units
                 observer.reported = problem.reported
 
         deadline.task = "the baseline was computed"
@@ -440,7 +440,7 @@ def solve(
 
 
 def _without_factors(objective: Objective, data: Data, began: float) -> Result:
-    """The result of r = 0, of a factor model."""
+    """Return the result of a factor model for r = 0."""
     model = without_factors(data, tied=objective.name == "ppca")
     M, P = model.loadings, model.P
     run = Run.of_point(M, -model.log_likelihood, 0.0, Status.CLOSED_FORM)
@@ -470,14 +470,14 @@ def _without_factors(objective: Objective, data: Data, began: float) -> Result:
 
 
 def remarks_within_limits(problem: BoundObjective, M: Array) -> list[str]:
-    """Return a problem's notes on M, or a note that the time limit passed before them."""
+    """Return a problem's messages about M, or that the time limit passed before them."""
     with until_told():
         return problem.remarks(M)
     return ["notes on M that take an evaluation are missing: the solve was ended before"]
 
 
 def _compilations() -> AbstractContextManager[Counter[str]]:
-    """Count the functions that jax compiles, if any user's function has been loaded."""
+    """Count the functions that jax compiles, if a user's jax function has been loaded."""
     backends = sys.modules.get("ldr.objectives.custom.backends")
     return nullcontext(Counter()) if backends is None else backends.compilations()
 
@@ -496,7 +496,7 @@ def as_result(
 ) -> Result:
     """Make the result of a run.
 
-    - placed: the end of the run, in canonical coordinates
+    - placed: the final point of the run, in canonical coordinates
     - usual: the baseline's value, and its point
     """
     objective = problem.objective
@@ -558,10 +558,10 @@ def as_result(
 
 
 def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[str, ...]:
-    """Return a note if columns differ much in scale and the objective depends on units.
+    """Return a message if columns differ much in scale and the objective depends on units.
 
-    Without convergence the solver's steps depend on units too: the note is then made for any
-    objective. Files are not read again for this note.
+    Without convergence the solver's steps depend on units too: then the message is for every
+    objective. Files are not read again for this message.
     """
     objective = problem.objective
     what = objective.name

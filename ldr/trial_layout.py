@@ -1,4 +1,4 @@
-"""Trials of several channels: order of axes, mne's objects, and power."""
+"""Trials of several channels: order of axes, objects of MNE, and power."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 LAYOUTS = ("channels, times", "times, channels")
-# Features of a trial by method: powers, or time courses one after another.
+# Features of a trial by method: powers, or concatenated time courses.
 FEATURES = {"csp": "power", "spoc": "power", "ssd": "power", "xdawn": "flat"}
 
 
@@ -29,9 +29,9 @@ FEATURES = {"csp": "power", "spoc": "power", "ssd": "power", "xdawn": "flat"}
 class Trials:
     """Samples of all trials, stacked; made by `ldr.trials`.
 
-    - rows (n, channels): the trials, one after another
-    - ids (n,): the number of the trial of each row
-    - names: of the channels, if known
+    - rows (n, channels): the samples of all trials, one trial after another
+    - ids (n,): the trial of each row
+    - names: names of the channels, if known
     """
 
     rows: np.ndarray
@@ -43,7 +43,7 @@ class Trials:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Samples of all trials, and channels."""
+        """Number of samples of all trials, and number of channels."""
         return self.rows.shape[0], self.rows.shape[1]
 
     def __repr__(self) -> str:
@@ -52,15 +52,15 @@ class Trials:
 
 
 def trials(X: Rows, layout: str | None = None) -> Trials | tuple[Trials, ...]:
-    """Name the order of the axes of trials, for every function of ldr that takes X.
+    """Declare the order of the axes of trials, for every function of ldr that takes X.
 
     Parameters
     ----------
     X : array (trials, channels, times), list of arrays (channels, times), Epochs or Raw of mne
-        The other layout exchanges the last two axes. Trials in a list may have any lengths. Epochs
-        and Raw have a known order. A tuple holds the same trials in several views.
+        Arrays (times, channels) are the other layout. Trials in a list may differ in length. Epochs
+        and Raw have a known order of axes. A tuple holds the same trials in several views.
     layout : {"channels, times", "times, channels"}, optional
-        The order of the axes of a trial; by default "channels, times".
+        Order of the axes of a trial; by default "channels, times".
 
     Returns
     -------
@@ -69,14 +69,14 @@ def trials(X: Rows, layout: str | None = None) -> Trials | tuple[Trials, ...]:
     Raises
     ------
     ldr.errors.ArgumentError
-        There is no such layout.
+        An unknown layout.
     ldr.errors.DataError
         X holds no trials, or trials of different channels.
 
     Warns
     -----
     ldr.errors.DataWarning
-        No layout is given, and trials have more channels than times: perhaps exchanged axes.
+        No layout is given, and trials have more channels than times: the axes may be exchanged.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def is_of_mne(X: Rows) -> bool:
 
 
 def as_trials(X: Rows) -> Rows:
-    """Return an array of three axes, a list of arrays or Epochs as `Trials`, else X."""
+    """Return an array of three axes, a list of arrays or Epochs as `Trials`; else X itself."""
     if are_arrays(X) or is_of_mne(X) or (isinstance(X, np.ndarray) and X.ndim == 3):
         return trials(X)
     return X
@@ -183,7 +183,7 @@ def mean_power(Y: Array, trials: np.ndarray) -> Array:
 def log_mean_power(Y: Array, trials: np.ndarray) -> Array:
     """Return the logarithm of `mean_power`.
 
-    - raises DataError: A component is zero throughout a trial.
+    - raises DataError: a component is zero throughout a trial.
     """
     power = mean_power(Y, trials)
     if not power.all():
@@ -193,7 +193,7 @@ def log_mean_power(Y: Array, trials: np.ndarray) -> Array:
 
 @in_words
 def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
-    """Compute the logarithm of mean squares in each trial: the features of csp and spoc.
+    """Compute the log of the mean square of each component in each trial, as csp and spoc use it.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     X : Trials of `ldr.trials`, or Epochs of mne
         Or samples in rows, with `groups`.
     groups : array (n,), optional
-        The trial of each row; rows of a trial are contiguous.
+        The trial of each row; the rows of a trial must be contiguous.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""`ldr.tune`: parameters of an objective by the gradient of a held-out loss."""
+"""`ldr.tune`: tunes parameters of an objective by the gradient of a held-out loss."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from ldr.solving import solve
 from ldr.types import PerRow, Rows, Splitter, XandY
 from ldr.validation import in_words
 
-# Name of the columns' scales among the parameters.
+# Name of the column scales among the parameters.
 SCALES = "scales"
-# Loss of held-out samples: a function of components and y in training, then held out.
+# Loss of held-out samples: a function of training components, training y, and both held out.
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
-# Losses with a name: the kind of prediction that each needs, and its name with the unit.
+# Named losses: the kind of prediction that each needs, and the name of the loss with its unit.
 LOSSES = {"log": ("classes", "log loss (nats a sample)"), "squared": ("response", "1 - Q2")}
-# Step of central differences in natural logarithms: truncation and rounding are both near 1e-10.
+# Step of central differences in log parameters: truncation and rounding are both near 1e-10.
 _STEP = 1e-5
 
 
@@ -47,15 +47,15 @@ class Tuning(Pickled):
     Attributes
     ----------
     parameters : dict
-        The best values by name; numbers, or arrays of weights and scales.
+        The best values by name: numbers, or arrays of weights and scales.
     loss : float
-        The mean loss over all held-out samples, at these parameters.
+        Mean loss over all held-out samples at these parameters.
     history : tuple of (dict, float)
         Parameters and loss of every evaluation.
     solves : int
-        Number of solved problems, without that of all samples.
+        Number of solved problems in folds.
     result : Result
-        Result of all samples at these parameters; P and mean are for the columns as given.
+        Result on all samples at these parameters; P and mean refer to the given columns.
     kind : str
         Name and unit of the loss.
     """
@@ -89,13 +89,13 @@ class _HeldOut:
     history: list[tuple[dict[str, Array], float]] = field(default_factory=list)
 
     def parameters(self, decades: Array) -> dict[str, Array]:
-        """Return the parameters by name, so many decades from the first ones."""
+        """Return the parameters by name, from log10 of their ratios to the initial values."""
         ends = np.cumsum([value.size for value in self.at_first.values()])
         steps = zip(self.at_first.items(), np.split(decades, ends[:-1]), strict=True)
         return {name: value * 10.0 ** step.reshape(value.shape) for (name, value), step in steps}
 
     def __call__(self, decades: Array) -> tuple[float, Array]:
-        """Return the loss and its gradient; stop after the most evaluations."""
+        """Return the loss and its gradient; end the search after `most` evaluations."""
         if len(self.history) == self.most:
             raise StopIteration
         parameters = self.parameters(decades)
@@ -107,7 +107,7 @@ class _HeldOut:
     def _of_fold(
         self, parameters: dict[str, Array], training: XandY, held: XandY
     ) -> tuple[float, list[float], float]:
-        """Return the sum of a fold's losses, its derivatives by logarithms, and the divisor."""
+        """Return a fold's total loss, its derivatives in log parameters, and its denominator."""
         (X, y), (Z, z) = training, held
         X, Z = (_scaled(rows, parameters.get(SCALES)) for rows in (X, Z))
         result = solve(_with(self.objective, parameters), X, self.r, y=y, certify=False)
@@ -135,7 +135,7 @@ class _HeldOut:
         return loss, gradient, total
 
     def _moved(self, result: Result, derivative: Derivative, t: float) -> Result:
-        """Return the result at t, to first order: its predictors, or else its coordinates."""
+        """Return the result after a step t to first order: its predictors, or else its map."""
         if isinstance(self.loss, str) and self.objective.traits.predicts == LOSSES[self.loss][0]:
             problem, M = derivative.optimum_at(t)
             maps, means = problem.maps(M), problem.mean_at(M)
@@ -145,7 +145,7 @@ class _HeldOut:
         )
 
     def _measured(self, new: Part, old: Part) -> tuple[float, float]:
-        """Return the sum of losses, and its divisor: a number, or the training mean's errors."""
+        """Return the total loss, and its denominator: a count or the training mean's loss."""
         if callable(self.loss):
             found = np.asarray(self.loss(old.Y[0], old.y, new.Y[0], new.y))
             if found.shape or found.dtype.kind not in "iufb" or not np.isfinite(found):
@@ -192,9 +192,9 @@ def tune(
 ) -> Tuning:
     """Tune parameters of an objective by the gradient of a held-out loss.
 
-    Every fold's optimum is differentiated with respect to every number (`Result.sensitivity`), so
-    that a quasi-Newton method can search all of them together, in their logarithms. It finds the
-    nearest local minimum; a grid, such as `ldr.compare` of a few values, searches further.
+    The optimum of every fold is differentiated with respect to every parameter
+    (`Result.sensitivity`). A quasi-Newton method then searches all log parameters together. It
+    finds the nearest local minimum; a grid, as in `ldr.compare` of a few values, searches wider.
 
     Parameters
     ----------
@@ -203,22 +203,22 @@ def tune(
     X : array (n, d), DataFrame; or a pair (samples, background)
     r : int
     parameters : dict
-        Initial values by name: positive numbers of the objective ({"ridge": 0.1}), "weights" of a
-        sum, and "scales", d numbers that multiply the columns.
+        Initial values by name: positive parameters of the objective ({"ridge": 0.1}), "weights" of
+        a sum of objectives, and "scales", d factors that multiply the columns.
     y : array (n,), optional
         Labels or response for the objective, the loss or both.
     loss : {"log", "squared"} or callable, optional
-        "log", for labels: minus the logarithm of the probability that `predict_proba` gives the
-        right class; methods that predict no classes take Gaussian ones in the projection.
-        "squared", for a response: 1 - Q2 of `predict`, or of least squares on the components,
-        pooled over all folds. Or a smooth function of the components and y of training samples, and
-        those of held-out ones: loss(Y, y, Y_held, y_held).
+        "log", for labels: minus the log of the predicted probability of the true class; methods
+        that predict no classes use Gaussian classes in the projection. "squared", for a response:
+        1 - Q2 of `predict`, or of least squares on the components, pooled over all folds. Or a
+        smooth function ``loss(Y, y, Y_held, y_held)`` of the components Y and y of training
+        samples, and of the held-out components and y.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     groups : array (n,), optional
-        Samples of a group are held out together; for methods with time order it names the trials.
+        Samples of a group are held out together; for methods with time order groups are trials.
     evaluations : int
-        Largest number of evaluations of the loss of all folds.
+        Largest number of evaluations of the loss over all folds.
     random_state : int or Generator, optional
         Seed of the folds.
 
@@ -229,11 +229,11 @@ def tune(
     Raises
     ------
     ldr.errors.ArgumentError
-        No such number, one that is not positive, or a loss without y.
+        An unknown or non-positive parameter, or a loss that needs y without y.
     ldr.errors.ObjectiveError
-        The loss is no finite real number.
+        The loss is not a finite real number.
     ldr.errors.SingularError
-        Eigenvalues tie during the search, and an optimum has no derivative.
+        Eigenvalues tie during the search: the optimum is then not differentiable.
 
     Examples
     --------

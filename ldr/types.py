@@ -1,4 +1,4 @@
-"""Types of arguments and results, where a union of types would have to be narrowed first."""
+"""Types of arguments and results; an alias stands for a union that callers would have to narrow."""
 
 from __future__ import annotations
 

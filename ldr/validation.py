@@ -1,6 +1,6 @@
-"""Decorator of public functions, which translates errors of BLAS, LAPACK, memory and gaps.
+"""Decorator of public functions, which translates errors of BLAS, LAPACK and memory.
 
-It also has numbers for JSON and for a reader.
+The module also formats numbers for JSON and for display.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WAYS_OUT = (
 
 
 def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """Translate errors of gaps, memory and LAPACK: the cause, and the way out.
+    """Translate errors of missing values, memory and LAPACK into messages with a remedy.
 
     BLAS uses one thread within the context, except for long calls while cores are idle.
     """
@@ -74,7 +74,7 @@ def _array(error: object) -> str:
 
 
 def plain(value: Argument) -> Argument:
-    """Return a value as JSON holds it: lists for arrays, None for infinities and NaN."""
+    """Convert a value for JSON: arrays become lists, infinities and NaN become None."""
     if isinstance(value, Mapping):
         return {name: plain(each) for name, each in value.items()}
     value = value.tolist() if hasattr(value, "tolist") else value
@@ -84,7 +84,7 @@ def plain(value: Argument) -> Argument:
 
 
 def shown(value: float | Array) -> str:
-    """Format a number, or a matrix with a line a row."""
+    """Format a number, or a matrix with one line for each row."""
     if np.ndim(value) == 0:
         return f"{value:.6g}"
     return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)

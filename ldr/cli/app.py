@@ -1,9 +1,9 @@
-"""The command `ldr` and its verbs.
+"""The command `ldr` and its subcommands.
 
-Exit codes: 0 success; 1 a solver did not converge or a check failed (the result is printed and
-written all the same); 2 an error of the user, in one line on standard error; 130 interrupted
-(the best result so far is printed and written); 143 terminated. Files are written atomically, and
-never over a file that is read.
+Exit codes: 0 success; 1 a solver did not converge or a check failed (the result is still printed
+and written); 2 an error of the user, reported in one line on standard error; 130 interrupted (the
+best result so far is printed and written); 143 terminated. Files are written atomically. A file
+that the command reads is never overwritten.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _ask(
     *r: Argument,
     **options: Argument,
 ) -> Any:
-    """Call a function on the rows of a file, after checking that its result can be written."""
+    """Call a function on the samples of a file, after checking that its result can be written."""
     from ldr.observers import Bar
 
     check_outputs(inquiry.outputs, files_read(objective, data, selection))
@@ -162,7 +162,7 @@ def _answer(
     data: Path,
     draw: Callable[[], Figure] | None = None,
 ) -> None:
-    """Write the picture and the HTML report, and print the findings."""
+    """Write the plot and the HTML report, and print the findings."""
     from ldr.io.files import write_figure
     from ldr.report import write_finding
 
@@ -288,9 +288,9 @@ def transform(
     sep: str = "",
     header: bool = True,
 ) -> None:
-    """Project a file's rows by a saved model.
+    """Project samples of a file with a saved model.
 
-    Columns are found by their names, if the model knows them; others are ignored.
+    If the model has feature names, columns are found by name, and other columns are ignored.
     """
     import ldr
     from ldr.errors import ArgumentError
@@ -317,7 +317,7 @@ def transform(
 
 
 def impute(model: Path, data: Path, out: Path, sep: str = "", header: bool = True) -> None:
-    """Impute the empty cells of a file by a saved model of ppca or fa.
+    """Impute the empty cells of a file with a saved model of ppca or fa.
 
     Each missing entry becomes its expectation given the observed entries of its row.
     """
@@ -335,7 +335,7 @@ def check(
 ) -> None:
     """Test the gradient, the Hessian and the manifold of an objective.
 
-    The exit code is 1 if a test did not pass.
+    The exit code is 1 if a check fails.
     """
     import ldr
 
@@ -358,7 +358,7 @@ def _random_rows(objective: str, selection: Selection, seed: int | None) -> Iter
         yield Input(load(objective, selection.param), X, None, X)
 
 
-# typer has its own copy of click, or uses the one that is installed; this class is in either.
+# typer has its own copy of click or uses the installed one; both have this class.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
@@ -417,14 +417,14 @@ _COMMANDS = app.registered_commands
 
 
 def _take_options(arguments: Sequence[str]) -> None:
-    """Give the verb of a command the options that follow from its method and its function."""
+    """Add the options of the called function and of the named method to the subcommand."""
     for command, verb in zip(_COMMANDS, _VERBS, strict=True):
         if verb.__name__ in arguments[:1]:
             command.callback = with_options(verb, arguments)
 
 
 def main() -> None:
-    """Run the command; a user's mistake is a line on standard error and exit code 2."""
+    """Run the command; an error of the user is a line on standard error and exit code 2."""
     from ldr.errors import ObjectiveError
 
     told: list[int] = []
@@ -452,7 +452,7 @@ def main() -> None:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Return True if Ctrl-C caused the error, also behind the errors of libraries."""
+    """Return True if Ctrl-C caused the error, directly or through errors of libraries."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -460,9 +460,9 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 @contextmanager
 def _ended_by_signals(told: list[int]) -> Iterator[None]:
-    """Signals that end the process are raised as SystemExit, so that nothing half written stays.
+    """Raise signals that end the process as SystemExit, so that no partial file remains.
 
-    The code is put down too: libraries that are hit while they begin raise something else.
+    The exit code is also recorded: libraries interrupted while they load raise other errors.
     """
 
     def end(number: int, _: object) -> None:

@@ -1,4 +1,4 @@
-"""The demonstration: orthogonal LDA against its baseline on data that come with scikit-learn."""
+"""The demonstration: orthogonal LDA and its baseline on data sets of scikit-learn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTES = (
 
 
 class DataSet(NamedTuple):
-    """Labelled rows with a name; y holds names of classes."""
+    """Labelled samples with a name; y holds names of classes."""
 
     name: str
     X: Array
@@ -49,7 +49,7 @@ def data_sets() -> list[DataSet]:
     from sklearn.preprocessing import scale
 
     digits = datasets.load_digits()
-    # Some pixels are blank in nearly every digit; a trace ratio would pick exactly these pixels.
+    # Some pixels are blank in nearly every digit; a trace ratio would select exactly these pixels.
     pixels = solve("pca", digits.data, 30, certify=False).transform(digits.data)
     found = [DataSet("digits", pixels, digits.target.astype(str))]
     for name in ("wine", "breast_cancer"):
@@ -59,7 +59,7 @@ def data_sets() -> list[DataSet]:
 
 
 def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result]]:
-    """Solve orthogonal LDA of every data set, r being at most the number of classes minus 1."""
+    """Solve orthogonal LDA of every data set; r is at most the number of classes minus 1."""
     if r < 1:
         raise ArgumentError(f"r must be at least 1, got {r}")
     from ldr.observers import Progress
@@ -77,7 +77,7 @@ def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result
 
 
 def table(solved: Sequence[tuple[DataSet, Result]]) -> str:
-    """Return the table of problems and results, a column a data set."""
+    """Return the table of problems and results, with one column for each data set."""
     columns = {data.name: _column(data, result) for data, result in solved}
     names = {"data set": list(columns[solved[0][0].name])}
     cells = {name: list(column.values()) for name, column in columns.items()}
@@ -85,7 +85,7 @@ def table(solved: Sequence[tuple[DataSet, Result]]) -> str:
 
 
 def picture(solved: Sequence[tuple[DataSet, Result]]) -> Figure:
-    """Draw the baseline's projection beside the optimised projection, a row a data set."""
+    """Plot the baseline's projection beside the optimised one, one row for each data set."""
     from ldr.plots import draw_comparison, new_figure
 
     heights = [7.0 if result.r > 2 else 3.6 for _, result in solved]
@@ -134,6 +134,6 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
 def _accuracies(data: DataSet, r: int) -> tuple[float, float]:
     """Return the accuracies of the baseline and of the optimum on held-out rows."""
     (method,) = compare(["orthogonal-lda"], data.X, data.y, r, random_state=0).methods
-    scores = (method.heuristic_scores or method.scores, method.scores)  # none: optimal
+    scores = (method.heuristic_scores or method.scores, method.scores)  # None: it is optimal
     before, after = (float(next(iter(each.values())).mean()) for each in scores)
     return before, after

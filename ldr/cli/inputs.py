@@ -1,4 +1,4 @@
-"""Inputs of a command: the objective, by name or from a Python file, and the checked samples."""
+"""Inputs of a command: the objective, by name or from a Python file, and validated samples."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Input:
-    """An objective and its data, as read from files.
+    """An objective and its data, read from files.
 
-    - shown: the projected data: X without a background
+    - shown: the data to project: X without a background
     - options: arguments of the public functions that select the columns and rows of X
     """
 
@@ -59,7 +59,7 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
 def rows_of(
     data: Path, selection: Selection, allow_nan: bool, in_chunks: bool = False
 ) -> tuple[Rows, PerRow, Rows, dict[str, Argument]]:
-    """Read X, y, the projected rows and the options of an `Input`."""
+    """Read X, y, the data to project and the options of an `Input`."""
     if in_chunks:
         from ldr.io.cluster import read_in_chunks as reader
     else:
@@ -94,7 +94,7 @@ def rows_of(
 
 
 def _of_each(option: str, given: list[str] | None, files: int) -> list[list[str]]:
-    """Names of columns for each file, of an option that is given once for each or for the first."""
+    """Return column names for each file, from an option given once or once for each file."""
     names = [names_in(text) for text in given or ()]
     if len(names) > files:
         raise ArgumentError(
@@ -127,7 +127,7 @@ def names_in(text: str) -> list[str]:
 
 @contextmanager
 def one_line_each() -> Iterator[None]:
-    """Print warnings as lines on standard error; a result's own notes are not repeated."""
+    """Print warnings as lines on standard error, but not warnings of convergence."""
     from ldr.solvers import errors
 
     def show(message: object, *_: object, **__: object) -> None:
@@ -142,7 +142,7 @@ def one_line_each() -> Iterator[None]:
 def files_read(
     objective: str, data: Path, selection: Selection, start: str = ""
 ) -> dict[str, list[Path]]:
-    """Return the files that a command reads, by their names in its help."""
+    """Return the files that a command reads, by their names in the command's help."""
     from ldr.io.files import split_array
 
     code = split_file(objective)
@@ -158,7 +158,7 @@ def files_read(
 
 
 def start_of(start: str) -> Start:
-    """Return a start as `ldr.solve` takes it: a word, or the matrix in a file."""
+    """Return a start for `ldr.solve`: a name, or the matrix in a file."""
     if not start.endswith(".npy"):
         return start
     from ldr.io.files import read
@@ -169,8 +169,8 @@ def start_of(start: str) -> Start:
 def load_objective(objective: str) -> Objective:
     """Return the objective in ``file.py``, or the objective called name in ``file.py:name``.
 
-    An objective is what `ldr.objective` decorates, or an instance of an `Objective`. The file is
-    executed, as by Python.
+    The objective is a function decorated with `ldr.objective`, or an instance of `Objective`. The
+    file is executed as a Python script.
     """
     split = split_file(objective)
     assert split is not None
@@ -217,7 +217,7 @@ def split_file(objective: str) -> tuple[Path, str | None] | None:
 
 
 def _execute(path: Path) -> object:
-    # A module name that no import uses: the file may be called random.py.
+    # No import uses a module name with this prefix: the file may be called random.py.
     name = f"objective_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     assert spec is not None and spec.loader is not None
@@ -234,7 +234,7 @@ def _execute(path: Path) -> object:
 
 
 def _line(error: Exception, path: Path) -> int | None:
-    """The last line of the file that the exception came through."""
+    """Return the last line of the file in an exception's traceback."""
     if isinstance(error, SyntaxError):
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)

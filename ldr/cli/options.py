@@ -1,7 +1,7 @@
 """The options of the command, its printed output, its exit codes and its output files.
 
-An option is a parameter of a function: of the command's verb, of the function of `ldr` that the
-verb calls, or of the named method. Its help is the parameter's entry in a docstring.
+An option is a parameter of a function: of the subcommand, of the function of `ldr` that the
+subcommand calls, or of the named method. Its help is the parameter's entry in a docstring.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ show_progress : --show-progress
 
 @dataclass(frozen=True)
 class Selection:
-    """Columns of the files that an objective is given, and its parameters."""
+    """Columns of the files that an objective uses, and the objective's parameters."""
 
     label: str = ""
     as_text: bool = False
@@ -123,7 +123,7 @@ class Inquiry:
 
     @property
     def outputs(self) -> dict[str, Path]:
-        """The files that are written, by their options."""
+        """Paths of the files to be written, by their options."""
         paths = {f"--{name}": getattr(self, name, None) for name in ("out", *_ENDINGS)}
         return {option: path for option, path in paths.items() if path is not None}
 
@@ -141,21 +141,21 @@ _GROUPS = {"Selection": Selection, "Inquiry": Inquiry, "Solving": Solving}
 
 
 def names_of_methods(incomplete: str) -> list[str]:
-    """Return the names of methods for the shell's completion."""
+    """Return the names of methods for shell completion."""
     from ldr.objectives.registry import REGISTRY
 
     return [name for name in REGISTRY if name.startswith(incomplete)]
 
 
 def file(text: str | Path) -> Path:
-    """Return the path of a file; an empty path is refused."""
+    """Return the path of a file; refuse an empty path."""
     if not str(text).strip():
         raise typer.BadParameter(f"{text!r} is empty, expected the path of a file")
     return Path(text)
 
 
 def separator(text: str) -> str:
-    r"""Return the separator, a single character; ``tab`` or ``\t`` is the tabulator."""
+    r"""Return the separator, a single character; ``tab`` or ``\t`` is the tab character."""
     found = "\t" if text in ("tab", "\\t") else text
     if len(found) > 1 or found in ('"', "\n", "\r"):
         raise typer.BadParameter(f"{text!r}, expected one character, or tab")
@@ -172,7 +172,7 @@ def dimension(text: str | int) -> int | float | str:
 
 
 def dimensions(text: str) -> list[int]:
-    """Read ``1-5``, ``1:5`` or ``1,2,5`` as numbers."""
+    """Read ``1-5``, ``1:5`` or ``1,2,5`` as a list of integers."""
     range_ = re.fullmatch(r"(\d+)[-:](\d+)", text)
     try:
         if range_:
@@ -195,7 +195,7 @@ def folds(text: str) -> object:
 
 
 def literal(text: str) -> object:
-    """Return the Python value of a text; other texts stay strings."""
+    """Return the Python value of a text; texts that are no literals stay strings."""
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
@@ -220,10 +220,10 @@ _NO_OPTIONS = {"X", "y", "sample_weight", "random_state", "observers", "progress
 
 
 def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Callable[..., None]:
-    """Return the verb as typer reads it: the fields of a group of options are options.
+    """Return the subcommand for typer: its options are the fields of its groups of options.
 
-    With `more`, the options of the `ldr` function of the same name and, with --param, the
-    parameters of the named methods are options too.
+    With a parameter `more`, the parameters of the `ldr` function of the same name are options too.
+    With --param the parameters of the named methods are options as well.
     """
     parameters = inspect.signature(verb).parameters
     groups = {n: _GROUPS[p.annotation] for n, p in parameters.items() if p.annotation in _GROUPS}
@@ -253,7 +253,7 @@ def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Ca
         values = {each.name: given.pop(each.name) for each in own}
         if texts := [f"{name}={value!r}" for name, value in values.items() if value is not None]:
             given["param"] = [*(given["param"] or ()), *texts]
-        for each in further:  # an option that is not given leaves the function's default
+        for each in further:  # keep the function's default if an option is not given
             if given[each.name] is None:
                 del given[each.name]
         for name, group in groups.items():
@@ -267,7 +267,7 @@ def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Ca
 
 
 def _stated(each: inspect.Parameter, head: str, help: str) -> inspect.Parameter:
-    """A parameter of a verb as an argument or an option, by its entry in `_ENTRIES`."""
+    """A parameter of a subcommand as an argument or option, by its entry in `_ENTRIES`."""
     words = head.partition(" : ")[2].split()
     flags = [word for word in words if word.startswith("-")]
     shown: dict[str, Any] = {"metavar": " ".join(words[len(flags) :]) or None}
@@ -290,7 +290,7 @@ def _kind(each: inspect.Parameter) -> Any:
 def _of_signature(
     function: Callable[..., Any], text: str, taken: set[str]
 ) -> list[inspect.Parameter]:
-    """The parameters of a function as options, by its docstring or by another text."""
+    """Parameters of a function as options, with help from its docstring or from another text."""
     entries, found = {**described(text), **described(function.__doc__)}, []
     for each in inspect.signature(function).parameters.values():
         if each.name in taken or each.default is each.empty or each.kind is each.VAR_KEYWORD:
@@ -342,25 +342,25 @@ def fitting(line: str, indent: int | None = None) -> str:
 
 
 def print_rows(rows: Sequence[tuple[str, str]]) -> None:
-    """Print names, each beside its description."""
+    """Print names with their descriptions."""
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
         print(fitting(f"{name:<{width}}  {text}", indent=width + 2))
 
 
 def is_printed() -> bool:
-    """Return True if standard output took the printed text; otherwise print an error."""
+    """Return True if standard output accepted the printed text; otherwise print an error."""
     try:
         sys.stdout.flush()
     except OSError as error:
         complain(f"standard output: {error.strerror}")
-        # Python would flush again at exit.
+        # Python would flush standard output again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True
 
 
 def complain(message: str) -> int:
-    """Print a user's mistake as a line on standard error."""
+    """Print an error of the user as a line on standard error; return the exit code."""
     print(f"ldr: {' '.join(message.split())}", file=sys.stderr)
     return Exit.MISTAKE
