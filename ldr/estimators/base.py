@@ -62,17 +62,17 @@ _PASSED = (
     *("time_limit", "observers", "certify", "random_state", "device"),
 )
 # Parameters of every estimator with their defaults. `verbose` prints progress, `rotation` rotates
-# the result, `warm_start` begins at the last solution; `ldr.solve` takes the others.
+# the result, `warm_start` starts at the last solution; the others are passed to `ldr.solve`.
 OPTIONS = {name: inspect.signature(solve).parameters[name].default for name in _PASSED}
 OPTIONS |= {"verbose": False, "warm_start": False, "rotation": None}
-# scikit-learn's names of some parameters.
+# scikit-learn's names of some parameters, and the names in ldr.
 ELSEWHERE = {"max_iter": "max_iterations", "tol": "tolerance", "scale": "standardise"}
 
 
 def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., None]:
-    """Return an `__init__` with the given parameters and OPTIONS, which stores its arguments.
+    """Return an `__init__` with the given parameters and OPTIONS that stores its arguments.
 
-    - hint: last sentence of the message that refuses any other argument
+    - hint: last sentence of the error for any other argument
     """
     options = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
@@ -101,7 +101,7 @@ def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., 
 
 
 def from_sums(estimator: Projection) -> bool:
-    """Return True if blocks of rows can be added in turn."""
+    """Return True if the method depends on sums over rows, so that blocks can be added."""
     try:
         return estimator._objective().traits.from_sums
     except ArgumentError:  # `fit` will report the invalid parameter
@@ -114,31 +114,31 @@ def of_points(estimator: Projection) -> bool:
 
 
 def predicts(estimator: Projection) -> bool:
-    """Return True if the method predicts something of new rows."""
+    """Return True if the method predicts a response, a class or a view of new samples."""
     return bool(estimator._known_objective().traits.predicts)
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators: projects the rows of X to n_components dimensions.
+    """Base class of the estimators, which project the samples X to n_components dimensions.
 
-    Subclasses have `n_components` and the names of OPTIONS as parameters, and define the objective.
+    A subclass has `n_components` and the names in OPTIONS as parameters, and defines the objective.
 
     Attributes
     ----------
     result_ : Result
-        Result of `ldr.solve`: value, baseline, certificate, history and the rest.
+        Result of `ldr.solve`, such as value, baseline, certificate and history.
     components_ : ndarray (n_components, n_features)
-        The linear map P; a pair of them for two views.
+        The linear map P; a pair of maps for two views.
     mean_ : ndarray (n_features,)
-        Subtracted before the map; a pair for two views.
+        Mean that is subtracted before the map; a pair for two views.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (n_components,)
-        As scikit-learn's PCA has them, of the methods whose map has orthonormal rows.
+        As in scikit-learn's PCA, for methods whose map has orthonormal rows.
     noise_variance_ : float or ndarray (n_features,)
-        Of likelihoods.
+        Noise variance of models with a likelihood.
     x_weights_, y_weights_, x_loadings_, y_loadings_ : ndarray (n_features, n_components)
-        For two views: weights of the features in a component, and of the components in a feature.
+        For two views: coefficients of features in components, and of components in features.
     n_iter_, n_components_, n_features_in_ : int
-        Steps of the solver, 0 of a closed form; components; features of X.
+        Iterations of the solver (0 for a closed form), number of components, number of features.
     feature_names_in_ : ndarray of str
         Names of the features, if X has names.
     """
@@ -168,7 +168,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @abstractmethod
     def _known_objective(self) -> Objective:
-        """Something with the objective's views and needs, whatever the parameters are."""
+        """An objective with the same views and needs, also if parameters are invalid."""
 
     def fit(
         self,
@@ -179,25 +179,25 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         sample_weight: PerRow = None,
         groups: PerRow = None,
     ) -> Self:
-        """Find the projection.
+        """Fit the projection.
 
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (n, d)
-            Samples in rows; in their order, for methods of time series. For several views the
-            first, or a list or a dict of all; or with `views` all in one array.
+            Samples in rows, in time order for methods of time series. For several views the first
+            view, or a list or dict of all views; with `views` one array of all views.
         y : array (n,), optional
-            Labels or a response, for methods that use them; others ignore y. For several views the
-            second one, (n, e) or (n,); a list of the further views for methods of any number.
+            Labels or a response, for methods that use y; other methods ignore y. For two views the
+            second, (n, e) or (n,); for methods of more views a list of all views but the first.
         background : array, memory map, sparse matrix or DataFrame (m, d)
-            Background samples (or noise) with the same columns, whose variation is to be ignored.
-            In a Pipeline it is passed by the step's name, as in ``pipeline.fit(X,
-            opca__background=noise)``; earlier steps do not transform it.
+            Background (or noise) samples with the same columns; the projection suppresses the
+            variation of the background. In a Pipeline the step's name is a prefix, as in
+            ``pipeline.fit(X, opca__background=noise)``; earlier steps do not transform it.
         sample_weight : array (n,), optional
             Sample weights, >= 0; see `ldr.solve`.
         groups : array (n,), optional
-            The trial of each row; see `ldr.solve`. Or X is an array (trials, channels, times), a
-            list of arrays (channels, times), or a result of `ldr.trials`.
+            The trial of each sample; see `ldr.solve`. Not needed if X is an array (trials,
+            channels, times), a list of arrays (channels, times), or a result of `ldr.trials`.
 
         Returns
         -------
@@ -220,29 +220,29 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         sample_weight: PerRow = None,
         groups: PerRow = None,
     ) -> Self:
-        """Add a block of rows to the earlier blocks, and find the projection for all of them.
+        """Add a block of rows to the earlier blocks, and fit the projection to all of them.
 
-        It exists for methods that depend on sums over rows only. The rows are not kept; the sums
-        are, with d x d numbers or a few times that. Each call solves once more, on top of one pass
+        The method is available if the objective depends only on sums over rows. The estimator keeps
+        these sums, some d x d matrices, and not the rows. Each call solves once more after one pass
         over the block, so large blocks are faster. `fit` discards earlier blocks and stores no
-        sums: after `fit`, partial_fit starts anew.
+        sums: partial_fit after `fit` starts anew.
 
         Parameters
         ----------
         X : array, sparse matrix or DataFrame (m, d)
-            Any number of rows; the first block must be enough for a solution. Blocks of time series
-            come in the order of time.
+            Any number of rows; the first block must suffice for a solution. Blocks of a time series
+            must be in time order.
         y : array (m,), or the second view (m, e)
             As in `fit`.
         classes : array (c,), optional
-            All labels, in the first call; by default those of the first block.
+            All labels, in the first call; by default the labels of the first block.
         background, sample_weight, groups
-            As in `fit`, of the block.
+            As in `fit`, for the block.
 
         Returns
         -------
         self
-            It is unchanged if a block is refused. `n_samples_seen_` counts the rows.
+            Unchanged if a block is refused. `n_samples_seen_` is the total number of rows.
         """
         if self.standardise:
             raise ArgumentError(
@@ -279,7 +279,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _known_classes(self, y: PerRow, n: int, classes: Labels) -> np.ndarray:
-        """The labels of the first call."""
+        """Return all labels, which the first call determines."""
         given = None if classes is None else distinct(as_array(classes, "classes"), "classes")[0]
         if given is not None and len(given) == 0:
             raise DataError("classes is empty, expected all labels, or None")
@@ -291,7 +291,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return known
 
     def transform(self, X: Rows) -> Rows:
-        """Project rows: Y = (X - mean_) components_'.
+        """Project samples: Y = (X - mean_) components_'.
 
         Parameters
         ----------
@@ -299,7 +299,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Returns
         -------
-        ndarray (m, n_components), or what `set_output` asks for
+        ndarray (m, n_components), or the container chosen by `set_output`
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -309,10 +309,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @available_if(of_points)
     def inverse_transform(self, X: Rows) -> Array:
-        """Return the rows nearest to the mean whose projection is X: mean_ + X pinv(components_)'.
+        """Return the samples nearest to the mean with projection X: mean_ + X pinv(components_)'.
 
-        With orthonormal components it is mean_ + X components_; with ``standardise=True`` distances
-        are in units of standard deviations.
+        For orthonormal components they are mean_ + X components_. With ``standardise=True``
+        distances are in units of standard deviations.
 
         Parameters
         ----------
@@ -325,14 +325,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Raises
         ------
         ldr.errors.ArgumentError
-            There is a feature map before the projection, such as a kernel's.
+            The estimator has a feature map before the projection, such as a kernel's.
         """
         check_is_fitted(self)
         return self._lift(X, self.result_.P, self.result_.mean, self.result_.scale)
 
     @available_if(predicts)
     def predict(self, X: Rows) -> Rows:
-        """Predict the class, the response or the second view of each row; see `ldr.Result.predict`.
+        """Predict the class, response or second view of each sample; see `ldr.Result.predict`.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         float
-            As `ldr.score` has it.
+            As in `ldr.score`.
         """
         check_is_fitted(self)
         objective = self._objective()
@@ -382,7 +382,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         reset: bool,
         minimum_rows: int = 2,
     ) -> XandY:
-        """The data as `ldr.solve` takes them: X, or a pair, and y."""
+        """Return X, or a pair, and y in the form for `ldr.solve`."""
         y = aligned(X, y, "y", "X")
         samples: Rows = self._samples(objective, X, reset=reset, minimum_rows=minimum_rows)
         if y is None and _requires_y(objective):
@@ -402,8 +402,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _samples(
         self, objective: Objective, X: Rows, *, reset: bool, minimum_rows: int = 1
     ) -> Samples:
-        """X checked by scikit-learn's rules, with the names of its columns."""
-        if type(X) is not np.ndarray and is_dask(X):  # scikit-learn would load all of it
+        """X validated by scikit-learn's rules, with the names of its columns."""
+        if type(X) is not np.ndarray and is_dask(X):  # scikit-learn would load all of X
             samples = as_samples(X, "X", minimum_rows, allow_nan=objective.traits.missing)
             if reset:
                 self.n_features_in_ = samples.d
@@ -447,13 +447,13 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return tags
 
     def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> Self:
-        """Find the projection and set the fitted attributes."""
+        """Fit the projection and set the fitted attributes."""
         r, rotation, verbose = self.n_components, self.rotation, self.verbose
         if r is not None:
             check_asked("n_components", r)
             r = r if is_open(r) else whole("n_components", r, least_r(objective))
         options = {name: getattr(self, name) for name in _PASSED}
-        if isinstance(options["random_state"], np.random.RandomState):  # one of scikit-learn
+        if isinstance(options["random_state"], np.random.RandomState):  # of scikit-learn
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
         # scikit-learn allows verbose=1 for True
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
@@ -476,7 +476,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     options["observers"] = [*options["observers"], follower]
                 result = solve(objective, data, r, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
-        except (ArgumentError, DataError, SingularError) as error:  # name the step of the pipeline
+        except (ArgumentError, DataError, SingularError) as error:  # add the shape of X
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
         first = as_tuple(samples)[0]
@@ -487,12 +487,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _follower(self) -> Progress | Log:
-        """The line of `Progress` on a terminal, elsewhere a line for each iteration."""
+        """Return `Progress` on a terminal; elsewhere `Log`, with a line for each iteration."""
         shown = sys.stderr.isatty() and find_spec("rich") is not None
         return Progress() if shown else Log(type(self).__name__)
 
     def _last(self, data: Data) -> Start:
-        """The solution of the fit before, where a warm start begins."""
+        """The solution of the previous fit, where a warm start begins."""
         for view, M in zip(data.views, as_tuple(self.result_.M), strict=False):
             if self.result_.features is None and view.d != len(M):
                 raise ArgumentError(
@@ -503,7 +503,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self.result_.M
 
     def _most(self, objective: Objective, data: Data, most: int) -> int:
-        """The components of n_components=None: all in which the data vary."""
+        """Number of components for n_components=None: the dimension of the data's variation."""
         return min(objective.bind(data, 1).manifold.factors[0].shape[0], most)
 
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
@@ -512,7 +512,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return in_precision_of(samples, predicted(self.result_, samples, 0, question))
 
     def _lift(self, Y: Rows, P: Array, mean: Array, scale: Array | None) -> Array:
-        """Nearest in the units that the projection was found in."""
+        """Map Y back to the nearest samples, in the units of the fit."""
         if any(as_tuple(self.result_.features)):
             raise ArgumentError("the feature map before the projection has no inverse")
         given = as_samples(Y, "X", 1)
@@ -559,7 +559,7 @@ def other_views(y: PerRow) -> tuple[Samples, ...]:
 
 @in_words
 def other_rows(given: Rows, name: str) -> Samples:
-    """Check a second view or background by the rules for X; one column may have shape (n,)."""
+    """Validate a second view or background by the rules for X; one column may have shape (n,)."""
     framed = type(given).__name__ == "LazyFrame" or hasattr(given, "columns")
     if framed or is_annotated(given) or is_dask(given):
         return as_samples(given, name, 1)
@@ -575,7 +575,7 @@ def other_rows(given: Rows, name: str) -> Samples:
 
 
 def in_precision_of(rows: Rows, found: PerView) -> PerView:
-    """Convert numbers computed in float64 to float32 if the rows are float32."""
+    """Convert arrays computed in float64 to float32 if the rows are float32."""
     if getattr(getattr(rows, "array", rows), "dtype", None) != np.float32:
         return found
     if isinstance(found, tuple):
@@ -584,7 +584,7 @@ def in_precision_of(rows: Rows, found: PerView) -> PerView:
 
 
 def _numbers(y: PerRow) -> PerRow:
-    """A response of Python objects as numbers, where they are numbers."""
+    """Convert a response of Python objects to numbers, if all objects are numbers."""
     array = as_array(y)
     if array.dtype.kind != "O":
         return y
@@ -595,11 +595,11 @@ def _numbers(y: PerRow) -> PerRow:
 
 
 def _by_other_names(result: Result) -> dict[str, float | Array]:
-    """Return the attributes with scikit-learn's names that have a meaning here.
+    """Return the attributes with scikit-learn's names that are defined for the result.
 
-    Variances are over n - 1, as in scikit-learn's PCA, and for orthonormal maps alone. Weights are
-    the coefficients of the features in a component, (X - mean) weights; loadings the coefficients
-    of the components in a feature, by least squares.
+    Variances are over n - 1, as in scikit-learn's PCA, and only for orthonormal maps. Weights are
+    coefficients of features in a component, (X - mean) weights. Loadings are least squares
+    coefficients of components in a feature.
     """
     seen = result.directions.variations
     found: dict[str, float | Array | None] = {}
@@ -616,18 +616,18 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
         (predictor,) = result.predictors
         assert isinstance(predictor, LinearPredictor)
         found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings[0]
-        # Rotations are orthonormal weights times an upper triangle.
+        # Rotations are orthonormal weights times an upper triangular matrix.
         Q, R = np.linalg.qr((result.P * (1.0 if result.scale is None else result.scale)).T)
         found["x_weights_"], found["y_weights_"] = Q * np.sign(np.diag(R)), predictor.B.T
-        # Loadings of the response below 1e-13 of the largest are rounding.
+        # Loadings of the response below 1e-13 of the largest are rounding errors.
         found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=1e-13))
         found["y_loadings_"] = predictor.B.T
-    if isinstance(result.P, tuple) and len(result.P) == 2:  # scikit-learn's PLS has two views only
+    if isinstance(result.P, tuple) and len(result.P) == 2:  # scikit-learn's PLS has only two views
         for view, P, loading in zip("xy", result.P, loadings, strict=True):
             found[f"{view}_weights_"] = found[f"{view}_rotations_"] = P.T
             found[f"{view}_loadings_"] = loading
     if result.predictors and isinstance(first := result.predictors[0], LinearPredictor):
-        # They predict a response, or the second view.
+        # The predictor's target is a response, or the second view.
         coefficients = first.B.T @ first.P
         offsets = first.mean - coefficients @ as_tuple(result.mean)[0]
         found["coef_"] = coefficients[0] if first.flat else coefficients
@@ -636,7 +636,7 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
 
 
 def loadings_of(result: Result) -> list[Array | None]:
-    """Return the coefficients of the columns on the components, (d, r), of each view."""
+    """Return the coefficients (d, r) of components in the columns of each view."""
     seen = result.directions.variations
     scales = (1.0,) * len(seen) if result.scale is None else as_tuple(result.scale)
     return [
@@ -646,7 +646,7 @@ def loadings_of(result: Result) -> list[Array | None]:
 
 
 def _with_attributes(text: str) -> str:
-    """A class's docstring with the attributes of all estimators, behind its parameters."""
+    """A class's docstring with the attributes of all estimators after its parameters."""
     text, heading = inspect.cleandoc(text), "Attributes\n----------\n"
     if "\nParameters\n" not in text or heading in text:
         return text
@@ -659,16 +659,16 @@ def _with_attributes(text: str) -> str:
 class TwoViews(Projection):
     """An estimator of two views: y is the second, as in scikit-learn's cross decomposition.
 
-    `fit_transform`, as in a step of a Pipeline, returns the first view's projection; ``transform(X,
-    y)`` returns both, and `predict` the second view. X may be a list of all views, or a dict of
-    them by name, and ``transform(X)`` then returns all; or, with column groups as `views`, one
-    array that holds them.
+    `fit_transform` returns the first view's projection, as a step of a Pipeline must.
+    ``transform(X, y)`` returns both projections, and `predict` the second view. X may also be a
+    list of all views, or a dict by name; ``transform(X)`` then projects all views. With column
+    groups as `views` X is one array of all views.
     """
 
     views: Views | None = None
 
     def transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Project the first view, or all.
+        """Project the first view, or all views.
 
         Parameters
         ----------
@@ -679,7 +679,7 @@ class TwoViews(Projection):
         Returns
         -------
         ndarray (m, n_components)
-            Or one for each given view; with `views` those of all side by side.
+            A tuple for several given views; with `views` all projections side by side.
         """
         check_is_fitted(self)
         if self.views is not None:
@@ -698,7 +698,7 @@ class TwoViews(Projection):
         return found if is_dask(X) else in_precision_of(first, found)
 
     def _grouped(self, objective: Objective, X: Rows, **rows: Any) -> PerView:
-        """The views in the columns of X, by name where they have names."""
+        """Return the views in the columns of X, by name if `views` is a dict."""
         samples = self._samples(objective, X, **rows)
         if samples.stored:
             raise DataError("views= takes X in memory: give further views as y instead")
@@ -716,7 +716,7 @@ class TwoViews(Projection):
         return found if isinstance(self.views, dict) else tuple(found.values())
 
     def _columns(self, d: int, names: Sequence[str]) -> dict[object, list[int]]:
-        """The column numbers of each group, of d columns with names."""
+        """Return the column indices of each group, for d columns with names."""
         if not isinstance(self.views, (list, tuple, dict)) or len(self.views) < 2:
             raise ArgumentError(
                 "views must be two or more groups of columns, such as ([0, 1, 2], [3, 4]) or a "
@@ -748,12 +748,12 @@ class TwoViews(Projection):
         return self.result_.r * (1 if self.views is None else len(self.components_))
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
-        """Return the names of the components, with the names of the views, if any.
+        """Return the names of the components; they contain the names of the views, if any.
 
         Parameters
         ----------
         input_features : None
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -791,19 +791,19 @@ class TwoViews(Projection):
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
     def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Map projected rows back, of the first view or of both; see `Projection`.
+        """Map projected samples back, for the first view or for all; see `Projection`.
 
         Parameters
         ----------
         X : array (m, n_components)
-            Or a list of those of all views.
+            Or a list of the projections of all views.
         y : array (m, n_components), optional
-            Projected rows of the second view; a list for further views.
+            Projection of the second view; a list for further views.
 
         Returns
         -------
         ndarray (m, d)
-            Or one for each given view; with `views` all columns, NaN in those of no view.
+            A tuple for several given views; with `views` all columns, NaN for columns in no view.
         """
         check_is_fitted(self)
         if not isinstance(self.components_, tuple):  # `transform` belongs to a `Reducer`
@@ -815,7 +815,7 @@ class TwoViews(Projection):
         return single(self._lifted((X, *y) if isinstance(y, (list, tuple)) else (X, y)))
 
     def _ungrouped(self, X: Rows) -> Array:
-        """The columns of all views, of the coordinates of all side by side."""
+        """Map projections of all views side by side back to the columns of X."""
         coordinates = as_samples(X, "X", 1).dense()
         if coordinates.shape[1] != self._n_features_out:
             raise ArgumentError(
@@ -830,7 +830,7 @@ class TwoViews(Projection):
         return found
 
     def _lifted(self, given: Sequence[Rows]) -> tuple[Array, ...]:
-        """The columns of each view, of its coordinates; of the views that are given."""
+        """Map the projections of the given views back to their columns."""
         scales = self.result_.scale or (None,) * len(self.components_)
         views = zip(given, self.result_.P, self.result_.mean, scales, strict=False)
         return tuple(self._lift(Y, *view) for Y, *view in views if Y is not None)
@@ -842,13 +842,13 @@ def _all_views(X: PerView) -> bool:
 
 
 def _apart(X: PerView) -> tuple[Rows, PerRow]:
-    """The first view and the others, of a list or a dict of all."""
+    """Return the first view and a list of the others, from a list or dict of all views."""
     first, *others = X.values() if isinstance(X, dict) else X
     return first, others
 
 
 def _first_view(result: Result) -> Result:
-    """Return the part of a two-view result that belongs to the first view."""
+    """Return the result of the first view of two."""
     return replace(
         result,
         P=result.P[0],
@@ -858,15 +858,15 @@ def _first_view(result: Result) -> Result:
     )
 
 
-# Inputs that some methods take beside X and y.
+# Inputs of some methods in addition to X and y.
 _BESIDE = ("background", "sample_weight", "groups")
 
 
 def taken_by(method: type[Objective]) -> tuple[str, ...]:
-    """Return the arguments of a method's estimator beside X and y.
+    """Return the arguments of a method's estimator in addition to X and y.
 
-    scikit-learn assumes that a weight repeats rows, and that weighted rows may be shuffled: weights
-    of another kind, and those in time order, are left to `ldr.solve` and the `Reducer`.
+    scikit-learn assumes that a weight repeats rows, and that weighted rows may be shuffled. Weights
+    without this meaning, and weights in time order, are left to `ldr.solve` and the `Reducer`.
     """
     background = ("background",) if Need.BACKGROUND in method.needs else ()
     if Need.TIME_ORDER in method.needs:
@@ -893,7 +893,7 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
         return function(*given.args, **given.kwargs)
 
     called.__doc__ = inspect.cleandoc(function.__doc__ or "")
-    for each in refused:  # the docstring's entry of a refused input goes too
+    for each in refused:  # also remove the docstring's entry of a refused input
         entry = rf"^{each} : .*\n(?:    .*\n)+|^{each}, |, {each}$|(?<=, ){each}, "
         called.__doc__ = re.sub(entry, "", called.__doc__, flags=re.MULTILINE)
     called.__signature__ = signature  # type: ignore[attr-defined]
@@ -901,7 +901,7 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
 
 
 def _refuse(name: str, function: str, method: type[Objective]) -> None:
-    """Refuse weights, trials or a background that are not taken, in words."""
+    """Refuse weights, trials or a background of a method without them, with the reason."""
     names = ", ".join(each for each, one in REGISTRY.items() if name in taken_by(one))
     takes = f"{function} takes no {name}=: "
     if name == "background":

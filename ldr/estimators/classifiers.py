@@ -1,4 +1,4 @@
-"""Estimators that predict classes, with scikit-learn's names for what they know."""
+"""Estimators that predict classes, with scikit-learn's names of attributes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Classifies(ClassifierMixin, Projection):
     Attributes
     ----------
     classes_, priors_ : ndarray (c,)
-        The labels, and their shares of the training samples.
+        The labels, and the share of each label in the training samples.
     coef_, intercept_ : ndarray (c, n_features), (c,)
         Coefficients of `decision_function`; for two classes (1, n_features) and (1,).
     """
@@ -118,7 +118,7 @@ class Classifies(ClassifierMixin, Projection):
 
         Returns
         -------
-        ndarray (m, c), of two classes (m,)
+        ndarray (m, c), or (m,) for two classes
         """
         decision = self._predicted(X, "decision")
         return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
@@ -131,7 +131,7 @@ class Classifies(ClassifierMixin, Projection):
         return super()._given(objective, X, y, *others, **options)
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
-        """Return the accuracy; rows of data frames are paired by index."""
+        """Return the accuracy; samples of data frames are paired by index."""
         return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
@@ -141,24 +141,24 @@ class Classifies(ClassifierMixin, Projection):
 
 
 class Discriminates(Classifies):
-    """`LDA` and `OrthogonalLDA`, with what scikit-learn's LinearDiscriminantAnalysis knows.
+    """`LDA` and `OrthogonalLDA`, with attributes of scikit-learn's LinearDiscriminantAnalysis.
 
-    `transform` of `LDA` differs in its scale: its components have the sum of squares 1 within the
-    classes, where scikit-learn's `scalings_` give the variance 1. Predictions are the same if
-    n_components is at least c - 1 (with shrinkage, all columns); None selects that number.
+    `transform` of `LDA` has another scale: within the classes a component has the sum of squares 1,
+    and with scikit-learn's `scalings_` the variance 1. Predictions are equal if n_components is at
+    least c - 1 for c classes (with shrinkage, all columns); None selects that number.
 
     Attributes
     ----------
     means_ : ndarray (c, n_features)
-        The means of the classes.
+        Means of the classes.
     covariance_ : ndarray (n_features, n_features)
-        With `store_covariance`.
+        Covariance within classes, with `store_covariance`.
     xbar_ : ndarray (n_features,)
-        The mean of the classes, weighted by `priors_`.
+        Mean of the class means, weighted by `priors_`.
     scalings_ : ndarray (n_features, n_components)
-        For `LDA`: (X - xbar_) scalings_ has the variance 1 within the classes.
+        For `LDA`: (X - xbar_) scalings_ has variance 1 within the classes.
     explained_variance_ratio_ : ndarray (n_components,)
-        For `LDA` the share of each component in tr(S_W^{-1} S_B).
+        For `LDA`: the share of each component in tr(S_W^{-1} S_B).
     """
 
     priors: PerRow
@@ -191,7 +191,7 @@ class Discriminates(Classifies):
         return self
 
     def _weights(self, codes: Codes, beside: dict[str, PerRow]) -> Array:
-        """A weight for each sample with which the classes weigh what their priors are."""
+        """Return sample weights under which the classes have their priors as shares."""
         priors = as_array(self.priors, "priors").astype(np.float64)
         given = beside.get("sample_weight")
         weights = np.ones(len(codes)) if given is None else as_array(given).astype(np.float64)
@@ -208,7 +208,7 @@ class Discriminates(Classifies):
         return weights * shares[codes]
 
     def _pooled(self, objective: Objective, data: Data, n: float) -> Array:
-        """The pooled covariance, in the units of the columns."""
+        """Return the pooled covariance within classes, in the original units."""
         assert isinstance(objective, DiscriminantMethod)
         scale = self.result_.scale
         if scale is not None:
@@ -217,7 +217,7 @@ class Discriminates(Classifies):
         return C if scale is None else scale[:, None] * C * scale
 
     def _most(self, objective: Objective, data: Data, most: int) -> int:
-        """Without shrinkage no more components of `LDA` than tell the classes apart."""
+        """Without shrinkage `LDA` has at most c - 1 components for c classes."""
         most = super()._most(objective, data, most)
         assert isinstance(objective, DiscriminantMethod)
         plain = objective.name == "lda" and not objective.shrinks
@@ -236,7 +236,7 @@ class Discriminates(Classifies):
 
 
 def _sums(piece: Samples, codes: Codes, classes: int) -> Array:
-    """Return the sum of each class's samples, and beside it their weight, (c, d + 1)."""
+    """Return the sum and the weight of each class's samples, in one array (c, d + 1)."""
     found = np.zeros((classes, piece.d + 1))
     for where, block in piece.blocks():
         weights = None if piece.weights is None else piece.weights[where]

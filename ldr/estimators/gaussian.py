@@ -23,16 +23,16 @@ WHITEN = """whiten : bool
 
 
 class Gaussian(Projection):
-    """A Gaussian model: `PCA`, `PPCA` and `FactorAnalysis`.
+    """A Gaussian model: `PCA`, `PPCA` or `FactorAnalysis`.
 
     Attributes
     ----------
     n_samples_ : int
     loadings_ : ndarray (n_features, n_components)
-        M of the covariance MM' + noise. Transposed they are scikit-learn's `components_` of factor
-        analysis; `components_` here is the map to the factors, as for every method.
+        M in the model covariance MM' + noise. The transpose equals `components_` of scikit-learn's
+        factor analysis; `components_` of ldr is the map to the factors, as for every method.
     noise_variance_ : float or ndarray (n_features,)
-        The variance outside the components, over n - 1 for PCA, over n for likelihoods.
+        Variance outside the components, over n - 1 for PCA, and over n for likelihoods.
     """
 
     @property
@@ -45,14 +45,14 @@ class Gaussian(Projection):
 
     @property
     def loglike_(self) -> list[float]:
-        """The log-likelihood after each iteration; `PCA` has none."""
+        """Log-likelihood after each iteration; not available for `PCA`."""
         check_is_fitted(self)
         if self.result_.model is None:
             raise AttributeError(f"{type(self).__name__} has no loglike_")
         return [-float(value) for value in self.result_.run.history["value"]]
 
     def get_covariance(self) -> Array:
-        """Return the covariance of the model, shape (n_features, n_features)."""
+        """Return the model covariance, shape (n_features, n_features)."""
         return self._model().covariance
 
     def get_precision(self) -> Array:
@@ -72,7 +72,7 @@ class Gaussian(Projection):
         return np.asarray(np.linalg.inv(C))
 
     def score_samples(self, X: Rows) -> Array:
-        """Compute the log-likelihood of each row under the model.
+        """Compute the log-likelihood of each sample under the model.
 
         Parameters
         ----------
@@ -100,17 +100,17 @@ class Gaussian(Projection):
     def _variation(self) -> Variation:
         check_is_fitted(self)
         (seen,) = self.result_.directions.variations
-        assert seen is not None  # results of sums alone have it too
+        assert seen is not None  # results of sums have it too
         return seen
 
 
 class Principal(Gaussian):
-    """`PCA`, with scikit-learn's `whiten` and model of the noise."""
+    """`PCA`, with scikit-learn's `whiten` and noise model."""
 
     whiten: bool
 
     def transform(self, X: Rows) -> Rows:
-        """Project rows: Y = (X - mean_) components_', of unit variance if `whiten`.
+        """Project samples: Y = (X - mean_) components_', with unit variance if `whiten`.
 
         Parameters
         ----------
@@ -118,13 +118,13 @@ class Principal(Gaussian):
 
         Returns
         -------
-        ndarray (m, n_components), or what `set_output` asks for
+        ndarray (m, n_components), or the container chosen by `set_output`
         """
         Y = super().transform(X)
         return Y / self._scale if self.whiten else Y
 
     def inverse_transform(self, X: Rows) -> Array:
-        """Return the rows nearest to the mean with the projection X.
+        """Return the samples nearest to the mean with projection X.
 
         Parameters
         ----------
@@ -166,17 +166,17 @@ class Principal(Gaussian):
 
 
 class Mixing(Projection):
-    """`ICA` and `UndercompleteICA`: sources that were mixed.
+    """`ICA` and `UndercompleteICA`: samples are mixtures of independent sources.
 
     Attributes
     ----------
     mixing_ : ndarray (n_features, n_components)
-        The pseudoinverse of `components_`: X is mean_ + sources mixing_', apart from the variation
-        that r components leave out.
+        Pseudoinverse of `components_`: X = mean_ + sources mixing_', except for variation outside
+        the span of the components.
     whitening_ : ndarray (n_components, n_features)
-        The inverse of the principal axes of the sources' span, each times its standard deviation.
-        For `ICA` (X - mean_) whitening_' is white, and the sources are rotations of it;
-        scikit-learn's has the sum of squares 1 where this has the variance 1.
+        Pseudoinverse of the principal axes of `mixing_`, each times its singular value. For `ICA`
+        (X - mean_) whitening_' is white with variance 1, and the sources are a rotation of it.
+        scikit-learn's whitened data have the sum of squares 1 instead.
     """
 
     @property

@@ -49,16 +49,16 @@ Initialises = TypeVar("Initialises", bound=Callable[..., None])
 
 
 class Regresses(RegressorMixin, Projection):
-    """scikit-learn regressor: predicts a response on its own scale.
+    """scikit-learn regressor: predicts a response in its own units.
 
-    See `ldr.Result.predict`. The `score` is R2, as for every regressor. `ldr.score` is minus the
-    mean squared error, scikit-learn's "neg_mean_squared_error". If y has labels as text, the class
-    with the largest predicted indicator is predicted (PLS-DA), and scores are accuracies.
+    See `ldr.Result.predict`. `score` is R2, as for every regressor; `ldr.score` is minus the mean
+    squared error, scikit-learn's "neg_mean_squared_error". If y has labels as text, the prediction
+    is the class with the largest predicted indicator (PLS-DA), and scores are accuracies.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (q, n_features), (q,)
-        Those of `predict`: X coef_' + intercept_; for a response (n,) (n_features,) and a number.
+        `predict` is X coef_' + intercept_. For y of shape (n,) a vector (n_features,) and a number.
     """
 
     @property
@@ -69,7 +69,7 @@ class Regresses(RegressorMixin, Projection):
         return found
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
-        """Return R2, of labels the accuracy; rows of data frames are paired by index."""
+        """Return R2, or the accuracy for labels; samples of data frames are paired by index."""
         y = aligned(X, y, "y", "X")
         if self._linear.classes is not None:
             return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
@@ -85,20 +85,20 @@ class Regresses(RegressorMixin, Projection):
 
 
 class Latent(Regresses):
-    """A regressor by scores, of which the response has its own: `PLSRegression`.
+    """A regressor with scores of X and of the response: `PLSRegression`.
 
-    ``transform(X, y)`` returns the scores of both, as in scikit-learn. `fit_transform` returns
-    those of X alone, as a step of a Pipeline must, unless y has several columns.
+    ``transform(X, y)`` returns both scores, as in scikit-learn. `fit_transform` returns only the
+    scores of X, as a step of a Pipeline must, unless y has several columns.
 
     Attributes
     ----------
     x_rotations_, y_rotations_ : ndarray (n_features, n_components), (q, n_components)
-        Scores are (X - mean) rotations; y's is the pseudoinverse of its loadings, transposed.
+        Scores are (X - mean) rotations; y_rotations_ is pinv(y_loadings_)'.
     x_loadings_, y_loadings_ : ndarray (n_features, n_components), (q, n_components)
-        Loadings of the columns on the scores of X, by least squares.
+        Least squares coefficients of the scores of X in the columns.
     x_weights_, y_weights_ : ndarray (n_features, n_components), (q, n_components)
-        Weights of NIPALS: orthonormal, for standardised columns with ``standardise=True``;
-        y_weights_ are the loadings.
+        Weights of NIPALS, orthonormal in the units of the fit (see ``standardise``); y_weights_
+        equals y_loadings_.
     """
 
     def transform(self, X: Rows, y: PerRow = None) -> PerView:
@@ -108,7 +108,7 @@ class Latent(Regresses):
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
         y : array, memory map, sparse matrix or DataFrame (m, q) or (m,), optional
-            The response of the same rows. Its scores u minimise ||y - mean - u y_loadings_'||.
+            The response of the same samples. Its scores u minimise ||y - mean - u y_loadings_'||.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class Latent(Regresses):
         X : array, memory map, sparse matrix or DataFrame (n, d)
         y : array, memory map, sparse matrix or DataFrame (n, q) or (n,)
         **fit_params
-            Of `fit`.
+            Arguments of `fit`.
 
         Returns
         -------
@@ -142,10 +142,10 @@ class Latent(Regresses):
         return project_rows(other_rows(y, "y"), "y", None, mean, self.y_rotations_.T, None)
 
 
-# Estimators are named after their objective, except where its name suggests another method.
+# Estimators have the name of their objective, unless the name suggests another method.
 NAMES = {"sdr": "KernelSDR"}
 
-# Methods whose estimators have more of scikit-learn's names.
+# Methods whose estimators have further attributes of scikit-learn.
 MODELS: dict[str, type] = {
     "pca": Principal,
     "ppca": Gaussian,
@@ -243,11 +243,11 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         "fit": taking(Projection.fit, method),
         "partial_fit": available_if(from_sums)(taking(Projection.partial_fit, method)),
     }
-    # Classifiers and regressors have scikit-learn's own score, of predictions.
+    # Classifiers and regressors keep scikit-learn's score of predictions.
     if not issubclass(bases[0], (ClassifierMixin, RegressorMixin)):
         namespace["score"] = available_if(of_points)(taking(Projection.score, method))
     if Need.DISTANCES in method.needs:
-        namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances declare
+        namespace["metric"] = "precomputed"  # as in scikit-learn's estimators of distances
     return type(name, bases, namespace)
 
 
@@ -260,7 +260,7 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
         return (MODELS[method.name], Named)
     if issubclass(method, DiscriminantMethod):
         return (Discriminates, Named)
-    # scikit-learn's classifiers treat every label as a class.
+    # scikit-learn's classifiers treat every label as a class, so semi-supervised methods are none.
     if method.traits.predicts == "classes" and not hasattr(method, "unlabelled"):
         return (Classifies, Named)
     if method.traits.predicts != "response":
@@ -291,7 +291,7 @@ ESTIMATORS: dict[str, type[Named]] = {
 
 
 def _with_hint(given: Initialises) -> Initialises:
-    """The `__init__` of a `Reducer`, which says where the parameters of an objective go."""
+    """The `__init__` of a `Reducer`; its error states where an objective's parameters belong."""
     hint = (
         "; parameters of an objective go into the objective itself, as in "
         "ldr.Reducer(ldr.objectives.OrthogonalMAF(lag=2))"
@@ -303,27 +303,27 @@ class Reducer(TwoViews):
     """Linear dimensionality reduction by any objective, as a scikit-learn transformer.
 
     The named estimators (`ldr.OrthogonalLDA`, `ldr.OrthogonalMAF`, ...) have the parameters of
-    their objective as their own, for grid searches; this one takes objectives of your own, kernel
-    versions, and names.
+    their objective, for grid searches. `Reducer` accepts objectives of your own, kernel versions
+    and names.
 
     Parameters
     ----------
     objective : str or Objective
-        A name in the registry, an objective with its parameters
-        (``ldr.objectives.OrthogonalMAF(lag=2)``), a kernel version (`ldr.kernel`), or one of your
-        own (`ldr.objective`).
+        A name in the registry, an objective with parameters
+        (``ldr.objectives.OrthogonalMAF(lag=2)``), a kernel version (`ldr.kernel`), or an objective
+        of your own (`ldr.objective`).
     n_components : int
-        Dimension to reduce to.
+        Number of components.
     views : sequence of column groups, or a dict of them by name, optional
-        For objectives of several views, whose X is then one array; see `ldr.OrthogonalCCA`.
+        For objectives of several views in one array X; see `ldr.OrthogonalCCA`.
     standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
         As in `ldr.solve`.
     observers, random_state, device
         As in `ldr.solve`.
     verbose : bool
-        True to follow each run: see `ldr.observers.Progress`, and without a terminal `Log`.
+        True to show each run by `ldr.observers.Progress`, or `Log` without a terminal.
     warm_start : bool
-        True to begin a further `fit` at the solution of the one before.
+        True to start a further `fit` at the previous solution.
     rotation : str, optional
         See `ldr.Result.rotate`.
 
@@ -367,7 +367,7 @@ class Reducer(TwoViews):
         return as_objective(self.objective, {})
 
     def _known_objective(self) -> Objective:
-        """The objective; for an unknown name, PCA, until `fit` refuses the name."""
+        """The objective; PCA in place of an unknown name, which `fit` refuses."""
         if isinstance(self.objective, Objective):
             return self.objective
         return REGISTRY.get(str(self.objective).lower(), REGISTRY["pca"])()

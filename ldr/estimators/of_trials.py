@@ -1,4 +1,4 @@
-"""Estimators whose samples are trials, for pipelines of scikit-learn and mne."""
+"""Estimators whose samples are trials, for pipelines of scikit-learn and MNE."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ PARAMETER = """features : {"power", "flat", "time"}
 
 
 class OfTrials(Projection):
-    """Spatial filters of trials (trials, channels, times), as mne and braindecode hand them over.
+    """Spatial filters of trials (trials, channels, times), the layout of MNE and braindecode.
 
-    `fit` takes an array, Epochs of MNE, or trials in the other order of axes from `ldr.trials`, and
-    y with an entry for each trial; or samples in rows, which are then transformed one by one.
+    `fit` takes an array, Epochs of MNE, or trials with another order of axes from `ldr.trials`, and
+    y with one entry per trial. `fit` also takes samples in rows, which are transformed one by one.
 
     Attributes
     ----------
     filters_ : ndarray (n_components, n_channels)
-        The same as `components_`.
+        Equal to `components_`.
     patterns_ : ndarray (n_components, n_channels)
-        The activity of each component in the channels: (P C P')^-1 P C, C the covariance of all
-        samples (Haufe et al. 2014).
+        Patterns of the components in the channels: (P C P')^-1 P C, where C is the covariance of
+        all samples (Haufe et al. 2014).
     """
 
     features: str
@@ -50,7 +50,7 @@ class OfTrials(Projection):
         return in_precision_of(self.components_, loadings.T)
 
     def transform(self, X: Rows) -> Rows:
-        """Compute the features of each trial; of samples in rows, project them.
+        """Compute the features of each trial; samples in rows are projected.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class OfTrials(Projection):
 
         Returns
         -------
-        ndarray (m, n_components), or what `features` says
+        ndarray (m, n_components), or the shape that `features` implies
         """
         check_is_fitted(self)
         found = as_trials(X)

@@ -1,4 +1,4 @@
-"""Bootstrap confidence intervals, by percentiles or corrected for bias and skewness."""
+"""Bootstrap confidence intervals: percentile intervals, or with bias and skewness correction."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
 
 
 def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
-    """Rotate a map (r, d) to the nearest to a reference: Q P, Q orthogonal.
+    """Rotate a map P (r, d) to a reference: return QP for the orthogonal Q with the least distance.
 
-    With scores (n, d) of centred rows, the projections are aligned instead of the maps.
+    With scores (n, d) of centred samples, the distance is between projections, not between maps.
     """
     ours, theirs = P.T, reference.T
     if scores is not None:
@@ -47,7 +47,7 @@ def bias_corrected(
 ) -> tuple[Array, Array]:
     """Return BCa intervals: quantiles corrected for bias and jackknife skewness (Efron 1987).
 
-    The arrays draws (b, ...) are those of the bootstrap, without (g, ...) those of the jackknife.
+    The arrays draws (b, ...) and without (g, ...) are estimates of the bootstrap and the jackknife.
     """
     normal, count = scipy.stats.norm, len(draws)
     below = np.mean(draws < estimate, axis=0) + 0.5 * np.mean(draws == estimate, axis=0)
@@ -67,24 +67,24 @@ def bias_corrected(
 
 @dataclass(frozen=True)
 class Bootstrap(Pickled):
-    """Bootstrap of a subspace: angles, values and maps of resampled data.
+    """Bootstrap of a subspace: principal angles, values and maps of resampled data.
 
     Attributes
     ----------
     result : Result
-        Result of all samples.
+        Result on all samples.
     angles : ndarray (draws, r)
-        Principal angles, ascending, in radians, between the span of P' of each draw and that of
-        `result`; a pair of arrays for two views.
+        Principal angles in radians, ascending, between the span of P' of each draw and the span of
+        P' of `result`; a pair of arrays for two views.
     values : ndarray (draws,)
-        The objective of each draw at its optimum.
+        Optimal value of each draw.
     converged : ndarray of bool (draws,)
     maps : ndarray (draws, r, d)
-        P of each draw, turned towards that of `result` (orthogonal Procrustes): as rows of an
-        orthonormal map, or else by their projections of all rows. A pair of arrays for two views,
-        which are turned together.
+        P of each draw, rotated to P of `result` (orthogonal Procrustes). An orthonormal P is
+        compared by rows, any other P by its projection of all samples. A pair of arrays for two
+        views, with a common rotation.
     without : ndarray (groups, r, d) or None
-        The same for all rows but one group, for BCa intervals; None without ``bca=True``.
+        Rotated P of all samples but one group, for BCa intervals; None without ``bca=True``.
     """
 
     question: ClassVar[str] = "How stable are the numbers?"
@@ -105,14 +105,14 @@ class Bootstrap(Pickled):
 
         Returns
         -------
-        ndarray (len(q), r), in radians; a pair of them for two views
+        ndarray (len(q), r), in radians; a pair of arrays for two views
         """
         return single([np.quantile(angles, q, axis=0) for angles in as_tuple(self.angles)])
 
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
 
-        The draws are rotated towards P: intervals cover entries of the true map rotated likewise.
+        Draws are rotated to P, so the intervals are for entries of the true map, rotated likewise.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Bootstrap(Pickled):
     def region(self, level: float = 0.9) -> PerView:
         """Return the quantile `level` of the largest principal angle, in radians.
 
-        It is the radius of a region of subspaces around the span of P', for two views a pair.
+        A confidence region around the span of P' has this radius; two views have a pair of radii.
         """
         number("level", level, positive=True, below=1.0)
         return single([float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles)])
@@ -192,13 +192,13 @@ def bootstrap(
 ) -> Bootstrap:
     """Bootstrap a result: solve again for resampled samples, and compare the subspaces.
 
-    Samples are drawn with replacement, each with its weight; within classes for methods of labels.
-    With `groups` whole groups are drawn (the cluster bootstrap), within classes if labels are
-    constant in groups; data of trials draw whole trials. Time series are drawn in blocks of `block`
-    successive samples (the moving block bootstrap); where blocks meet there is a false succession,
-    about one in `block`, so blocks should be long compared with the lag. Repeated samples are
-    neighbours at distance zero, which affects graphs of neighbours. Iterative solvers start at the
-    M of all samples: the spread describes the optimum near it.
+    Samples are drawn with replacement, with their weights, and within classes for methods of
+    labels. With `groups` whole groups are drawn (the cluster bootstrap), within classes if labels
+    are constant in groups. Of data in trials whole trials are drawn. Time series are drawn in
+    blocks of `block` successive samples (the moving block bootstrap). One in `block` pairs of
+    successive samples is spurious, so blocks should be long compared with the lag. Repeated samples
+    have distance zero, which distorts graphs of neighbours. Iterative solvers start at M of all
+    samples: the spread describes the optimum near that M.
 
     Source: Efron 1979; Kuensch 1989 (blocks); Davison and Hinkley 1997, section 3.8 (groups).
 
@@ -207,33 +207,33 @@ def bootstrap(
     objective, X, r, y, sample_weight, standardise, solver
         As in `ldr.solve`.
     groups : array (n,), optional
-        Subjects, batches or trials to which the samples belong. Data from `ldr.trials` need no
-        groups. For methods of time order groups are trials.
+        Subject, batch or trial of each sample. Data from `ldr.trials` need no groups. For methods
+        with time order groups are trials.
     draws : int
     block : int, optional
-        Length of the blocks. Methods of time series require it, unless there are trials.
+        Length of the blocks, required for methods of time series unless there are trials.
     bca : bool
-        Correct intervals for bias and skewness (BCa); this takes up to 100 further solutions, each
-        without one group of rows. It is unsuitable for optima on the boundary, such as fa with a
-        noise variance of zero: there BCa intervals cover too little, percentile intervals well.
+        Correct intervals for bias and skewness (BCa), by up to 100 further solutions that each omit
+        some groups. BCa is unsuitable for optima on the boundary, such as fa with a noise variance
+        of zero: there BCa intervals cover too little, and percentile intervals cover well.
     tolerance : float
         As in `ldr.solve`, for the draws.
     random_state : int or Generator, optional
     **parameters
-        Parameters of an objective that is given by name.
+        Parameters of an objective given by name.
 
     Returns
     -------
     Bootstrap
-        It has `quantiles()` and `plot()`. After Ctrl-C it has the draws that were completed, and a
-        warning states the number.
+        It has `quantiles()` and `plot()`. After Ctrl-C it has the completed draws, and a warning
+        states their number.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        A method of time series without a block, a block longer than the data, or beside groups; a
-        single group, or groups beside a background; an objective of distances or of a kernel, whose
-        matrices belong to these very rows.
+        A method of time series without a block; a block longer than the data, or with groups; a
+        single group, or groups with a background; an objective of distances or of a kernel, whose
+        matrices cannot be resampled.
 
     Examples
     --------
@@ -288,14 +288,14 @@ def bootstrap(
 
 
 def _turned(result: Result, found: list[Result], scores: Array | None) -> PerView:
-    """Rotate the maps of all draws, (draws, r, d), towards the result's, all views alike."""
+    """Rotate the maps of all draws, (draws, r, d), to the result's map, all views alike."""
     reference, widths = np.hstack(as_tuple(result.P)), [P.shape[1] for P in as_tuple(result.P)]
     maps = np.array([aligned(np.hstack(as_tuple(o.P)), reference, scores) for o in found])
     return single(np.split(maps, np.cumsum(widths)[:-1], axis=2))
 
 
 def _check(sampled: Sampled, block: object) -> None:
-    """Refuse draws that the data do not allow."""
+    """Refuse resampling that the data do not allow."""
     name, groups = sampled.objective.name, sampled.groups
     if groups is None and block is None and sampled.ordered:
         raise ArgumentError(

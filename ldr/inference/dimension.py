@@ -1,4 +1,4 @@
-"""`ldr.dimension`: the number of directions, by the rule that fits the method."""
+"""`ldr.dimension`: estimates of the number of directions, by a rule that the method has."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ldr.types import Argument, Figure, Panels, PerRow, Rows, Splitter
 from ldr.validation import in_words
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
-# Criteria that exist for some methods only.
+# Methods that have these criteria; other criteria are more general.
 _ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
-# Largest default number of directions: each costs a solution in every fold.
+# Default limit of the number of directions: each number costs a solution in every fold.
 _FEW = 10
 
 
@@ -47,7 +47,7 @@ class Dimension(Pickled):
     threshold : float or ndarray (m,) or None
         Thresholds of the scores, for rules that have them.
     notes : tuple of str
-        Warnings, such as a best score at the largest r that was tried.
+        Warnings, for example if the best score is at the largest candidate.
     """
 
     question: ClassVar[str] = "How many directions are there?"
@@ -62,7 +62,7 @@ class Dimension(Pickled):
     notes: tuple[str, ...] = ()
 
     def plot(self, *, ax: Panels = None) -> Figure:
-        """Plot the scores, and the number chosen; see `ldr.plots.dimension`."""
+        """Plot the scores, and the chosen number; see `ldr.plots.dimension`."""
         from ldr.plots import dimension
 
         return dimension(self, ax=ax)
@@ -101,17 +101,17 @@ def dimension(
 
     - "permutation": directions are added while their p-value is at most `level`
       (`ldr.permutation_test`).
-    - "ladle": the first k at which both the eigenvalues are small and the span of the directions
-      varies over bootstrap samples: the minimum of f(k)/(1 + sum f) + phi(k)/(1 + sum lambda), f(k)
-      the mean of 1 - |det(B_k'B*_k)| over the samples, phi(k) the next eigenvalue. For methods with
-      an eigen-solution.
+    - "ladle": the minimum over k of f(k)/(1 + sum f) + phi(k)/(1 + sum lambda). phi(k) is the
+      eigenvalue after the k-th, and f(k) the mean of 1 - |det(B_k'B*_k)| over bootstrap samples:
+      the variation of the span B_k of k directions. For methods with an eigen-solution.
     - "bic": the least BIC of a likelihood (ppca, fa).
-    - "folds": the score of held-out samples, by the rule (`ldr.path`); r = 0, the mean or the
-      largest class, is a candidate for methods that predict.
+    - "folds": the held-out score with `rule`, as in `ldr.path`. For methods that predict, r = 0
+      (the mean or the largest class) is a candidate.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
 
-    By default the first that the method has of: bic, parallel, permutation (cca and lda, orthogonal
-    or not), ladle, folds.
+    The default is the first available of bic, parallel, permutation (for cca and lda, orthogonal or
+    not), ladle, folds.
+
 
     Source: Luo and Li 2016 (ladle).
 
@@ -121,8 +121,8 @@ def dimension(
         As in `ldr.solve`.
     method : {"auto", "permutation", "ladle", "bic", "folds", "parallel"}
     most : int, optional
-        The largest dimension to try. By default all of the method, for likelihoods and folds at
-        most ten.
+        Largest candidate. By default all numbers that the method allows; for likelihoods and folds
+        at most ten.
     level : float
         Level of "permutation"; for "parallel" the share of null eigenvalues above the threshold.
     permutations : int
@@ -134,20 +134,20 @@ def dimension(
         For "permutation", as in `ldr.permutation_test`; for "ladle", as in `ldr.bootstrap`; for
         "folds", as in `ldr.path`.
     standardise : bool
-        Divide the columns by their standard deviations first, in folds those of training rows.
+        Divide the columns by their standard deviations first, in folds by those of training data.
     random_state : int or Generator, optional
     **parameters
-        Parameters of an objective that is given by name.
+        Parameters of an objective given by name.
 
     Returns
     -------
     Dimension
-        With `plot()`.
+        It has `plot()`.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        A rule that the method does not have.
+        The method does not have the rule.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def dimension(
 
 
 def _natural(objective: Objective, null: Null) -> str:
-    """Return the first rule that fits the method."""
+    """Return the first rule that is available for the method."""
     for rule, names in _ONLY.items():
         if objective.name in names:
             return rule
@@ -214,7 +214,7 @@ def _natural(objective: Objective, null: Null) -> str:
 
 
 def _largest(objective: Objective, null: Null) -> int:
-    """Return the number of directions that the method has."""
+    """Return the largest number of directions of the method."""
     pair = pairs_of(objective, null)
     most = min(view.shape[1] for view in (pair[:2] if pair else null.views))
     if objective.name not in _ONLY["bic"]:
@@ -244,7 +244,7 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
             "first, whose samples can be resampled: method='ladle' does not apply"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
-    rows = (null.sampled.units.drawn(rng)[0] for _ in range(200))  # as Luo and Li (2016)
+    rows = (null.sampled.units.drawn(rng)[0] for _ in range(200))  # Luo and Li (2016)
     samples = (((X[k],), None if null.y is None else null.y[k]) for k in rows)
     own = optima(objective, [null.own()], last + 1, certify=False)
     drawn = optima(objective, gathered(samples, null.y is None), last + 1, certify=False)

@@ -1,4 +1,4 @@
-"""`ldr.solve_many`: problems of equal shape, in stacks if the method allows, else in turn."""
+"""`ldr.solve_many`: problems of equal shape, as stacks if the method allows, else one by one."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from ldr.validation import in_words
 Orders = npt.NDArray[np.intp]
 # The views and y of one problem.
 Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
-# Numbers in a chunk of problems: temporary arrays of 2 MiB fit into the cache.
+# Entries in a chunk of problems: temporary arrays of 2 MiB fit into the cache.
 _CHUNK_NUMBERS = 2**18
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some problems of equal shape, or a single problem of data that are not arrays in memory."""
+    """Problems of equal shape, or a single problem whose data are no arrays in memory."""
 
     views: tuple[Rows, ...]  # (n, d) or (count, n, d); the last may be a background
-    y: PerRow  # (n, ...), or (count, n) where every problem has its own
+    y: PerRow  # (n, ...), or (count, n) if every problem has its own y
     count: int
     own_y: bool = False
-    trials: Orders | None = None  # (n,), of the rows of all problems in time order
-    alone: bool = False  # one problem alone, with views and y as `ldr.solve` takes them
+    trials: Orders | None = None  # (n,), of the rows of all problems with time order
+    alone: bool = False  # a single problem, with views and y as in `ldr.solve`
 
     def problem(self, k: int) -> XandY:
-        """Return X and y of problem k, as `ldr.solve` takes them."""
+        """Return X and y of problem k, in the form for `ldr.solve`."""
         if self.alone:
             return single(self.views), self.y
         views = tuple(view[k] if view.ndim == 3 else view for view in self.views)
@@ -57,7 +57,7 @@ class Chunk:
 
 
 def chunks(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk]:
-    """Yield the problems of a stack, or of an iterable, in chunks that are solved together."""
+    """Yield the problems of a stack or iterable in chunks, each of which is solved together."""
     pair = objective.views > 1 or Need.BACKGROUND in objective.needs
     views = tuple(X) if pair and isinstance(X, (tuple, list)) else (X,)
     if all(map(_is_array, views)) and (len(views) == 1 + pair or objective.traits.any_views):
@@ -93,7 +93,7 @@ def _slices(views: tuple[Array, ...], y: np.ndarray | None) -> Iterator[Chunk]:
 
 
 def chunk_size(views: Iterable[Array]) -> int:
-    """Return how many problems to solve together."""
+    """Return the number of problems to solve together."""
     return max(1, _CHUNK_NUMBERS // sum(math.prod(view.shape[-2:]) for view in views))
 
 
@@ -108,7 +108,7 @@ def _problems(X: Iterable[Rows], y: PerRow, pair: bool, shared: bool) -> Iterato
 
 
 def gathered(problems: Iterable[Problem], shared: bool) -> Iterator[Chunk]:
-    """Yield chunks of consecutive problems of equal shape; y may be shared by all."""
+    """Yield chunks of consecutive problems of equal shape; all problems may share y."""
 
     def shape(problem: Problem) -> object:
         views, own = problem
@@ -129,26 +129,26 @@ def gathered(problems: Iterable[Problem], shared: bool) -> Iterator[Chunk]:
 
 @dataclass(frozen=True, eq=False)
 class Solutions(Pickled):
-    """The optima of many problems.
+    """The solutions of many problems.
 
     Attributes
     ----------
     objective : Objective
     r : int
     values : ndarray (b,)
-        In the objective's own sense and units.
+        Optimal values, in the objective's own sense and units.
     P : ndarray (b, r, d)
-        The linear maps; a pair of arrays for two views.
+        Linear maps; a pair of arrays for two views.
     mean : ndarray (b, d)
-        Subtracted before the map; a pair for two views.
+        Means that are subtracted before the map; a pair for two views.
     numbers : ndarray (b, r) or None
-        Scores of each direction, best first: eigenvalues, or singular values of two views; None if
-        the objective has none.
+        Scores of each component, best first: eigenvalues, or singular values of two views; None if
+        the objective has no scores.
     gaps : ndarray (b,)
-        Optimality gap of each certificate, apart from rounding; infinite if nothing was proved.
+        Optimality gap of each certificate, without rounding errors; infinite without a proof.
     alone : int
-        Number of problems solved one by one: the objective has no stacked form, or their columns
-        are so nearly dependent that digits would be lost.
+        Number of problems solved one by one, because the objective has no stacked form or because
+        nearly collinear columns would lose accuracy.
     """
 
     objective: Objective
@@ -177,7 +177,7 @@ class Solutions(Pickled):
 
     @property
     def sizes(self) -> Array | None:
-        """The numbers, or their absolute values where the objective ranks by them."""
+        """The scores, or their absolute values if the objective ranks by absolute value."""
         numbers, objective = self.numbers, self.objective
         by_size = isinstance(objective, StatedMethod) and objective.by_size
         return np.abs(numbers) if by_size and numbers is not None else numbers
@@ -186,7 +186,7 @@ class Solutions(Pickled):
         return len(self.values)
 
     def plot(self, at: npt.ArrayLike | None = None) -> Figure:
-        """Plot the values along the problems, at their places; see `ldr.plots.solutions`."""
+        """Plot the values of the problems at their positions; see `ldr.plots.solutions`."""
         from ldr.plots import solutions
 
         return solutions(self, at)
@@ -208,9 +208,9 @@ def optima(
     with_maps: bool = True,
     **options: Argument,
 ) -> Solutions:
-    """Solve all problems, in order, chunks of them in threads, as they are needed.
+    """Solve all problems in order, in chunks and threads, lazily.
 
-    Options are those of `ldr.solve`, for problems that are solved one by one.
+    Problems that are solved one by one use the options of `ldr.solve`.
     """
     whole("r", r, 1)
     threads = check_workers(workers)
@@ -225,7 +225,7 @@ def optima(
 def _of_chunk(
     objective: Objective, chunk: Chunk, r: int, with_maps: bool, options: dict[str, Argument]
 ) -> Solutions:
-    """Solve the problems of a chunk as a stack, or each by `ldr.solve`."""
+    """Solve the problems of a chunk as a stack, or one by one with `ldr.solve`."""
 
     def alone(k: int) -> Solutions:
         X, y = chunk.problem(k)
@@ -269,7 +269,7 @@ def _placed(
     """Return the maps in canonical coordinates, as `ldr.solve` does."""
     maps = found.maps
     if found.numbers is None and not getattr(objective, "nested", False):
-        (P,) = maps  # for a subspace the axes maximise the variances
+        (P,) = maps  # axes of a subspace maximise the variances
         Q = np.linalg.eigh(P @ rows[0].scatter() @ P.transpose(0, 2, 1))[1][:, :, ::-1]
         maps = (Q.transpose(0, 2, 1) @ P,)
     flips = signs(maps[0])[:, :, None]
@@ -281,8 +281,8 @@ def solvable(
 ) -> tuple[tuple[StackedRows, ...], Solvable]:
     """Return the centred rows of a chunk, and the method's matrices.
 
-    It raises `UnknownError` for data for which the method has no eigen-solution, or `ldr.solve` has
-    a note or an error.
+    - raises UnknownError: the method has no eigen-solution for the data, or `ldr.solve` would
+      report a message or an error.
     """
     views, y = chunk.views, chunk.y
     if Need.BACKGROUND in objective.needs or chunk.alone:
@@ -313,27 +313,27 @@ def solve_many(
     """Solve an objective for many data sets: windows of a series, groups, folds, resamples.
 
     Methods with an eigen-solution (pca, lda, orthogonal-lda, cca, pls, maf, orthogonal-maf, sfa,
-    orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices: sums
-    over the rows, stacked eigenproblems, and Newton's method on all ratios together. The values are
-    those of `ldr.solve`. Methods without a stacked form, and problems with fewer rows than columns,
-    are solved one by one.
+    orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices:
+    sums over the rows, stacked eigenproblems, and Newton's method on all ratios together. The
+    values equal those of `ldr.solve`. Methods without a stacked form, and problems with fewer rows
+    than columns, are solved one by one.
 
     Parameters
     ----------
     objective : str or Objective
-    X : array (b, n, d), or iterable of what `ldr.solve` takes
-        The data sets. For two views a pair of arrays (b, n, d) and (b, n, e), either of which may
-        be (n, d), shared by all. Data sets of an iterable may differ in shape. An array (n, d) is
-        shared by all problems if y has several rows.
+    X : array (b, n, d), or iterable of data for `ldr.solve`
+        The data sets. For two views a pair of arrays (b, n, d) and (b, n, e); a view (n, d) is
+        shared by all data sets. Data sets of an iterable may differ in shape. An array (n, d) is
+        shared by all problems if y is (b, n).
     r : int
     y : array (b, n) or (n,), or iterable of arrays (n,), optional
-        Labels or responses; (n,) is shared by all.
+        Labels or responses; y of shape (n,) is shared by all problems.
     workers : int
-        Chunks of problems at a time, in threads; -1 is one for every core.
+        Number of threads, each with a chunk of problems; -1 means one for every core.
     certify : bool
-        True to certify problems solved one by one; the gaps of stacks cost nothing.
+        True to certify problems solved one by one; stacks always have optimality gaps.
     **parameters
-        Parameters of the objective, if given by name.
+        Parameters of an objective given by name.
 
     Returns
     -------
@@ -342,7 +342,7 @@ def solve_many(
     Raises
     ------
     ldr.errors.DataError, ldr.errors.ArgumentError
-        As `ldr.solve` raises, or shapes that do not fit one another.
+        As in `ldr.solve`, or shapes that do not match.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Parametric tests, exact or asymptotic for normal data."""
+"""Parametric tests, exact or asymptotic for Gaussian data."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ldr.validation import in_words
 
 @dataclass(frozen=True)
 class Statistic:
-    """A single test.
+    """A test of one null hypothesis.
 
-    - step: number of directions accepted before it; the null hypothesis is that there are no more
+    - step: number of directions under the null hypothesis, which are accepted before the test
     - law: the null distribution, "F" or "chi2"
-    - df: degrees of freedom of the law
+    - df: degrees of freedom of the null distribution
     """
 
     name: str
@@ -49,7 +49,7 @@ def _F(name: str, step: int, value: float, F: float, *df: float) -> Statistic:
 
 @dataclass(frozen=True)
 class ParametricTest(Pickled):
-    """Tests of all directions of a method, of all but the first, and so on.
+    """Sequence of tests: of all directions, of all but the first, and so on.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class ParametricTest(Pickled):
     statistics: tuple[Statistic, ...]
 
     def __getitem__(self, name: str) -> tuple[Statistic, ...]:
-        """Return the tests with a name, in order of the step."""
+        """Return the tests of a statistic by its name, in order of the step."""
         return tuple(each for each in self.statistics if each.name == name)
 
     def __repr__(self) -> str:
@@ -83,12 +83,12 @@ def parametric_test(
 ) -> ParametricTest:
     """Compute the classical tests of cca, lda, sir and save, exact or asymptotic.
 
-    For cca and lda, orthogonal or not, the statistics are functions of the canonical correlations
-    d_j of two views, or of the columns with the classes: Wilks' lambda prod_{j>k}(1 - d_j^2) by
-    Rao's F and by Bartlett's chi-square, for every k; and for k = 0 Pillai's trace sum d_j^2,
-    Hotelling and Lawley's sum d_j^2/(1 - d_j^2) and Roy's largest d_1^2/(1 - d_1^2), whose F is a
-    bound: its p-value is too small. For sir n sum_{j>k} lambda_j and for save
-    (n/2) sum_h f_h |T'(I - V_h)T|^2, both compared with chi-squares, for each k in turn.
+    The tests of cca and lda, orthogonal or not, use the canonical correlations d_j of two views, or
+    of the columns with the classes. For every k they are Wilks' lambda prod_{j>k}(1 - d_j^2), by
+    Rao's F and by Bartlett's chi-square. For k = 0 they are also Pillai's trace sum d_j^2,
+    Hotelling and Lawley's sum d_j^2/(1 - d_j^2), and Roy's largest root d_1^2/(1 - d_1^2), whose F
+    is a bound: its p-value is too small. sir has n sum_{j>k} lambda_j, and save has (n/2) sum_h f_h
+    |T'(I - V_h)T|^2; for each k these are compared with chi-squares.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook and Weisberg
     2007.
@@ -107,9 +107,9 @@ def parametric_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        Another objective, a ridge, with which no distribution is known, or trials.
+        Another objective, trials, or a ridge, for which the null distribution is unknown.
     ldr.errors.DataError
-        Too few rows.
+        Too few samples.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def parametric_test(
 
 
 def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
-    """Test the canonical correlations of p with q columns in n rows."""
+    """Test the canonical correlations of p columns with q columns, of n samples."""
     if n - 1 <= p + q:
         raise DataError(
             f"{n} rows are too few: expected more than {p + q + 1} for {p} and {q} columns; use "
@@ -159,7 +159,7 @@ def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
         F = math.expm1(-log_wilks / t) * df2 / (a * b)
         wilks.append(_F("Wilks", k, math.exp(log_wilks), F, a * b, df2))
         bartlett.append(_chi2("Bartlett", k, -w * log_wilks, a * b))
-    # Test all directions together.
+    # Tests of all directions together.
     s, ratios = len(d), d**2 / (1.0 - d**2)
     V, U, largest = float(np.sum(d**2)), float(np.sum(ratios)), float(ratios[0])
     b = n - 1 - p - q  # the error's degrees of freedom, n - 1 - q, less p
@@ -176,7 +176,7 @@ def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
 
 
 def _of_slices(objective: SIR | SAVE, null: Null) -> list[Statistic]:
-    """Test sir or save, from all d directions."""
+    """Test sir or save, using all d directions."""
     X, (n, d) = null.views[0], null.views[0].shape
     codes = sliced(np.asarray(null.y), n, objective.slices)
     P = np.asarray(solve(objective, X, d, y=null.y, certify=False).P)

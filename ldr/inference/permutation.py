@@ -1,4 +1,4 @@
-"""`ldr.permutation_test`: an optimum beside its null distribution."""
+"""`ldr.permutation_test`: compares an optimum with its null distribution."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from ldr.solving import solve
 from ldr.types import Argument, Figure, Panels, PerRow, Rows
 from ldr.validation import in_words
 
-# Values within this relative difference count as equal: solutions agree to about 1e-12.
+# Values with this relative difference are equal: solutions agree to about 1e-12.
 _SAME = 1e-10
-# Least number of distinct permutations: with fewer no p-value reaches 0.05.
+# Least number of distinct permutations: below 20 no p-value reaches 0.05.
 _FEWEST = 20
-# Null hypotheses, by the units that are permuted.
+# Descriptions of null hypotheses by the units that are permuted.
 NULLS = {
     "rows": "permuted",
     "within": "permuted within groups",
     "groups": "permuted between whole groups",
     "shift": "shifted circularly",
 }
-# The permuted part of the data, and the null hypothesis it stands for.
+# The permuted part of the data, and the null hypothesis that it tests.
 _MOVED = {
     "response": ("y", "it is independent of X"),
     "second view": ("the samples of all views but the first", "the views are independent"),
@@ -52,11 +52,11 @@ _MOVED = {
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """Null hypothesis of a method on its data, and resampled data under the hypothesis."""
+    """Null hypothesis of a method on its data; draws data under the hypothesis."""
 
     kind: str  # a key of `NULLS`
-    moved: str  # a key of `_MOVED`, the part of the data that changes places
-    views: tuple[Array, ...]  # (n, d); the last is the background, where there is one
+    moved: str  # a key of `_MOVED`, the permuted part of the data
+    views: tuple[Array, ...]  # (n, d); the last view is the background, if there is one
     y: np.ndarray | None
     sampled: Sampled
 
@@ -70,7 +70,7 @@ class Null:
         groups: PerRow,
         standardise: bool = False,
     ) -> Null:
-        """Choose the null for data as `ldr.solve` takes them; bring them into memory."""
+        """Choose the null for data of `ldr.solve`, which are loaded into memory."""
         choice("null", kind, ("auto", *NULLS, *tuple(_MOVED)[:-1]))
         sampled = Sampled.of(objective, X, y, "permutation of their rows", None, groups)
         data, codes = sampled.data, sampled.groups
@@ -92,7 +92,7 @@ class Null:
                 "null='rows' assumes independent samples, and groups= declares dependent ones: "
                 "give one of them"
             )
-        elif kind in _MOVED:  # a key that version 0.9 used
+        elif kind in _MOVED:  # a key of version 0.9
             if kind != moved:
                 raise ArgumentError(
                     f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "
@@ -103,7 +103,7 @@ class Null:
         return cls(kind, moved, views, y, sampled)
 
     def check(self) -> None:
-        """Refuse permutations that leave the data as they are, and nulls that do not fit."""
+        """Refuse permutations that cannot change the data, and nulls the method does not have."""
         groups = self.sampled.groups
         if self.moved == "background" and (self.kind != "rows" or groups is not None):
             raise ArgumentError(
@@ -138,7 +138,7 @@ class Null:
 
     @property
     def words(self) -> str:
-        """The permuted samples or columns, and the null hypothesis, in words."""
+        """Description of the permuted samples or columns, and of the null hypothesis."""
         what, claim = _MOVED[self.moved]
         if self.moved == "background":
             return f"{what} permuted together: {claim}"
@@ -159,7 +159,7 @@ class Null:
         return Chunk(self.views, self.y, 1, trials=self.sampled.trials)
 
     def draw(self, count: int, rng: np.random.Generator) -> Chunk:
-        """Draw data sets in which the null hypothesis holds."""
+        """Draw data sets under the null hypothesis."""
         (X, *others), y, views, n = self.views, self.y, self.views, self.sampled.n
         if self.moved == "background":
             both = np.vstack(views)
@@ -184,7 +184,7 @@ class Null:
 
 
 def _whole_groups(moved: str, y: np.ndarray | None, groups: Orders | None) -> bool:
-    """Return True where whole groups are permuted by default."""
+    """Return True if whole groups are permuted by default."""
     if groups is None or moved not in ("response", "second view"):
         return False
     units = Resampling(groups)
@@ -219,7 +219,7 @@ def _whitened(X: Array, ridge: float) -> Array:
 
 
 def _statistic(d: Array) -> Array:
-    """Return -sum log(1 - d_j^2) of canonical correlations, the last axis."""
+    """Return -sum log(1 - d_j^2) over canonical correlations d_j in the last axis."""
     d = np.minimum(d, 1.0 - np.finfo(float).eps)
     return np.asarray(-np.sum(np.log1p(-(d**2)), axis=-1))
 
@@ -227,7 +227,7 @@ def _statistic(d: Array) -> Array:
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
     """Return the two matrices whose canonical correlations a method maximises, and their ridges.
 
-    The first is the permuted one. It is None for other methods, and with shrinkage. Classes and
+    The first matrix is the permuted one. None for other methods, and with shrinkage. Classes and
     slices are indicators. The ridge of orthogonal-lda is in units of the covariance of all samples.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
@@ -258,21 +258,21 @@ class PermutationTest(Pickled):
     words : str
         The permuted samples or columns, and the null hypothesis.
     value : float
-        The objective at its optimum.
+        Optimal value of the data.
     null : ndarray (permutations,)
-        The optima of permuted data.
+        Optimal values of permuted data.
     p_value : float
-        (1 + the number of permutations at least as good) / (1 + permutations).
+        (1 + the number of permutations at least as good) / (1 + permutations); see `stop_after`.
     error : float
         Monte Carlo standard error of the p-value.
     p_values : tuple of float or None
-        A p-value for each direction, none smaller than its predecessor. For cca and lda, orthogonal
-        or not, and sir these are of the canonical correlations (of the columns with the classes, or
-        the slices), with the ridge, tested one after the other; for orthogonal-lda the ridge is
-        here in units of the covariance of all samples. Other methods with a score for every
-        direction, and methods with shrinkage, compare each score with the best of permuted data,
-        which is conservative after the first. NaN if every permutation has the same score, or the
-        direction does not exist. None if directions have no scores.
+        A p-value for each direction, none smaller than the one before; None if directions have no
+        scores. For cca, lda (orthogonal or not) and sir the canonical correlations are tested one
+        after the other, with the ridge. They are of two views, or of the columns with classes or
+        slices. The ridge of orthogonal-lda is here in units of the covariance of all samples. Other
+        methods, and methods with shrinkage, compare each score with the best score of permuted
+        data, which is conservative after the first direction. NaN if every permutation has the
+        same score, or if the direction does not exist.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -327,9 +327,9 @@ def permutation_test(
 ) -> PermutationTest:
     """Test the optimal value, and each direction, by permutations.
 
-    The method optimises, so that its value is large for noise too: it is compared with optima of
-    permuted data, each found in the same way. Methods with an eigen-solution take thousands of
-    permutations a second, see `ldr.solve_many`.
+    Optimal values are large for noise too, because the method optimises. The test therefore
+    compares the value with optimal values of permuted data. Methods with an eigen-solution solve
+    thousands of permutations a second; see `ldr.solve_many`.
 
     Source: Phipson and Smyth 2010 (the p-value is never 0); Besag and Clifford 1991 (stopping);
     Winkler, Renaud, Smith and Nichols 2020 (steps).
@@ -337,58 +337,58 @@ def permutation_test(
     Parameters
     ----------
     objective, X, r, y
-        As in `ldr.solve`; the rows are loaded into memory.
+        As in `ldr.solve`; the samples are loaded into memory.
     permutations : int
     null : {"auto", "rows", "within", "groups", "shift"}
-        Permutations of y for methods of labels or a response, of the samples of all views but the
-        first, of samples and background together, of every column separately if there is X alone,
-        of the order of the samples for methods of time series (whose null hypothesis is white
-        noise).
+        Units of the permutations. Methods of labels or a response permute y; methods of several
+        views permute the samples of all views but the first; methods of a background permute
+        samples and background together. Methods of X alone permute every column separately, and
+        methods of time series the order of the samples (the null hypothesis is white noise).
 
-        - "rows": of all samples, which are assumed independent.
-        - "within": of the samples of each group, if samples are exchangeable within groups.
-        - "groups": of the y of whole groups, if all samples of a group have the same, in groups of
-          any sizes; for several views whole trials of equal length are paired anew. Groups must be
-          independent and identically distributed: under a drift over the session, shared by trials,
-          the test rejects far too often.
-        - "shift": circular shifts of y, of the other views or of every column, within groups, which
-          keep autocorrelations. Approximate, for stationary series; the p-value is at least 1/n.
+        - "rows": permutations of all samples, which are assumed independent.
+        - "within": permutations within each group, whose samples are assumed exchangeable.
+        - "groups": permutations of the y of whole groups of any size, if y is constant in groups.
+          For several views whole trials of equal length are paired anew. Groups are assumed
+          independent and identically distributed: if trials share a drift over the session, the
+          test rejects far too often.
+        - "shift": circular shifts of y, other views or columns within groups, which keep
+          autocorrelations. Approximate, for stationary series; the p-value is at least 1/n.
 
-        "auto" is "rows" without groups; with them it is "groups" if y is constant in groups or
+        "auto" is "rows" without groups. With groups it is "groups" if y is constant in groups or
         several views have trials of equal length, otherwise "within".
     groups : array (n,), optional
-        Subjects, blocks or trials. Data from `ldr.trials` need no groups. For methods of time order
-        groups are trials, as in `ldr.solve`.
+        Subject, block or trial of each sample. Data from `ldr.trials` need no groups. For methods
+        with time order groups are trials, as in `ldr.solve`.
     standardise : bool
         Divide the columns by their standard deviations first.
     stop_after : int, optional
-        Stop after this many permutations that are at least as good: the p-value is their share, and
-        no smaller than more permutations would give.
+        Stop after this many permutations that are at least as good. The p-value is then their share
+        of the permutations so far, which is valid too (Besag and Clifford).
     workers : int
         Number of threads; -1 is one for every core.
     time_limit : float, optional
-        Seconds, after which the completed permutations count.
+        Limit in seconds; the test then uses the completed permutations.
     progress : callable, optional
-        Function called with the numbers of completed and of all permutations.
+        Function called with the number of completed permutations and the number of all.
     random_state : int or Generator, optional
     **parameters
-        Parameters of an objective that is given by name.
+        Parameters of an objective given by name.
 
     Returns
     -------
     PermutationTest
-        It has `plot()`. After Ctrl-C it has the completed permutations, and a warning states the
+        It has `plot()`. After Ctrl-C it has the completed permutations, and a warning states their
         number.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        A null that does not fit the method; fewer than 20 distinct permutations within or of
+        A null that the method does not have; fewer than 20 distinct permutations within or of
         groups; an objective of distances.
     ldr.errors.SingularError
         So few samples that every permutation has the same value: give ridge= or shrinkage=.
     ldr.errors.DataError
-        As `ldr.solve` raises; groups that do not fit.
+        As in `ldr.solve`, or groups that do not match the samples.
 
     Examples
     --------
@@ -409,7 +409,7 @@ def permutation_test(
     hypothesis.check()
     same_starts = int(rng.integers(2**31))
     options: dict[str, Argument] = {"certify": False, "random_state": same_starts}
-    own, same = hypothesis.own(), deepcopy(rng)  # directions have the permutations of the value
+    own, same = hypothesis.own(), deepcopy(rng)  # the stepwise test uses the same permutations
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
         value = solve(objective, given, r, y=labels, groups=own.trials, **options).value
@@ -451,12 +451,12 @@ def permutation_test(
 
 
 def _parts(count: int, size: int) -> Iterator[range]:
-    """Yield ranges of at most so many numbers."""
+    """Yield ranges of at most `size` indices."""
     return (range(k, min(k + size, count)) for k in range(0, count, size))
 
 
 def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | None:
-    """Return correlations and bases of the stepwise test, None for methods without the test."""
+    """Return correlations and bases of the stepwise test; None for methods without the test."""
     pair = pairs_of(objective, null)
     if pair is None:
         return None
@@ -471,7 +471,7 @@ def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | Non
 
 
 def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
-    """Return the error for data of which all permutations have the same value."""
+    """Return the error for data with the same value in all permutations."""
     return SingularError(
         f"{objective.name} has no null distribution: {why}; give ridge= a positive value, "
         "take fewer columns, or more samples"
@@ -479,7 +479,7 @@ def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
 
 
 def _as_good(values: Array, value: float, sense: str) -> int:
-    """Count the values at least as good as the given value, up to rounding."""
+    """Count the values that are at least as good as the given value, up to rounding errors."""
     slack = _SAME * abs(value)
     good = values >= value - slack if sense == "max" else values <= value + slack
     return int(np.sum(good))
@@ -490,9 +490,9 @@ def _of_steps(
 ) -> Array:
     """Compute p-values of canonical correlations, each given all larger correlations.
 
-    The first k pairs are taken out of both views (Winkler, Renaud, Smith and Nichols 2020): G =
-    U[pi]'V without its first k rows and columns. If orders repeat samples, U[pi] is made
-    orthonormal again.
+    The first k pairs are removed from both views (Winkler, Renaud, Smith and Nichols 2020): the
+    test uses G = U[pi]'V without its first k rows and columns. If the permutation pi repeats
+    samples, U[pi] is orthonormalised again.
     """
     d, U, V = steps
     again = null.kind == "groups" and null.y is not None
@@ -512,13 +512,13 @@ def _of_steps(
 
 
 def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
-    """Compute p-values of the directions' numbers against the best of permuted data."""
+    """Compute p-values of the components' scores against the best score of permuted data."""
     numbers, drawn = own.sizes, found.sizes
     if numbers is None or drawn is None:
         return None
     best, numbers = drawn[:, 0], numbers[0]
     sense = "min" if numbers[0] < numbers[-1] else "max"
-    if len(numbers) == 1:  # one score does not show if large values are better
+    if len(numbers) == 1:  # one score does not show whether large values are better
         best, numbers, sense = found.values, own.values, own.objective.sense
     reached = np.array([_as_good(best, number, sense) for number in numbers])
     same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)
@@ -526,6 +526,6 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
 
 
 def _increasing(reached: npt.ArrayLike, missing: npt.ArrayLike, count: int) -> Array:
-    """Return p-values, none smaller than its predecessor; NaN where they are missing."""
+    """Return p-values, none smaller than the one before; NaN if `missing`."""
     found = np.where(missing, np.nan, (1.0 + np.asarray(reached)) / (1.0 + count))
     return np.where(missing, np.nan, np.fmax.accumulate(found))
