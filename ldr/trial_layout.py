@@ -193,7 +193,7 @@ def log_mean_power(Y: Array, trials: np.ndarray) -> Array:
 
 @in_words
 def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
-    """Compute the log of the mean square of each component in each trial, as csp and spoc use it.
+    """Compute log mean squares of the components in each trial: the features of csp and spoc.
 
     Parameters
     ----------
