@@ -14,7 +14,7 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError, DataError
 
-# Outside this range squares of data, or their products with counts, overflow float64.
+# Squares of data outside this range, or products of squares and counts, overflow in float64.
 SMALLEST, LARGEST = 1e-130, 1e130
 
 
@@ -27,9 +27,9 @@ class Limits(TypedDict, total=False):
 
 
 def whole(name: str, value: object, least: int) -> int:
-    """Check a whole number of at least `least`, of Python or NumPy.
+    """Check that a value is a Python or NumPy integer of at least `least`.
 
-    - raises ArgumentError: Another type, or a boolean.
+    - raises ArgumentError: The value has another type, is a boolean, or is below `least`.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
         raise ArgumentError(f"{name} must be a whole number >= {least}, got {value!r}")
@@ -37,7 +37,7 @@ def whole(name: str, value: object, least: int) -> int:
 
 
 def workers(count: object) -> int:
-    """Return a number of threads; -1 is a thread for each core."""
+    """Return the number of threads; -1 means one thread per core."""
     threads = whole("workers", count, -1)
     if threads == 0:
         raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
@@ -52,10 +52,10 @@ def number(
     finite: bool = True,
     below: float | None = None,
 ) -> float:
-    """Return a number of at least 0 (above 0 if `positive`), Python's or NumPy's.
+    """Return a nonnegative Python or NumPy number (positive if `positive`) as a float.
 
-    - raises ArgumentError: Another type, a boolean, NaN, infinite if it must be finite, or outside
-      its bounds.
+    - raises ArgumentError: The value is not a real number, is NaN, is infinite although `finite`,
+      or lies outside the bounds.
     """
     size = real(value)
     if size is not None and (math.isfinite(size) or not finite):  # NaN fails every comparison below
@@ -68,9 +68,9 @@ def number(
 
 
 def flag(name: str, value: object) -> bool:
-    """Check True or False, of Python or NumPy.
+    """Check that a value is a Python or NumPy boolean.
 
-    - raises ArgumentError: Another type.
+    - raises ArgumentError: The value has another type.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentError(f"{name} must be True or False, got {value!r}")
@@ -78,9 +78,9 @@ def flag(name: str, value: object) -> bool:
 
 
 def keep_whole(owner: object, name: str, least: int, *, optional: bool = False) -> None:
-    """Check a field of a frozen dataclass by `whole`, and store a Python int.
+    """Check an integer field of a frozen dataclass by `whole`, and store a Python int.
 
-    NumPy's numbers would impose their own precision on later computations.
+    A NumPy scalar would impose its own precision on later computations.
     """
     value = getattr(owner, name)
     if value is not None or not optional:
@@ -92,7 +92,8 @@ def keep_number(
 ) -> None:
     """Check a field of a frozen dataclass by `number`, and store a Python float.
 
-    The range is that of data to a power: sums of squares beyond it would overflow.
+    A nonzero value must lie between `SMALLEST` and `LARGEST`, both raised to `power`; sums of
+    squares of values outside this range overflow.
     """
     value = getattr(owner, name)
     if value is None and optional:
@@ -128,9 +129,9 @@ def real(value: object) -> float | None:
 
 
 def choice(name: str, value: object, allowed: Collection[str]) -> None:
-    """Refuse any value but the allowed words.
+    """Refuse any value but the allowed strings.
 
-    - raises ArgumentError: The value is a different word, or not a word.
+    - raises ArgumentError: The value is another string, or not a string.
     """
     if isinstance(value, str) and value in allowed:
         return
@@ -160,7 +161,7 @@ def _usual(field: Field[object]) -> str | None:
 
 
 class Pickled:
-    """A base of dataclasses that open the pickles of their own version alone."""
+    """A base of dataclasses that refuse pickles written by another version."""
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
         own: set[str] = {each.name for each in fields(self)} if is_dataclass(self) else set()

@@ -1,14 +1,15 @@
 """Limits of a computation: the time limit, Ctrl-C, and the number of BLAS threads.
 
-Long computations call `check()` before each step: a piece of the rows, an evaluation, a large
-decomposition. It raises once the limit has passed or Ctrl-C was pressed; `until_told` catches the
-exception if there is a point to return. The second Ctrl-C has Python's own effect. Limits are
-context variables: work in other threads inherits them in a copy of the context.
+Long computations call `check()` before each step: a chunk of rows, an evaluation, a large
+decomposition. `check` raises an exception after the time limit or Ctrl-C; `until_told` catches the
+exception if there is a point to return. The second Ctrl-C raises KeyboardInterrupt as usual in
+Python. Limits are context variables; a thread inherits the limits in a copy of the context.
 
-BLAS has one thread while this package works, and more for a single long call while cores are idle.
-A call with many threads ends with the slowest: if another program occupies a core, a solve of a
-thousand small calls takes ten to thirty times as long as on one thread. The number of threads is a
-property of the whole process: the first of overlapping solves records it, the last one restores it.
+BLAS uses one thread while this package computes, and more threads for a long decomposition while
+cores are idle. A multithreaded call waits for the slowest thread: if another program occupies a
+core, a solve of a thousand small calls takes ten to thirty times as long as on one thread. The
+number of threads is a property of the whole process: the first of overlapping solves records the
+number, the last solve restores the number.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 Each = TypeVar("Each")
 
-# Two presses of Ctrl-C within this many seconds raise an exception, which ends a loop of solves.
+# The second Ctrl-C within this many seconds raises an exception, which ends a loop of solves.
 INSISTING = 30.0
 _last_interrupt = -math.inf
 
@@ -51,7 +52,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class Deadline:
-    """A moment of `time.monotonic`, the seconds that led to the moment, and the task."""
+    """End of a time limit: a value of `time.monotonic`, the limit in seconds, and the task."""
 
     moment: float
     seconds: float
@@ -60,7 +61,7 @@ class Deadline:
 
 @dataclass
 class Told:
-    """The reason that ended a computation early; None if the computation was completed."""
+    """The reason why a computation ended early; None if the computation was completed."""
 
     status: Status | None = None
 
@@ -74,7 +75,7 @@ _follower: ContextVar[Callable[[int, int, str], object] | None] = ContextVar(
 
 @contextmanager
 def within(seconds: float) -> Iterator[Deadline]:
-    """Limit the time: no step within begins after so many seconds, or after an outer limit."""
+    """Limit the time: no step in the context begins after the limit or an outer limit."""
     deadline, around = Deadline(monotonic() + seconds, seconds), _deadline.get()
     if around is not None and around.moment <= deadline.moment:
         deadline = around
@@ -87,10 +88,10 @@ def within(seconds: float) -> Iterator[Deadline]:
 
 @contextmanager
 def hearing() -> Iterator[threading.Event]:
-    """Set an event at the first Ctrl-C, which ends the computation at its next `check`.
+    """Set an event at the first Ctrl-C; the next `check` then ends the computation.
 
-    It acts in the main thread only, as Python requires, and unless the program has a handler of its
-    own.
+    The handler is installed in the main thread only, as Python requires, and not if the program has
+    a handler of its own.
     """
     if (around := _interrupt.get()) is not None:
         yield around
@@ -112,7 +113,7 @@ def hearing() -> Iterator[threading.Event]:
         signal(SIGINT, hear)
     try:
         yield heard
-    except Interrupted:  # KeyboardInterrupt itself, so that the program ends as by the signal
+    except Interrupted:  # as after the signal itself
         raise KeyboardInterrupt from None
     finally:
         if handled:
@@ -122,7 +123,7 @@ def hearing() -> Iterator[threading.Event]:
 
 @contextmanager
 def unlimited() -> Iterator[None]:
-    """Ignore time limits and Ctrl-C within: the result depends on completion."""
+    """Ignore time limits and Ctrl-C in the context, for steps that must be completed."""
     deadline, interrupt = _deadline.set(None), _interrupt.set(None)
     try:
         yield
@@ -133,7 +134,7 @@ def unlimited() -> Iterator[None]:
 
 @contextmanager
 def until_told() -> Iterator[Told]:
-    """End the context at the time limit or at the first Ctrl-C, and continue the program."""
+    """End the context at the time limit or the first Ctrl-C, without an exception."""
     told, around = Told(), _interrupt.get()
     with hearing() if around is None else nullcontext(around) as heard:
         try:
@@ -148,7 +149,7 @@ def until_told() -> Iterator[Told]:
 
 @contextmanager
 def followed(follower: Callable[[int, int, str], object]) -> Iterator[None]:
-    """Report the progress of each `complete` in the context: numbers of done and of all items."""
+    """Report the progress of each `complete` in the context: items done, and items in all."""
     token = _follower.set(follower)
     try:
         yield
@@ -159,7 +160,7 @@ def followed(follower: Callable[[int, int, str], object]) -> Iterator[None]:
 def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
     """Return the items found before Ctrl-C or the time limit, with a warning if some are missing.
 
-    - raises KeyboardInterrupt, TimeLimitError: Nothing was found.
+    - raises KeyboardInterrupt, TimeLimitError: No item was found.
     """
     kept: list[Each] = []
     follower = _follower.get() or (lambda *_: None)
@@ -183,7 +184,7 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
 
 
 def check() -> None:
-    """Raise after Ctrl-C or the end of the time limit.
+    """Raise an exception after Ctrl-C or the end of the time limit.
 
     Raises
     ------
@@ -200,14 +201,14 @@ def check() -> None:
         )
 
 
-# Operations of a step: at most a tenth of a second of matrix products on one thread.
+# Operations per step: at most 0.1 s of matrix products on one thread.
 _STEP = 1e9
 
 
 def steps(n: int, work: float) -> Iterator[slice]:
-    """Yield slices of n rows, each at most a tenth of a second's work, with a `check` between two.
+    """Yield slices of n rows, each at most 0.1 s of work; `check` between slices.
 
-    - work: operations for a row; a number of an elementwise function counts as 100
+    - work: operations per row; an evaluation of an elementwise function counts as 100
     """
     rows = max(1, int(_STEP / max(work, 1.0)))
     for start in range(0, n, rows):
@@ -226,7 +227,7 @@ def over() -> bool:
 
 
 def pass_on(status: Status) -> None:
-    """Raise the exception of a run's status, if a limit or an interrupt ended the run.
+    """Raise the exception of a run's status if a limit or an interrupt ended the run.
 
     - raises Interrupted
     - raises TimeLimitError
@@ -238,10 +239,9 @@ def pass_on(status: Status) -> None:
 
 
 def decomposing(order: int) -> AbstractContextManager[None]:
-    """Let a decomposition use BLAS on the idle cores; none begins after the limit.
+    """Let a decomposition use BLAS on idle cores; no decomposition begins after the limit.
 
-    A decomposition with few columns is no step of its own: it takes less time than the work between
-    two others.
+    A decomposition of order below 100 uses one thread and is not preceded by a `check`.
     """
     if order < 100:
         return nullcontext()
@@ -256,7 +256,7 @@ def result_of(task: Future[Each]) -> Each:
     return task.result()
 
 
-# Order of a matrix whose eigendecomposition takes a tenth of a second on one thread.
+# The eigendecomposition of a matrix of this order takes 0.1 s on one thread.
 _LONG_ORDER = 1000
 
 _lock, _lent = threading.Lock(), threading.Lock()
@@ -273,7 +273,7 @@ def _libraries() -> list[LibController]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit BLAS to a single thread within the outermost of such contexts."""
+    """Limit BLAS to one thread until the outermost such context ends."""
     global _holders
     with _lock:
         if not _holders:
@@ -309,14 +309,14 @@ def idle_cores(order: int) -> Iterator[None]:
 def _idle() -> int:
     """Return the number of cores that no program used in the last minute."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # this program adds one to the load
+    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # load includes this program
 
 
 def _share(count: float) -> None:
     """Give each library so many threads, but no more than before."""
     for library, before in zip(_libraries(), _before, strict=True):
         if library.num_threads != min(count, before):
-            # threadpoolctl 3.8 accepts calls of the first thread only, until cleared
+            # threadpoolctl 3.8 refuses calls from other threads until the first is cleared
             clear = getattr(library, "clear_controlling_thread", lambda force: None)
             clear(force=True)
             library.set_num_threads(min(count, before))

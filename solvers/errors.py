@@ -1,4 +1,4 @@
-"""Exceptions and warnings; they subclass the ones that Python's users already catch."""
+"""Exceptions and warnings, subclasses of ValueError, RuntimeError, UserWarning and so on."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from types import ModuleType
 
 
 class ArgumentError(ValueError):
-    """An argument that cannot be used: unknown name, wrong type, out of range."""
+    """An argument cannot be used: unknown name, wrong type, or value out of range."""
 
 
 class DataError(ValueError):
-    """Data that cannot be used: wrong shape, NaN, labels that do not fit."""
+    """Data cannot be used: wrong shape, NaN, or labels of another length."""
 
 
 class MissingValuesError(DataError):
-    """Missing values (NaN) for a method that cannot use them; the message names ones that can."""
+    """The method refuses missing values (NaN); the message names methods that accept them."""
 
 
 class SingularError(ValueError):
-    """A matrix to be inverted is singular, or a ratio is unbounded by a singular matrix."""
+    """A matrix to be inverted is singular, or a ratio is unbounded as its matrix is singular."""
 
 
 class ObjectiveError(RuntimeError):
-    """An objective that misbehaves: not a scalar, not finite, or a gradient that is wrong."""
+    """An objective's value is not a scalar or not finite, or its gradient is wrong."""
 
 
 class TimeLimitError(RuntimeError):
@@ -90,12 +90,12 @@ def needed(module: str, what: str, extra: str = "") -> ModuleType:
         ) from None
 
 
-# Packages whose frames are skipped in search of the user's line, since they call our functions.
+# Frames of these packages, which call this library's functions, are not the user's code.
 _PASSED_THROUGH = {__name__.partition(".")[0], "joblib", "numpy", "sklearn"}
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the innermost line outside this package and its wrappers."""
+    """Warn at the innermost line outside this package and the packages that call it."""
     level, frame = 2, sys._getframe(1).f_back
     while frame is not None and _package(frame.f_globals) in _PASSED_THROUGH:
         level, frame = level + 1, frame.f_back

@@ -1,4 +1,4 @@
-"""Solvers for likelihoods: variables are hidden and expected, or eliminated by a closed form."""
+"""Solvers for likelihoods: expectation maximisation (EM) and variable projection."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from ldr.solvers.trust_region import TrustRegion, TrustState
 
 @dataclass(frozen=True)
 class ExpectationMaximisation(Solver[State]):
-    """Iterate M <- argmax over N of E[log p(x, y | N) | x, M]: monotone, no step length.
+    """Expectation maximisation (EM): M <- argmax over N of E[log p(x, y | N) | x, M].
 
-    Its rate is linear, the share of missing information: a check of faster solvers, and robust from
-    a bad start. The points of a likelihood have the next iterate, `improved()`.
+    The likelihood increases in every step, without a step length. Convergence is linear, with the
+    fraction of missing information as rate; EM serves as a check of faster solvers. A point of the
+    likelihood must have a method `improved()`, which returns the next iterate.
 
     Source: A. P. Dempster, N. M. Laird and D. B. Rubin, Maximum likelihood from incomplete data via
     the EM algorithm, J. Royal Statistical Society B 39 (1977).
@@ -44,15 +45,15 @@ class ExpectationMaximisation(Solver[State]):
 
 @dataclass(frozen=True)
 class Imputation(Solver[State]):
-    """EM whose hidden variables are the missing entries alone; then the trust region.
+    """Expectation maximisation (EM) over missing entries only, then the trust region.
 
-    Its rate is their share of the information: a few steps if few entries are missing, whatever the
-    complete problem. If the gradient falls slowly, second-order steps follow. A likelihood has
-    `imputed(M)`, a point of larger expected likelihood of the complete rows, given M, or None
-    without one.
+    The linear rate is the missing entries' fraction of the information: if few entries are missing,
+    a few steps suffice. If the gradient decreases slowly, steps of the trust region follow. The
+    problem must have a method `imputed(M)`, which returns a point of larger expected likelihood of
+    the complete rows, given M, or None if there is no such point.
 
-    Source: as of EM; D. B. Rubin and D. T. Thayer, EM algorithms for ML factor analysis,
-    Psychometrika 47 (1982).
+    Source: D. B. Rubin and D. T. Thayer, EM algorithms for ML factor analysis, Psychometrika 47
+    (1982).
     """
 
     name = "imputation"
@@ -75,20 +76,20 @@ class Imputation(Solver[State]):
         if M is None:
             return TrustRegion().step(problem, TrustState(last, None))
         point = problem.at(M)
-        if point.gradient_norm <= 0.3 * last.gradient_norm:  # still fast
+        if point.gradient_norm <= 0.3 * last.gradient_norm: # EM still converges fast
             return State(point)
         return TrustState(min(last, point, key=lambda end: end.value), None)
 
 
 @dataclass(frozen=True)
 class VariableProjection(Solver[State]):
-    """Limited-memory BFGS on the profile, minimised over variables with a closed form.
+    """Limited-memory BFGS on the profile, f minimised over variables with a closed form.
 
-    If the eliminated variables are optimal, the gradient in them is zero and the gradient in the
-    others is the profile's: stopping rules mean the same as on the whole problem. The start is
-    completed first: only its remaining variables matter. A problem supports it by three methods:
-    `profile`, the problem of the remaining variables; `restrict`, a point's remaining variables;
-    and `complete`, the point above one of the profile.
+    At the optimal eliminated variables the partial gradient in these is zero, and the gradient in
+    the remaining variables is the profile's: stopping rules mean the same as on the whole problem.
+    Eliminated variables of the start are replaced by the optimal ones. The problem must have three
+    methods: `profile`, the problem of the remaining variables; `restrict`, the remaining variables
+    of a point; and `complete`, the whole point of given remaining variables.
 
     Source: G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least
     squares problems whose variables separate, SIAM J. Numer. Anal. 10 (1973).
@@ -102,7 +103,7 @@ class VariableProjection(Solver[State]):
         return next(self.states(problem, M, Stopping()))
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
-        """Yield the states of the profile's solver, completed by the profiled variables."""
+        """Yield the states of the profile's solver, completed by the eliminated variables."""
         whole: Any = problem.problem
         if not hasattr(whole, "profile"):
             raise ArgumentError(

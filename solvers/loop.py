@@ -19,21 +19,21 @@ from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import AnySolver, Iteration, Observer, Run, State, Stopping
 from ldr.solvers.status import Status
 
-# Relative difference of values that is real; a gradient below the second share of the difference
-# cannot explain it.
+# A larger relative difference of values exceeds rounding; a gradient below the second share of this
+# difference counts as zero.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
-# If no step lowers the function, a gradient below this, relative to its scale, is rounding error; a
-# larger gradient signals a mistake.
+# If no step lowers the function, a gradient below this, relative to the function's scale, is
+# rounding error; a larger gradient indicates wrong derivatives.
 _ROUNDING_LEVEL = 1e-6
 # A relative change of the value below this is rounding, not progress.
 VALUE_ROUNDING = 1e-14
-# A gradient below this share of the least one before counts as progress.
+# A gradient norm below this share of the least earlier norm counts as progress.
 _FLATTER = 0.9
 
 
 @dataclass
 class Budget:
-    """Limit of iterations shared by several runs; None is no limit."""
+    """Limit of the iterations of several runs together; None means no limit."""
 
     left: int | None = None
 
@@ -43,7 +43,7 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def sharing(budget: Budget | None) -> Iterator[None]:
-    """Let the runs within share a budget; None removes the limit."""
+    """Let the runs in the context share a budget; None removes the limit."""
     token = _budget.set(budget)
     try:
         yield
@@ -51,7 +51,7 @@ def sharing(budget: Budget | None) -> Iterator[None]:
         _budget.reset(token)
 
 
-# Non-finite numbers end the run with a status of their own, with or without NumPy's warning.
+# Non-finite values end the run with Status.NOT_FINITE; NumPy's warnings are redundant.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def minimise(
     problem: Problem,
@@ -60,13 +60,13 @@ def minimise(
     stopping: Stopping | None = None,
     observers: Sequence[Observer] = (),
 ) -> Run:
-    """Run a solver from a start until a stopping rule fires.
+    """Run a solver from a start until a stopping rule is met.
 
     Parameters
     ----------
     problem : Problem
     start : ndarray
-        A point of ``problem.manifold``; not changed.
+        A point of ``problem.manifold``; the array is not changed.
     solver : Solver
     stopping : Stopping, optional
     observers : sequence of callables
@@ -75,12 +75,12 @@ def minimise(
     Returns
     -------
     Run
-        Returned also after Ctrl-C, with the best point so far; not after a second one.
+        After the first Ctrl-C the record with the best point is returned.
 
     Raises
     ------
     KeyboardInterrupt, TimeLimitError
-        Raised before value and gradient at the start were known.
+        The run ended before value and gradient at the start were computed.
     ArgumentError
         The problem has a penalty and the solver is one for smooth functions.
     """
@@ -114,9 +114,9 @@ def minimise(
 def run_through(
     problem: Problem, start: Array, solver: AnySolver, stopping: Stopping | None = None
 ) -> Run:
-    """Run `minimise` to completion, as a step of a larger computation.
+    """Run `minimise`, and raise an exception if a limit or Ctrl-C ended the run.
 
-    - raises KeyboardInterrupt, TimeLimitError: The run was cut short.
+    - raises KeyboardInterrupt, TimeLimitError: The run ended early.
     """
     run = minimise(problem, start, solver, stopping)
     pass_on(run.status)
@@ -126,8 +126,8 @@ def run_through(
 class Tracker:
     """History of a run, its last, best and flattest point, observers, and reason for ending.
 
-    The flattest point has the smallest gradient among those whose values agree with the lowest to
-    rounding: a saddle on the way may be flatter.
+    The flattest point has the smallest gradient among the points whose values equal the lowest to
+    rounding. Other points, such as saddles, are excluded: their gradient may be smaller.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Tracker:
             threshold = self.problem.threshold
             shown = Iteration(self._number, point.M, value, norm, threshold, seconds)
             wishes = [observer(shown) for observer in self._observers]
-            # only True stops: other truthy values may be accidental
+            # other truthy values may be accidental
             asked = any(isinstance(wish, (bool, np.bool_)) and wish for wish in wishes)
         halt = Status.STALLED if self._is_idle(point, value, norm) else state.halt
         if norm <= self.problem.threshold:
@@ -219,14 +219,15 @@ class Tracker:
     def run(self, told: Status | None) -> Run:
         """Return the record of the run.
 
-        - told: a status that ended the run from outside
-        - raises KeyboardInterrupt, TimeLimitError: The run ended before there was a state.
+        - told: status of the limit or interrupt that ended the run, or None
+        - raises KeyboardInterrupt, TimeLimitError: The run ended before the first state.
         """
         status = told or self._status
         assert status is not None
         if self._last is None:
             pass_on(status)
-        # Among values that differ by rounding the point with the smallest gradient is the best.
+        # Among points whose values differ by rounding, the one with the smallest gradient is the
+        # best.
         final = self._best or self._last
         if status is Status.ROUNDING:
             final = self._flattest
@@ -246,22 +247,23 @@ class Tracker:
 
 
 def at_rounding(point: RiemannianPoint, scale: float) -> bool:
-    """Return True if the gradient is within rounding, for a function of the given scale."""
+    """Return True if the gradient is rounding error for a function of the given scale."""
     return point.gradient_norm <= _ROUNDING_LEVEL * scale
 
 
 def unless_flat(
     problem: Problem, run: Run, random_point: Callable[[np.random.Generator], Array]
 ) -> Run:
-    """Return the run, with `Status.FLAT` if gradients vanish at random points too.
+    """Return the run, with `Status.FLAT` if the function is piecewise constant.
 
-    This holds for counts or rounded values: values at random points differ from the start's, and
-    the gradient is zero at all of them. The first point with a slope ends the search.
+    Counts and rounded values are piecewise constant: values at random points differ from the value
+    at the start, and the gradient is zero at all these points. The first nonzero gradient ends the
+    test.
     """
     if run.iterations > 0 or not run.status.converged:
         return run
     if problem.penalty is not None or problem.manifold.dimension == 0:
-        return run  # a penalty has a slope; at a single point only rounding errors remain
+        return run  # penalties are not flat; dimension 0 leaves rounding errors only
     counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
     jump, slope = 0.0, run.gradient_norm
     for _ in range(5):

@@ -1,7 +1,7 @@
-"""Problems to be minimised: a Problem is a manifold and `at(M)`, which gives a Point.
+"""Problems to be minimised: a Problem has a manifold and `at(M)`, which returns a Point.
 
-A solver sees both as the manifold does: Riemannian gradients and Hessian products, with exact
-counts.
+`RiemannianProblem` and `RiemannianPoint` add Riemannian gradients and Hessian products for solvers,
+and count the evaluations.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 
 class Point(ABC):
-    """The function at M: value, gradient and products, each computed once.
+    """The function at M: value, gradient and Hessian products.
 
-    A subclass caches the products that value, gradient and Hessian share, such as A @ M of a
-    quadratic.
+    Subclasses cache what value, gradient and Hessian share, such as A @ M for a quadratic form.
     """
 
     M: Array
@@ -36,23 +35,24 @@ class Point(ABC):
     @property
     @abstractmethod
     def value(self) -> float:
-        """The function, to be minimised."""
+        """Value of the function to be minimised."""
 
     @property
     @abstractmethod
     def gradient(self) -> Array:
-        """Euclidean gradient, of M's shape."""
+        """Euclidean gradient, with M's shape."""
 
     def hessian_vector(self, V: Array) -> Array:
-        """Return the Euclidean Hessian times V; without, solvers use finite differences."""
+        """Return the Euclidean Hessian times V; solvers use finite differences if not
+        implemented."""
         raise NotImplementedError
 
 
 class Problem(ABC):
-    """A function on a manifold: a smooth part, `at`, plus an optional penalty.
+    """A function on a manifold: a smooth part, given by `at`, plus an optional penalty.
 
-    `preconditioner_cost` is the cost of a preconditioner in Hessian products: shorter inner
-    iterations use none.
+    `preconditioner_cost` is the cost of computing a preconditioner, in Hessian products. Inner
+    iterations with fewer products use no preconditioner.
     """
 
     manifold: Manifold
@@ -70,47 +70,48 @@ class Problem(ABC):
         return smooth if self.penalty is None else smooth + self.penalty.value(M)
 
     def preconditioner(self, M: Array) -> Preconditioner | None:
-        """Return an approximate inverse of the Hessian at M, for points near M; None if unknown.
+        """Return an approximate inverse Hessian for points near M; None if there is none.
 
-        A function of a point N and a tangent vector U there, symmetric positive definite on the
-        tangent space at N and into it.
+        The result maps a point N and a tangent vector U at N to a tangent vector at N; the map is
+        symmetric positive definite in U.
         """
         return None
 
 
 @runtime_checkable
 class DearProducts(Protocol):
-    """A problem whose first Hessian product may cost too much for a single curvature."""
+    """A problem whose first Hessian product may cost hundreds of gradients."""
 
     def for_curvature(self) -> Problem:
-        """Return the function without products; differences of gradients replace them."""
+        """Return the problem without Hessian products: solvers then use differences of
+        gradients."""
 
 
 @runtime_checkable
 class Sum(Protocol):
-    """A problem that is the sum of its parts, f = f_0 + ... + f_{p-1}, each cheaper than f."""
+    """A problem with f = f_0 + ... + f_{p-1}, where each part f_i is cheaper than f."""
 
     @property
     def parts(self) -> int:
-        """p."""
+        """Number p of the parts."""
 
     def each_part(self, order: np.random.Generator) -> Iterator[Problem]:
-        """Yield every f_i once, on the same manifold, in a random order if available."""
+        """Yield every f_i once as a problem on the same manifold, in random order if possible."""
 
 
 def read_only(M: Array) -> Array:
-    """Return a read-only view of M, for functions of the user."""
+    """Return a read-only view of M for the user's functions."""
     view = M.view()
     view.setflags(write=False)
     return view
 
 
 class RiemannianPoint:
-    """A Point with its Riemannian gradient and Hessian product.
+    """A Point with Riemannian gradient and Hessian products.
 
-    - point: the point itself, with Euclidean derivatives
-    - M: the point; not finite if a retraction found no point. The function is then not evaluated,
-      and its value is infinite.
+    - point: the Point, with Euclidean derivatives
+    - M: array of the point. If a retraction is undefined M is not finite; the value is then
+      infinite, without an evaluation.
     """
 
     def __init__(self, problem: RiemannianProblem, M: Array, point: Point | None = None) -> None:
@@ -126,7 +127,7 @@ class RiemannianPoint:
 
     @cached_property
     def value(self) -> float:
-        squares = np.vdot(self.M, self.M)  # the fast sum of squares, unless it overflows
+        squares = np.vdot(self.M, self.M)  # a fast test, unless squares overflow
         if not (math.isfinite(squares) or np.isfinite(self.M).all()):
             return math.inf
         check()
@@ -149,7 +150,7 @@ class RiemannianPoint:
 
     @cached_property
     def multiplier(self) -> Multiplier:
-        """Lagrange's multiplier of the manifold's constraint."""
+        """Lagrange multiplier of the manifold's constraint."""
         return self._problem.manifold.multiplier(self.M, self.euclidean_gradient)
 
     def hessian(self, V: Array) -> Array:
@@ -178,10 +179,10 @@ class RiemannianPoint:
 
 
 class RiemannianProblem:
-    """Problem, manifold and true counts of the evaluations of value, gradient and Hessian.
+    """Problem, manifold and exact counts of the evaluations of value, gradient and Hessian.
 
-    `threshold` is the gradient norm at which the run will stop: an inner iteration need not go far
-    below it.
+    `threshold` is the gradient norm at which the run stops; inner iterations use the threshold as a
+    scale for their tolerance.
     """
 
     threshold: float = 0.0
@@ -192,10 +193,10 @@ class RiemannianProblem:
         self.evaluations: Counter[str] = Counter(value=0, gradient=0, hessian=0)
 
     def count(self, what: str) -> None:
-        """Count an evaluation that is about to begin; none does after the time or Ctrl-C."""
+        """Count an evaluation before it begins, after a `check` of the limits."""
         check()
         self.evaluations[what] += 1
 
     def at(self, M: Array, point: Point | None = None) -> RiemannianPoint:
-        """Return the function at M; a solver may have made its `point` already."""
+        """Return the function at M; `point` is the function's Point at M if already computed."""
         return RiemannianPoint(self, M, point)

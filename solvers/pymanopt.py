@@ -1,4 +1,4 @@
-"""pymanopt's solvers on the same problem, as an independent check.
+"""Solvers of pymanopt for the same problems, as an independent check.
 
 pymanopt takes seconds to import and sets jax's global float64 flag; it is imported on first use,
 and the flag is restored.
@@ -59,7 +59,7 @@ class Pymanopt(Solver[State]):
         """Yield the start, then the end of pymanopt's run."""
         start = self.initialise(problem, M)
         yield start
-        if problem.manifold.dimension == 0:  # a single point, which pymanopt does not support
+        if problem.manifold.dimension == 0:  # pymanopt does not support manifolds of a single point
             yield replace(start, halt=Status.ROUNDING)
         else:
             yield self._run(problem, start.point, stopping)
@@ -92,7 +92,7 @@ class Pymanopt(Solver[State]):
 
 
 class _Memory:
-    """The last point asked for, whose products pymanopt's three callbacks then share."""
+    """Cache of the last point, shared by pymanopt's cost, gradient and Hessian callbacks."""
 
     def __init__(self, problem: RiemannianProblem, start: RiemannianPoint) -> None:
         self._problem = problem
@@ -121,7 +121,7 @@ def _import_pymanopt() -> ModuleType:
 
 
 def _as_pymanopt(pymanopt: ModuleType, problem: RiemannianProblem, memory: _Memory) -> TheirProblem:
-    """pymanopt's Problem, with the very formulas of the native solvers."""
+    """Return pymanopt's Problem with this library's value, gradient and Hessian product."""
     manifold = problem.manifold
     theirs = _their_manifold(pymanopt, manifold)
     k = len(manifold.factors)
@@ -166,7 +166,7 @@ def _split(manifold: Manifold, M: Array) -> Array | list[Array]:
 
 
 def _join(manifold: Manifold, parts: Sequence[Array]) -> Array:
-    """Join pymanopt's point (a list on a product) or callback arguments to an array."""
+    """Convert pymanopt's point (a list on a product) or callback arguments to one array."""
     if isinstance(manifold, Product):
         return manifold.join(parts)
     return np.asarray(parts[0] if isinstance(parts, tuple) else parts)

@@ -1,4 +1,4 @@
-"""Problems written for pymanopt, solved here."""
+"""Problems defined with pymanopt, for the solvers of this library."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def from_pymanopt(
     ----------
     problem : pymanopt.Problem
         On Stiefel, Grassmann, Sphere or Euclidean manifolds of real numbers, their powers
-        (``k=``) or a Product of them. Gradient and Hessian are the problem's own, given or derived
-        by its backend; without a Hessian (the backend numpy) gradients are differenced. Its
-        preconditioner and its manifold's retraction are not used.
+        (``k=``) or a Product of them. Gradient and Hessian are those that the problem has or its
+        backend derives. Differences of gradients replace a missing Hessian (backend numpy). The
+        problem's preconditioner and the manifold's retraction are not used.
     initial_point : ndarray or list of ndarray, optional
         The initial point in pymanopt's form; by default the manifold's random point from NumPy's
         global generator, as in pymanopt.
@@ -68,13 +68,14 @@ def from_pymanopt(
     Returns
     -------
     PymanoptRun
-        Its `point` is what pymanopt's optimisers return, `value` the cost there.
+        The attribute `point` has the form that pymanopt's optimisers return; `value` is the cost at
+        this point.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        The problem is none of pymanopt's, its manifold has no counterpart here, or the initial
-        point has another shape than the manifold's points.
+        The problem is not a pymanopt Problem, the manifold has no counterpart in this library, or
+        the initial point has the wrong shape.
 
     Notes
     An object whose `run` is this function can replace a pymanopt optimiser in libraries that call
@@ -111,8 +112,8 @@ def from_pymanopt(
 class _Layout:
     """Map between pymanopt's point, an array or a list of arrays, and a single array.
 
-    - manifold: this library's
-    - shapes: of pymanopt's arrays
+    - manifold: the manifold of this library
+    - shapes: shapes of pymanopt's arrays
     """
 
     manifold: Manifold
@@ -152,7 +153,7 @@ class _Layout:
 
 
 def _counterparts(kinds: Any, theirs: TheirManifold, shape: tuple[int, ...]) -> list[Manifold]:
-    """Return the manifolds that correspond to a pymanopt manifold: several for a power."""
+    """Return the manifolds that correspond to a pymanopt manifold, several for a power."""
     kind, size = type(theirs), int(np.prod(shape))
     found: list[Manifold]
     if kind in (kinds.Euclidean, kinds.Sphere):
@@ -169,10 +170,10 @@ def _counterparts(kinds: Any, theirs: TheirManifold, shape: tuple[int, ...]) -> 
 
 
 class _Theirs(Problem):
-    """Their cost, with the derivatives that they have.
+    """A pymanopt cost with the derivatives that pymanopt provides.
 
-    A Riemannian gradient and Hessian product are Euclidean ones of another function with the same
-    Riemannian ones: of a tangent gradient Lagrange's multiplier is zero.
+    A problem that has only a Riemannian gradient and Hessian uses these as Euclidean ones: the
+    Lagrange multiplier of a tangent gradient is zero, so that the Riemannian results are unchanged.
     """
 
     def __init__(self, problem: TheirProblem, layout: _Layout, M: Array) -> None:

@@ -36,7 +36,7 @@ NATIVE: dict[str, type[AnySolver]] = {
 }
 
 
-# Names of solvers in older versions, accepted for one version.
+# Old names of solvers, accepted for one version.
 _RENAMED = {"davidson": SelfConsistentField.name}
 
 
@@ -51,7 +51,7 @@ def named_solver(name: str) -> AnySolver:
     Raises
     ------
     ArgumentError
-        An unknown name, with the nearest ones.
+        The name is unknown; the message lists similar names.
     """
     if name in _RENAMED:
         warn(f"solver={name!r} is now called {_RENAMED[name]!r}", FutureWarning)

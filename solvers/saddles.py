@@ -1,4 +1,4 @@
-"""Second-order optimality: the smallest curvature at a point, and the way down from a saddle."""
+"""Second-order optimality: the smallest curvature at a point, and descent from saddles."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ldr.solvers.problem import (
 )
 from ldr.solvers.solver import AnySolver, Observer, Run, Stopping
 
-# A curvature below minus this, relative to the largest, is real, not a rounding error.
+# A negative curvature of at least this share of the largest is not a rounding error.
 _NEGATIVE = 1e-6
-# Once the residual of the least eigenvalue, after this many steps at least, is this share of it,
-# the sign is decided: later steps change neither it nor eight of its digits.
+# The sign of the least eigenvalue is decided once the residual is below this share of the
+# eigenvalue, after at least so many steps: later steps change neither sign nor eight digits.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 
@@ -31,11 +31,11 @@ _DECIDED, _LEAST_STEPS = 1e-4, 10
 class Curvature:
     """Computed part of the spectrum of the Riemannian Hessian at a point.
 
-    - smallest: the curvature along `direction`: an upper bound of the smallest eigenvalue, accurate
-      to about eight digits once its sign is decided
+    - smallest: curvature along `direction`, an upper bound of the least eigenvalue, accurate to
+      about eight digits if the sign is decided
     - largest: largest magnitude of an eigenvalue found
     - direction: unit tangent vector along which the curvature is `smallest`
-    - floor: least magnitude of a significant curvature, beside `largest`
+    - floor: magnitude below which curvatures are rounding errors, if `largest` is smaller
     """
 
     smallest: float
@@ -50,14 +50,15 @@ class Curvature:
 
 
 def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 0) -> Curvature:
-    """Return the least eigenvalue of the Riemannian Hessian, on a space extended by residuals.
+    """Approximate the least eigenvalue of the Riemannian Hessian, by Rayleigh-Ritz.
 
-    It ends when the sign is decided, or after `steps` steps.
+    Each step extends the basis by the residual. The iteration ends when the sign of the eigenvalue
+    is decided, or after `steps` steps.
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
     V = manifold.random_tangent(M, np.random.default_rng(seed))
-    room = 2**25 // M.size  # vectors of a basis and their images in 512 MiB
+    room = 2**25 // M.size  # basis and Hessian products: 512 MiB
     most = min(steps, manifold.dimension, max(_LEAST_STEPS, room))
     preconditioner = problem.preconditioner(M) if most > _LEAST_STEPS else None
     if most == 0:
@@ -77,10 +78,10 @@ def _least_ritz_pair(
     most: int,
     preconditioner: Preconditioner | None,
 ) -> tuple[Array, Array]:
-    """The Ritz values, and the vector of the least, of a basis that grows by its residuals.
+    """Return the Ritz values and the vector of the least, on a basis extended by residuals.
 
-    That is a Krylov space. With a preconditioner, V and the residuals after some steps, which see
-    the largest values, are preconditioned: the small curvatures come first.
+    The basis spans a Krylov space. A preconditioner is applied to V and to all residuals but the
+    first, which approximates the largest eigenvalue; small eigenvalues then converge first.
     """
     M = point.M
     if preconditioner is not None:
@@ -103,16 +104,16 @@ def _least_ritz_pair(
             V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis[:k])
         length = manifold.norm(M, V)
-        if not length > 0:  # the basis spans all there is
+        if not length > 0:  # the basis is complete
             break
         V = V / length
     return np.asarray(np.linalg.eigvalsh(T[:k, :k]), np.float64), found
 
 
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
-    """Return the part of V that is tangent and orthogonal to a basis, a row for each vector."""
+    """Return the part of V that is tangent and orthogonal to the rows of `vectors`."""
     for _ in range(2):  # twice is enough
-        # In a small remainder, non-tangent rounding errors would be a large part.
+        # Rounding errors normal to the tangent space would dominate a small remainder.
         V = manifold.project(M, V)
         V = V - ((vectors @ V.ravel()) @ vectors).reshape(V.shape)
     return V

@@ -1,4 +1,4 @@
-"""The inverse of the Riemannian Hessian at an optimum, which its derivatives are made of."""
+"""The inverse Riemannian Hessian at an optimum, for derivatives of the optimum."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 
-# If a point has at most this many numbers, the Hessian is a dense matrix with known eigenvalues.
+# For points of at most this many entries the dense Hessian is decomposed.
 _EXACT = 400
-# A curvature below this share of the largest curvature, or of the value, is zero.
+# Curvatures below these shares of the largest curvature, or of the value, count as zero.
 FLAT, _NONE = 1e-10, 1e-12
 
 
 def hessian_eigen(
     manifold: Manifold, point: RiemannianPoint, free: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return eigenvalues of the Hessian, and eigenvectors as columns of flat tangent vectors.
+    """Return eigenvalues of the Hessian, and eigenvectors as columns of flattened tangent vectors.
 
-    They are those on the complement of `free`, orthonormal columns of flat tangent vectors.
+    The Hessian is restricted to the orthogonal complement of `free`, which has orthonormal
+    flattened tangent vectors as columns.
     """
     M, size = point.M, point.M.size
     check()
@@ -40,9 +41,9 @@ def hessian_eigen(
 
 
 class FlatError(ArithmeticError):
-    """The Hessian has no inverse: along a unit tangent vector there is no curvature.
+    """The Hessian is singular: the curvature along a unit tangent vector is zero.
 
-    - largest: the largest curvature
+    - largest: largest curvature
     """
 
     def __init__(self, direction: Array, curvature: float, largest: float) -> None:
@@ -51,12 +52,12 @@ class FlatError(ArithmeticError):
 
 
 class HessianInverse:
-    """Hess^{-1} on the tangent vectors at M that are orthogonal to some that change nothing.
+    """Hess^{-1} on the tangent vectors at M orthogonal to those of constant value.
 
-    If a point has few numbers the Hessian is decomposed; otherwise it is inverted by conjugate
-    gradients, which needs a minimum.
+    A small Hessian is decomposed. For a large Hessian conjugate gradients solve the equations; M
+    must then be a minimum.
 
-    - M: a point where the gradient vanishes
+    - M: a stationary point
     - free: tangent vectors along which the function is constant
     """
 
@@ -74,9 +75,9 @@ class HessianInverse:
         return self._across(self._point.gradient)
 
     def __call__(self, Z: Array) -> Array:
-        """The U with Hess[U] = Z; Z is projected first.
+        """Return U with Hess[U] = Z, after projecting Z.
 
-        - raises FlatError
+        - raises FlatError: The Hessian is singular.
         """
         Z = self._across(self._problem.manifold.project(self.M, Z))
         return self._exactly(Z) if self.M.size <= _EXACT else self._by_products(Z)

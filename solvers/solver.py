@@ -16,26 +16,27 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.status import Status
 
-# A value smaller than this share of the Euclidean gradient is a difference of large terms.
+# A value below this share of the Euclidean gradient's norm is a difference of large terms.
 _CANCELLED = 1e-6
 
-# Least accuracy for any value: |gradient| <= this * max(1, |gradient at the start|).
+# Upper limit of the threshold, relative to max(1, |gradient at the start|).
 _LEAST_DEMAND = 1e-8
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop.
+    """Stopping rules of a run.
 
     Attributes
     ----------
     tolerance : float
-        Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the function;
-        at most 1e-8 max(1, |gradient at the start|), so that a constant in it does not matter.
+        The run stops at |gradient| <= tolerance * |value at the start|. This threshold is at most
+        1e-8 max(1, |gradient at the start|), so that a large constant in the function does not
+        matter.
     max_iterations : int or None
-        None is the solver's own limit.
+        Limit of iterations; None means the solver's default.
     time_limit : float
-        Seconds.
+        Time limit in seconds.
     """
 
     tolerance: float = 1e-10
@@ -45,21 +46,21 @@ class Stopping:
     def scale(self, start: RiemannianPoint) -> float:
         """Return the scale of the function at the start.
 
-        It is not relative to the gradient there: on ill-conditioned data that can be 1e4 times the
-        function, and the run would stop far from the optimum.
+        The scale is a value, not the norm of the gradient: on ill-conditioned data this norm can be
+        1e4 times the value, and the run would stop far from the optimum.
         """
         terms = float(np.linalg.norm(start.euclidean_gradient))
         return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm
 
     def threshold(self, start: RiemannianPoint) -> float:
-        """Return the gradient norm at which to stop, whatever constant the value contains."""
+        """Return the gradient norm at which the run stops."""
         usual = self.tolerance * self.scale(start)
         return min(usual, _LEAST_DEMAND * max(1.0, start.gradient_norm))
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """State of a run after a step, for observers.
+    """State of a run after an iteration, passed to observers.
 
     Attributes
     ----------
@@ -95,20 +96,20 @@ class Run:
     Attributes
     ----------
     M : ndarray
-        The final point (the best one if the run was cut short).
+        The final point; the best point if a limit or Ctrl-C ended the run.
     value, gradient_norm : float
-        Value and gradient norm at M; the value is the minimised one.
+        Value of the minimised function and norm of the Riemannian gradient at M.
     status : Status
-        Why the run ended.
+        Reason why the run ended.
     iterations : int
-        Steps taken.
+        Number of iterations.
     evaluations : dict
-        Exact counts of value, gradient and Hessian-product evaluations, and for `SVRG` of gradients
-        of a part of the sum.
+        Exact counts of the evaluations of values, gradients and Hessian products, and for `SVRG` of
+        gradients of parts of the sum.
     history : dict of lists
         Lists of `iteration`, `value`, `gradient_norm` and `seconds`, including the start.
     seconds : float
-        Seconds of the run.
+        Duration of the run in seconds.
     """
 
     M: Array
@@ -124,7 +125,7 @@ class Run:
     def of_point(
         cls, M: Array, value: float, norm: float, status: Status, seconds: float = 0.0
     ) -> Run:
-        """Return a run of no steps; the norm of the gradient is NaN if unknown."""
+        """Return a run without iterations; the norm of the gradient is NaN if unknown."""
         counts = {"value": 1, "gradient": int(not math.isnan(norm)), "hessian": 0}
         history: dict[str, list[float]] = {
             "iteration": [0],
@@ -135,7 +136,7 @@ class Run:
         return cls(M, value, norm, status, 0, counts, history, seconds)
 
     def scaled(self, factor: float) -> Run:
-        """Return the run for the function times a factor."""
+        """Return the run with values and gradient norms multiplied by a factor."""
         history = {**self.history}
         history["value"] = [factor * value for value in history["value"]]
         history["gradient_norm"] = [abs(factor) * norm for norm in history["gradient_norm"]]
@@ -147,7 +148,7 @@ class Run:
         )
 
     def followed_by(self, later: Run) -> Run:
-        """Join the run and a later run from near its end."""
+        """Combine the run with a later run that started near the final point."""
         numbers = [self.iterations + number for number in later.history["iteration"]]
         seconds = [self.seconds + t for t in later.history["seconds"]]
         further = {**later.history, "iteration": numbers, "seconds": seconds}
@@ -162,9 +163,10 @@ class Run:
 
 @dataclass(frozen=True)
 class State:
-    """A solver's point and (in subclasses) its memory.
+    """State of a solver: the point and, in subclasses, quantities for the next step.
 
-    `halt` is set by a step that cannot go on; `iterations` is the number of iterations taken.
+    `halt` is the status if the solver cannot continue, else None; `iterations` is the number of
+    iterations that led to the state from the one before.
     """
 
     point: RiemannianPoint
@@ -176,10 +178,10 @@ S = TypeVar("S", bound=State)
 
 
 class Solver(Brief, ABC, Generic[S]):
-    """An algorithm: `initialise` makes the first state, `step` the next. Options are fields.
+    """An algorithm: `initialise` returns the first state, `step` the next; options are fields.
 
-    `patience` is the number of successive steps without gain that counts as stalled;
-    `handles_penalty` is True if the solver minimises a problem's penalty too.
+    After `patience` successive steps without improvement the run counts as stalled.
+    `handles_penalty` is True if the solver also minimises nonsmooth penalties.
     """
 
     name: ClassVar[str]
@@ -192,15 +194,15 @@ class Solver(Brief, ABC, Generic[S]):
         """Return the state at the start M."""
 
     def step(self, problem: RiemannianProblem, state: S) -> S:
-        """Return the next state; solvers with their own `states` have no single step."""
+        """Return the next state; solvers that override `states` have no single step."""
         raise NotImplementedError(f"solver {self.name!r} runs as a whole and takes no single step")
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
-        """Yield the start's state, then a state for each step, without end."""
+        """Yield the state at the start, then the state after each step, endlessly."""
         return self.states_from(problem, self.initialise(problem, M))
 
     def states_from(self, problem: RiemannianProblem, state: S) -> Iterator[State]:
-        """Yield the state, then a state for each step, without end."""
+        """Yield the given state, then the state after each step, endlessly."""
         while True:
             yield state
             state = self.step(problem, state)

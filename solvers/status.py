@@ -1,4 +1,4 @@
-"""Status of a run: an enum, each member with a sentence of advice."""
+"""Status of a run: an enumeration with advice for each member."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variance-reduced stochastic quasi-Newton for sums of which a pass over all terms is dear."""
+"""Variance-reduced stochastic quasi-Newton method for sums of many terms."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianProblem, Sum
 from ldr.solvers.solver import Solver, State
 
-# Factor of the first epoch's steps.
+# Step size of the first epoch.
 _FIRST_RATE = 0.2
-# Least cosine of a pair of L-BFGS: noise lowers it, which would suggest long steps.
+# Least cosine of the angle of an L-BFGS pair: noise lowers the cosine and lengthens steps.
 _LEAST_CURVATURE = 1e-2
 
 
@@ -25,8 +25,8 @@ _LEAST_CURVATURE = 1e-2
 class AnchorState(State):
     """State whose point is the anchor, with the gradient of the whole sum.
 
-    The quasi-Newton `pairs` are tangent there; `rate` multiplies each step; `epoch` is the number
-    of the next pass.
+    The quasi-Newton `pairs` are tangent at the end of the last epoch, `rate` is the step size, and
+    `epoch` is the number of the next epoch.
     """
 
     pairs: Pairs
@@ -36,25 +36,25 @@ class AnchorState(State):
 
 @dataclass(frozen=True)
 class SVRG(Solver[AnchorState]):
-    """Steps from the gradients of parts of a sum, corrected by that of the whole at an anchor.
+    """Stochastic variance-reduced gradients (SVRG) with limited-memory BFGS.
 
-    An epoch computes the gradient g of the whole sum of p parts at the anchor A, then visits the
-    parts in a random order (in their own order if rows come as a stream). At W the part i gives v =
-    p (grad f_i(W) - T grad f_i(A)) + T g, with T the transport from A to W: an unbiased gradient
-    whose variance vanishes as W and A approach the optimum, so that the convergence is linear with
-    steps of constant size. A step is -rate H v, H the inverse Hessian of limited-memory BFGS from
-    the changes of one part's gradient along each step. The last W is the next anchor, if the sum is
-    lower there; if not, the epoch is undone and the rate halved. An epoch reads all data twice,
-    however many steps it takes.
+    Each epoch computes the gradient g of the sum of p parts at the anchor A, then visits the parts
+    in random order (in the given order for a stream of rows). At the iterate W, part i gives v = p
+    (grad f_i(W) - T grad f_i(A)) + T g, with T the transport from A to W. This unbiased gradient
+    has a variance that vanishes as W and A approach the optimum: steps of constant size converge
+    linearly. A step is -rate H v, where H is the inverse Hessian of limited-memory BFGS from
+    changes of one part's gradient along each step. The last W becomes the next anchor if the value
+    or the gradient norm is smaller at W; otherwise the epoch is discarded and the rate halved. An
+    epoch reads all data twice.
 
-    It is for problems that are sums of parts (`Sum`): uica and robust-pca of rows in a file, ppca
-    and fa with missing entries there, and objectives of your own with ``sum_over_rows=True``.
+    The problem must be a sum of parts (`Sum`). Examples are uica and robust-pca of rows in a file,
+    ppca and fa of a file with missing entries, and custom objectives with ``sum_over_rows=True``.
 
     Source: R. Johnson and T. Zhang, Accelerating stochastic gradient descent using predictive
     variance reduction, NIPS 2013; P. Moritz, R. Nishihara and M. I. Jordan, A linearly-convergent
     stochastic L-BFGS algorithm, AISTATS 2016; on manifolds H. Zhang, S. J. Reddi and S. Sra,
-    Riemannian SVRG, NIPS 2016. Pairs from the same part at both ends of a step: N. N. Schraudolph,
-    J. Yu and S. Guenter, AISTATS 2007.
+    Riemannian SVRG, NIPS 2016. Gradient changes of the same part: N. N. Schraudolph, J. Yu and S.
+    Guenter, AISTATS 2007.
     """
 
     name = "svrg"
@@ -70,7 +70,7 @@ class SVRG(Solver[AnchorState]):
         return AnchorState(problem.at(M), Pairs.none(M), _FIRST_RATE)
 
     def step(self, problem: RiemannianProblem, state: AnchorState) -> AnchorState:
-        """Take an epoch."""
+        """Run one epoch."""
         whole: Any = problem.problem
         W, pairs, old = state.point.M, state.pairs, state.point
         for part in whole.each_part(np.random.default_rng(state.epoch)):
@@ -97,20 +97,20 @@ def _visited(
         return whole.parts * manifold.gradient(M, part.at(M).gradient)
 
     here, rate = gradient(W), state.rate
-    if not len(pairs):  # first pair: from the gradient a short way down the full gradient
+    if not len(pairs):  # first pair: a short step along the full gradient
         s = -1e-4 * initial_step(problem, anchor) * anchor.gradient
         N = manifold.retract(W, s)
         y = manifold.transport(N, W, gradient(N)) - here
         if manifold.inner(W, s, y) > 0:
             pairs = Pairs(s[None], y[None])
-        else:  # negative curvature: take gradient steps first
+        else:  # negative curvature: gradient steps
             rate *= initial_step(problem, anchor)
     v = here + manifold.transport(anchor.M, W, anchor.gradient - gradient(anchor.M))
     s = -rate * pairs.inverse_hessian_times(v)
-    if not np.isfinite(s).all():  # infinite value: the epoch will be undone
+    if not np.isfinite(s).all():  # infinite value: the epoch will be discarded
         return W, pairs
     s = manifold.project(W, s)
-    # noise: at most a quarter of the manifold's length scale
+    # noisy gradients can give steps longer than a quarter of the manifold's length scale
     longest = 0.25 * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
     s = s * min(1.0, longest / (manifold.norm(W, s) or 1.0))
     N = manifold.retract(W, s)

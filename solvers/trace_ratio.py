@@ -1,6 +1,6 @@
 """Trace ratios max tr(VM'AM) / tr(VM'BM), V = diag(weights), by Newton's method.
 
-Trace ratios of many problems, of one, and of a large one in a few eigenvectors.
+There are functions for a stack of small problems and for one problem, small or large.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ _EPS, _TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Array, Array]:
     """Maximise sum_j v_j m_j'Am_j / sum_j v_j m_j'Bm_j for each A and B, by Newton's method.
 
-    f(rho) = sum_j v_j lambda_j(A - rho B) is convex and decreasing; from below its root, steps rise
-    to it quadratically, so that few are needed. Only problems that still change are decomposed.
+    f(rho) = sum_j v_j lambda_j(A - rho B) is convex and decreasing. From below the root of f,
+    Newton's iterates increase to the root quadratically. Only problems that have not converged are
+    decomposed.
 
     - A, B (b, k, k): B positive semidefinite, of rank above k - r
-    - weights (r,): v_1 >= ... >= v_r > 0, all equal for the trace ratio itself.
+    - weights (r,): v_1 >= ... >= v_r > 0, all equal for the unweighted trace ratio.
     - returns rho (b,)
-    - returns M (b, k, r): eigenvectors of A - rho B, the largest first.
-    - returns f (b,): f at rho; a positive f over the least denominator bounds the error of rho.
+    - returns M (b, k, r): eigenvectors of A - rho B, in descending order of eigenvalues.
+    - returns f (b,): f(rho). A positive f(rho) over the least denominator bounds the error of rho.
     """
     r = len(weights)
     shift = _ratio_of_axes(A, B, weights)
@@ -47,7 +48,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
         slope = np.einsum("bii,i->b", turned[:, :r], weights)
         sums = values[:, :r] @ weights
-        # at + sums / slope loses digits: eigenvalues have errors relative to the largest column
+        # at + sums / slope is less accurate: eigenvalues have errors relative to the largest column
         ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
         best = rho[active]
         better = ratio > best
@@ -56,7 +57,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         further = _second_order(at, ratio, slope, values, turned, weights)
         shift[active] = np.where(better, further, best)
         moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
-        active = active[moved & (better | (at > best))]  # otherwise Newton's step is zero
+        active = active[moved & (better | (at > best))]  # else Newton's step is zero
         if len(active) == 0:
             break
     return rho, M, f
@@ -65,7 +66,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
 def _second_order(
     rho: Array, newton: Array, slope: Array, values: Array, turned: Array, weights: Array
 ) -> Array:
-    """The root of the second-order model of f, which lies beyond Newton's step.
+    """Return the root of the second-order model of f, which lies beyond Newton's step.
 
     f'' = 2 sum_{i<j} (v_i - v_j)(q_j'Bq_i)^2 / (theta_i - theta_j), v_j = 0 beyond the r-th.
     """
@@ -81,7 +82,7 @@ def _second_order(
 
 
 def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
-    """The best ratio of columns of the identity: whatever their units, Newton begins not far."""
+    """Return the best ratio for M of columns of the identity, a start invariant to column units."""
     a, b = np.einsum("bii->bi", A), np.einsum("bii->bi", B)
     rho = a.sum(axis=1) / b.sum(axis=1)
     for _ in range(60):
@@ -94,14 +95,14 @@ def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
     return rho
 
 
-# A point whose gradient is below this, relative to the value, may be a saddle.
+# A point whose gradient is below this share of the value may be a saddle.
 _FLAT = 1e-8
 
 
 class TraceRatioLike(Protocol):
     """A problem that minimises -tr(VM'AM) / tr(VM'BM).
 
-    The weights decrease along the columns and are positive; all are 1 if only the span of M counts.
+    The weights are positive and descending; all are 1 if the value depends only on the span of M.
     """
 
     @property
@@ -116,17 +117,18 @@ class TraceRatioLike(Protocol):
 
 @dataclass(frozen=True)
 class FieldState(State):
-    """A state, and the eigenvectors found in the last step."""
+    """A state with the eigenvectors of the last step."""
 
     span: Array = field(kw_only=True)
 
 
 @dataclass(frozen=True)
 class SelfConsistentField(Solver[State]):
-    """Iterate M <- top r eigenvectors of A - rho B, rho the ratio at M, while the ratio grows.
+    """Iterate M <- top r eigenvectors of A - rho B, rho the ratio at M.
 
-    That is Newton's method on f(rho) = sum_j v_j lambda_j(A - rho B), which is convex and falls.
-    Its root is the global maximum, reached monotonically and quadratically from any start.
+    The iteration is Newton's method on the convex decreasing f(rho) = sum_j v_j lambda_j(A - rho
+    B). The root of f is the global maximum, and the convergence is monotone and quadratic from any
+    start.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).
@@ -148,25 +150,25 @@ class SelfConsistentField(Solver[State]):
         return self.step(problem, start) if flat else start
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
-        """Take Newton's step, and further steps while they lead to saddles.
+        """Take a Newton step, and further steps from saddles.
 
-        If A and B share eigenvectors, a point can be flat without being the maximum. A flat point
-        whose step gained next to nothing is near the maximum.
+        If A and B share eigenvectors, the gradient can vanish at a point that is not the maximum. A
+        stationary point at which the last step hardly increased the ratio is near the maximum.
         """
         ratio = cast(TraceRatioLike, problem.problem)
         old, span = state.point, cast(FieldState, state).span
-        # Rounding error of the ratio relative to the sizes of A and B, for an optimum of zero.
+        # Rounding error of the ratio from the traces of A and B, for an optimum of zero.
         rounding = 8 * _EPS * abs(np.trace(ratio.A)) / max(np.trace(ratio.B), _TINY)
         while True:
-            # Shift to just above the ratio: at the ratio itself a column that dominates B would
-            # have an eigenvalue of random sign.
+            # The shift is just above the ratio: at the ratio a column that dominates B would give
+            # an eigenvalue of random sign.
             M, span = _next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M, span)
             new = problem.at(M)
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
             if gain < -nothing:  # in exact arithmetic every step gains
                 return State(old, halt=Status.ROUNDING)
-            # convergence is quadratic: a step that leaves half of the gradient is at rounding level
+            # in quadratic convergence a step that leaves half of the gradient is rounding error
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:
                 return State(new, halt=Status.ROUNDING)
             if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):
@@ -175,10 +177,11 @@ class SelfConsistentField(Solver[State]):
 
 
 def _next(ratio: TraceRatioLike, rho: float, M: Array, span: Array) -> tuple[Array, Array]:
-    """The top eigenvectors of A - rho B; of large matrices the best in the span of the last two.
+    """Return the top eigenvectors of A - rho B; for large matrices the best M in a subspace.
 
-    Of d = 1024 and r = 3 orthogonal-lda takes 4 decompositions from a random start, not 9, and
-    each costs a third of a whole one. With 10 more eigenvectors in place of 20 it takes 5.
+    The subspace is spanned by r + 20 eigenvectors, those of the last step, and M. At d = 1024 and r
+    = 3 orthogonal-lda takes 4 decompositions from a random start instead of 9, each at a third of
+    the cost of a full one; with r + 10 eigenvectors 5 are needed.
     """
     A, B, r = ratio.A, ratio.B, M.shape[1]
     if not few_of_many(A, r):

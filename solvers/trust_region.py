@@ -1,4 +1,4 @@
-"""The Riemannian trust region with truncated conjugate gradients, alone and after gradients."""
+"""The Riemannian trust region with truncated conjugate gradients, alone and after L-BFGS."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ldr.solvers.status import Status
 
 
 class Model(NamedTuple):
-    """Result of the inner iteration: the step V, its length, the radius, and its cost.
+    """Result of the inner iteration: step V, length of V, radius, number of products.
 
-    `residual` is the model's gradient at V, g + H[V].
+    `residual` is the gradient g + H[V] of the quadratic model at V.
     """
 
     V: Array
@@ -42,10 +42,10 @@ def truncated_cg(
     target: float,
     most: float = math.inf,
 ) -> Model:
-    """Minimise the model m(V) = f + <g, V> + <V, H[V]>/2 within a radius (Steihaug).
+    """Minimise m(V) = f + <g, V> + <V, H[V]>/2 within a radius (Steihaug).
 
-    - radius: trust-region radius in the metric of the preconditioner's inverse; None to choose it
-    - target: norm of the residual g + H[V] at which the model counts as minimised
+    - radius: trust-region radius in the metric of the preconditioner's inverse; by default chosen
+    - target: norm of the residual g + H[V] at which the iteration ends
     - most: limit of Hessian products
     """
     inner, M = manifold.inner, point.M
@@ -53,7 +53,7 @@ def truncated_cg(
     z = residual if preconditioner is None else preconditioner(M, residual)
     rz = inner(M, residual, z)
     direction = -z
-    VV, VD, DD = 0.0, 0.0, rz  # inner products of V and direction in the metric
+    VV, VD, DD = 0.0, 0.0, rz  # inner products of V and direction D in this metric
     products = 0
     for products in range(1, 1 + int(min(most, max(manifold.dimension, 1)))):
         HD = point.hessian(direction)
@@ -87,7 +87,7 @@ def truncated_cg(
 def _first_radius(
     manifold: Manifold, M: Array, preconditioner: Preconditioner | None, alpha: float, rz: float
 ) -> float:
-    """Four Cauchy steps of the first model; alpha is infinite for negative curvature."""
+    """Return the length of four Cauchy steps; alpha is infinite for negative curvature."""
     largest = math.inf if preconditioner else manifold.diameter
     if math.isfinite(alpha):
         return min(largest, 4.0 * alpha * math.sqrt(rz))
@@ -96,23 +96,23 @@ def _first_radius(
     return 4.0 * math.sqrt(rz) if preconditioner else max(1.0, float(np.linalg.norm(M)))
 
 
-# Below this relative change of f, slopes are compared instead of values.
+# If f changes less, relatively, slopes determine the decrease instead of values.
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
-# Least tolerance of an inner iteration, relative to the run's threshold.
+# Least target of an inner iteration, relative to the run's threshold.
 _INNER_MARGIN = 0.1
 # Ratios of actual to predicted decrease: below the first the radius is shortened, above the second
 # it may grow (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# For points of at most this many numbers the full Hessian is computed, once an inner iteration has
-# taken as many products.
+# For points of at most this many entries the full Hessian is computed after an inner iteration with
+# as many products as the manifold has dimensions.
 _FEW_NUMBERS = 1000
-# Limit of corrections after a rejected step, and of Hessian products in each.
+# Limit of corrections after a poor step, and of Hessian products per correction.
 _CORRECTIONS, _SHORT = 3, 20
 
 
 class InverseHessian:
-    """The preconditioner |H|^{-1} of the Hessian at a point; across its tangent space 1/|H|_2."""
+    """The preconditioner |H|^{-1}, H the Hessian at a point; 1/|H|_2 on normal vectors."""
 
     def __init__(self, manifold: Manifold, point: RiemannianPoint) -> None:
         values, vectors = hessian_eigen(manifold, point)
@@ -128,7 +128,7 @@ class InverseHessian:
 
 @dataclass(frozen=True)
 class TrustState(State):
-    """`radius` of the region (None: to be chosen) in the metric of the `preconditioner`."""
+    """State with the `preconditioner`, and the `radius` in its metric (None: not chosen yet)."""
 
     radius: float | None
     preconditioner: Preconditioner | None = None
@@ -136,38 +136,38 @@ class TrustState(State):
 
 @dataclass(frozen=True)
 class TrustRegion(Solver[TrustState]):
-    """Minimise the second-order model within a radius, step if the function agrees.
+    """Riemannian trust region: minimise a second-order model within a radius.
 
-    The model m(V) = f + <g, V> + <V, H[V]>/2 is minimised by Steihaug's truncated conjugate
-    gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): the local rate is 1 + theta. It
-    needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. If f changes by
-    rounding only, the decrease is measured by slopes. After a long inner iteration the problem's
-    preconditioner is used, whose metric then also shapes the region. If rounding keeps conjugate
-    gradients from ending in as many steps as there are dimensions, as with columns in very
-    different units, as many further products make the Hessian itself, which is decomposed.
+    Steihaug's truncated conjugate gradients minimise the model m(V) = f + <g, V> + <V, H[V]>/2, to
+    |residual| <= |g| min(kappa, (|g|/scale)^theta): the local order of convergence is 1 + theta.
+    This order requires a second-order retraction: polar on Stiefel, polar or QR on Grassmann
+    manifolds. If f changes only by rounding, slopes determine the decrease. After a long inner
+    iteration the problem's preconditioner is used, and the radius refers to the preconditioner's
+    metric. With columns in very different units, rounding can keep conjugate gradients from
+    converging in as many steps as the manifold has dimensions; a small Hessian is then formed and
+    decomposed.
 
-    In a curved valley a good step along it ends on its slope. Therefore a step that the function
-    contradicts, and that ends where it is steeper, is corrected by a few conjugate gradient steps
-    from its end, which reduce the steep directions first and lead back to the floor; the step is
-    accepted or rejected there. Without corrections a thousand steps do not reach the end of some of
-    the paper's problems of orthogonal-cca.
+    A long step in a curved valley ends on the side of the valley. If the actual decrease is poor
+    and the gradient is larger at the end of the step, a few conjugate gradient steps from this end
+    correct the step: these reduce f along directions of large curvature first. The corrected step
+    is then accepted or rejected. Without corrections a thousand steps do not solve some of the
+    paper's problems of orthogonal-cca.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
-    manifolds, Found. Comput. Math. 7 (2007); the idea of corrections is in A. R. Conn, N. I. M.
-    Gould and P. L. Toint, Trust-region methods (2000).
+    manifolds, Found. Comput. Math. 7 (2007); for corrections, A. R. Conn, N. I. M. Gould and P. L.
+    Toint, Trust-region methods (2000).
 
     Parameters
     ----------
     radius : float, optional
-        The first radius; by default four Cauchy steps of the first model, at most the manifold's
-        diameter.
+        Initial radius; by default the length of four Cauchy steps, at most the manifold's diameter.
     theta, kappa : float
-        Superlinear and linear target of the inner iteration.
+        Exponent and factor of the inner iteration's target, as above.
     acceptance : float
-        Least ratio of actual to predicted decrease for a step to be taken.
+        Least ratio of actual to predicted decrease for an accepted step.
     long : float, optional
-        Number of Hessian products after which an inner iteration counts as long; by default the
-        cost of a preconditioner, infinite without one.
+        Number of Hessian products above which an inner iteration counts as long; by default the
+        problem's `preconditioner_cost`.
     """
 
     name = "trust-region"
@@ -217,7 +217,7 @@ class TrustRegion(Solver[TrustState]):
             elif not isinstance(made, InverseHessian):
                 made = problem.problem.preconditioner(new.M) or made
         if made is not state.preconditioner and state.preconditioner is None:
-            radius = None  # the first preconditioner's metric determines it
+            radius = None  # the first preconditioner's metric determines the radius
         return TrustState(new, radius, made)
 
     def _corrected(
@@ -228,9 +228,7 @@ class TrustRegion(Solver[TrustState]):
         predicted: float,
         length: float,
     ) -> tuple[RiemannianPoint, float]:
-        """The end of the step led back to the floor of the valley, and the ratio there.
-
-        Both as they were where that does not save the step.
+        """Return the corrected step's end and ratio; the given ones if corrections fail.
         """
         trial, gain = new, ratio
         for _ in range(_CORRECTIONS):
@@ -245,7 +243,7 @@ class TrustRegion(Solver[TrustState]):
         return (trial, gain) if gain > max(ratio, self.acceptance) else (new, ratio)
 
     def _target(self, problem: RiemannianProblem, point: RiemannianPoint) -> float:
-        """The residual at which the model counts as minimised."""
+        """Return the residual at which the inner iteration ends."""
         norm = point.gradient_norm
         scale = max(norm, abs(point.value))
         target = norm * min(self.kappa, (norm / scale) ** self.theta) if scale > 0 else 0.0
@@ -259,12 +257,11 @@ def _is_steeper(new: RiemannianPoint, point: RiemannianPoint) -> bool:
 def _move(
     problem: RiemannianProblem, point: RiemannianPoint, V: Array
 ) -> tuple[RiemannianPoint, float]:
-    """The point at the end of the step V, and how much lower the function is there.
+    """Return the point at the end of the step V, and the decrease of the function.
 
-    Where it is not finite there is a wall: infinitely high, and without a gradient.
-
-    Where the values agree to rounding, the decrease comes from the slopes at both ends: the
-    trapezoidal rule is as accurate as the model that the decrease is held against.
+    A value that is not finite counts as infinite. If the values differ by rounding only, the
+    trapezoidal rule gives the decrease from the slopes at both ends, as accurately as the quadratic
+    model predicts it.
     """
     new = problem.at(problem.manifold.retract(point.M, V))
     if not math.isfinite(new.value):
@@ -280,15 +277,15 @@ def _move(
 
 @dataclass(frozen=True)
 class GradientsFirst(Solver[State]):
-    """Limited-memory BFGS; after so many steps without an end, the trust region from there.
+    """Limited-memory BFGS, then the trust region if not converged after `steps` steps.
 
-    It is for functions whose first Hessian product costs as much as hundreds of gradients, as with
-    compiled derivatives.
+    The combination suits functions whose first Hessian product costs as much as hundreds of
+    gradients, as with compiled derivatives.
 
     Parameters
     ----------
     steps : int
-        Number of steps of the first-order run.
+        Number of steps of L-BFGS.
     """
 
     name = "gradients-first"
@@ -312,5 +309,5 @@ class GradientsFirst(Solver[State]):
             if stuck:
                 break
         further = TrustRegion().states(problem, state.point.M, stopping)
-        next(further)  # start where the first run ended
+        next(further)  # the final point of L-BFGS, which was yielded
         yield from further

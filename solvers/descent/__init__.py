@@ -1,1 +1,1 @@
-"""Descent along a gradient, on a line at a time."""
+"""First-order methods with a line search: steepest descent, conjugate gradients, BFGS."""

@@ -29,7 +29,7 @@ class Pairs:
 
     @classmethod
     def none(cls, M: Array) -> Pairs:
-        """Return no pairs, at M."""
+        """Return an empty sequence of pairs, with arrays of M's shape."""
         nothing = np.empty((0, *M.shape))
         return cls(nothing, nothing)
 
@@ -37,19 +37,19 @@ class Pairs:
         return len(self.steps)
 
     def carried(self, manifold: Manifold, M: Array, N: Array, count: int) -> Pairs:
-        """Carry the newest pairs, up to the limit, from M to N."""
+        """Transport the newest `count` pairs from M to N."""
         first = max(0, len(self) - count)
         return Pairs(*(manifold.transport(M, N, S[first:]) for S in (self.steps, self.changes)))
 
     def and_one(self, manifold: Manifold, N: Array, s: Array, y: Array, least: float) -> Pairs:
-        """Append a pair at N, unless the cosine of its angle is at most `least`."""
+        """Append the pair (s, y) at N unless the cosine of the angle of s and y is <= `least`."""
         lengths = manifold.norm(N, s) * manifold.norm(N, y)
         if not manifold.inner(N, s, y) > least * lengths:
             return self
         return Pairs(np.concatenate([self.steps, s[None]]), np.concatenate([self.changes, y[None]]))
 
     def inverse_hessian_times(self, gradient: Array, approximate: Flat | None = None) -> Array:
-        """Apply the two-loop recursion, from the identity or an approximate inverse."""
+        """Return H g by the two-loop recursion from the identity or an approximate inverse."""
         if len(self) == 0:
             return gradient
         S, Y = (stack.reshape(len(self), -1) for stack in (self.steps, self.changes))
@@ -85,7 +85,7 @@ def _roughly(q: Array, s: Array, y: Array, approximate: Flat | None) -> Array:
 
 @dataclass(frozen=True)
 class QuasiNewtonState(State):
-    """State whose `pairs` are tangent at the point; `steps` counts from the last restart."""
+    """State with `pairs`, tangent at the point, and `steps`, counted from the last restart."""
 
     pairs: Pairs
     preconditioner: Preconditioner | None = None
@@ -94,7 +94,7 @@ class QuasiNewtonState(State):
 
 @dataclass(frozen=True)
 class LBFGS(Solver[QuasiNewtonState]):
-    """Limited-memory BFGS: the last steps and gradient changes make an inverse Hessian.
+    """Limited-memory BFGS: an inverse Hessian from the last steps and gradient changes.
 
     Source: W. Huang, K. A. Gallivan and P.-A. Absil, A Broyden class of quasi-Newton methods for
     Riemannian optimization, SIAM J. Optim. 25 (2015); J. Nocedal (1980) for the recursion.
@@ -104,8 +104,8 @@ class LBFGS(Solver[QuasiNewtonState]):
     memory : int
         Number of pairs kept.
     renewal : int, optional
-        Number of steps before the problem's preconditioner, if it has one, is computed, and then
-        renewed after twice as many each time; by default there is none.
+        Number of steps after which the problem's preconditioner is computed; the interval to each
+        renewal is twice the last one. By default no preconditioner is used.
     """
 
     name = "lbfgs"

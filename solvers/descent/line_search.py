@@ -1,8 +1,8 @@
 """The line search of Hager and Zhang, along the retraction curve.
 
-Near a minimum f changes by less than its rounding error while its slope is still accurate. The
-approximate Wolfe conditions test the slope there instead of the difference of values, so that
-first-order methods do not stall at a gradient of the square root of the machine precision.
+Near a minimum f changes by less than its rounding error while its slope is still accurate. There
+the approximate Wolfe conditions test the slope instead of the difference of values: first-order
+methods do not stall where the gradient is of the order of sqrt(eps).
 
 Source: W. W. Hager and H. Zhang, A new conjugate gradient method with guaranteed descent and an
 efficient line search, SIAM J. Optim. 16 (2005).
@@ -19,8 +19,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 
 _SUFFICIENT_DECREASE = 0.1  # delta of Hager and Zhang
-_CURVATURE = 0.9  # sigma: share of the initial slope at the end
-_VALUE_NOISE = 1e-10  # epsilon: relative rise of f that counts as rounding
+_CURVATURE = 0.9  # sigma: largest slope at the end, relative to the initial slope
+_VALUE_NOISE = 1e-10  # epsilon: a smaller relative rise of f counts as rounding
 _VALUE_ROUNDING = 1e-13  # differences of values below this are rounding
 _EXPANSION = 5.0  # rho: growth of a bracket
 _SHRINKAGE = 0.66  # gamma: least shrinkage of a bracket
@@ -28,7 +28,7 @@ _SHRINKAGE = 0.66  # gamma: least shrinkage of a bracket
 
 @dataclass(frozen=True)
 class Trial:
-    """A point on the curve: parameter t, value and slope of f there, and the curve's velocity."""
+    """A point of the retraction curve: parameter t, value, slope, velocity of the curve."""
 
     t: float
     value: float
@@ -38,7 +38,7 @@ class Trial:
 
 
 def initial_step(problem: RiemannianProblem, point: RiemannianPoint) -> float:
-    """Return a first step of steepest descent: a tenth of the length scale."""
+    """Return the first step of steepest descent: a tenth of the manifold's length scale."""
     if point.gradient_norm == 0:
         return 0.0
     scale = min(problem.manifold.diameter, max(1.0, float(np.linalg.norm(point.M))))
@@ -54,11 +54,11 @@ def search(
 ) -> Trial | None:
     """Find a step along V from origin that meets the Wolfe or approximate Wolfe conditions.
 
-    - problem, origin, V: V is a tangent descent direction at origin
+    - V: tangent descent direction at `origin`
     - first: the first step to try
-    - reference: A value above f(origin) to compare the first step with (a non-monotone search);
-      that step then need not satisfy the curvature condition
-    - returns: None if no step lowers f and its slope, which happens at the level of rounding.
+    - reference: A value above f(origin) with which the value after the first step is compared (a
+      non-monotone search); the first step need not satisfy the curvature condition then
+    - returns: None if no step lowers f or the slope, as at the level of rounding.
     """
     slope = problem.manifold.inner(origin.M, origin.gradient, V)
     if not slope < 0 or not math.isfinite(first):

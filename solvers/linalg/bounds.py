@@ -1,21 +1,21 @@
-"""Proved upper bounds of eigenvalue sums and trace ratios: every rounding error is inside them.
+"""Proved upper bounds of eigenvalue sums and trace ratios, rounding errors included.
 
-For N with orthonormal columns, D >= 0 diagonal and falling, and K <= (s + delta)I + NDN', the j-th
-eigenvalue of K is at most s + delta + D_j (Weyl). That the difference H is positive semidefinite is
-shown by one Cholesky factorisation. If it runs to completion on a stored symmetric matrix, in
-floating point and in whatever order, then (Demmel 1989; Rump, Verification of positive
-definiteness, BIT 46, 2006) that is semidefinite but for an E with
+For N with orthonormal columns, D >= 0 diagonal with descending entries, and K <= (s + delta)I +
+NDN', the j-th eigenvalue of K is at most s + delta + D_j (Weyl). One Cholesky factorisation shows
+that the difference H of the two sides is positive semidefinite. If the factorisation of the stored
+matrix completes in floating point, H + E is semidefinite for an E with (Demmel 1989; Rump,
+Verification of positive definiteness, BIT 46, 2006)
 
     |E_ij| <= gamma_k / (1 - gamma_k) sqrt(H_ii H_jj),   gamma_k = ku / (1 - ku), u = 2^-53.
 
-Errors with |E_ij| <= c_i c_j, those and the rounding of H's own entries, are at most k diag(c_i^2)
-by Cauchy and Schwarz. This is subtracted from H's diagonal before it is factorised: each column has
-a margin of its own size, and one that outweighs the others does not spoil their digits, for M has
-small entries there.
+Any E with |E_ij| <= c_i c_j is at most k diag(c_i^2), by the Cauchy-Schwarz inequality; this covers
+E and the rounding of H's entries. The bound is subtracted from H's diagonal before the
+factorisation. Each column has a margin of its own scale: a large column does not impair the bound,
+because M has small entries in its row.
 
-With s the smallest Ritz value of M in K and D the rest, delta need only exceed ||R||^2 over the
-spacing of the eigenvalues plus rounding, R the residual of M: the bound is second order in M's
-error, and as tight as rounding lets it be.
+Let s be the smallest Ritz value of K on the span of M, s + D_j the Ritz values, and R the residual
+KM - M(M'KM). Then delta need only exceed ||R||^2 divided by the gap of the eigenvalues, plus
+rounding: the bound is second order in M's error.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _SAFETY = 1.01
 # Rounding error of summed products, in halves of eps: 16 eps.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
-# Growth of delta after a failed factorisation; limits of tries at a rough M and at the best M.
+# Growth of delta after a failed factorisation; limits of attempts for a rough M and the best M.
 _GROWTH, _TRIES_AT_M, _TRIES = 8.0, 3, 100
 
 
 class Majorant:
-    """(s + delta)I + NDN' >= K, and a weighted sum of the r largest eigenvalues of that.
+    """(s + delta)I + NDN' >= K, and the weighted sum of its r largest eigenvalues.
 
     N spans M's columns, N'KN = sI + D with D >= 0.
 
-    - weights (r,): falling, above 0
+    - weights (r,): descending, positive
     - squares (k,): numbers c_i^2 with |K_ij| <= c_i c_j
     - roundings: proofs cover every symmetric K + E with |E_ij| <= roundings u c_i c_j
     """
@@ -79,31 +79,30 @@ class Majorant:
     def top_sum(self, delta: float) -> float:
         """Return a proved upper bound of the weighted sum of K's eigenvalues.
 
-        It is infinite if the factorisation failed: nothing is proved, M is not accurate enough for
-        delta.
+        The bound is infinite if the factorisation fails: M is not accurate enough for this delta.
         """
         H = (self.N * self.D) @ self.N.T
         H -= self.K
         diagonal = np.einsum("ii->i", H)
         diagonal += self.s + delta
         diagonal -= self._errors(delta)
-        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # row order of LAPACK
+        if not np.isfinite(diagonal).all() or cholesky(H.T) is None: # LAPACK reads H by columns
             return math.inf
         bound = self.weight * (self.s + delta) + self.total
         sizes = self.weight * (abs(self.s) + delta) + self.total
         return bound + 8.0 * len(self.D) * _U * sizes
 
     def least_shift(self) -> float:
-        """Return the smallest useful delta: a bound of the rounding errors along N."""
+        """Return the smallest useful delta: a bound of the rounding errors on the span of N."""
         along = self.N.T @ (self._errors(0.0)[:, None] * self.N)
         return 1.5 * float(np.linalg.eigvalsh(along)[-1])
 
 
 def entry_squares(sizes: Array) -> Array:
-    """Return c_i^2 with S_ij <= c_i c_j, of a symmetric S >= 0.
+    """Return c_i^2 with S_ij <= c_i c_j, for a symmetric S with entries >= 0.
 
-    For a semidefinite matrix they are the diagonal, otherwise a multiple of it or the largest
-    entries of the rows.
+    For a semidefinite matrix c_i^2 is S_ii, otherwise a multiple of the diagonal or the largest
+    entry of row i.
     """
     rows, diagonal = sizes.max(axis=1), sizes.diagonal()
     there = rows > 0
@@ -141,9 +140,10 @@ def largest_sum_bound(
 def rounding_of_correlations(
     N: Array, squares: Array, views: Sequence[slice], shares: Array
 ) -> float:
-    """Bound the effect of rounding |E_ij| <= 16 eps c_i c_j on sum_{i<j} tr(Ni'Cij Nj).
+    """Bound the error of sum_{i<j} tr(Ni'Cij Nj) by rounding |E_ij| <= 16 eps c_i c_j of C.
 
-    Ni = Mi/s_i with s_i^2 = tr(Mi'Cii Mi), from the same sums.
+    Cij is the covariance of views i and j. Ni = Mi/s_i with s_i^2 = tr(Mi'Cii Mi), so that errors
+    of Cii count too.
 
     - N (k, r): the Ni below one another
     - squares (k,): c_i^2
@@ -157,7 +157,7 @@ def rounding_of_correlations(
     return 0.5 * SUMS_ROUNDING * moved
 
 
-# An overflow gives an infinite bound, which still holds.
+# An overflow gives an infinite bound, which is valid.
 @np.errstate(over="ignore", invalid="ignore")
 def trace_ratio_bound(
     A: Array,
@@ -168,13 +168,12 @@ def trace_ratio_bound(
 ) -> float:
     """Return a proved upper bound of tr(VN'AN)/tr(VN'BN), for all N with tr(VN'BN) > 0.
 
-    It is a t at which sum_j v_j lambda_j(A - tB) is proved not to be positive. If M's columns do
-    not span the top eigenspaces, the proof is at the point to which Newton's iteration leads from
-    there.
+    The bound is a t at which sum_j v_j lambda_j(A - tB) is proved not to be positive. If M's
+    columns do not span the top eigenspaces, Newton's iteration from M is continued first.
 
     - weights (r,): V's diagonal, v_1 >= ... >= v_r > 0.
-    - sums (k,): a_i and b_i: the proof covers all A + E and B + F with |E_ij| <= 16 eps sqrt(a_i
-      a_j), the rounding error of sums of products, and F likewise
+    - sums (k,): a and b. The proof covers all A + E and B + F with |E_ij| <= 16 eps sqrt(a_i a_j)
+      and |F_ij| <= 16 eps sqrt(b_i b_j), the rounding errors of sums of products
     """
     weights = weights * np.ones(M.shape[1])
     rho = _ratio(A, B, M, weights)

@@ -18,7 +18,7 @@ from ldr.solvers.manifolds.manifold import sym, thin_svd
 
 
 def length(A: Array) -> float:
-    """Return the Frobenius norm; squares of entries may overflow (NumPy sums them)."""
+    """Return the Frobenius norm, without overflow of squares."""
     return float(scipy.linalg.norm(A.ravel(), check_finite=False))
 
 
@@ -57,7 +57,7 @@ def _cholesky_in_blocks(H: Array) -> Array | None:
 
 
 def product(A: Array, B: Array, out: Array | None = None) -> Array:
-    """Return AB of many rows, with checks of limits in between."""
+    """Return AB, with checks of limits between blocks of A's rows."""
     found = np.empty((len(A), B.shape[1])) if out is None else out
     for rows in steps(len(A), 2 * B.size):
         np.matmul(A[rows], B, out=found[rows])
@@ -65,7 +65,7 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
 
 
 def cross_product(A: Array, B: Array) -> Array:
-    """Return A'B of many rows, with checks of limits in between."""
+    """Return A'B, with checks of limits between blocks of rows."""
     found = np.zeros((A.shape[1], B.shape[1]))
     for rows in steps(len(A), 2 * found.size):
         found += A[rows].T @ B[rows]
@@ -81,9 +81,9 @@ def cholesky_solve(L: Array, B: Array) -> Array:
 
 
 def full_factor(K: Array) -> Array:
-    """Return L (n x p) with K = LL' to rounding, by pivoted Cholesky; p is K's numerical rank.
+    """Return L (n x p) with K = LL' to machine precision, by pivoted Cholesky.
 
-    K is positive semidefinite, its diagonal 1 (or 0).
+    K is positive semidefinite with diagonal entries 1 or 0; p is K's numerical rank.
     """
     L, pivots, rank, _ = dpstrf(K, tol=1e-16 * len(K), lower=1)
     factor = np.empty((len(K), rank))
@@ -92,9 +92,10 @@ def full_factor(K: Array) -> Array:
 
 
 def scaled_factor(S: Array) -> Array:
-    """Return F (p x k) with S = F'F to rounding of sqrt(S_ii S_jj), for any units of columns.
+    """Return F (p x k) with S_ij = (F'F)_ij to rounding errors relative to sqrt(S_ii S_jj).
 
-    Sums of squares of its columns do not cancel, as differences of traces would.
+    The accuracy does not depend on units of columns. Sums of squares of F's entries do not cancel,
+    unlike differences of traces.
     """
     scale = np.sqrt(np.maximum(np.diag(S), 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -114,8 +115,9 @@ _EPS = float(np.finfo(float).eps)
 def stacked_roots(S: Array) -> tuple[Array, Array]:
     """Return W with W'SW = I of each positive definite S, scaled to a unit diagonal first.
 
-    It also returns the smallest eigenvalue of each S so scaled, whose trace is k: if it is small, W
-    has lost as many digits. If it is not positive, W is unusable.
+    The second result is the smallest eigenvalue of each scaled S, whose trace is k. A small
+    eigenvalue means a proportional loss of accuracy in W; one that is not positive makes W
+    unusable.
     """
     diagonal = np.einsum("bii->bi", S)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -127,7 +129,7 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
 # Below this share of the spectrum the selected-eigenvector driver is faster than the full one:
 # measured break-even 0.15 to 0.2 of the eigenvectors at orders 64 and 128, 0.1 at 256, 0.25 at 512.
 _PARTIAL_SHARE = 0.15
-# From this order on, and for so few vectors, block Krylov is faster: 6 times at order 2000, r = 5.
+# Above this order, and for fewer vectors, block Krylov is faster: 6 times at order 2000, r = 5.
 _MANY, _MANY_PER_VECTOR = 1000, 150
 # Rows whose largest entries are within this factor of each other have similar sizes.
 _ALIKE = 1e4
@@ -138,12 +140,13 @@ _SMALL = 1e-3
 def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """Return the r largest eigenvalues of the symmetric A, descending, and their eigenvectors.
 
-    For a graded A small eigenvalues are found apart from large ones, as in `symmetric_eigen`.
+    For a graded A, small eigenvalues are computed as accurately as in `symmetric_eigen`.
     """
     graded, d = is_graded(A), len(A)
     if r < _PARTIAL_SHARE * d:
-        # LAPACK directly, because the checks of scipy.linalg.eigh cost as much as a small problem;
-        # A' is in its order. It can miss tied eigenvalues, and reports their number.
+        # LAPACK is called directly: checks in scipy.linalg.eigh take as long as a small problem.
+        # A.T has Fortran order. With tied eigenvalues dsyevr can find fewer than r, so `found` is
+        # tested.
         with decomposing(d):
             values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
         if not failed and found == r:
@@ -162,15 +165,15 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
 
 
 def few_of_many(A: Array, r: int) -> bool:
-    """Return True if products find r eigenvectors several times faster than a decomposition."""
+    """Return True if block Krylov finds r eigenvectors much faster than a decomposition."""
     return len(A) > max(_MANY, _MANY_PER_VECTOR * r) and not is_graded(A)
 
 
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """Return all eigenvalues of the symmetric A, descending, and their eigenvectors.
 
-    If columns have very different units A is graded, A = DSD with S well-conditioned: the small
-    eigenvalues and their vectors are then accurate too.
+    For columns in very different units A is graded: A = DSD with D diagonal and S well-conditioned.
+    Small eigenvalues of a graded A and their eigenvectors are accurate too.
     """
     return top_eigenvectors(A, len(A))
 
@@ -178,8 +181,8 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Return True if some rows of the symmetric A are far larger than other nonzero rows."""
     entries = A.ravel(order="K")
-    length = math.sqrt(np.vdot(entries, entries))  # an overflow leads to the slow test
-    # Python's numbers overflow to infinity in silence.
+    length = math.sqrt(np.vdot(entries, entries))  # after an overflow the slow test decides
+    # Python floats overflow to infinity without a warning.
     if length <= _ALIKE * float(np.minimum.reduce(np.abs(A.diagonal()))):
         return False
     sizes = np.abs(A).max(axis=0)
@@ -203,10 +206,11 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
 
 
 def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:
-    """Return U, s, Vt of the r largest singular values, or of more if found together.
+    """Return U, s, Vt of at least the r largest singular values.
 
-    Few of many are found from the square of the shorter side, a fifth of the work from order 200
-    on, which keeps the digits of values of similar size, and then from A within that space.
+    If r is small relative to the order, the Gram matrix of the shorter side gives the singular
+    space, and A restricted to this space gives the values. This takes a fifth of the operations
+    from order 200 on; singular values of similar size keep their accuracy.
     """
     wide = A if len(A) <= len(A.T) else A.T
     if len(wide) >= 200 and r < _PARTIAL_SHARE * len(wide):
@@ -222,8 +226,9 @@ def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:
 def graded_svd(F: Array) -> tuple[Array, Array, Array]:
     """Return U, s, Vt with F = U diag(s) Vt.
 
-    By Jacobi's rotations: small singular values are as accurate as F with columns of length 1 is
-    well conditioned, whatever the units of the columns (Drmac and Veselic 2008).
+    The one-sided Jacobi method makes the relative error of each singular value proportional to the
+    condition number of F with columns of length 1, whatever the columns' units (Drmac and Veselic
+    2008).
     """
     m, k = F.shape
     if m > k:
@@ -240,9 +245,10 @@ def graded_eigen(F: Array) -> tuple[Array, Array]:
 
 
 def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, npt.NDArray[np.intp]]:
-    """Return Q, R and pivots with A[:, pivots] = QR, for rows of very different size.
+    """Return Q, R and pivots with A[:, pivots] = QR, accurate for rows of very different size.
 
-    With large rows first and columns pivoted each row keeps its own digits (Cox and Higham 1998).
+    With rows sorted by size and columns pivoted, each row's error is relative to that row (Cox and
+    Higham 1998).
     """
     order = np.argsort(-np.abs(A).max(axis=1, initial=0.0), kind="stable")
     Q, R, pivots = scipy.linalg.qr(A[order], mode=mode, pivoting=True, check_finite=False)
@@ -254,8 +260,8 @@ def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, npt.NDArr
 def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Array]:
     """Return the r largest eigenvalues of A v = lambda B v, B positive definite, v'Bv = 1.
 
-    Both matrices are scaled to a unit diagonal of B first: units of the columns then do not cost
-    accuracy.
+    Both matrices are first scaled to a unit diagonal of B, so that the accuracy does not depend on
+    the columns' units.
     """
     scale = 1.0 / np.sqrt(np.diag(B))
     L = cholesky(np.asfortranarray(B * scale * scale[:, None]))
@@ -281,8 +287,8 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     """Return True if a Cholesky factor shows that no eigenvalue of S counts as zero.
 
     S is positive semidefinite with diagonal entries 1 or 0; its trace bounds the largest
-    eigenvalue, and twice the tolerance leaves room for rounding. False for an eigenvalue near the
-    tolerance: the eigenvalues then decide.
+    eigenvalue. Twice the tolerance is used as a margin for rounding: an eigenvalue near the
+    tolerance gives False, and the eigenvalues must then be computed.
     """
     H = np.array(S.T, order="F")
     diagonal = np.einsum("ii->i", H)  # a view of H
@@ -293,9 +299,9 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
 def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     """Return an orthonormal basis of the range of S >= 0; None if it is the whole space.
 
-    The rank is decided on S scaled to a unit diagonal (columns' units do not matter): eigenvalues
-    at most `tolerance` times the largest count as zero, by default `rank_tolerance`. It is the
-    complement of the `dependences` of columns on others.
+    The rank is that of S scaled to a unit diagonal, independent of the columns' units: eigenvalues
+    at most `tolerance` (by default `rank_tolerance`) times the largest count as zero. The range is
+    the orthogonal complement of the null space found by `dependences`.
     """
     tolerance = rank_tolerance(len(S)) if tolerance is None else tolerance
     scaled, scale = unit_diagonal(S)
@@ -317,13 +323,14 @@ def orthogonal_to(A: Array) -> Array:
 def dependences(V: Array, scale: Array, tolerance: float) -> Array:
     """Return unit directions that span V, for columns scaled by `scale`.
 
-    Each has a 1 where the others are zero. Coefficients at rounding in the scaled units are set to
-    zero: the rounding error of large columns exceeds a small column.
+    Up to normalisation, each direction has an entry 1 at a position where the others have 0.
+    Coefficients at the level of rounding are set to zero in scaled units, because rounding errors
+    of large columns exceed small columns.
     """
     N = _reduced(V)
     N[np.abs(N) <= tolerance] = 0.0
     N /= np.where(scale > 0, scale, 1.0)[:, None]
-    N = _reduced(N / np.linalg.norm(N, axis=0))  # a small column may leave them nearly parallel
+    N = _reduced(N / np.linalg.norm(N, axis=0))  # unscaled directions may be nearly parallel
     return np.asarray(N / np.linalg.norm(N, axis=0))
 
 
@@ -334,7 +341,7 @@ def _reduced(V: Array) -> Array:
 
 
 def unit_diagonal(S: Array) -> tuple[Array, Array]:
-    """Return D^{-1} S D^{-1} and the square roots D of S's diagonal, with zeros for its zeros."""
+    """Return D^{-1} S D^{-1} and D, the square roots of S's diagonal; 1/0 counts as 0."""
     scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     return S * inverse * inverse[:, None], scale

@@ -10,17 +10,17 @@ import numpy as np
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
-# Extra columns of a block, which improve the convergence of the others.
+# Extra columns of a block improve the convergence of the wanted eigenvectors.
 _OVERSAMPLING = 6
-# At this many blocks, or this many numbers, the basis is truncated to two blocks.
+# A basis of this many blocks, or this many entries, is truncated to two blocks.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
-# A unit column whose part outside the others is smaller than this is rounding error.
+# A unit column is rounding error if its part orthogonal to the basis is shorter than this.
 _EMPTY = 1e-10
 
 
 class SymmetricOperator(Protocol):
-    """A symmetric matrix, perhaps only known by its products."""
+    """A symmetric matrix with a method for products, stored or not."""
 
     def __matmul__(self, V: Array) -> Array: ...
 
@@ -34,12 +34,13 @@ class SizedOperator(SymmetricOperator, Protocol):
 
 @dataclass(frozen=True)
 class Ritz:
-    """Approximate eigenvectors, and how good they are.
+    """Approximate eigenpairs of a symmetric A (Ritz pairs), with residuals.
 
     - values (r,): descending
     - vectors (k, r): orthonormal columns
-    - residual: largest |Av - theta v|: each theta is within it of an eigenvalue of A
+    - residual: largest |Av - theta v|, an upper bound of each theta's distance from A's spectrum
     - products: number of vectors that A was applied to
+    - products: number of vectors multiplied by A
     - block (k, b): the vectors, with the extra columns of the block
     """
 
@@ -68,17 +69,17 @@ def block_krylov(
 ) -> Ritz:
     """Compute the r largest eigenvalues of A and their eigenvectors, from a random block.
 
-    Rayleigh-Ritz on the block Krylov space of A and a random k x b block, b somewhat above r, with
-    full orthogonalisation; a basis that has grown wide is cut back to its best Ritz vectors. All
-    products are with blocks: A is read once for b vectors, and no eigenvalue of multiplicity up to
-    b is missed, which methods of single vectors cannot guarantee.
+    The method is Rayleigh-Ritz on the block Krylov space of A and a random k x b block, b somewhat
+    above r, with full orthogonalisation. A wide basis is truncated to its best Ritz vectors. A is
+    read once for b vectors. No eigenvalue of multiplicity up to b is missed, which methods of
+    single vectors cannot guarantee.
 
     Source: C. Musco and C. Musco, Randomized block Krylov methods, NIPS 2015; the thick restart of
     K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22 (2000).
 
-    - tolerance: tolerance of the residuals, relative to the largest |theta|
-    - most_products: limit of vectors to apply A to; beyond it the best so far is returned, not
-      converged
+    - tolerance: tolerance of the residuals, relative to the largest eigenvalue in magnitude
+    - most_products: limit of the number of vectors multiplied by A; after the limit the best
+      approximation is returned, with `converged` False
     - seed: seed of the random block
     - near (k, m): vectors near the eigenvectors, used as first columns of the block
     """
@@ -110,7 +111,7 @@ def block_krylov(
             block = complement(V, R)[:, : min(most, k) - V.shape[1]]
             if block.shape[1]:
                 continue
-            converged = True  # nothing of the residuals is outside the basis
+            converged = True # the residuals lie in the span of the basis
         return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
 
 

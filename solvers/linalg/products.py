@@ -1,14 +1,13 @@
-"""Eigenvectors of matrices known by products, and bounds for missed eigenvectors.
+"""Eigenvectors of matrices given by products, and bounds for missed eigenvalues.
 
-A locally optimal block method finds the eigenvectors.
+Eigenvectors are found by a locally optimal block method.
 
-A proof from products alone that no large eigenvalue was missed, with a stated probability of error.
+Products alone prove that no large eigenvalue was missed, with a stated probability of error.
 
-For a Gaussian b, the part u'b along any unit vector u is Gaussian too: its size is below s with a
-probability of less than s sqrt(2/pi). If H has an eigenvalue above tau, a polynomial p that grows
-beyond tau therefore makes |p(H)b| >= p(tau) s, except with that probability; if p(H)b is shorter,
-there is none. Nothing is assumed of H: the region where p is small only decides the strength of the
-claim.
+For a standard normal vector b and any unit vector u, P(|u'b| < s) < s sqrt(2/pi). Let H be
+symmetric and p a polynomial that increases beyond tau. If H has an eigenvalue above tau, |p(H)b| >=
+p(tau) s, except with this probability; a smaller |p(H)b| excludes such an eigenvalue. H is
+arbitrary: the interval on which p is small only determines how tight the bound is.
 
 Source: J. Kuczynski and H. Wozniakowski, Estimating the largest eigenvalue by the power and Lanczos
 algorithms with a random start, SIAM J. Matrix Anal. Appl. 13 (1992).
@@ -37,25 +36,25 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator
 
-# Residuals below this share of the cancelled terms have converged; limit of steps.
+# Convergence tolerance of residuals, relative to the terms that cancel; limit of steps.
 _RESIDUAL, _STEPS = 1e-10, 300
 # Conjugate gradients: tolerance relative to the right-hand side, and limit of steps.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
-# A direction with less than this share of B's largest eigenvalue is outside B's range.
+# Eigenvalues of B below this share of the largest count as zero.
 _IN_RANGE = 1e-10
-# Tolerance of a small trace ratio, relative to its improvement.
+# Tolerance of the trace ratio on a small basis, relative to the improvement.
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
-# Function of A and B on a small basis. It returns the best combinations U, in order, and s and t of
-# their residuals R = AU - BU diag(s) - U diag(t), which are preconditioned.
+# Function of A and B projected on a small basis. It returns coefficients U of the best vectors,
+# best first, and s and t of the residuals R = AU - BU diag(s) - U diag(t).
 Small = Callable[[Array, Array], tuple[Array, Array, Array]]
 Preconditioned = Callable[[Array, Array, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
 class LessMeans:
-    """K - ab', not symmetric, of a sparse K that is never filled."""
+    """Z = K - ab' with a sparse K, for products; Z is never formed."""
 
     K: csr_array
     a: Array
@@ -78,12 +77,12 @@ class LessMeans:
         return n, d
 
     def sizes(self, Y: Array) -> Array:
-        """Return |Z||Y|: products with Y of absolute terms."""
+        """Return (|K| + |a||b|')|Y|, a bound of the terms summed in ZY."""
         Y = np.abs(Y)
         return np.asarray(abs(self.K) @ Y + np.multiply.outer(np.abs(self.a), np.abs(self.b) @ Y))
 
     def columns(self, which: npt.NDArray[np.intp]) -> LessMeans:
-        """Return some of the columns."""
+        """Return the matrix of some of Z's columns."""
         return LessMeans(self.K[:, which], self.a, self.b[which])
 
     def operator(self) -> LinearOperator:
@@ -96,11 +95,11 @@ class LessMeans:
 
 @dataclass(frozen=True)
 class Found:
-    """Approximate solutions, and how good they are.
+    """Approximate solutions with their residual.
 
-    - V (d, m): the wanted columns first
-    - residual: residual relative to the terms that cancel in it
-    - products: number of vectors that A and B were applied to
+    - V (d, m): columns, the wanted ones first
+    - residual: norm of the residual relative to the terms that cancel
+    - products: number of vectors multiplied by A and B
     """
 
     V: Array
@@ -109,7 +108,7 @@ class Found:
 
     @classmethod
     def last(cls, steps: Iterator[Found]) -> Found:
-        """Return the first sufficiently accurate iterate, or the last."""
+        """Return the first iterate with a residual below the tolerance, or the last iterate."""
         for _, found in zip(range(_STEPS), steps, strict=False):
             check()
             if found.residual <= _RESIDUAL:
@@ -125,9 +124,10 @@ def _steps(
     small: Small,
     preconditioned: Preconditioned,
 ) -> Iterator[Found]:
-    """The best r columns on ever better small bases: [block, last step, preconditioned residual].
+    """Yield the best r columns on the bases [block, last step, preconditioned residual].
 
-    The start has as many columns as the block. Ends where the bases have nothing to add.
+    The start has as many columns as the block. The iteration ends if the residuals lie in the span
+    of the basis.
 
     Source: locally optimal blocks as in A. V. Knyazev, SIAM J. Sci. Comput. 23 (2001).
     """
@@ -158,10 +158,11 @@ def ratio_steps(
     weights: Array,
     preconditioned: Preconditioned,
 ) -> Iterator[Found]:
-    """Yield ever larger tr(VM'AM)/tr(VM'BM), V = diag(weights), M the first columns."""
+    """Yield iterates with increasing tr(VM'AM)/tr(VM'BM), V = diag(weights), M the first
+    columns."""
 
     def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
-        """Apply Newton's method from the ratio of the first columns, the best so far."""
+        """Apply Newton's method from the ratio of the first columns."""
         r = len(weights)
         first = rho = float(weights @ np.diag(A)[:r]) / float(weights @ np.diag(B)[:r])
         while True:
@@ -177,7 +178,7 @@ def ratio_steps(
 
 
 def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: int) -> Found:
-    """Compute the r largest generalised eigenvectors of (A, B) in B's range, diag B near 1."""
+    """Compute the top r generalised eigenvectors of (A, B) in B's range; diag B is near 1."""
 
     def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
         sizes, Q = np.linalg.eigh(B)
@@ -192,7 +193,7 @@ def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: i
 def conjugate_gradients(
     H: Callable[[Array], Array], R: Array, preconditioned: Callable[[Array], Array]
 ) -> tuple[Array, int]:
-    """Compute H^{-1}R, H positive definite, all columns at once; count products with H."""
+    """Return H^{-1}R for a positive definite H, and the number of products with H."""
     X, left = np.zeros_like(R), R.copy()
     z = preconditioned(left)
     p, size = z.copy(), np.sum(left * z, axis=0)
@@ -213,33 +214,34 @@ def conjugate_gradients(
 
 
 def columns_of(width: int, V: Array) -> Array:
-    """Return the first columns of V, followed by random ones if they are too few."""
+    """Return the first `width` columns of V, padded with random columns."""
     more = np.random.default_rng(0).standard_normal((len(V), max(0, width - V.shape[1])))
     return np.hstack([V[:, :width], more])
 
 
-# Probability that a random start vector makes a claim false; a solve makes at most two claims.
+# Probability that a bound is false because of its random vector; a solve uses at most two bounds.
 CHANCE = 1e-10
 _LEAST_PART = 0.5 * CHANCE * math.sqrt(math.pi / 2)
-# Least half-width of the polynomial's interval, relative to its ends.
+# Least half-width of the polynomial's interval, relative to the end points.
 _NARROWEST = 1e-8
 _ROUNDINGS = 64 * float(np.finfo(float).eps)
-# Shifts at which the coupling to the eigenvectors is bounded, as powers of ten.
+# Exponents of 10 of the values of a in `largest_values`.
 _RAISED = np.arange(-16.0, 1.0, 0.5)
-# Distances above a ratio at which its bound is tried, as powers of ten.
+# Exponents of 10 of the distances t - rho at which `ratio_bound` is attempted.
 _BEYOND = np.arange(-14.0, 1.0, 0.25)
-# Position of the filter's edge between the largest remaining and the least required eigenvalue.
+# Position of the filter's edge between the largest other and the least required eigenvalue.
 _SHARE = 0.7
 
 
 def largest_of_rest(
     H: Callable[[Array], Array], Q: Array, most_products: int, *, enough: float | None = None
 ) -> float:
-    """Bound the eigenvalues of PHP from above, P = I - QQ', but for half of `CHANCE`.
+    """Bound the eigenvalues of (I - QQ')H(I - QQ') from above; P(error) <= `CHANCE` / 2.
 
     - H: function for products with a symmetric k x k matrix
     - Q (k, m): orthonormal columns
-    - enough: level below which no bound is needed; by default half of a negative eigenvalue
+    - enough: the bound need not be below this level; by default half of the largest eigenvalue if
+      negative
     """
     if Q.shape[1] >= len(Q):
         return -math.inf
@@ -265,7 +267,7 @@ def largest_of_rest(
 
 
 def _ends(H: Callable[[Array], Array], b: Array) -> tuple[float, float]:
-    """About the least eigenvalue of H, and the largest, by twenty steps of Lanczos from b."""
+    """Approximate the least and the largest eigenvalue of H by twenty Lanczos steps from b."""
     V, k, v = np.empty((min(20, len(b)), len(b))).T, 0, b
     diagonal, beside, size = [], [float(np.linalg.norm(b))], 0.0
     while beside[-1] > _NARROWEST * size and k < V.shape[1]:
@@ -282,10 +284,10 @@ def _ends(H: Callable[[Array], Array], b: Array) -> tuple[float, float]:
 
 
 def largest_values(L: Array, R: Array, rest: float, weights: Array) -> Array:
-    """Bound the largest eigenvalues of [[L, R'], [R, D]] from above; D <= rest.
+    """Bound the r largest eigenvalues of [[L, R'], [R, D]] from above for any D <= rest.
 
-    For each a > 0 the matrix is at most diag(L + R'R/a, rest + a); the smallest weighted sum is
-    returned.
+    For each a > 0 the matrix is at most diag(L + R'R/a, rest + a). The a with the smallest weighted
+    sum of eigenvalues is used.
     """
     r, squares = len(weights), R.T @ R
     size = float(np.linalg.norm(L, 2)) + (abs(rest) if math.isfinite(rest) else 0.0)
@@ -316,11 +318,12 @@ def pencil_values(
 ) -> Array:
     """Bound the r largest generalised eigenvalues of (A, B); the diagonal of B is near 1.
 
-    By Sylvester's law of inertia no more of them exceed tau than V has columns, if A - tau B is at
-    most 0 on the B-orthogonal complement of V; if it is at most e there and B at least b, tau + e/b
-    replaces tau. It is infinite if B is not known to be definite.
+    If A - tau B is at most 0 on the B-orthogonal complement of V, no more eigenvalues exceed tau
+    than V has columns (Sylvester's law of inertia). If A - tau B is at most e on this complement
+    and B is at least b > 0, tau + e/b takes the place of tau. The bound is infinite if no b > 0 is
+    found.
 
-    - V (k, m): near the eigenvectors of the m >= r largest
+    - V (k, m): approximate eigenvectors of the m >= r largest eigenvalues
     - outside: A further eigenvalue, of directions that are left out
     """
     theta, U = generalised_top_eigenvectors(sym(V.T @ (A @ V)), sym(V.T @ (B @ V)), V.shape[1])
@@ -351,11 +354,11 @@ def ratio_bound(
 ) -> float:
     """Bound tr(WM'AM)/tr(WM'BM) from above, W = diag(weights), B >= 0, rho near the maximum.
 
-    f(t) = sum_j w_j lambda_j(A - tB) decreases with t, as does A - tB on the complement of V: t
-    exceeds all ratios if an upper bound of f(t) is negative. f decreases at least by the least
-    eigenvalue of B.
+    The function f(t) = sum_j w_j lambda_j(A - tB) decreases with t. If an upper bound of f(t) is
+    negative, t exceeds all ratios. The slope of f is at most -sum_j w_j times the least eigenvalue
+    of B.
 
-    - V (k, m): near the eigenvectors of the m >= r largest eigenvalues of A - rho B
+    - V (k, m): approximate eigenvectors of the m >= r largest eigenvalues of A - rho B
     - diagonal (k,): diagonal of B, positive
     - least: lower bound of B
     - outside: A further eigenvalue of A - rho B, of directions that are left out

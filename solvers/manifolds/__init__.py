@@ -1,7 +1,7 @@
-"""Matrix manifolds: where the projection M lives.
+"""Matrix manifolds: the feasible sets of the projection M.
 
-A point is one float64 array, also on a product (a flat one, whose ``split`` gives the factors), so
-that a solver is written once, in plain array arithmetic, for every manifold.
+A point is a single float64 array; on a product of manifolds the array is flat, and ``split``
+returns the factors. Solvers therefore use plain array arithmetic on every manifold.
 
 The public names are listed in `__init__.pyi` and imported on first use.
 """

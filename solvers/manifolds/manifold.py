@@ -18,15 +18,15 @@ from ldr.solvers.errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-# Multiplier of the constraint: r x r for M'M = I, a list for a product, None without constraint.
+# Lagrange multiplier: r x r for M'M = I, a list for a product, None without a constraint.
 Multiplier = Any
 
 
 class Manifold(ABC):
     """A matrix manifold embedded in a Euclidean space, with the induced metric.
 
-    Points are written M and N, tangent vectors U and V, ambient matrices Z. Every method is a pure
-    function of its arrays; `project` also takes a stack of them (leading axes).
+    Points are denoted M and N, tangent vectors U and V, ambient matrices Z. Methods do not change
+    their arguments; `project` also takes a stack of matrices (leading axes).
     """
 
     @property
@@ -37,24 +37,24 @@ class Manifold(ABC):
     @property
     @abstractmethod
     def dimension(self) -> int:
-        """Dimension of the manifold, the number of degrees of freedom of a point."""
+        """Dimension of the manifold."""
 
     @property
     @abstractmethod
     def diameter(self) -> float:
-        """Length scale for trust regions, about the largest distance; `inf` where unbounded."""
+        """Length scale of trust regions, about the largest distance; `inf` if unbounded."""
 
     @cached_property
     def factors(self) -> tuple[Manifold, ...]:
-        """Factors of a product; for any single manifold, itself."""
+        """Factors of a product; any other manifold is its own only factor."""
         return (self,)
 
     def split(self, Z: Array) -> list[Array]:
-        """Split Z into the factors' matrices, as views of the array (leading axes are kept)."""
+        """Split Z into the factors' matrices, as views; leading axes are kept."""
         return [Z]
 
     def join(self, parts: Sequence[Array]) -> Array:
-        """Join the factors' matrices to an array; the inverse of `split`."""
+        """Concatenate the factors' matrices to one array, the inverse of `split`."""
         return parts[0]
 
     @abstractmethod
@@ -63,29 +63,29 @@ class Manifold(ABC):
 
     @abstractmethod
     def curve(self, M: Array, V: Array, t: float = 1.0) -> tuple[Array, Array]:
-        """Return the retraction R_M(tV) and its exact derivative in t, tangent there.
+        """Return the retraction R_M(tV) and its exact derivative in t, a tangent vector.
 
-        The derivative makes a line search's slope exact, so that it can trust slopes where
-        differences of f are lost in rounding.
+        The derivative gives a line search exact slopes, which remain accurate where differences of
+        f are lost in rounding.
         """
 
     @abstractmethod
     def multiplier(self, M: Array, G: Array) -> Multiplier:
-        """Return Lagrange's multiplier of the constraint at M, for the Euclidean gradient G."""
+        """Return the Lagrange multiplier of the constraint at M for the Euclidean gradient G."""
 
     @abstractmethod
     def hessian(self, M: Array, S: Multiplier, V: Array, HV: Array) -> Array:
-        """Return the Riemannian Hessian product: of the Lagrangian with multiplier S, projected.
+        """Return the Riemannian Hessian product: the Lagrangian's product, projected.
 
-        HV is the Euclidean Hessian product. S is the same for all V at a point.
+        HV is the Euclidean Hessian product and S the multiplier at M, the same for all V.
         """
 
     @abstractmethod
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Draw a uniform point (standard normal entries on unbounded manifolds)."""
+        """Draw a point from the uniform distribution (standard normal if unbounded)."""
 
     def nearest(self, Z: Array) -> Array:
-        """Return the point nearest to the ambient matrix Z, a guess or rounded point."""
+        """Return the point nearest to the ambient matrix Z."""
         return np.array(Z, dtype=np.float64)
 
     def inner(self, M: Array, U: Array, V: Array) -> float:
@@ -101,7 +101,7 @@ class Manifold(ABC):
         return self.project(M, G)
 
     def retract(self, M: Array, V: Array) -> Array:
-        """Return the point reached from M along the tangent vector V."""
+        """Return the retraction of the tangent vector V at M."""
         return self.curve(M, V)[0]
 
     def transport(self, M: Array, N: Array, V: Array) -> Array:
@@ -116,7 +116,7 @@ class Manifold(ABC):
         return self.project(M, V / self.norm(M, V))
 
     def distance_from(self, M: Array) -> float:
-        """Return the distance of the array M from the constraint, 0 on the manifold."""
+        """Return the violation of the constraint by the array M, 0 on the manifold."""
         return 0.0
 
 
@@ -169,8 +169,7 @@ class Euclidean(Manifold):
 class Product(Manifold):
     """M_1 x ... x M_k; a point is the flat array of the factors' entries in turn.
 
-    `split` gives the factors as views, `join` makes the flat array; because points and tangent
-    vectors are single arrays, every solver works on a product unchanged.
+    `split` returns the factors' matrices as views; `join` returns the flat array.
 
     Parameters
     ----------
@@ -179,7 +178,7 @@ class Product(Manifold):
     """
 
     factors: tuple[Manifold, ...] = ()
-    # place of each factor's entries in the flat array, and their shape
+    # slice of each factor's entries in the flat array, and shape of the factor
     _places: tuple[tuple[slice, tuple[int, ...]], ...] = field(
         default=(), repr=False, compare=False
     )
@@ -258,7 +257,7 @@ class Product(Manifold):
 
 RETRACTIONS = ("polar", "qr")
 
-# Above this condition number of Y'Y the Gram matrix is too inaccurate: use the SVD of Y.
+# Above this condition number of Y'Y the SVD of Y replaces the eigenvectors of Y'Y.
 _GRAM_CONDITION = 1e4
 
 
@@ -268,7 +267,7 @@ def sym(S: Array) -> Array:
 
 
 def polar_factor(Y: Array) -> Array:
-    """Return the matrix with orthonormal columns nearest to Y (d x r, full column rank)."""
+    """Return the nearest matrix with orthonormal columns to Y (d x r, full column rank)."""
     return _polar(Y)[0]
 
 
@@ -287,14 +286,14 @@ def _polar(Y: Array) -> tuple[Array, Array]:
 
 
 def polar_by_svd(Y: Array) -> tuple[Array, Array]:
-    """Compute the polar factor by SVD, for columns of several scales, whose squares lose digits."""
+    """Compute the polar factor and (Y'Y)^{-1/2} by SVD, for ill-conditioned Y."""
     U, s, Vt = thin_svd(Y)
     with np.errstate(divide="ignore", invalid="ignore"):
         return U @ Vt, (Vt.T / s) @ Vt
 
 
 def qr_factor(Y: Array) -> Array:
-    """Return Q of Y = QR, the diagonal of R positive."""
+    """Return Q of Y = QR with a positive diagonal of R."""
     return _qr(Y)[0]
 
 
@@ -328,8 +327,8 @@ class Orthonormal(Manifold):
         Y = M + t * V
         if self.retraction == "qr":
             return self._qr_curve(Y, V)
-        # d/dt of Y S^{-1/2} with S = Y'Y = I + t^2 V'V is V S^{-1/2} + N B, where B is symmetric
-        # because S and its derivative commute; the projection at N removes N B exactly.
+        # With S = Y'Y = I + t^2 V'V the derivative of Y S^{-1/2} is V S^{-1/2} + N B. B is
+        # symmetric because S and its derivative commute; the projection at N removes N B.
         N, inverse_root = _polar(Y)
         return N, self.project(N, V @ inverse_root)
 
@@ -346,15 +345,15 @@ class Orthonormal(Manifold):
         return Q, self.project(Q, W - Q @ QW + Q @ (lower - lower.T))
 
     def gradient(self, M: Array, G: Array) -> Array:
-        """Project G twice.
+        """Project G onto the tangent space at M twice.
 
-        Near a solution G is nearly normal, and what one projection leaves of it, eps |G|, would be
-        as large as the gradient.
+        Near a solution G is nearly normal. One projection leaves an error of eps |G|, as large as
+        the gradient.
         """
         return self.project(M, self.project(M, G))
 
     def hessian(self, M: Array, S: Array, V: Array, HV: Array) -> Array:
-        """Project HV - VS; the second term is the curvature of the constraint."""
+        """Project HV - VS; the term VS is due to the curvature of the constraint."""
         curved = V @ S
         return self.project(M, np.subtract(HV, curved, curved))
 
@@ -369,7 +368,7 @@ class Orthonormal(Manifold):
 
 
 def thin_svd(A: Array) -> tuple[Array, Array, Array]:
-    """Return U, s, Vt with A = U diag(s) Vt; by QR steps if divide and conquer fails."""
+    """Return the thin SVD U, s, Vt, by QR iteration if divide and conquer fails."""
     try:
         return np.linalg.svd(A, full_matrices=False)
     except np.linalg.LinAlgError:
@@ -385,8 +384,8 @@ class Stiefel(Orthonormal):
     d, r : int
         Rows and columns, 1 <= r <= d.
     retraction : {"polar", "qr"}
-        "polar" is the nearest point to M + V and a second-order retraction, which the trust region
-        needs for its rate; "qr" is first-order.
+        "polar" is the nearest point to M + V, a second-order retraction: the trust region needs one
+        for superlinear convergence. "qr" is first-order.
     """
 
     d: int
@@ -421,7 +420,8 @@ class Grassmann(Orthonormal):
     d, r : int
         Dimension of the space and of the subspaces, 1 <= r <= d.
     retraction : {"polar", "qr"}
-        Both reach the span of M + V and both are second-order here; they differ in the basis.
+        Each returns an orthonormal basis of the span of M + V and is of second order on the
+        Grassmann manifold; only the basis differs.
     """
 
     d: int
@@ -451,7 +451,7 @@ class Grassmann(Orthonormal):
     def multiplier(self, M: Array, G: Array) -> Array:
         """Return M'G.
 
-        V M'G is horizontal already; that `hessian` projects it too keeps the rounding in V from
-        growing in Krylov methods, where M'G may act as negative curvature.
+        V M'G is horizontal up to rounding. `hessian` projects V M'G nevertheless: in Krylov methods
+        rounding errors of V would grow, because M'G may act as negative curvature.
         """
         return M.T @ G

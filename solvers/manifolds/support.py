@@ -1,4 +1,4 @@
-"""Orthonormal or free matrices with fixed zeros: where a sparse solution is smooth."""
+"""Orthonormal or unconstrained matrices with fixed zeros, for penalised problems."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ldr.solvers.manifolds.manifold import (
 )
 
 _NEWTON_STEPS = 20
-# M'M = I to this error of each entry is machine precision.
+# Errors of M'M's entries below this are machine precision.
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
-# Singular values of a multiplier's equations below this, relative to the largest, are zero: there
-# the zeros in M make some columns orthogonal by themselves.
+# Singular values of the multiplier's equations below this share of the largest count as zero; they
+# vanish if zeros in M make two columns orthogonal.
 RANK = 1e-12
 
 
@@ -40,9 +40,10 @@ def _symmetric_basis(r: int) -> Array:
 class SymmetricEquations:
     """sym(A'(D o (B S))) = R for a symmetric r x r matrix S, D of zeros and ones.
 
-    The column c of B S meets K_c = A' diag(D_c) B only, so that O(d r^3) makes the equations, in
-    the r(r + 1)/2 coordinates of S in an orthonormal basis. Of two columns that share no rows S has
-    an entry that nothing depends on, and that is zero in the solution.
+    The unknowns are the r(r + 1)/2 coordinates of S in an orthonormal basis of the symmetric
+    matrices. With B_c and D_c the c-th columns, forming the equations takes O(d r^3) operations. If
+    two columns have no common nonzero row, the equations do not determine the entry of S for this
+    pair, and the solution of least norm sets the entry to zero.
 
     - A, B, D (d, r)
     """
@@ -69,7 +70,8 @@ class SymmetricEquations:
         return np.tensordot(coordinates, self._basis, axes=1)
 
     def solve(self, R: Array) -> Array:
-        """Return the least-squares solution of least norm; NaN where R is not finite."""
+        """Return the least-squares solution S of least norm; NaN if the equations are not
+        finite."""
         return self.symmetric(self._inverse @ self.coordinates(R))
 
 
@@ -77,12 +79,12 @@ class SymmetricEquations:
 class SparseStiefel(Orthonormal):
     """{M : M'M = I, m_ij = 0 off the support} with the metric tr(U'V), near a point of full rank.
 
-    Tangent vectors have the zeros and M'V + V'M = 0. The retraction is orthographic: M + V is
-    brought back along the normal space at M, M + V + D o (MS) with a symmetric S, which is
-    second-order.
+    A tangent vector V has the same zeros and M'V + V'M = 0. The retraction is orthographic, of
+    second order: the point M + V + D o (MS) with a symmetric S and D the support, that is, M + V
+    plus a normal vector at M.
 
-    Source of the retraction: P.-A. Absil and J. Malick, Projection-like retractions on matrix
-    manifolds, SIAM J. Optim. 22 (2012).
+    Source: P.-A. Absil and J. Malick, Projection-like retractions on matrix manifolds, SIAM J.
+    Optim. 22 (2012).
 
     - support (d, r): 1 where an entry is free, 0 where it is zero
     """
@@ -106,7 +108,7 @@ class SparseStiefel(Orthonormal):
         return math.pi * math.sqrt(self.r)
 
     def multiplier(self, M: Array, Z: Array) -> Array:
-        """Return S with D o (Z - MS) tangent."""
+        """Return S such that D o (Z - MS) is tangent, D the support."""
         return self._equations(M).solve(sym(M.T @ (self.support * Z)))
 
     def _equations(self, M: Array) -> SymmetricEquations:
@@ -123,18 +125,18 @@ class SparseStiefel(Orthonormal):
         return self.support * (Z - M @ self.multiplier(M, Z))
 
     def curve(self, M: Array, V: Array, t: float = 1.0) -> tuple[Array, Array]:
-        """Return N = M + tV + D o (MS) with N'N = I, and dN = V + D o (M dS), sym(N'dN) = 0."""
+        """Return N = M + tV + D o (MS) with N'N = I, and dN/dt = V + D o (M dS/dt)."""
         N = self.retract(M, t * V)
         equations = SymmetricEquations(N, M, self.support)
         return N, V - self.support * (M @ equations.solve(sym(N.T @ V)))
 
     def retract(self, M: Array, V: Array) -> Array:
         N = _newton(M + V, self.support, lambda N: M)
-        # No point is so far away; a line search treats NaN as infinite.
+        # The retraction is undefined so far away; a line search treats NaN as an infinite value.
         return np.full_like(M, np.nan) if N is None else N
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Return the point near a random matrix with the support; some supports have no point."""
+        """Return a point near a random matrix with the support."""
         for _ in range(_NEWTON_STEPS):
             N = with_zeros(self.support * rng.standard_normal(self.shape), self.support)
             if N is not None:
@@ -163,7 +165,7 @@ class SparseEuclidean(Euclidean):
 
 
 def on_support(manifold: Manifold, support: Array) -> Manifold:
-    """Return the manifold's points that are zero where `support` is."""
+    """Return the submanifold of matrices that are zero off the support."""
     match manifold:
         case Product(factors=factors):
             parts = zip(factors, manifold.split(support), strict=True)
@@ -176,10 +178,10 @@ def on_support(manifold: Manifold, support: Array) -> Manifold:
 
 
 def with_zeros(Y: Array, support: Array) -> Array | None:
-    """Find an orthonormal matrix near Y with the support's zeros, by Gauss-Newton steps."""
+    """Find an orthonormal matrix near Y that is zero off the support, by Gauss-Newton steps."""
     if not np.any(Y, axis=0).all():
         return None
-    scaled = Y / np.abs(Y).max(axis=0)  # scaled so that squares do not underflow
+    scaled = Y / np.abs(Y).max(axis=0)  # squares must not underflow
     return _newton(scaled / np.linalg.norm(scaled, axis=0), support, lambda N: N)
 
 

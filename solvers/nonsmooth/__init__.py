@@ -1,1 +1,1 @@
-"""Functions with kinks: penalties that make zeros."""
+"""Nonsmooth functions: sparsity-inducing penalties."""

@@ -20,7 +20,7 @@ from ldr.solvers.solver import Solver, State
 
 # Limit of new zeros in a search along a face of the penalty.
 _FACES = 20
-# A larger part of the signs than this, relative to them, is outside the range of predictions.
+# A relative residual of the signs above this shows that they are outside the row space of Z.
 _UNSEEN = 1e-8
 
 
@@ -28,14 +28,14 @@ _UNSEEN = 1e-8
 class CoordinateDescent(Solver[State]):
     """Minimise each coefficient in turn, then along the face of the active coefficients.
 
-    A problem with Z, T and lasso is to minimise |T - ZM|^2 + lasso |M|_1. Z is an array, or sparse
-    columns minus their means: sweeps then keep the intercept, and the step along the face is found
-    by conjugate gradients.
+    The problem, with fields Z, T and lasso, is to minimise |T - ZM|^2 + lasso |M|_1. Z is an array,
+    or a sparse matrix minus column means. For a sparse Z each sweep fixes the intercept, and
+    conjugate gradients find the step along the face.
 
-    If columns of Z are nearly collinear, sweeps are slow. With fixed signs of the nonzero
-    coefficients the problem is least squares; a step towards its minimum lowers the function up to
-    the first change of a sign, at which that coefficient becomes zero. Both are monotone. The run
-    starts at zero if the function is lower there than at the start.
+    Sweeps converge slowly if columns of Z are nearly collinear. With fixed signs of the nonzero
+    coefficients the problem is one of least squares; a step towards the minimiser lowers the
+    function up to the first change of a sign, at which this coefficient is set to zero. Sweeps and
+    steps are monotone. The run starts at zero if the function is lower at zero than at the start.
 
     Source: J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear
     models via coordinate descent, J. Stat. Software 33 (2010); scikit-learn's sweeps.
@@ -82,7 +82,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     times, sweeps = 1, 100
     if isinstance(Z, LessMeans):
         columns, t = Z.K, t + (Z.b @ m) * Z.a
-        times, sweeps = 10, 10  # short calls: the time limit is checked between them
+        times, sweeps = 10, 10  # short calls, with `check` between them
     model = Lasso(
         alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,

@@ -1,4 +1,4 @@
-"""Convex penalties that are not smooth, known to solvers by their proximal maps."""
+"""Convex nonsmooth penalties, defined by proximal maps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ldr.solvers.manifolds import Array
 class Penalty(ABC):
     """A convex function h, the sum of functions of the entries of M.
 
-    The problem is then to minimise f + h, f the smooth part of `Problem.at`.
+    The problem is to minimise f + h, with the smooth part f of `Problem.at`.
     """
 
     @abstractmethod
@@ -26,21 +26,21 @@ class Penalty(ABC):
 
     @abstractmethod
     def prox_derivative(self, Z: Array, t: float) -> Array:
-        """Return the derivative of each entry of the prox in the same entry of Z."""
+        """Return the derivative of each entry of the proximal map in the same entry of Z."""
 
     @abstractmethod
     def threshold(self, shape: tuple[int, ...]) -> Array:
-        """Return the bound of the subgradients of each zero entry."""
+        """Return the largest subgradient of h at each zero entry."""
 
     @abstractmethod
     def slope(self, M: Array) -> Array:
-        """Return the derivative of h at nonzero M; zero at zero M, the kinks of h."""
+        """Return the derivative of h in the nonzero entries of M; 0 for zero entries."""
 
     @abstractmethod
     def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
         """Return value, gradient and diagonal Hessian of a smoothed h.
 
-        `width` is the size of the entries at which the rounding ends.
+        Entries of M far above `width` are hardly affected by the smoothing.
         """
 
 
@@ -60,7 +60,7 @@ class L1(Penalty):
         return float(np.sum(self.weight * np.abs(M)))
 
     def prox(self, Z: Array, t: float) -> Array:
-        """Threshold softly: move Z towards zero by tw, and no further."""
+        """Return Z soft-thresholded by tw."""
         return np.sign(Z) * np.maximum(np.abs(Z) - t * self.weight, 0.0)
 
     def prox_derivative(self, Z: Array, t: float) -> Array:
@@ -73,7 +73,7 @@ class L1(Penalty):
         return self.weight * np.sign(M)
 
     def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
-        """Return sqrt(m^2 + width^2) instead of |m|."""
+        """Replace |m| by sqrt(m^2 + width^2)."""
         root = np.sqrt(M * M + width * width)
         ratio = width / root
         return (

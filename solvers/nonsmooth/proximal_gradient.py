@@ -30,28 +30,29 @@ from ldr.solvers.trust_region import TrustRegion
 
 # Tolerance of the equations M'V + V'M = 0, relative to V.
 _TANGENT = 1e-13
-# A rise of the value, or a step, below this is rounding; relative to value and M.
+# A rise of the value, or a step, below this share of the value or of |M| is rounding.
 _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
-# A step must reach these shares of the decrease that a gradient step predicts (Armijo).
+# A step must reach this share of the decrease that a gradient step predicts (Armijo).
 _SUFFICIENT = 1e-4
 # Largest growth and shrinkage of the step between iterations.
 _GROWTH = 10.0
 # Newton's method on the support reduces the gradient to the first share of the stationarity
-# measure. Below this many thresholds it goes to zero, as the support is likely to be the last.
+# measure. If this is below the second number times the threshold, the support is likely to be
+# final, and Newton's method is run to convergence.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
 class Step:
-    """V minimises <G - ML, V> + |V|^2/(2t) + h(M + V), with L of the factors that are orthonormal.
+    """Proximal step: V minimises <G - ML, V> + |V|^2/(2t) + h(M + V), L the multiplier.
 
-    The minimum as a function of symmetric L is concave with the gradient -sym(M'V(L)): at its
-    maximum V is tangent, and minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent vectors. As V(L)
-    = prox_th(M - t(G - ML)) - M, the gradient is piecewise smooth: with D the prox's derivative,
-    its Jacobian maps S to -t sym(M'(D o (MS))). The first L are those of the step without a
-    penalty, sym(M'G).
+    The minimum is a concave function of the symmetric L with the gradient -sym(M'V(L)). At the
+    maximum V is tangent and minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent vectors. As V(L)
+    = prox_th(M - t(G - ML)) - M, the gradient is piecewise smooth: its Jacobian maps S to -t
+    sym(M'(D o (MS))), with D the derivative of prox_th. The initial L is sym(M'G), the multiplier
+    without a penalty.
 
-    - G: the Euclidean gradient of the smooth part at M
-    - target: M + V, whose zeros are exact
+    - G: Euclidean gradient of the smooth part at M
+    - target: M + V, with exact zeros
     - multipliers: L of each factor; None without a constraint
     - error: |M'V + V'M|/2
     """
@@ -134,9 +135,9 @@ class Step:
 class ProximalPoint(RiemannianPoint):
     """A point with its value f + h and its proximal step of length t.
 
-    `gradient_norm` is the stationarity measure |V|/t, zero where no tangent direction descends:
-    without a penalty it is the norm of the gradient. It decreases as t grows, because V stays
-    bounded, and is therefore never computed for a t above `longest`.
+    `gradient_norm` is the stationarity measure |V|/t, zero if no tangent direction descends.
+    Without a penalty |V|/t is the norm of the gradient. V stays bounded as t grows: |V|/t would be
+    small at any M for large t. In |V|/t, t is therefore at most `longest`.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class ProximalPoint(RiemannianPoint):
 
     @cached_property
     def proximal(self) -> Step:
-        """The proximal step."""
+        """Proximal step at M."""
         h, G = penalty_of(self._problem.problem), self.euclidean_gradient
         return Step(self._problem.manifold, self.M, G, h, self.t, self._start).solved()
 
@@ -169,11 +170,12 @@ class ProximalPoint(RiemannianPoint):
         return self._problem.manifold.norm(self.M, self.proximal.V) / self.t
 
     def moved(self, M: Array) -> ProximalPoint:
-        """Return the point at M, with the same step length and multipliers to start from."""
+        """Return the point at M, with the same t and with the current multipliers as initial
+        ones."""
         return ProximalPoint(self._problem, M, self.t, self.longest, self.proximal.multipliers)
 
     def with_step(self, t: float) -> ProximalPoint:
-        """Return the point with a new step length."""
+        """Return the point with another step length t."""
         known = self.__dict__.get("proximal")
         multipliers = self._start if known is None else known.multipliers
         new = ProximalPoint(self._problem, self.M, t, self.longest, multipliers)
@@ -184,9 +186,10 @@ class ProximalPoint(RiemannianPoint):
 
 @dataclass(frozen=True)
 class ProximalState(State):
-    """`reference` is the value that a step may rise to; `waited` counts steps without Newton's.
+    """State with `reference`, the highest value that a step may reach.
 
-    `patience` is the number of such steps before Newton's method is tried; doubled in vain.
+    `waited` counts the steps since the last attempt of Newton's method; `patience` is the number of
+    steps before the next attempt, doubled after a failure.
     """
 
     point: ProximalPoint
@@ -200,15 +203,15 @@ class ProximalState(State):
 class ProximalGradient(Solver[ProximalState]):
     """Proximal gradients on a manifold (ManPG), for f + h with a convex penalty h.
 
-    At M the tangent V that minimises <grad f, V> + |V|^2/(2t) + h(M + V) is found by a semismooth
-    Newton method for the r(r + 1)/2 multipliers of M'V + V'M = 0; M + V has exact zeros, and the
-    retraction keeps them if an orthonormal matrix with these zeros is near. The step t is Barzilai
-    and Borwein's, shortened until f + h falls enough (a non-monotone search). On Euclidean space
-    this is the proximal gradient method.
+    At M, V minimises <grad f, V> + |V|^2/(2t) + h(M + V) over tangent vectors. A semismooth Newton
+    method finds the r(r + 1)/2 multipliers of M'V + V'M = 0. M + V has exact zeros; the retraction
+    keeps these zeros if a nearby orthonormal matrix has them. The step length t is Barzilai and
+    Borwein's, shortened until f + h decreases sufficiently (a non-monotone search). In Euclidean
+    space the algorithm is the proximal gradient method.
 
-    On the matrices with the zeros and signs of a point the problem is smooth, and a trust region
-    finishes there, while proximal gradients would converge linearly; an entry that reaches zero
-    leaves the support.
+    Proximal gradients converge linearly. Restricted to matrices with the zeros and signs of the
+    current point the problem is smooth: there a trust region finishes the run. An entry that
+    reaches zero leaves the support.
 
     Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
     optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).
@@ -216,7 +219,8 @@ class ProximalGradient(Solver[ProximalState]):
     Parameters
     ----------
     memory : float in [0, 1)
-        Weight of the past in the reference value of the non-monotone search; 0 is the monotone one.
+        Weight of earlier values in the reference value of the non-monotone search; 0 gives a
+        monotone search.
     """
 
     name = "proximal-gradient"
@@ -269,9 +273,9 @@ def penalty_of(problem: Problem) -> Penalty:
 
 
 def _exact(problem: RiemannianProblem, point: ProximalPoint) -> ProximalPoint:
-    """The point; where its step is but rounding, the end of the step, whose zeros are exact.
+    """Return the end of the step if the step is only rounding; else the point.
 
-    That must not cost anything: where the value is hardly known, rounding of M may.
+    The zeros at the end of the step are exact. The value may not rise by more than rounding.
     """
     step = point.proximal
     if problem.problem.penalty is None or not step.V.any():
@@ -283,7 +287,7 @@ def _exact(problem: RiemannianProblem, point: ProximalPoint) -> ProximalPoint:
 
 
 def require_separable(problem: RiemannianProblem) -> None:
-    """Refuse a penalty of the entries on a manifold whose points are subspaces."""
+    """Refuse a penalty of the entries of M on a manifold of subspaces."""
     manifold = problem.manifold
     subspaces = any(isinstance(factor, Grassmann) for factor in manifold.factors)
     if problem.problem.penalty is not None and subspaces:
@@ -294,7 +298,7 @@ def require_separable(problem: RiemannianProblem) -> None:
 
 
 def _retracted(manifold: Manifold, M: Array, step: Step) -> Array:
-    """Return the retraction of V at M, keeping the zeros of M + V if possible."""
+    """Return the retraction of V at M, with the zeros of M + V if possible."""
     parts = zip(manifold.factors, *map(manifold.split, (M, step.V, step.target)), strict=True)
     return manifold.join([_retracted_on(*part) for part in parts])
 
@@ -313,7 +317,7 @@ def _retracted_on(factor: Manifold, M: Array, V: Array, target: Array) -> Array:
 
 
 def _inverse_curvature(problem: RiemannianProblem, M: Array) -> float:
-    """1/L with L the largest curvature of the smooth part, by a few steps of the power method."""
+    """Return 1/L, L the largest curvature of the smooth part, by a few power iterations."""
     point = problem.at(M)
     V = problem.manifold.random_tangent(M, np.random.default_rng(0))
     largest = 0.0
@@ -330,10 +334,10 @@ def _inverse_curvature(problem: RiemannianProblem, M: Array) -> float:
 
 
 def _penalty_step(problem: RiemannianProblem, M: Array) -> float:
-    """The t with which the penalty alone moves M by its own length.
+    """Return the step length t with which the penalty alone changes M by |M|.
 
-    Without this bound a smooth part that is constant to rounding has t, and with it |V|/t, mean
-    nothing: any M would count as stationary.
+    This t is an upper bound of step lengths. Without the bound, t would be arbitrarily large for a
+    smooth part that is constant to rounding, and |V|/t would be small at any M.
     """
     slopes = float(np.linalg.norm(penalty_of(problem.problem).threshold(M.shape)))
     length = float(np.linalg.norm(M))
@@ -343,7 +347,7 @@ def _penalty_step(problem: RiemannianProblem, M: Array) -> float:
 def _barzilai_borwein(
     problem: RiemannianProblem, point: ProximalPoint, new: ProximalPoint
 ) -> float:
-    """<s, s>/<s, y> with s the step and y the change of the Riemannian gradient, within bounds."""
+    """Return <s, s>/<s, y> within bounds: s the step, y the change of the Riemannian gradient."""
     s, y = new.M - point.M, new.gradient - point.gradient
     curvature = float(np.vdot(s, y))
     if curvature <= 0:
@@ -353,7 +357,7 @@ def _barzilai_borwein(
 
 
 class SmoothSum(Point):
-    """f + h at M with a smooth h: its value, gradient and diagonal Hessian there."""
+    """f + h at M with a smooth h, given by value, gradient and diagonal Hessian."""
 
     def __init__(self, point: Point, h: float, dh: Array, ddh: float | Array = 0.0) -> None:
         self.M = point.M
@@ -373,7 +377,7 @@ class SmoothSum(Point):
 
 
 class OnSupport(Problem):
-    """The problem near M on the matrices with its zeros and signs, where h is <slope, M>.
+    """The problem restricted to matrices with M's zeros and signs, where h(N) = <slope, N>.
 
     - support: 1 if an entry of M is nonzero or has no penalty
     """
@@ -392,24 +396,25 @@ class OnSupport(Problem):
         return SmoothSum(self._problem.at(M), h, self._slope)
 
     def crossed(self, M: Array) -> Array:
-        """Return True for entries of M whose sign contradicts the slope."""
+        """Return True for each entry of M whose sign is opposite to the sign of the penalty's
+        slope."""
         return np.asarray(M * self._slope < 0)
 
 
 def _on_support(
     problem: RiemannianProblem, point: ProximalPoint
 ) -> tuple[ProximalPoint, int] | None:
-    """Return the end of trust regions on shrinking supports, if better, and the iterations.
+    """Return the optimum on shrinking supports, if better, and the number of iterations.
 
-    Entries that reach zero leave the support, all at once as long as the value falls: the next
-    region is then twice as long as the step, so that more leave.
+    All entries that change sign leave the support at once if the value then decreases. The next
+    trust region has at least twice the length of this step, so that more entries can leave.
     """
     wanted = Stopping(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # before it new nonzero entries matter more
-    if flat < _NEAR_THE_END * problem.threshold:  # no new nonzero entries near the end
+    flat = _FLATTER * point.gradient_norm  # larger gain by new nonzero entries
+    if flat < _NEAR_THE_END * problem.threshold:  # final support
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):
@@ -442,7 +447,7 @@ def _departed(
 ) -> ProximalPoint | None:
     """Return the point towards M with sign-changing entries set to zero; None without decrease.
 
-    It is halved until the value falls; None where it does not.
+    The step is halved until the value does not rise, at most seven times.
     """
     for halving in range(8):
         N = point.M + 0.5**halving * (M - point.M)
@@ -456,9 +461,9 @@ def _departed(
 def slack_at(problem: Problem, M: Array) -> float:
     """Return the largest s with |G - ML|_ij <= (1 - s) w_ij at the zeros of a stationary M.
 
-    G is the smooth part's gradient and w the penalty's threshold; L is any symmetric multiplier
-    with G + h' = ML on the support, of which there are many if columns share no rows. With s > 0 M
-    is a local minimum if it is a strict one among the points with the same zeros; with s = 0 that
+    G is the smooth part's gradient and w the penalty's threshold. L is a symmetric multiplier with
+    G + h' = ML on the support, not unique if two columns have no common nonzero row. If s > 0 and M
+    is a strict local minimum among points with the same zeros, M is a local minimum; if s = 0 this
     does not follow.
     """
     manifold, penalty = problem.manifold, penalty_of(problem)
@@ -468,7 +473,7 @@ def slack_at(problem: Problem, M: Array) -> float:
 
 
 def _slack(orthonormal: bool, M: Array, G: Array, slope: Array, threshold: Array) -> float:
-    """Return the slack of a factor: min over x of max |b - Ax|, a linear programme."""
+    """Return the slack of one factor, by the linear programme min over x of max |b - Ax|."""
     zeros = (M == 0) & (threshold > 0)
     if not zeros.any():
         return 1.0
@@ -496,7 +501,7 @@ def _slack(orthonormal: bool, M: Array, G: Array, slope: Array, threshold: Array
 
 
 class Smoothed(Problem):
-    """A problem whose penalty is rounded off over entries below `width`: a smooth problem."""
+    """A problem with the penalty replaced by `Penalty.smoothed` of a given width."""
 
     def __init__(self, problem: Problem, width: float) -> None:
         self._problem, self._width = problem, width
@@ -511,9 +516,9 @@ class Smoothed(Problem):
 class Smoothing(ProximalGradient):
     """Smoothing continuation by trust regions, finished by proximal gradients.
 
-    |m| is replaced by sqrt(m^2 + w^2), with w decreasing by stages from the size of M's entries:
-    for large w entries can cross zero, while proximal gradients from the same start would keep the
-    first support that they meet.
+    |m| is replaced by sqrt(m^2 + w^2). The width w decreases by stages, from the size of M's
+    entries. For large w entries can change sign, whereas proximal gradients from the same start
+    often keep the first support.
 
     Parameters
     ----------
@@ -539,7 +544,7 @@ class Smoothing(ProximalGradient):
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
             smooth = Smoothed(problem.problem, width * size)
-            # Stages need only come near their minimum, and so do the models of the trust region.
+            # Low accuracy suffices for each stage and for the trust region's models.
             run = minimise(smooth, M, TrustRegion(theta=0.0, kappa=0.1), Stopping(1e-4, 30))
             problem.evaluations.update(run.evaluations)
             M, state = run.M, self.initialise(problem, run.M)
