@@ -23,7 +23,7 @@ FLAT, _NONE = 1e-10, 1e-12
 def hessian_eigen(
     manifold: Manifold, point: RiemannianPoint, free: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return eigenvalues of the Hessian, and eigenvectors as columns of flattened tangent vectors.
+    """Return eigenvalues of the Hessian, and eigenvectors as flattened tangent vectors.
 
     The Hessian is restricted to the orthogonal complement of `free`, which has orthonormal
     flattened tangent vectors as columns.

@@ -82,7 +82,7 @@ def _second_order(
 
 
 def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
-    """Return the best ratio for M of columns of the identity, a start invariant to column units."""
+    """Return the best ratio for M of columns of the identity, whatever the columns' units."""
     a, b = np.einsum("bii->bi", A), np.einsum("bii->bi", B)
     rho = a.sum(axis=1) / b.sum(axis=1)
     for _ in range(60):

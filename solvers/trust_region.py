@@ -228,8 +228,7 @@ class TrustRegion(Solver[TrustState]):
         predicted: float,
         length: float,
     ) -> tuple[RiemannianPoint, float]:
-        """Return the corrected step's end and ratio; the given ones if corrections fail.
-        """
+        """Return the corrected step's end and ratio; the given ones if corrections fail."""
         trial, gain = new, ratio
         for _ in range(_CORRECTIONS):
             if not (math.isfinite(trial.value) and math.isfinite(trial.gradient_norm)):

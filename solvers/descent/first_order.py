@@ -1,5 +1,4 @@
-"""Nonlinear conjugate gradients and steepest descent on a manifold.
-"""
+"""Nonlinear conjugate gradients and steepest descent on a manifold."""
 
 from __future__ import annotations
 

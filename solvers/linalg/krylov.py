@@ -111,7 +111,7 @@ def block_krylov(
             block = complement(V, R)[:, : min(most, k) - V.shape[1]]
             if block.shape[1]:
                 continue
-            converged = True # the residuals lie in the span of the basis
+            converged = True  # the residuals lie in the span of the basis
         return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
 
 
