@@ -1,4 +1,4 @@
-"""Objectives, each a small immutable dataclass of its parameters, and their registry.
+"""Objectives (immutable dataclasses of parameters) and the registry of objectives.
 
 The methods are listed in `__init__.pyi`; a method's module is imported when the method is first
 used. Estimators, documentation and tests read the registry.

@@ -1,4 +1,4 @@
-"""Canonical correlations: of two views, and of several at once."""
+"""Canonical correlation methods for two or more views."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True)
 class ManyViews(Objective, any_views=True, weighted=True, from_sums=True):
-    """Methods of the covariances Cij of two or more views, Mi orthonormal with r columns each."""
+    """Base of the methods of the covariances Cij of views i and j, Mi d_i x r orthonormal."""
 
     sense = "max"
     views = 2
@@ -43,37 +43,37 @@ class ManyViews(Objective, any_views=True, weighted=True, from_sums=True):
 
 
 def covariances(data: DataSums) -> list[Array]:
-    """Return the Cij of all pairs i < j, in the order of `combinations`."""
+    """Return the covariances Cij of all pairs of views i < j, in the order of `combinations`."""
     return [a.cross(b) / a.n for a, b in combinations(data.views, 2)]
 
 
 def variances(data: DataSums) -> list[Array]:
-    """Return the Cii."""
+    """Return the covariance matrix Cii of each view."""
     return [view.scatter() / view.n for view in data.views]
 
 
 def correlations(data: DataSums, ridge: float) -> CorrelationMatrices:
-    """Return the correlations of views, each divided by its own variance."""
+    """Return the matrices of sums of correlations, each view divided by its own variance."""
     return CorrelationMatrices(covariances(data), squares=variances(data), ridge=ridge)
 
 
 def shared(data: DataSums, ridge: float) -> SharedMatrices:
-    """Return the covariances of views, divided by their total variance."""
+    """Return the matrices of sums of covariances divided by the views' total variance."""
     return SharedMatrices(reduce(add, covariances(data)), squares=variances(data), ridge=ridge)
 
 
 @dataclass(frozen=True)
 class CorrelationMethod(ManyViews, predicts="view"):
-    """Base of the methods of the covariances Caa and Cbb of two views, and Cab between them."""
+    """Base of the methods of the covariances Caa, Cbb and Cab of two views a and b."""
 
 
 @dataclass(frozen=True)
 class ShrinkingCorrelation(ShrinkingViews, CorrelationMethod):
-    """Base of the methods that divide by Caa and Cbb."""
+    """Base of the methods that divide by the views' own covariances Caa and Cbb."""
 
 
 def orthogonal(method: ShrinkingViews, data: Data, r: int, how: str = "polar") -> MultiRatio:
-    """Return the correlations of orthonormal Mi; pairs of very wide views in subspaces."""
+    """Return the problem of orthogonal-cca; two wide views are reduced to subspaces."""
     views, shrunk = method.opened(data)
     ratio = partial(multi_ratio, method, r=r, shrunk=shrunk, orthonormalise=how)
     found = correlated(views, r, method.ridge)
@@ -93,20 +93,20 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
         \max_{M_a'M_a = M_b'M_b = I} \frac{\operatorname{tr}(M_a'C_{ab}
         M_b)}{\sqrt{\operatorname{tr}(M_a'C_{aa} M_a) \operatorname{tr}(M_b'C_{bb} M_b)}}
 
-    P_a = M_a', P_b = M_b'. The baseline is the maps of cca, each made orthonormal separately; it is
-    optimal for r = 1 only. For three views or more it is orthogonal-mcca.
+    P_a = M_a', P_b = M_b'. The baseline consists of the maps of cca, each orthonormalised; it is
+    optimal for r = 1 only. For three or more views take orthogonal-mcca.
 
-    Use it to see what two views share in orthogonal projections of both. Do not use it to test, or
-    to have the largest correlation of each pair of components: take cca. Orthogonal
-    directions may hardly vary.
+    Use it to see what two views share in orthogonal projections of each view. Do not use it for
+    tests, or for the largest correlation of each pair of components: take cca. The variance along
+    orthogonal directions may be small.
 
     Source: Hotelling 1936; Cunningham & Ghahramani 2015, 3.1.4.
 
     Parameters
     ----------
     orthonormalise : {"polar", "qr"}
-        How the baseline's maps are made orthonormal; "polar", the nearest, is the conservative
-        choice, because the improvement over it is smaller.
+        Orthonormalisation of the baseline's maps. "polar", the nearest orthonormal matrix, is the
+        conservative choice: the improvement over this baseline is smaller.
     """
 
     name = "orthogonal-cca"
@@ -131,11 +131,11 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
 
     .. math:: \max_{P_a C_{aa} P_a' = P_b C_{bb} P_b' = I} \operatorname{tr}(P_a C_{ab} P_b')
 
-    In the whitened variables max tr(M_a'C_aa^{-1/2} C_ab C_bb^{-1/2} M_b), P_a = M_a'C_aa^{-1/2},
-    P_b = M_b'C_bb^{-1/2}: the sum of the canonical correlations. Exact by the leading singular
-    vectors; the singular values are the correlations, unchanged by invertible affine maps of either
-    view. On n samples in general position max(0, d_a + d_b - (n - 1)) of them are 1 whatever the
-    data: a warning says so. For three views or more it is mcca.
+    In whitened variables the problem is max tr(M_a'C_aa^{-1/2} C_ab C_bb^{-1/2} M_b), with P_a =
+    M_a'C_aa^{-1/2} and P_b = M_b'C_bb^{-1/2}. Leading singular vectors solve the problem exactly;
+    the singular values are the canonical correlations, unchanged by invertible affine maps of
+    either view. On n samples in general position max(0, d_a + d_b - (n - 1)) correlations are 1 for
+    any data, which is reported in a warning. For three or more views take mcca.
 
     Use it for the textbook's canonical correlations, whose components are uncorrelated but whose
     directions are not orthogonal. Do not use it with more features than samples, where every
@@ -177,16 +177,16 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
 
 @dataclass(frozen=True)
 class MaxDiff(ManyViews):
-    r"""MAXDIFF: the covariances of all pairs of views.
+    r"""MAXDIFF: sum of covariances of all pairs of views.
 
     .. math:: \max_{M_i'M_i=I} \sum_{i<j} \operatorname{tr}(M_i'C_{ij} M_j)
 
-    P_i = M_i'. For two views it is pls. From three views on local optima are possible; M is
-    certified if its multipliers prove it optimal.
+    P_i = M_i'. For two views MAXDIFF is pls. For three or more views local optima are possible; the
+    Lagrange multipliers at M can certify a global optimum.
 
-    Use it for the variation that three views or more of the same samples share, weighted by its
-    size: pls for any number of views. Do not use it for views in different units, whose covariances
-    it compares: take orthogonal-mcca.
+    Use it for shared variation of three or more views of the same samples, weighted by variance: a
+    generalisation of pls. Do not use it for views in different units, because covariances depend on
+    units: take orthogonal-mcca.
 
     Source: Van de Geer 1984; ten Berge 1988; Hanafi & Kiers 2006.
     """
@@ -203,16 +203,17 @@ class MaxDiff(ManyViews):
 
 @dataclass(frozen=True)
 class MaxBet(ManyViews):
-    r"""MAXBET: the covariances of all views, own variances included.
+    r"""MAXBET: sum of covariances of all pairs of views, and of the views' own variances.
 
     .. math:: \max_{M_i'M_i=I} \frac{1}{2} \sum_{i,j} \operatorname{tr}(M_i'C_{ij} M_j)
 
-    P_i = M_i'. It is the shared response model: the sum of ||X_i - S M_i'||^2 over the views, with
-    the best S, is smallest where this is largest.
+    P_i = M_i'. MAXBET solves the shared response model: the maximiser minimises the sum of ||X_i -
+    S M_i'||^2 over the views, with the best S.
 
-    Use it to show several views in one space, such as the brains of several people who saw the same
-    film, if each view's own variance counts too. Do not use it if a view of large variance should
-    not dominate: scale the views first, or take maxdiff, which leaves own variances out.
+    Use it to represent several views in one space, such as brain recordings of several people who
+    saw the same film, if each view's own variance should count. Do not use it if a view of large
+    variance should not dominate: scale the views first, or take maxdiff, which excludes own
+    variances.
 
     Source: Van de Geer 1984; ten Berge 1988; Chen et al. 2015 (shared response).
     """
@@ -237,12 +238,12 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews, relative_improvement=False, prod
         \max_{M_i'M_i=I} \sum_{i<j} \frac{\operatorname{tr}(M_i'C_{ij} M_j)}{s_i s_j}, \quad
         s_i^2 = \operatorname{tr}(M_i'C_{ii} M_i)
 
-    P_i = M_i'. For two views it is orthogonal-cca. The baseline is the directions of mcca, made
-    orthonormal for each view.
+    P_i = M_i'. For two views the method is orthogonal-cca. The baseline consists of the directions
+    of mcca, orthonormalised for each view.
 
-    Use it for the variation that three views or more share, whatever their units and variances, in
-    orthogonal projections of all. Do not use it with two views: orthogonal-cca is the same, with a
-    certificate for two.
+    Use it for shared variation of three or more views, in orthogonal projections that do not depend
+    on units and variances of whole views. Do not use it with two views: orthogonal-cca is the same,
+    and certifies the optimum for two views.
 
     Source: Kettenring 1971; Cunningham & Ghahramani 2015, 3.1.4.
     """
@@ -266,15 +267,15 @@ class MCCA(ShrinkingViews, ManyViews, transposed=False, scale_free=True):
         \max_P \sum_{i<j} \operatorname{tr}(P_i C_{ij} P_j'), \quad \frac{1}{K} \sum_i P_i
         C_{ii} P_i' = I
 
-    Averaged over the K views a component has unit variance; in the whitened variables sum_i M_i'M_i
-    = K I, P_i = M_i'C_ii^{-1/2}. Exact by the leading eigenvectors of C w = lambda blkdiag(C_ii) w,
-    the value is K sum(lambda - 1)/2; lambda, from 0 to K, are the eigenvalues of the sum of the
-    projectors on the views, so that this is generalised orthogonal-cca (maxvar) too. For two views
-    it is cca.
+    Averaged over the K views a component has unit variance; in whitened variables sum_i M_i'M_i = K
+    I and P_i = M_i'C_ii^{-1/2}. The leading eigenvectors of C w = lambda blkdiag(C_ii) w are the
+    exact solution, with the value K sum(lambda - 1)/2. The lambda, from 0 to K, are the eigenvalues
+    of the sum of the projectors onto the views, as in generalised CCA (MAXVAR). For two views the
+    method is cca.
 
-    Use it for the variation that three views or more share: the directions of each view need not be
-    orthogonal, and the optimum is global. Do not use it if views are to be projected orthogonally:
-    take orthogonal-mcca or maxdiff.
+    Use it for shared variation of three or more views: the optimum is global, and the directions of
+    a view need not be orthogonal. Do not use it if each view should be projected orthogonally: take
+    orthogonal-mcca or maxdiff.
 
     Source: Kettenring 1971 (MAXVAR); Carroll 1968 (generalised CCA).
     """

@@ -1,4 +1,4 @@
-"""Coordinates of a solver, the way back to the user's columns, and a solution's canonical ones."""
+"""Coordinates of solvers, maps to the user's columns, and canonical axes of a solution."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ldr.solvers.linalg.eigen import has_full_rank, power_of_two, unit_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import polar_by_svd
 
-# If the sizes of the columns are within this factor, scaling them saves no accuracy.
+# Columns whose lengths differ by at most this factor need no scaling.
 _ALIKE = 2.0
-# Scaling saves no accuracy either if no eigenvalue is below this share of the trace.
+# Columns also need no scaling if no eigenvalue is below this share of the trace.
 _CONDITIONED = 1e-5
 
 
 class Coordinates(ABC):
-    """A linear correspondence of k x r points Z and the d x r matrices M of the user.
+    """A linear map between points Z (k x r) of a solver and matrices M (d x r) of the user.
 
     - is_columns: True if Z is M, up to a factor
-    - has_columns: True if M's entries belong to the user's columns; False if its variable is
-      whitened or each column has its own unit
-    - is_whitened: True if P depends on the data that it was found on: there it has unit variance
+    - has_columns: True if the rows of M correspond to the user's columns in one unit; False for
+      whitened variables or columns with separate units
+    - is_whitened: True if P is scaled to unit variance on the data
     """
 
     is_columns: bool = False
@@ -38,36 +38,36 @@ class Coordinates(ABC):
 
     @property
     def span(self) -> str | None:
-        """The subspace that M cannot leave, in words; None without such a restriction."""
+        """Description of the subspace to which M is restricted; None without a restriction."""
         return None
 
     @abstractmethod
     def lift(self, Z: Array) -> Array:
-        """Return M (d x r) of the point Z (k x r)."""
+        """Return the matrix M (d x r) of the point Z (k x r)."""
 
     @abstractmethod
     def lower(self, M: Array) -> Array:
-        """Return Z (k x r) of M (d x r); not orthonormal if M leaves the subspace."""
+        """Return the point Z (k x r) of M (d x r), not orthonormal if M is not in the subspace."""
 
     def map(self, Z: Array, M: Array) -> Array:
         """Return the linear map P (r x d) of the point Z."""
         return M.T
 
     def rows(self, A: Array) -> Array:
-        """Return centred rows of the data (m x d) that have the coordinates A (m x k)."""
+        """Return the centred rows of the data (m x d) with the coordinates A (m x k)."""
         return self.lift(A.T).T
 
     def carried(self, M: Array, P: Array) -> Array:
-        """Return Z of a matrix and a map that were found on other data.
+        """Return the point Z for a matrix M and a map P from other data.
 
-        It is not orthonormal: if M leaves the subspace, the data do not depend on the rest.
+        Z is not orthonormal if M is not in the subspace.
         """
         return self.lower(M)
 
 
 @dataclass(frozen=True)
 class Columns(Coordinates):
-    """The columns themselves: Z = M."""
+    """Identity coordinates, Z = M."""
 
     is_columns = has_columns = True
 
@@ -79,7 +79,7 @@ class Columns(Coordinates):
 
 
 class Further(Coordinates):
-    """Coordinates on top of the outer coordinates."""
+    """Coordinates composed with outer coordinates."""
 
     outer: Coordinates
 
@@ -93,7 +93,7 @@ class Further(Coordinates):
 
 
 class Basis(Protocol):
-    """An orthonormal basis Q of a subspace, perhaps never formed: QZ and Q'M."""
+    """An orthonormal basis Q of a subspace, by the products QZ and Q'M."""
 
     def lift(self, Z: Array) -> Array: ...
 
@@ -102,9 +102,9 @@ class Basis(Protocol):
 
 @dataclass(frozen=True)
 class Subspace(Further):
-    """M = QZ with orthonormal Q, in the outer coordinates.
+    """M = QZ in the outer coordinates, with an orthonormal Q.
 
-    `name` describes the span of Q; None if its complement is irrelevant.
+    `name` describes the span of Q; None if the objective does not depend on the complement.
     """
 
     basis: Array | Basis
@@ -143,7 +143,7 @@ class Subspace(Further):
 
 @dataclass(frozen=True)
 class Scaling(Further):
-    """M = unit * Z, in the outer coordinates; multiplying by a power of two is exact."""
+    """M = unit * Z in the outer coordinates; the unit is a power of two, without rounding."""
 
     unit: float
     outer: Coordinates = Columns()
@@ -154,7 +154,7 @@ class Scaling(Further):
 
     @classmethod
     def of(cls, size: float, outer: Coordinates) -> Scaling:
-        """Scale by the power of two nearest to a size; 1 for a size of zero."""
+        """Return the scaling by the power of two nearest to `size`; by 1 for a size of zero."""
         return cls(2.0 ** round(math.log2(size)) if size > 0 else 1.0, outer)
 
     def lift(self, Z: Array) -> Array:
@@ -166,7 +166,7 @@ class Scaling(Further):
 
 @dataclass(frozen=True)
 class ColumnScaling(Further):
-    """M = diag(scale) Z, in the outer coordinates."""
+    """M = diag(scale) Z in the outer coordinates."""
 
     has_columns = False
 
@@ -182,13 +182,14 @@ class ColumnScaling(Further):
 
 @dataclass(frozen=True)
 class Whitening(Further):
-    """P = Z'W' with W'BW = I, M = B^{1/2} W Z: the variable in which x'Bx is the unit sphere.
+    """Whitened coordinates for a matrix B: P = Z'W' with W'BW = I, and M = B^{1/2} W Z.
 
-    The solver can use any W; the reported M belongs to the symmetric root, P = M'B^{-1/2}. As WW' =
-    B^{-1}, the rotation B^{1/2}W is the polar factor of W.
+    The solver can use any W; M refers to the symmetric root, P = M'B^{-1/2}. As WW' = B^{-1}, the
+    rotation B^{1/2}W is the polar factor of W.
 
     - W, inverse (k, k)
-    - orthogonal: True if W's columns are, so that their normalisation gives the polar factor
+    - orthogonal: True if W's columns are orthogonal; the normalised columns then form the polar
+      factor
     """
 
     is_whitened = True
@@ -201,7 +202,7 @@ class Whitening(Further):
 
     @classmethod
     def of(cls, B: Array, outer: Coordinates) -> Whitening:
-        """Whiten the positive definite B."""
+        """Return whitened coordinates for a positive definite B."""
         W, inverse, orthogonal = inverse_root(B)
         return cls(W, inverse, outer, orthogonal)
 
@@ -225,7 +226,7 @@ class Whitening(Further):
         return self.outer.rows(A @ self.inverse)
 
     def carried(self, M: Array, P: Array) -> Array:
-        """Return Z with WZ = P', because M belongs to the B of the data that M was found on."""
+        """Return Z with WZ = P', because M depends on the matrix B of the other data."""
         return self.inverse @ self.outer.lower(P.T)
 
 
@@ -240,9 +241,9 @@ def _alike(B: Array, scale: Array) -> bool:
 def inverse_root(B: Array) -> tuple[Array, Array, bool]:
     """Return W with W'BW = I, its inverse, and True if W's columns are orthogonal.
 
-    B is scaled to a unit diagonal for accuracy, unless its columns have similar lengths: then W's
-    columns are orthogonal. Columns in which B is zero are left out of W, which has zeros there.
-    Eigenvalues that are lost to rounding are replaced by the level of rounding.
+    For accuracy B is scaled to a unit diagonal, unless the columns have similar lengths: without
+    scaling W's columns are orthogonal. For a zero column of B, W has a zero row. Eigenvalues below
+    the level of rounding are replaced by this level.
     """
     scale = np.sqrt(np.maximum(B.diagonal(), 0.0))
     if scale.all() and _alike(B, scale):
@@ -267,25 +268,25 @@ def _root_of_scaled(scaled: Array, scale: Array | float) -> tuple[Array, Array]:
     return W, np.ascontiguousarray(roots[:, None] * vectors.T * scale)
 
 
-# Entries of a row of P whose sizes are this close tie for the largest.
+# Entries of a row of P above this share of the largest magnitude tie for the largest.
 _LARGEST = 1.0 - 1e-8
-# Eigenvalues this close, relative to the largest, leave the axes between them arbitrary.
+# Eigenvalues with a smaller difference, relative to the largest, have arbitrary eigenvectors.
 TIED = 1e-10
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Orthogonal matrices that turn the columns of each view's M to its canonical coordinates.
+    """Orthogonal matrices that rotate the columns of each view's M to canonical axes.
 
-    Most objectives depend only on the span of M, or on M up to the order of its columns, and the M
-    at which a solver ends depends on its start. The reported M has canonical axes: they diagonalise
-    the objective's matrix, with the best or the largest first.
+    Most objectives depend only on the span of M, or on M up to the order of the columns; the
+    solver's M then depends on the start. The reported M has canonical axes: eigenvectors of the
+    objective's r x r matrix, in descending order of scores.
 
     - turns (r, r): rotations, one for each view
-    - numbers (r,): scores that order the axes, largest first; none if the solver's order stays
-    - levels: the numbers of first columns within which axes are free
-    - signed: True if the signs of the columns are given too
-    - free: True if other axes of the span have the same value
+    - numbers (r,): scores that order the axes, largest first; empty if the order is the solver's
+    - levels: dimensions of nested subspaces, between which axes are not exchangeable
+    - signed: True if the signs of the columns are fixed
+    - free: True if the value depends only on the span of M
     """
 
     turns: tuple[Array, ...]
@@ -296,18 +297,20 @@ class Axes:
 
     @classmethod
     def given(cls, r: int, views: int = 1) -> Axes:
-        """Keep the columns as they are, since each has a meaning of its own."""
+        """Return the identity: the objective determines each column."""
         return cls((np.eye(r),) * views, signed=True)
 
     @classmethod
     def principal(cls, S: Array) -> Axes:
-        """Return the eigenvectors of the symmetric S, largest first."""
+        """Return the eigenvectors of the symmetric S (r x r), in descending order of
+        eigenvalues."""
         values, Q = np.linalg.eigh(0.5 * (S + S.T))
         return cls((np.ascontiguousarray(Q[:, ::-1]),), values[::-1], free=True)
 
     @classmethod
     def nested(cls, S: Array, levels: Sequence[int]) -> Axes:
-        """Return eigenvectors of the diagonal blocks of S, of the columns that each level adds."""
+        """Return eigenvectors of diagonal blocks of S, a block for the columns that a level
+        adds."""
         starts = (0, *levels[:-1])
         blocks = [cls.principal(S[i:j, i:j]) for i, j in zip(starts, levels, strict=True)]
         numbers = np.concatenate([block.numbers for block in blocks])
@@ -315,21 +318,22 @@ class Axes:
 
     @classmethod
     def singular(cls, K: Array) -> Axes:
-        """Return eigenvectors of sym(K), one rotation for both views, which keeps tr(K).
+        """Return eigenvectors of sym(K), the same rotation for both views.
 
-        At a stationary M, K is symmetric, and its singular vectors are the axes.
+        The rotation does not change tr(K). At a stationary M, K is symmetric, and the axes are the
+        singular vectors of K.
         """
         both = cls.principal(K)
         return cls(both.turns * 2, both.numbers, free=True)
 
     @classmethod
     def ordered(cls, numbers: Array, views: int = 1) -> Axes:
-        """Return the columns by their numbers, largest first."""
+        """Return the permutation of columns to descending scores `numbers`."""
         order = np.argsort(-numbers, kind="stable")
         return cls((np.eye(len(numbers))[:, order],) * views, numbers[order])
 
     def ties(self) -> tuple[str, ...]:
-        """Return a note if numbers agree to rounding."""
+        """Return a message that names components with equal scores, up to rounding."""
         if len(self.numbers) < 2:
             return ()
         apart = np.abs(self.numbers[1:] - self.numbers[:-1])
@@ -346,7 +350,7 @@ class Axes:
 
 
 def signs(P: Array) -> Array:
-    """Return 1 or -1 for each row: the sign of the first of its largest entries."""
+    """Return the sign of each row's largest entry, in a tie of the first."""
     rows = P.reshape(-1, P.shape[-1])
     size = np.abs(rows)
     first = (size >= _LARGEST * size.max(axis=1)[:, None]).argmax(axis=1)

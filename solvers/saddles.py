@@ -50,7 +50,7 @@ class Curvature:
 
 
 def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 0) -> Curvature:
-    """Approximate the least eigenvalue of the Riemannian Hessian, by Rayleigh-Ritz.
+    """Compute the least eigenvalue of the Riemannian Hessian, by Rayleigh-Ritz.
 
     Each step extends the basis by the residual. The iteration ends when the sign of the eigenvalue
     is decided, or after `steps` steps.

@@ -148,7 +148,7 @@ class Run:
         )
 
     def followed_by(self, later: Run) -> Run:
-        """Combine the run with a later run that started near the final point."""
+        """Join the run and a later run that started near the final point."""
         numbers = [self.iterations + number for number in later.history["iteration"]]
         seconds = [self.seconds + t for t in later.history["seconds"]]
         further = {**later.history, "iteration": numbers, "seconds": seconds}

@@ -1,1 +1,1 @@
-"""Objectives of the user's own: a function of M and the data becomes an Objective."""
+"""Custom objectives: a user's function of M and the data becomes an Objective."""

@@ -1,7 +1,7 @@
-"""Derivatives of a function of the user, by jax, by autograd or written by hand.
+"""Derivatives of a user's function, by jax, by autograd or hand-written.
 
-A backend gives the value, the gradient and the Hessian as a linear operator. jax compiles a
-function once for each shape of its arguments; the number of kept shapes is bounded.
+A backend returns the value, the gradient and the Hessian as a linear operator. jax compiles a
+function once for each shape of the arguments; the number of cached shapes is bounded.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import read_only
 
 Function = Callable[..., Any]
-# An array of jax, autograd or NumPy, or a result computed from some.
+# An array of jax, autograd or NumPy, traced or not.
 Traced: TypeAlias = Any
 
-# Number of data shapes whose programs are cached; each takes megabytes.
+# Number of data shapes with cached programs; each program takes megabytes.
 KEPT_SHAPES = 8
-# jax itself caches some 150 KiB for each traced shape: its caches are cleared after so many shapes.
+# jax caches some 150 KiB for each traced shape; jax's caches are cleared after so many shapes.
 MANY_SHAPES = 100
-# Number of operations beyond which compiling the Hessian takes seconds (6 ms each).
+# With more operations (6 ms each) the compilation of the Hessian takes seconds.
 LONG = 300
-# Seconds of compilation after which the user gets advice.
+# Seconds of compilation after which a message gives advice.
 PATIENCE = 5.0
 
 _shapes = count(1)
@@ -44,7 +44,7 @@ _tally: ContextVar[Counter[str] | None] = ContextVar("tally", default=None)
 
 @contextmanager
 def compilations() -> Iterator[Counter[str]]:
-    """Count under "compilation" the programs that are compiled within the context."""
+    """Count the programs compiled in the context, under the key "compilation"."""
     tally: Counter[str] = Counter()
     token = _tally.set(tally)
     try:
@@ -54,14 +54,14 @@ def compilations() -> Iterator[Counter[str]]:
 
 
 class Programs:
-    """Function of M and of data of fixed shape, and derivatives in M, compiled at first call.
+    """Compiled programs of f(M, data) and derivatives in M, for data of fixed shape.
 
     - value_and_gradient(M, *data)
-    - product(M, V, *data): the derivative of the gradient along V; it keeps nothing of the size of
-      X
-    - pullback(M, *data): the transposed derivative of the gradient at M: the Hessian, being
-      symmetric. It keeps all that does not depend on V: if f forms X'X, a product never uses X.
-    - along(pullback, V): the product
+    - product(M, V, *data): Hessian product, the forward derivative of the gradient along V, without
+      intermediate results of the size of X
+    - pullback(M, *data): the Hessian at M as the adjoint derivative of the gradient. Intermediate
+      results that do not depend on V are stored: if f forms X'X, a product never uses X.
+    - along(pullback, V): the pullback applied to V, a Hessian product
     """
 
     def __init__(self, function: Function, tell: Callable[[], None]) -> None:
@@ -70,7 +70,7 @@ class Programs:
         if next(_shapes) % MANY_SHAPES == 0:
             jax.clear_caches()
 
-        # A new function object, so that jax's cache is released with it.
+        # jax's cache is released with this new function object.
         def f(M: Traced, *data: Traced) -> Traced:
             return function(M, *data)
 
@@ -89,7 +89,7 @@ class Programs:
         self.hessian_is_long = False
 
     def call(self, name: str, *arguments: Traced) -> Traced:
-        """Call a function by name, compiled at its first call."""
+        """Call a program by name; the first call compiles the program."""
         if name not in self._compiled:
             self._compiled[name] = self._compile(name, arguments)
         return self._compiled[name](*arguments)
@@ -113,7 +113,7 @@ class Programs:
         return compiled
 
     def returned(self, M: Traced, *data: Traced) -> Traced:
-        """Return an array with the shape and dtype that f returns."""
+        """Return the shape and dtype of f's value, as jax's ShapeDtypeStruct."""
         import jax
 
         if self._returned is None:
@@ -122,7 +122,7 @@ class Programs:
 
     @property
     def hessian_is_dear(self) -> bool:
-        """True if compiling the Hessian would take seconds: only the gradient is compiled."""
+        """True if the Hessian is not compiled yet and the compilation would take seconds."""
         return self.hessian_is_long and "along" not in self._compiled
 
 
@@ -152,11 +152,11 @@ Arguments = tuple[Traced, ...]
 
 
 class Backend(ABC):
-    """Differentiation of f. `data` are f's arguments after M, as `place` returns them.
+    """Values and derivatives of f; `data` are f's arguments after M, as `place` returns them.
 
     - function: f
-    - differentiates: True if the library derives the gradient
-    - derives_hessian: True if the library derives the Hessian from the gradient
+    - differentiates: True if the gradient is derived automatically
+    - derives_hessian: True if the Hessian is derived automatically from the gradient
     - has_hessian: True if Hessian products exist
     """
 
@@ -166,16 +166,16 @@ class Backend(ABC):
     has_hessian: bool = True
 
     def place(self, *data: object, accelerator: Accelerator | None = None) -> Arguments:
-        """Move the data to the device and form that f takes, once for a problem."""
+        """Convert the data to arrays of f's library, on the device; called once for a problem."""
         return data
 
     def returned(self, M: Array, data: Arguments, called: Callable[[], Traced]) -> Traced:
-        """Return f(M), from `called`, or at least an array of its shape and dtype."""
+        """Return f(M) by `called`, or an object with the shape and dtype of f(M)."""
         return called()
 
     @abstractmethod
     def evaluate(self, M: Array, data: Arguments) -> tuple[Callable[[], Traced], ...]:
-        """Return f(M) and the gradient (d x r), as functions that are called once."""
+        """Return functions of no arguments for f(M) and the gradient (d x r)."""
 
     @abstractmethod
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
@@ -186,17 +186,17 @@ class Backend(ABC):
         return False
 
     def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
-        """Return a single Hessian product, keeping nothing of the Hessian at M."""
+        """Return a single Hessian product; nothing is cached."""
         return self.hessian(M, data)(V)
 
 
 @dataclass(frozen=True)
 class Jax(Backend):
-    """f written with jax.numpy; float64 within the x64 context, so that no global flag is touched.
+    """f written with jax.numpy, in float64 by a context that leaves the global flag unchanged.
 
-    It is compiled once for each shape of the data, and the last few are kept as long as the
-    objective: X is an argument of the compiled function, not part of it. Value and gradient come
-    from one call.
+    Programs are compiled once for each shape of the data, since X is an argument of the compiled
+    function; the objective caches the last `KEPT_SHAPES` programs. One call returns value and
+    gradient.
     """
 
     function: Function
@@ -251,7 +251,7 @@ class Jax(Backend):
         return self.programs(M, *data).hessian_is_dear
 
     def programs(self, *arguments: Traced) -> Programs:
-        """Return the programs for arguments of these shapes, types and devices."""
+        """Return the programs for the shapes, types and devices of the arguments."""
         kinds = tuple((a.shape, a.dtype, getattr(a, "device", None)) for a in arguments)
         return self._of_kinds(kinds)
 
@@ -260,7 +260,7 @@ class Jax(Backend):
         function, tell = (
             self.compiled_function,
             cache(partial(_tell, name_of(self.function))),
-        )  # one message only
+        )  # a single message
         return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(function, tell))
 
     @property
@@ -271,7 +271,7 @@ class Jax(Backend):
 
 @dataclass(frozen=True)
 class Autograd(Backend):
-    """f written with autograd.numpy; a value is f itself, a gradient the tape of a call."""
+    """f written with autograd.numpy; the gradient is derived by reverse mode."""
 
     function: Function
 
@@ -302,7 +302,7 @@ class Autograd(Backend):
 
 @dataclass(frozen=True)
 class HandWritten(Backend):
-    """f, its gradient g(M, X) and perhaps its Hessian product h(M, X, V), all of them NumPy.
+    """f with a gradient g(M, X) and optionally a Hessian product h(M, X, V), in NumPy.
 
     - gradient_function: g(M, X), or g(M, X, y)
     - hessian_function: h(M, X, V), or h(M, X, y, V)
@@ -351,7 +351,7 @@ def _changes_arguments(function: Function) -> ObjectiveError:
 
 
 def name_of(function: Function) -> str:
-    """Return the function's name; of a callable object its class's."""
+    """Return the function's name, or the class name of a callable object."""
     return str(getattr(function, "__name__", type(function).__name__))
 
 

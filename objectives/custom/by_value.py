@@ -1,9 +1,9 @@
-"""Objectives of the user's own, pickled so that they open in any process.
+"""Pickling of custom objectives by value, for any process.
 
-Python pickles a function by its name, which is useless without the script or module that defines
-it, and impossible for a nested function or a lambda. Here its code is pickled, with all that it
-uses. In the same process unpickling returns the object itself, so that equality and jax's compiled
-programs are kept; with the module present, the object in the module.
+Python pickles a function by name: unpickling needs the defining script or module, and nested
+functions or lambdas cannot be pickled. This module pickles the code and the code's dependencies.
+Unpickling in the same process returns the original object, with jax's compiled programs; if the
+defining module can be imported, unpickling returns the module's object.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 
 Address = tuple[str, str]
 
-# Objects that were pickled or unpickled in this process, by their unique names.
+# Objects pickled or unpickled in this process, by unique name.
 _known: WeakValueDictionary[str, object] = WeakValueDictionary()
 # Objects being pickled, outermost first; an objective's function may use another objective.
 _underway: list[object] = []
@@ -30,7 +30,7 @@ _pickling = threading.RLock()
 
 
 def reduced(whole: object, parts: Sequence[object]) -> tuple[object, ...]:
-    """Return `__reduce__`'s tuple for an object that its class makes from parts."""
+    """Return the tuple of `__reduce__` for an object that the class constructs from `parts`."""
     address = _address(whole)
     try:
         pickled = _pickled(whole, parts)
@@ -57,7 +57,7 @@ def _pickled(whole: object, parts: Sequence[object]) -> bytes:
 
 
 def opened(address: Address | None, name: str, pickled: bytes | None) -> object:
-    """Return the unpickled object: the existing object of the process or module, else a new."""
+    """Return the object of the process or the module if present, else a new object."""
     found = _known.get(name)
     if found is None and address is not None:
         found = _imported(*address)
@@ -96,7 +96,7 @@ def _address(whole: object) -> Address | None:
 def _imported(module: str, path: str) -> object:
     try:
         return _at(importlib.import_module(module), path)
-    except Exception:  # the module is missing, or fails there
+    except Exception:  # the module is missing, or its import fails
         return None
 
 

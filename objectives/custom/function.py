@@ -1,4 +1,4 @@
-"""The decorator that makes an objective of a function f(M, X) or f(M1, ..., Mk, X1, ..., Xk)."""
+"""The decorator `objective`, for functions f(M, X) or f(M1, ..., Mk, X1, ..., Xk)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from ldr.solvers.problem import read_only
 
 
 def written(views: int, *beside: str) -> str:
-    """Return the arguments of a function of several views as text: M, X or M1, M2, X1, X2, ..."""
+    """Return the arguments of a function of `views` views as text, such as M1, M2, X1, X2."""
     if views == 1:
         return ", ".join(("M", "X", *beside))
     if views == 2:
@@ -55,7 +55,7 @@ def written(views: int, *beside: str) -> str:
 def required_parameters(
     function: Function, what: str, allowed: tuple[int, ...], wanted: str
 ) -> int:
-    """Count the positional parameters without default values, if the count is allowed."""
+    """Count the positional parameters without default values; refuse a count not in `allowed`."""
     name = name_of(function)
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -110,16 +110,17 @@ def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Arra
     return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
-# Up to this many rows padding is cheaper than another compilation.
+# Up to this many rows padding costs less than another compilation.
 MOST_PADDED = 1024
 
 
 @dataclass(frozen=True)
 class JaxOfRows(Jax):
-    """sum_i w_i f(M, x_i), where f is a sum over rows and is called with one-row arrays.
+    """sum_i w_i f(M, x_i) for a sum over rows f, called with arrays of one row.
 
-    Small data are padded to a power of two with rows of weight zero, so that folds and data of
-    other lengths need no compilation. The padding repeats the last row, at which f has a value.
+    Small data are padded to a power of two rows with rows of weight zero, so that cross-validation
+    folds and data of other lengths need no compilation. The padding repeats the last row, to avoid
+    non-finite values of f.
     """
 
     def place(self, *data: Traced, accelerator: Accelerator | None = None) -> Arguments:
@@ -143,7 +144,7 @@ class JaxOfRows(Jax):
         return weighted
 
 
-# Rows on which a declared sum over rows is checked.
+# Number of rows for the test of a declared sum over rows.
 TESTED_ROWS = 200
 
 
@@ -180,60 +181,59 @@ def objective(
 ) -> CustomObjective | Callable[[Function], CustomObjective]:
     """Make a function of M and X an objective for `ldr.solve`; a decorator.
 
-    The function is f(M, X), or f(M, X, y) if it needs y, and returns a scalar. M is d x r, X is n x
-    d (float64), y is the argument of `ldr.solve`, as an array. Further parameters need default
-    values. The map is P = M'. For several views it is f(M1, ..., Mk, X1, ..., Xk), y last.
+    The function is f(M, X), or f(M, X, y) if y is needed, and returns a scalar. M is d x r, X is n
+    x d (float64), y is the argument of `ldr.solve` as an array. Further parameters need default
+    values. The map is P = M'. A function of several views is f(M1, ..., Mk, X1, ..., Xk), with y
+    last if needed.
 
     Parameters
     ----------
     manifold : {"auto", "stiefel", "grassmann", "euclidean"}
-        Manifold of M: "stiefel", orthonormal columns; "grassmann", orthonormal columns of which
-        only the span matters, f(MQ) = f(M) for every orthogonal Q; "euclidean", any d x r matrix.
-        "auto" compares f(MQ) with f(M) and takes "grassmann" or "stiefel".
+        Manifold of M: "stiefel", orthonormal columns; "grassmann", orthonormal columns and f(MQ) =
+        f(M) for every orthogonal Q; "euclidean", any d x r matrix. "auto" compares f(MQ) with f(M)
+        and chooses "grassmann" or "stiefel".
     sense : {"min", "max"}
-        "min" or "max": minimise or maximise f.
+        Minimise or maximise f.
     backend : {"jax", "autograd", "numpy"}
-        The library of f: jax.numpy or autograd.numpy, which give the derivatives, or plain
-        NumPy with a hand-written gradient. jax works in float64 here whatever its global flag says.
+        The array library of f. jax and autograd derive the gradient; with NumPy the gradient must
+        be hand-written. jax computes in float64, whatever its global flag.
     gradient : callable, for backend="numpy"
         g(M, X) or g(M, X, y), the d x r matrix of the derivatives of f (not of -f).
     hessian : callable, optional, for backend="numpy"
         h(M, X, V) or h(M, X, y, V), the derivative of g along V, d x r. Without it, solvers use
         differences of gradients.
     center : bool
-        True to subtract the column means of X before f is called, so that the result's transform(X)
-        = (X - mean) P' projects the same data as f; otherwise f receives X unchanged, and mean is
-        0.
+        True to subtract the column means from X before f is called: the result's transform(X) = (X
+        - mean) P' then projects the same data. With False f receives X unchanged, and mean is 0.
     sum_over_rows : bool
         True if f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) if X is X1 above X2, and y
-        likewise. Rows in a file or on a cluster are then read piece by piece at each evaluation, f
-        receives some of them at a time, and ``solver="svrg"`` is available. A mean is not a sum:
-        divide by a constant of your own, not by len(X). jax compiles f once for each length of a
-        piece, and once for a power of two if at most 1024 rows are in memory: f then receives one
-        row at a time, as it does with sample weights (``sample_weight=``), which functions in jax
-        accept.
+        likewise. Rows in a file or on a cluster are then read in chunks, f receives one chunk at a
+        time, and ``solver="svrg"`` is available. A mean is not a sum: divide by a fixed constant,
+        not by len(X). jax compiles f once for each length of a chunk. At most 1024 rows in memory
+        are padded to a power of two, and f receives one row at a time. The same holds for sample
+        weights (``sample_weight=``), which only functions in jax accept.
     views : int
-        Number of data matrices of the same rows that f takes, each with its own M, all with the
-        same r. `gradient` and `hessian` then return a matrix for each, and `hessian` takes V1, ...,
-        Vk. "auto" chooses the manifold of each separately.
+        Number k of data matrices (views of the same rows); each has a matrix Mi with r columns.
+        With several views `gradient` and `hessian` return a matrix for each view, and `hessian`
+        takes V1, ..., Vk. "auto" chooses the manifold of each Mi separately.
 
     Returns
     -------
     CustomObjective
-        It can still be called as the plain function.
+        The objective, which can be called like the function.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown manifold, sense or backend; a function of the wrong number of parameters;
-        backend="numpy" without a gradient, or another backend with one.
+        The manifold, sense or backend is unknown; the function has the wrong number of parameters;
+        backend="numpy" has no gradient, or another backend has one.
 
-    Notes ----- When data arrive, f is tested once, at a random M: it must return one finite real
-    number, its gradient must have M's shape, hand-written derivatives must agree with finite
+    Notes ----- `ldr.solve` tests f once at a random M. The value must be one finite real number,
+    and the gradient must have M's shape. Hand-written derivatives must agree with finite
     differences, and on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows
     is tested on the first 200 rows, also for additivity. Arguments of f are read-only.
 
-    Without `sum_over_rows`, f needs all rows, and memory for them.
+    Without `sum_over_rows`, all rows are loaded into memory.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def objective(
 
 @dataclass(frozen=True, repr=False)
 class CustomObjective(Objective):
-    """User's function f(M, X) or f(M, X, y) as an objective; made by `ldr.objective`.
+    """User's function f(M, X) or f(M, X, y) as an objective, created by `ldr.objective`.
 
     - function, manifold, sense, backend, gradient, hessian, center, sum_over_rows, views: as in
       `ldr.objective`
@@ -290,7 +290,7 @@ class CustomObjective(Objective):
         wanted = f"f({written(k)}) or f({written(k, 'y')})"
         takes_y = 2 * k < required_parameters(function, "function", (2 * k, 2 * k + 1), wanted)
         named, name = hasattr(function, "__name__"), name_of(function)
-        documentation = function.__doc__ if named else None  # a partial has its class's docstring
+        documentation = function.__doc__ if named else None  # partial's is not f's
         text = inspect.cleandoc(documentation or "")
         arguments = written(k, *["y"] * takes_y)
         attributes = {
@@ -342,7 +342,7 @@ class CustomObjective(Objective):
         return ("y",) if Need.RESPONSE in self.needs else ()
 
     def __call__(self, *args: object, **kwargs: object) -> Traced:
-        """The plain function."""
+        """Return the value of the user's function."""
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -354,7 +354,7 @@ class CustomObjective(Objective):
         return f"{self.name}({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        """With the functions' code, for processes that do not have the user's script or module."""
+        """Pickle the functions' code, for processes without the user's script or module."""
         return reduced(self, [getattr(self, field.name) for field in fields(self)])
 
     def __copy__(self) -> CustomObjective:
@@ -365,12 +365,12 @@ class CustomObjective(Objective):
 
     @cached_property
     def of_point(self) -> Function:
-        """The function of a solver's point, which is flat for several views."""
+        """The function of a solver's point; the point is a flat array for several views."""
         return self.function if self.views == 1 else _blockwise(self.function, self.views)
 
     @cached_property
     def derivatives(self) -> Backend:
-        """The function with its derivatives; cached with the programs that jax compiled."""
+        """Backend with the function's derivatives, cached with jax's compiled programs."""
         if self.backend != "numpy":
             return Jax(self.of_point) if self.backend == "jax" else Autograd(self.of_point)
         gradient, hessian = self.gradient, self.hessian
@@ -382,17 +382,17 @@ class CustomObjective(Objective):
 
     @cached_property
     def of_rows(self) -> Backend:
-        """The sum of its weighted rows with its derivatives."""
+        """Backend with the derivatives of the weighted sum over rows."""
         return JaxOfRows(self.of_point)
 
     def order(self, data: Data) -> int:
         return 0
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        """Return the problem, after the tests that `ldr.objective` lists.
+        """Return the problem after the tests listed in `ldr.objective`.
 
-        - raises ldr.errors.DataError: Sparse X that f cannot take; a y that does not fit; rows that
-          are all needed and do not fit into memory.
+        - raises ldr.errors.DataError: X is sparse and f does not accept sparse arrays; y has the
+          wrong length; or all rows are needed and do not fit into memory.
         - raises ldr.errors.ObjectiveError: A test failed.
         """
         if self.sum_over_rows and not any(view.is_sparse for view in data.views):
@@ -400,7 +400,7 @@ class CustomObjective(Objective):
         return verified(self._trial(data, r))
 
     def attach(self, data: Data, r: int) -> CustomProblem:
-        """Return the problem, tested for a finite scalar value only; `ldr.check` tests the rest."""
+        """Return the problem after a test for a finite scalar value only."""
         return self._trial(data, r).problem
 
     def _trial(self, data: Data, r: int) -> Trial:
@@ -426,7 +426,7 @@ class CustomObjective(Objective):
         return problem
 
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
-        """The problem of the first rows, less the mean of all."""
+        """Return the problem of the first rows, minus the mean of all rows."""
         n = data.samples.n  # padded to a power of two: another n needs no compilation
         where = slice(0, TESTED_ROWS if n >= TESTED_ROWS else 1 << (n.bit_length() - 1))
         rows = tuple(view.piece(where) for view in data.views)

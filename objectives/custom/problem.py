@@ -1,4 +1,4 @@
-"""f of some rows at M: all of them in memory, or pieces that add up where f is a sum over rows."""
+"""Problems of custom objectives: f of all rows in memory, or summed over chunks of rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CustomPoint(Point):
-    """The value, the gradient and the Hessian of f, with its sign, each found once.
+    """Value, gradient and Hessian of f at M, of -f if f is maximised.
 
     - M (d, r)
     - arguments: arguments of f after M
@@ -45,7 +45,7 @@ class CustomPoint(Point):
 
     @property
     def returned(self) -> Traced:
-        """The value of f, or at least an array of its shape and dtype."""
+        """The value of f, or an object with the shape and dtype of the value."""
         return self._derivatives.returned(self.M, self._arguments, lambda: self._of_user)
 
     @cached_property
@@ -70,9 +70,9 @@ class CustomPoint(Point):
 
 @dataclass(frozen=True)
 class FunctionTerm(RowTerm):
-    """f of some rows, minus the mean of all rows if `center` is True.
+    """f of some rows, which are centred by the mean of all rows if `center` is True.
 
-    - means (d,): means of each view; zero if rows are not centred
+    - means (d,): column means of each view; zero if rows are not centred
     - weighted: True if f accepts weights of the rows
     """
 
@@ -82,7 +82,7 @@ class FunctionTerm(RowTerm):
 
     @property
     def derivatives(self) -> Backend:
-        """Derivatives of f, or of the weighted sum over rows."""
+        """Backend with the derivatives of f, or of the weighted sum over rows."""
         return self.objective.of_rows if self.weighted else self.objective.derivatives
 
     @property
@@ -119,7 +119,7 @@ class FunctionTerm(RowTerm):
 
 @dataclass(frozen=True)
 class CustomProblem(BoundObjective):
-    """f of rows in memory, or -f where f is maximised, in the columns of the user.
+    """f of rows in memory, or -f if f is maximised, with M in the user's columns.
 
     - arguments: arguments of f after M
     - products: True if Hessian products exist
@@ -149,7 +149,7 @@ class CustomProblem(BoundObjective):
         return CustomPoint(self.term, M, self.arguments)
 
     def of_rows(self, where: slice) -> CustomProblem:
-        """Compute f of some of the rows."""
+        """Return the problem restricted to a slice of rows."""
         return replace(self, arguments=tuple(array[where] for array in self.arguments))
 
 

@@ -18,13 +18,13 @@ from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
 
-# |f(MQ) - f(M)| above this, relative to the variation of f, is not rounding.
+# A larger |f(MQ) - f(M)|, relative to the variation of f, is not rounding.
 INVARIANCE_TOLERANCE = 1e-6
 
-# |f(M, X) - f(M, X1) - f(M, X2)| above this, relative to their sizes, is not rounding.
+# A larger |f(M, X) - f(M, X1) - f(M, X2)|, relative to the values, is not rounding.
 _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
-# A sum of functions with kinks may cross some of them within the step.
+# The step may cross kinks of a piecewise smooth f.
 _HESSIAN_TOLERANCE = 1e-2
 # Steps of a forward difference of values (truncation h), and of a central difference of gradients,
 # whose truncation h^2 and rounding eps/h are both near 1e-10.
@@ -32,9 +32,9 @@ _STEP, _CENTRAL_STEP = 1e-7, 1e-5
 
 
 class Trial:
-    """A problem at a random M, the same in every test: an objective fails always or never.
+    """A problem at a random M, which is the same in every test: results are reproducible.
 
-    f is called at M, at MQ for the invariance, and at one point near M.
+    f is evaluated at M, at MQ to test the invariance, and at a point near M.
     """
 
     def __init__(self, problem: CustomProblem) -> None:
@@ -74,7 +74,7 @@ class Trial:
             )
 
     def turned(self, view: int) -> CustomPoint:
-        """Return the point with the matrix of a view multiplied by Q."""
+        """Return the point with the given view's matrix multiplied by a random orthogonal Q."""
         if view not in self._turned:
             r = self.problem.manifold.factors[view].shape[1]
             Q = random_orthogonal(r, np.random.default_rng(1))
@@ -85,14 +85,15 @@ class Trial:
         return self._turned[view]
 
     def invariant(self, view: int) -> bool:
-        """Return True if f(MQ) = f(M)."""
+        """Return True if f(MQ) = f(M) up to rounding, for the matrix M of a view."""
         return invariance_error(self.problem, self.point, self.turned(view)) <= INVARIANCE_TOLERANCE
 
     def check_gradient(self) -> None:
         """Compare <gradient, V> with the difference of f along the manifold in direction V.
 
-        V is half the gradient, along which truncation is the smallest share of the slope, and half
-        a random direction, to which an error of the gradient cannot be orthogonal.
+        V is the sum of the normalised gradient and a random direction: along the gradient the
+        relative truncation error is smallest, and a random direction detects any error of the
+        gradient.
         """
         problem, M, gradient = self.problem, self.point.M, self.point.gradient
         self._check_matrix("gradient", gradient)
@@ -101,7 +102,7 @@ class Trial:
         manifold = problem.manifold
         along = manifold.project(M, gradient)
         V = manifold.random_tangent(M, self.rng) + along / (manifold.norm(M, along) or 1.0)
-        V = manifold.project(M, V)  # the gradient is normal here, but its rounding error is not
+        V = manifold.project(M, V)  # removes rounding errors of a normal gradient
         V = V / (manifold.norm(M, V) or 1.0)
         slope = manifold.inner(M, gradient, V)
         here, ahead = self.point.value, problem.at(manifold.retract(M, _STEP * V)).value
@@ -119,7 +120,7 @@ class Trial:
             )
 
     def check_hessian(self) -> None:
-        """Compare H[V] with the central difference of the gradient along direction V."""
+        """Compare the Hessian product H[V] with the central difference of the gradient along V."""
         problem, M = self.problem, self.point.M
         if problem.term.derivatives.derives_hessian or not problem.has_hessian:
             return
@@ -156,7 +157,7 @@ class Trial:
             )
 
     def check_additive(self) -> None:
-        """Test that f of all rows is f of the first rows plus f of the others."""
+        """Test that f of all rows is f of the first rows plus f of the remaining rows."""
         problem = self.problem
         n = problem.arguments[0].shape[0]
         split = (slice(0, 1), slice(1, n))
@@ -187,7 +188,7 @@ def attached(problem: CustomProblem, declared: str) -> Trial:
 
 
 def verified(trial: Trial) -> CustomProblem:
-    """Return the problem with tested derivatives; on Stiefel if f depends on more than the span."""
+    """Return the problem after the tests, on Stiefel if f depends on more than the span of M."""
     trial.check_gradient()
     trial.check_hessian()
     problem = trial.problem
@@ -216,7 +217,7 @@ def _moved(problem: CustomProblem, view: int, factor: Manifold, note: str) -> Cu
 
 
 def manifold_named(name: str, d: int | Sequence[int], r: int) -> Manifold:
-    """Return the manifold with a name, or a product, one factor a view; Stiefel for "auto"."""
+    """Return the named manifold, a product for several views; Stiefel for "auto"."""
     if not isinstance(d, int):
         factors = [manifold_named(name, width, r) for width in d]
         return Product(*factors) if len(factors) > 1 else factors[0]
@@ -226,7 +227,7 @@ def manifold_named(name: str, d: int | Sequence[int], r: int) -> Manifold:
 
 
 def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
-    """Draw an orthogonal r x r matrix of determinant -1, so that reflections are tested too."""
+    """Draw an orthogonal r x r matrix of determinant -1, to include a reflection."""
     Q = Stiefel(r, r).random_point(rng)
     if np.linalg.det(Q) > 0:
         Q[:, 0] = -Q[:, 0]
@@ -236,7 +237,7 @@ def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
 def invariance_error(problem: Problem, point: Point, other: Point) -> float:
     """Return the difference of two values, relative to the variation of f.
 
-    The value's own size has a small weight, so that a large constant in f hides only rounding.
+    The magnitude of the value has a small weight: a large constant in f only masks rounding errors.
     """
     change = other.value - point.value
     if problem.penalty is not None:

@@ -1,1 +1,1 @@
-"""Data as samples in rows: containers, memory or files, and sums over the samples."""
+"""Data with samples in rows: containers, files, sample metadata, and sums over rows."""

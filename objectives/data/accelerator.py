@@ -1,7 +1,7 @@
-"""Sums over the rows of a piece, computed on an accelerator known to jax.
+"""Sums over a chunk of rows, computed by jax on an accelerator.
 
-A piece is transferred to the device in its own type and converted to float64 there, so that float32
-data cost half the transfer; only d x d or d x r arrays return.
+A chunk is transferred in its own dtype and converted to float64 on the device, which halves the
+transfer of float32 data. Only d x d or d x r arrays are transferred back.
 """
 
 from __future__ import annotations
@@ -37,36 +37,36 @@ def _enable_x64() -> Callable[[bool], AbstractContextManager[object]]:
 
 
 def float64() -> AbstractContextManager[object]:
-    """Return the context in which jax computes in float64, without a global flag."""
+    """Return a context in which jax computes in float64; the global flag does not change."""
     return _enable_x64()(True)
 
 
 @dataclass(frozen=True)
 class Accelerator:
-    """The first device of a jax platform; each process looks for its own device.
+    """The first device of a jax platform, found in each process separately.
 
-    - platform: "gpu"; "cpu" is jax on the processor, for tests
+    - platform: "gpu", or "cpu" for tests of jax on the processor
     """
 
     platform: str
 
     @property
     def device(self) -> Device:
-        """jax's handle."""
+        """jax's Device object."""
         return _devices(self.platform)[0]
 
     def spread(self, X: Cells, shift: Array) -> tuple[Array, Array]:
-        """Return sum and scatter of the rows less a shift, shapes (d,) and (d, d)."""
+        """Return sum (d,) and scatter (d, d) of the rows of X minus a shift."""
         return self._run("spread", X, shift)
 
     def class_sums(
         self, X: Cells, pilots: Array, codes: npt.NDArray[np.intp]
     ) -> tuple[Array, Array]:
-        """Return sums of each class and scatter of the rows less their class's pilot."""
+        """Return class sums and total scatter of the rows minus the pilot of each row's class."""
         return self._run("class_sums", X, pilots, codes)
 
     def lagged(self, X: Cells, shift: Array, lag: int) -> tuple[Array, Array, Array]:
-        """Return Sum, scatter and products with the row a lag later, of the rows less a shift."""
+        """Return sum, scatter and lagged products sum_t z_t z_{t+lag}' of z = x - shift."""
         return self._run("lagged", X, shift, lag=min(lag, len(X)))
 
     def scatter_times(self, X: Cells, mean: Array, V: Array) -> Array:
@@ -79,7 +79,7 @@ class Accelerator:
         with float64():
             placed = jax.device_put(arrays, self.device)
             found = _kernels()[name](*placed, **options)
-            # Copies, because jax's arrays are read-only.
+            # jax's arrays are read-only, hence the copies.
             return jax.tree.map(partial(np.array, order="F"), found)
 
 
@@ -120,13 +120,13 @@ def _kernels() -> dict[str, Callable[..., object]]:
 
 
 def accelerator(device: str) -> Accelerator | None:
-    """Return the accelerator with a device's name; None for the processor, by NumPy.
+    """Return the accelerator with the name `device`; None for NumPy on the processor.
 
 
     Warns
     -----
     ldr.errors.DeviceWarning
-        If jax, or a device of this kind, is missing, the processor is used.
+        jax, or a device of this kind, is missing; the processor is used.
     """
     choice("device", device, DEVICES)
     if device == "cpu":

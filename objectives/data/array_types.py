@@ -1,4 +1,4 @@
-"""Containers of rows, read and written: arrays, sparse matrices, data frames."""
+"""Conversion from and to containers of rows: arrays, sparse matrices, data frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Cells: TypeAlias = npt.NDArray[Any]
 CellType: TypeAlias = np.dtype[Any]
-# User data, or results of untyped libraries: an array, a frame, a table, a column.
+# User data, or results of untyped libraries: arrays, frames, tables, columns.
 Given: TypeAlias = Any
 # Data in memory.
 Matrix: TypeAlias = "Cells | csr_array"
@@ -45,7 +45,7 @@ def is_dask(X: object) -> bool:
 
 
 def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
-    """Return a real matrix of any size from its container, and the columns' names if any."""
+    """Return the real matrix in a container, and the names of the columns or None."""
     array, feature_names = _open(X, name)
     check_dimensions(array, name)
     check_real(array.dtype, name)
@@ -97,7 +97,7 @@ def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
             )
     array = np.asarray(frame.to_numpy())
     if array.dtype.kind not in REAL_KINDS:
-        # Columns of several types, or nullable ones, come out as objects.
+        # Frames with several or nullable types convert to object arrays.
         array = np.column_stack([_column(frame, j) for j in range(len(names))])
     return array, names
 
@@ -119,9 +119,9 @@ def _column(frame: Given, j: int) -> Array:
 
 
 def as_csr(matrix: csr_array) -> csr_array:
-    """Convert any scipy.sparse container to csr_array, sharing memory if it is csr already.
+    """Convert any scipy.sparse container to csr_array, without a copy of csr data.
 
-    Duplicate entries are summed in a copy: the user's matrix does not change.
+    Duplicate entries are summed in a copy; the user's matrix is not changed.
     """
     from scipy.sparse import csr_array
 
@@ -155,7 +155,7 @@ def check_shape(array: Given, name: str, minimum_rows: int) -> None:
 
 
 def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
-    """Return Y with X's index or coordinates if X is a frame or a DataArray; else Y unchanged.
+    """Return Y as a container like X, with X's index, for a frame or DataArray X; else Y.
 
     - Y (m, r)
     - names: names of the r columns

@@ -1,4 +1,4 @@
-"""Changes of coordinates, applied to rows as they are read."""
+"""Affine changes of coordinates, applied to rows when the rows are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
 
 @dataclass(frozen=True)
 class Change:
-    """z = T'(x - centre) of a row x; without T, the unchanged row.
+    """The affine map z = T'(x - centre) of a row x; the identity if T is None.
 
     - T (d, k), centre (d,)
     """
@@ -30,7 +30,7 @@ class Change:
         return ChangedSamples(samples, None, samples.name, change=self, marks=samples.marks)
 
     def then(self, later: Change) -> Change:
-        """Compose an orthonormal T with a later change of its coordinates."""
+        """Return the composition with a later change of the coordinates z, for an orthonormal T."""
         if self.T is None or later.T is None:
             return later if self.T is None else self
         assert self.centre is not None and later.centre is not None
@@ -38,24 +38,24 @@ class Change:
 
     @property
     def about_zero(self) -> Change:
-        """z = T'x."""
+        """Return the linear map z = T'x."""
         return self if self.T is None else Change(self.T, np.zeros(len(self.T)))
 
     def of_matrix(self, A: Array) -> Array:
-        """Return T'AT, or a sum of squares of the changed rows about the centre."""
+        """Return T'AT, the scatter matrix of the rows z if A is the scatter of the rows x."""
         return A if self.T is None else self.T.T @ A @ self.T
 
     def made(self, piece: Samples) -> Samples:
-        """Compute the rows z in memory."""
+        """Compute the rows z of a chunk in memory."""
         assert self.T is not None and self.centre is not None
         rows = piece.centred_times(self.T, self.centre)
         return Samples(rows, None, piece.name, accelerator=piece.accelerator, marks=piece.marks)
 
 
 class MadeSamples(Samples):
-    """Samples computed from the rows of others, one piece at a time.
+    """Samples computed from the rows of other samples, one chunk at a time.
 
-    - array: the others
+    - array: the other samples
     """
 
     stored = True
@@ -64,7 +64,7 @@ class MadeSamples(Samples):
     @property
     @abstractmethod
     def making(self) -> Callable[[Samples], Samples]:
-        """Function that makes a piece; can be pickled."""
+        """Picklable function that computes a chunk."""
 
     @property
     def n_known(self) -> bool:  # type: ignore[override]
@@ -78,7 +78,7 @@ class MadeSamples(Samples):
         return self.making(self.array.piece(where))
 
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
-        if self.array.is_sparse:  # sparse rows are a single piece, which would become dense
+        if self.array.is_sparse:  # sparse rows are a single chunk, which would be made dense
             return super().reduce(term, merge, *beside)
         return of_made(self.array, self.making, term, merge, *beside)
 
@@ -90,7 +90,7 @@ def of_made(
     merge: Merge[Term],
     *beside: Given,
 ) -> Term:
-    """Sum a term over pieces made from the first's or its own pieces, and companion arrays."""
+    """Sum a term over chunks computed from chunks of `first`, and companion arrays."""
     made = [making, *(each.making if isinstance(each, MadeSamples) else None for each in beside)]
     others = [each.array if isinstance(each, MadeSamples) else each for each in beside]
     return first.reduce(partial(_of_made, term, made), merge, *others)
@@ -108,7 +108,7 @@ def _of_made(
 
 @dataclass(frozen=True, eq=False)
 class ChangedSamples(MadeSamples):
-    """Samples in changed coordinates."""
+    """Samples in the coordinates of a `Change`."""
 
     change: Change = Change()
 

@@ -1,8 +1,7 @@
-"""Rows in chunks of a Dask array or DataFrame: sums on the workers, and totals here.
+"""Rows in chunks of a Dask array or DataFrame, with sums computed by the workers.
 
-A worker computes the term of a chunk and sends it to the worker of a neighbouring term, where the
-two are merged, and so on: a binary tree in the order of the rows, of which only the last term
-returns.
+Workers compute the terms of chunks and merge neighbouring terms in a binary tree, in the order of
+the rows. Only the total returns to this process.
 """
 
 from __future__ import annotations
@@ -50,9 +49,10 @@ _LOOK = 0.5  # seconds between checks of the time limit
 
 
 class DaskRows(Source):
-    """Rows in chunks, computed by the workers that need them.
+    """Rows of a Dask array, computed by workers chunk by chunk.
 
-    - array (n, d): of known shape; a chunk has all columns. Small neighbouring chunks are joined.
+    - array (n, d): array of known shape; each chunk has all columns. Small neighbouring chunks are
+      merged.
     """
 
     seekable = True
@@ -65,12 +65,12 @@ class DaskRows(Source):
 
     @classmethod
     def open(cls, X: object, name: str) -> DaskRows:
-        """Open a Dask array or frame; chunks of unknown length are computed for their lengths.
+        """Open a Dask array or frame; chunks of unknown length are computed to count rows.
 
         Raises
         ------
         DataError
-            Raised if X is no matrix, or a column is not of real numbers.
+            X is not a matrix, or a column does not consist of real numbers.
         """
         names = None
         if is_frame(X):
@@ -91,7 +91,7 @@ class DaskRows(Source):
 
     @property
     def places(self) -> list[slice]:
-        """The rows of each chunk."""
+        """Slices of the rows of the chunks."""
         return [slice(*ends) for ends in pairwise((0, *accumulate(self.array.chunks[0])))]
 
     def blocks(self, start: int = 0) -> Iterator[Cells]:
@@ -106,19 +106,18 @@ class DaskRows(Source):
 
 
 def is_frame(X: object) -> bool:
-    """Return True for a Dask DataFrame, by its metadata: a Delayed has any attribute."""
+    """Return True for a Dask DataFrame, by the metadata, because a Delayed has any attribute."""
     return hasattr(getattr(X, "_meta", None), "columns")
 
 
 def computed(lazy: Given) -> Given:
-    """Compute a lazy value: on the active cluster, else in threads of this process.
+    """Compute a lazy value on the active cluster, else in threads of this process.
 
-    Dask's setting `distributed.scheduler.no-workers-timeout` limits the wait for a cluster without
-    workers.
+    Dask's setting `distributed.scheduler.no-workers-timeout` limits the wait for workers.
     """
     client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
     if client is None:
-        with one_thread():  # one thread in each task: Dask runs a task on every core
+        with one_thread():  # Dask runs a task on every core
             return lazy.compute()
     from distributed import wait
     from distributed.scheduler import KilledWorker
@@ -145,13 +144,13 @@ def computed(lazy: Given) -> Given:
 
 
 def chunked(array: dask.array.Array, rows: Sequence[int]) -> dask.array.Array:
-    """Return an array in chunks of this many rows each, and of all columns."""
+    """Return an array in chunks of all columns and `rows` rows."""
     columns = [(size,) for size in array.shape[1:]]
     return array.rechunk((tuple(rows), *columns), method="tasks")
 
 
 def check_dense(chunk: object, name: str) -> None:
-    """Refuse sparse chunks, of which the sums on the workers know nothing."""
+    """Refuse sparse chunks, which the sums on workers do not support."""
     if not isinstance(chunk, np.ndarray):
         raise DataError(
             f"{name} has chunks of type {type(chunk).__name__}; chunks that are NumPy arrays were "
@@ -199,7 +198,7 @@ def _grouped(rows: Sequence[int], least: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DaskSamples(StoredSamples):
-    """Samples whose rows are on workers, which check and sum them."""
+    """Samples whose rows are checked and summed by Dask workers."""
 
     @classmethod
     def open(cls, X: object, name: str) -> DaskSamples:
@@ -209,11 +208,11 @@ class DaskSamples(StoredSamples):
     def reduce(
         self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside | dask.array.Array
     ) -> Term:
-        """Sum a term over pieces of the rows, on the workers.
+        """Sum a term over chunks of the rows, on the workers.
 
-        - term, merge: as in `Samples.reduce`; they can be pickled
-        - *beside: Dask arrays are rechunked like the rows. Others are sent with the tasks, except
-          rows of files, which the workers read.
+        - term, merge: picklable functions as in `Samples.reduce`
+        - *beside: Companions of the rows. Dask arrays are rechunked like the rows, workers read
+          rows of files, and other arrays are sent with the tasks.
         """
         if any(isinstance(other, MadeSamples) for other in beside):
             return of_made(self, None, term, merge, *beside)

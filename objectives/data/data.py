@@ -16,35 +16,35 @@ from ldr.solvers.errors import ArgumentError, DataError
 
 
 class UnknownError(Exception):
-    """The data lack an input of a formula; the caller solves or differentiates in another way."""
+    """An input of a formula is not available; the caller uses another method."""
 
 
 def as_tuple(value: Given) -> tuple[Given, ...]:
-    """Return the blocks of several views, also of a dict, or a single block in a tuple."""
+    """Return the blocks of several views (a dict or tuple) or of a single view as a tuple."""
     if isinstance(value, dict):
         return tuple(value.values())
     return value if isinstance(value, tuple) else (value,)
 
 
 def single(blocks: Sequence[Given]) -> Given:
-    """Return the only block of a single view, or a tuple of several."""
+    """Return the block of a single view, or the tuple of blocks of several views."""
     return blocks[0] if len(blocks) == 1 else tuple(blocks)
 
 
 @dataclass(frozen=True)
 class Data:
-    """Validated data: the views, and labels or a response.
+    """Validated data: views, and labels or a response.
 
     Attributes
     ----------
     views : tuple of Samples
-        Views of the same n samples; M has a block for each.
+        Views of the same n samples; M has a block for each view.
     y : labels or a response, or None
     background : Samples or None
-        Other samples with the same columns: noise, or a background to be ignored. It has no block
-        of M.
+        Other samples with the same columns, such as noise or a background. M has no block for the
+        background.
     view_names : tuple of str
-        Names of views that came in a dict; otherwise empty.
+        Names of views given as a dict; otherwise empty.
     """
 
     views: tuple[Samples, ...]
@@ -58,7 +58,7 @@ class Data:
 
     @cached_property
     def labels(self) -> tuple[npt.NDArray[np.intp], Cells]:
-        """y as codes of classes, and the classes; see `as_labels`."""
+        """Class codes of y, and the classes; see `as_labels`."""
         return as_labels(self.y, self.samples.n)
 
     @property
@@ -69,20 +69,20 @@ class Data:
         return single(self.views)
 
     def in_memory(self) -> Data:
-        """Return the data with all rows in memory, for methods that look rows up."""
+        """Return the data with all rows in memory, for methods with random access to rows."""
         views = tuple(view.in_memory() for view in self.views)
         background = None if self.background is None else self.background.in_memory()
         return replace(self, views=views, background=background)
 
     def everywhere(self) -> Data:
-        """Return the data marked for dense arrays instead of products."""
+        """Return the data with `by_products` False for wide sparse views: dense d x d arrays."""
         if not any(view.wide for view in self.views):
             return self
         views = (replace(view, by_products=False) if view.wide else view for view in self.views)
         return replace(self, views=tuple(views))
 
     def check_y(self) -> None:
-        """Refuse a y that has not an entry for each row."""
+        """Refuse a y whose length is not the number of rows."""
         if self.y is not None and (entries := len(as_array(self.y))) != self.samples.n:
             raise DataError(f"y has {entries} entries for {self.samples.n} rows of X")
 
@@ -97,7 +97,7 @@ class Data:
         return replace(self, views=tuple(view.take(rows) for view in self.views), y=y)
 
     def on(self, device: str) -> Data:
-        """Return the data with sums over their rows computed on a device."""
+        """Return the data with sums over rows computed on a device."""
         if device == "cpu":
             return self
         from ldr.objectives.data.accelerator import accelerator

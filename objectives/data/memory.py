@@ -1,4 +1,4 @@
-"""Checks of data: arrays that do not fit into memory, and numbers that are not finite."""
+"""Checks for arrays that do not fit into memory, and for values that are not finite."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import DataError, MissingValuesError, TooLargeError
 
-# Arrays up to this size are allocated without a check of the memory.
+# Arrays of at most this many bytes are allocated without a check of the memory.
 SMALL = 2**28
 
 
 def check_memory(size: float, what: str, way_out: str) -> None:
-    """Refuse an array of so many bytes unless that much memory is available."""
+    """Refuse an array of `size` bytes unless this much memory is available."""
     if size <= SMALL:
         return
     limit, whose = available()
@@ -33,16 +33,16 @@ def check_memory(size: float, what: str, way_out: str) -> None:
 
 
 def available() -> tuple[float, str]:
-    """Return the bytes that this process may still allocate, and the source of the limit."""
+    """Return the number of bytes that can still be allocated, and the source of the limit."""
     return min(_limits(), default=(float("inf"), "nothing"))
 
 
 def in_words(size: float) -> str:
-    """Return bytes in a readable unit."""
+    """Return a number of bytes as text, in MiB or GiB."""
     return f"{size / 2**30:.3g} GiB" if size >= 2**30 else f"{size / 2**20:.3g} MiB"
 
 
-# Files with a container's memory limit and use, for both versions of control groups.
+# Files with a container's memory limit and usage, for both versions of control groups.
 _GROUPS = (
     (Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
     (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
@@ -52,8 +52,8 @@ _GROUPS = (
 def _limits() -> Iterator[tuple[float, str]]:
     """Yield the bytes that the machine, the process's limit and its container leave."""
     if os.name != "posix":
-        return  # Windows raises MemoryError by itself
-    resource = import_module("resource")  # Windows has no module `resource`
+        return  # Windows raises MemoryError
+    resource = import_module("resource")  # missing on Windows
     free = _bytes(r"MemAvailable:\s*(\d+) kB", "/proc/meminfo", 1024)
     pages = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     yield pages if free is None else free, "the machine"
@@ -77,7 +77,7 @@ def _bytes(pattern: str, file: str | Path, unit: int = 1) -> float | None:
 
 
 def check_squares(samples: Samples) -> None:
-    """Refuse data so large or so small that their sums of squares would not be numbers.
+    """Refuse values whose sums of squares would overflow or underflow.
 
     Stored samples are checked when they are read.
     """
@@ -86,16 +86,16 @@ def check_squares(samples: Samples) -> None:
 
 
 def largest_entry(samples: Samples) -> float:
-    """Return the largest absolute value."""
+    """Return the largest absolute value, ignoring NaN."""
     values = samples.array.data if samples.is_sparse else np.asarray(samples.array)
     most, least = (np.nanmax, np.nanmin) if samples.has_nan else (np.max, np.min)
     return max(float(most(values, initial=0)), -float(least(values, initial=0)))
 
 
 def largest_of_piece(piece: Samples) -> float:
-    """Return the largest absolute value, refusing values whose squares overflow.
+    """Return the largest absolute value of a chunk; refuse values whose squares overflow.
 
-    It is 0 for types whose squares never overflow.
+    The result is 0 for dtypes whose squares cannot overflow.
     """
     wide = piece.array.dtype.kind == "f" and piece.array.dtype.itemsize >= 8
     largest = largest_entry(piece) if wide else 0.0
@@ -113,9 +113,9 @@ def check_largest(largest: float, name: str) -> None:
 
 
 def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
-    """Refuse infinite values, and NaN unless allowed; return whether NaN occur.
+    """Refuse infinite values, and NaN unless allowed; return True if NaN occur.
 
-    `first_row` is the number of the first row within all data, for the message.
+    `first_row` is the index of the first row in all data, for the message.
     """
     if samples.array.dtype.kind != "f":
         return False
@@ -124,7 +124,7 @@ def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
     bad, place, has_nan = 0, np.empty(0, np.intp), False
     for start in range(0, len(stored), step):
         values = stored[start : start + step]
-        # A single sum is far cheaper than a test of each number; if it overflows, each is tested.
+        # One sum of squares is much cheaper than a test of each value, which follows an overflow.
         flat = values.ravel(order="K")
         with np.errstate(over="ignore", invalid="ignore"):
             if math.isfinite(np.dot(flat, flat)):

@@ -1,4 +1,4 @@
-"""From paths, lists and iterators of blocks to samples that are read piece by piece."""
+"""Opening of data: arrays, frames, paths, lists and iterators become samples."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from ldr.solvers.errors import ArgumentError, DataError
 def as_samples(
     X: object, name: str = "X", minimum_rows: int = 2, *, allow_nan: bool = False
 ) -> Samples:
-    """Take data in any of the usual containers and check them.
+    """Open and check data in any of the usual containers.
 
     - X (n, d): an array of any real type, a memory map, a list of lists, a scipy.sparse matrix or
       array (kept sparse), a data frame with numeric columns, or an argument of `open_source`: the
-      path of a file, a list of arrays or paths, an iterator of blocks of rows, whose rows are read
-      and checked piece by piece when a method needs them. It is never changed. A `Samples` is
-      returned as it is.
-    - name: the argument's name in messages
-    - minimum_rows: the fewest rows that the caller can use
+      path of a file, a list of arrays or paths, an iterator of blocks of rows. Rows of
+      `open_source` are read and checked chunk by chunk when a method needs the rows. X is never
+      changed. A `Samples` is returned unchanged.
+    - name: name of the argument in messages
+    - minimum_rows: smallest allowed number of rows
     - allow_nan: accept NaN as missing values. Infinite values are always refused.
-    - raises DataError: Not two-dimensional; no rows, too few rows or no columns; not real numbers;
-      a masked array; NaN or infinite values (read block by block).
+    - raises DataError: X is not two-dimensional, has too few rows or no columns, has other entries
+      than real numbers, is a masked array, or has NaN or infinite values.
     """
     if isinstance(X, Samples):
         if X.n_known and X.n < minimum_rows:
@@ -67,7 +67,7 @@ def as_samples(
 
 
 def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
-    """Return Xdot, whose rows are those of X."""
+    """Return the time derivatives as an array; refuse a shape other than that of X."""
     samples = as_samples(given, "derivatives")
     check_squares(samples)
     if samples.shape != shape:
@@ -76,12 +76,12 @@ def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float
 
 
 def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | None:
-    """Open X, which may be larger than memory, as samples that are read piece by piece.
+    """Open an X that may exceed the memory as samples that are read chunk by chunk.
 
-    - X: A path leads to a .npy, .parquet, .csv or .tsv file, or to a folder of .parquet files. A
-      list has arrays, data frames and paths, whose rows follow one another. An iterator yields
-      blocks of rows once; a callable returns a new iterator each time that the rows are read. A
-      Dask array or DataFrame is read by workers.
+    - X: a path of a .npy, .parquet, .csv or .tsv file, or of a folder of .parquet files; a list of
+      arrays, data frames and paths, with the rows in this order; an iterator, which yields blocks
+      of rows once; a callable, which returns a new iterator for each pass; or a Dask array or
+      DataFrame, read by workers
     """
     if is_dask(X):
         from ldr.objectives.data.dask_samples import DaskSamples  # imports dask
@@ -92,7 +92,7 @@ def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | N
 
 
 def brought(y: object) -> Given:
-    """Return labels or a response, fetched from the workers if they are Dask's."""
+    """Return labels or a response; Dask's are computed and fetched."""
     if y is None or isinstance(y, np.ndarray) or not is_dask(y):
         return y
     from ldr.objectives.data.dask_samples import computed
@@ -101,7 +101,7 @@ def brought(y: object) -> Given:
 
 
 def open_source(X: Given, name: str, minimum_rows: int = 2) -> Source | None:
-    """Open the source of the rows that X describes; None for data in memory."""
+    """Open the source of the rows of X; None for data in memory."""
     if isinstance(X, Source):
         return X
     if isinstance(X, (str, Path)):
@@ -121,7 +121,7 @@ def open_path(X: str | Path, name: str, separator: str = "", header: bool = True
     ending = path.suffix.lower()
     try:
         folder = path.is_dir()
-    except OSError as error:  # the name is too long for this system
+    except OSError as error:  # name too long for the system
         folder = False
         if ending:
             reason = f"is no path: {error.strerror}"
@@ -145,7 +145,7 @@ def open_path(X: str | Path, name: str, separator: str = "", header: bool = True
 
 
 def without_header(X: Given, name: str = "X") -> Given:
-    """Open the .csv and .tsv files in X as files without a line of names."""
+    """Open the .csv and .tsv files in X as files without a header line."""
     if isinstance(X, (str, Path)) and Path(X).suffix.lower() in SEPARATORS:
         return open_path(X, name, header=False)
     if isinstance(X, dict):
@@ -166,9 +166,9 @@ def as_path(path: str | Path, name: str) -> Path:
 
 
 def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
-    """Return X and its companions, which may be columns of X's files or .npy files.
+    """Return X and companions, which may be columns of X's files or .npy files.
 
-    A column is named by a string; a pair of a name and `str` reads its cells as text.
+    A string names a column; the pair (name, str) reads the column's cells as text.
     """
     named, texts = {}, set()
     for name, given in beside.items():

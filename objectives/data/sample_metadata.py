@@ -1,7 +1,4 @@
-"""Labels of rows as codes of classes.
-
-Metadata of each row: its weight, and its trial.
-"""
+"""Labels of rows as class codes, and metadata of rows: weights and trials."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from ldr.solvers.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class CodedLabels:
-    """Labels of some rows as codes of known classes, not all of which need occur.
+    """Class codes of some rows, with all classes; a class may be absent from the rows.
 
     - codes (n,)
     - classes (c,): sorted
@@ -44,10 +41,10 @@ def as_labels(y: object, n: int, *, smallest_class: int = 1) -> tuple[npt.NDArra
     - y (n,): strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
       `CodedLabels`, which are returned
     - n: number of samples of the labels
-    - smallest_class: the fewest samples of a class, if there is more than one class
+    - smallest_class: smallest allowed number of samples of a class
     - returns codes (n,): the class of each sample.
     - returns classes (c,): the sorted labels: ``classes[codes]`` is y.
-    - raises DataError: Not 1-D, another length, missing labels, numbers that look continuous,
+    - raises DataError: y is not 1-D, has the wrong length, missing labels, continuous values,
       labels that cannot be ordered, a single class, or a class that is too small.
     """
     if isinstance(y, CodedLabels):
@@ -63,7 +60,7 @@ def as_labels(y: object, n: int, *, smallest_class: int = 1) -> tuple[npt.NDArra
 
 
 def as_array(y: object, name: str = "y") -> Cells:
-    """Return labels or a response as an array with an entry or a row for each sample."""
+    """Return labels or a response as an array with an entry or a row per sample."""
     if type(y) is np.ndarray and y.ndim:
         return y
     check_unmasked(y, name)
@@ -90,11 +87,11 @@ def is_text(y: object) -> bool:
 
 
 def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
-    """Return the sorted classes, the class of each label, and how many labels a class has."""
+    """Return the sorted classes, the class code of each label, and the size of each class."""
     try:
         if labels.dtype.kind != "O" or labels.ndim != 1:
             return np.unique(labels, return_inverse=True, return_counts=True)
-        # Objects are looked up in a dict: sorting millions of strings is many times slower.
+        # For objects a dict is many times faster than sorting millions of strings.
         places: dict[object, int] = {}
         codes = np.array([places.setdefault(label, len(places)) for label in labels], np.intp)
         entries = np.empty(len(places), dtype=object)
@@ -175,48 +172,48 @@ def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: i
 
 
 def shown(label: object) -> str:
-    """Format a label as the caller wrote it, without NumPy's type."""
+    """Format a label without NumPy's type."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 Array = npt.NDArray[np.float64]
-# Ratio of weights beyond which rounding hides the sums of the lighter rows.
+# At larger ratios of weights rounding errors exceed the sums of rows with small weights.
 _RANGE = 1e12
 
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Metadata of some samples, in their order.
+    """Metadata of some samples, in the samples' order.
 
-    - weights (n,): at least 0; None is 1 each
-    - trials (n,): ids, equal for the rows of a trial, which are contiguous; None is a single trial
+    - weights (n,): at least 0; None means 1 for each sample
+    - trials (n,): trial ids; the rows of a trial are contiguous. None means a single trial
     """
 
     weights: Array | None = None
     trials: Cells | None = None
 
     def __getitem__(self, rows: slice | Cells) -> Marks:
-        """Return the metadata of a slice of the samples, or of samples by index or mask."""
+        """Return the metadata of samples selected by slice, index or mask."""
         return Marks(
             *(None if each is None else each[rows] for each in (self.weights, self.trials))
         )
 
     @property
     def codes(self) -> npt.NDArray[np.intp] | None:
-        """The trial of each sample as 0, 1, ...; None for a single trial."""
+        """Index of each sample's trial from 0; None for a single trial."""
         if self.trials is None:
             return None
         return np.cumsum(begins(self.trials)) - 1
 
     def before(self, later: Marks) -> Array:
-        """Return the weight of each pair of samples: sqrt(w w'), 0 across trials."""
+        """Return the weight sqrt(w w') of each pair of an earlier and a later sample."""
         together = True if self.trials is None else self.trials == later.trials
         if self.weights is None or later.weights is None:
             return np.asarray(together, dtype=np.float64)
         return np.asarray(np.sqrt(self.weights) * np.sqrt(later.weights) * together)
 
     def followed_by(self, later: Marks) -> Marks:
-        """Join the metadata of successive samples."""
+        """Join the metadata with the metadata of later samples."""
         pairs = ((self.weights, later.weights), (self.trials, later.trials))
         return Marks(*(None if a is None else np.concatenate([a, b]) for a, b in pairs))
 
@@ -224,8 +221,8 @@ class Marks:
 def as_weights(given: Given, n: int) -> Array:
     """Check the weights of n rows.
 
-    - raises DataError: Not n numbers, negative or infinite ones, only zeros, or weights so far
-      apart, or so far from 1, that rounding errors dominate.
+    - raises DataError: The weights are not n finite numbers >= 0 or are all zero, or rounding
+      errors dominate because weights differ too much or are too far from 1.
     """
     weights = as_array(given, "sample_weight")
     check_real(weights.dtype, "sample_weight")
@@ -257,12 +254,12 @@ def as_weights(given: Given, n: int) -> Array:
 
 
 def begins(trials: Cells) -> npt.NDArray[np.bool_]:
-    """Return True for the first row of each trial; a trial's rows are contiguous."""
+    """Return True for the first row of each trial, for trials of contiguous rows."""
     return np.append(True, trials[1:] != trials[:-1])
 
 
 def as_trials(given: Given, n: int) -> Cells:
-    """Check the trials of n rows."""
+    """Check the trial ids of n rows."""
     ids = as_array(given, "groups")
     if ids.shape != (n,):
         raise DataError(f"groups has shape {ids.shape}, expected ({n},): a trial for each row")

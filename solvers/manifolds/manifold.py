@@ -54,7 +54,7 @@ class Manifold(ABC):
         return [Z]
 
     def join(self, parts: Sequence[Array]) -> Array:
-        """Concatenate the factors' matrices to one array, the inverse of `split`."""
+        """Join the factors' matrices to one array; the inverse of `split`."""
         return parts[0]
 
     @abstractmethod

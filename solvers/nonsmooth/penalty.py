@@ -73,7 +73,7 @@ class L1(Penalty):
         return self.weight * np.sign(M)
 
     def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
-        """Replace |m| by sqrt(m^2 + width^2)."""
+        """Return sqrt(m^2 + width^2) in place of |m|."""
         root = np.sqrt(M * M + width * width)
         ratio = width / root
         return (
