@@ -39,7 +39,7 @@ def method_line(name: str, size: tuple[int, int], found: Measured) -> str:
     n, d = size
     first = found.seconds.get("ldr")
     if first is None:
-        why = found.failed.get("ldr", found.failed.get("data", "not drawn"))
+        why = found.failed.get("ldr", f"not run, {n} x {n} distances")
         return f"| {name} | {n} x {d} | {why} | | | | | |"
     without = found.seconds.get("uncertified")
     share = "" if without is None else f"{max(0.0, 1 - without / first):.2f}"
