@@ -1,1 +1,1 @@
-"""From files, clusters and containers to arrays, and back."""
+"""Reading of arrays from files, clusters and containers, and writing of results."""

@@ -1,4 +1,4 @@
-"""A Dask cluster for the command line, and files that its workers read."""
+"""A Dask cluster for the command line, and tables that its workers read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ldr.types import Argument, Rows
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
-    """Compute within the context on the cluster of a scheduler."""
+    """Run the computations of a context on the cluster of a scheduler."""
     distributed = needed("distributed", "--cluster")
     import dask
     from dask.utils import parse_timedelta
     from distributed.comm.addressing import get_address_host_port
 
     try:
-        if not address.startswith("inproc:"):  # a client that failed would wait again when closed
+        if not address.startswith("inproc:"):  # closing a client that failed would wait again
             patience = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
             socket.create_connection(get_address_host_port(address), patience).close()
         # a default client would remain in the process if no scheduler answers
@@ -47,7 +47,7 @@ def connected(address: str) -> Iterator[None]:
 
 
 def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Table:
-    """Read the matrix in a file by the workers of a cluster.
+    """Read the matrix in a file with the workers of a cluster.
 
     - path: .csv, .tsv, .parquet, .npy, or a folder of .parquet files
     - separator, header: as in `ldr.io.files.read`
@@ -69,7 +69,7 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
 
 @dataclass(frozen=True, eq=False)
 class ClusterTable(Table):
-    """A table whose rows are read by workers, and whose labels are read here."""
+    """A table whose rows are read by the workers, and whose labels are read by this process."""
 
     here: Callable[[], Table] = field(kw_only=True)
 
@@ -78,7 +78,7 @@ class ClusterTable(Table):
 
 
 def _rows(path: Path, ending: str, separator: str, header: bool) -> Rows:
-    """Rows as a Dask array or DataFrame; of a text without a first column that has no name."""
+    """Rows as a Dask array or DataFrame, without an unnamed first column of a text file."""
     if ending == ".npy":
         return _array(MappedFile(path, path.name))
     import dask.dataframe as frames
@@ -87,7 +87,7 @@ def _rows(path: Path, ending: str, separator: str, header: bool) -> Rows:
         return frames.read_parquet(path)
     import pandas
 
-    # Exact parsing: pandas before version 3 is off by one unit in the last place by default.
+    # Exact parsing: by default pandas before version 3 is off by one unit in the last place.
     exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
     numbers = frames.read_csv(path, sep=separator, header=0 if header else None, **exactly)
     columns = named(tuple(map(str, numbers.columns)), path.name)
@@ -95,7 +95,7 @@ def _rows(path: Path, ending: str, separator: str, header: bool) -> Rows:
 
 
 def _array(file: MappedFile) -> Rows:
-    """Rows of a file as a Dask array, a chunk a piece."""
+    """Rows of a file as a Dask array with one chunk for each block of the file."""
     import dask.array as arrays
 
     (rows,) = arrays.core.normalize_chunks(piece_rows(file.d), shape=(file.n,))

@@ -1,7 +1,7 @@
-"""Data from files and projections into files: .csv, .tsv, .parquet, .npy, .npz, .mat.
+"""Reading and writing of .csv, .tsv, .parquet, .npy, .npz and .mat files.
 
-Tables are read by pyarrow, as `ldr.solve` reads them, and written by pandas (with pyarrow for
-.parquet); the others are read and written by NumPy and SciPy.
+pyarrow reads tables, as in `ldr.solve`, and pandas writes them (with pyarrow for .parquet). NumPy
+and SciPy read and write the other files.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def replaced(path: str | Path) -> Iterator[Path]:
     """Yield a new file in the same folder, which replaces `path` once complete.
 
     If writing fails or is interrupted, `path` is unchanged and the new file is removed. Symbolic
-    links and permissions are kept. Devices and pipes are written to directly.
+    links and permissions are kept. Devices and pipes are opened directly.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         yield target
         return
     _remove_leftovers(target.parent)
-    # Writers infer the format from the ending.
+    # Writers infer the format from the file's ending.
     ending = Path(path).suffix.lower()
     new = target.with_name(f"{_PREFIX}{os.getpid()}-{uuid4().hex}{ending}")
     try:
@@ -66,7 +66,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         new.replace(target)
     except OSError as error:
-        if error.filename not in (None, str(new)):  # an error of another file, read meanwhile
+        if error.filename not in (None, str(new)):  # an error of another file
             raise
         reason = f"cannot be written: {error.strerror or error}"
         raise OSError(error.errno or errno.EIO, reason, str(path)) from error
@@ -78,7 +78,7 @@ _PREFIX = f".ldr-{platform.node()}-"
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove the files that processes of this machine began to write and were killed over."""
+    """Remove partial files of processes on this computer that were killed while writing."""
     if os.name != "posix" or not folder.is_dir():
         return
     for old in folder.glob(f"{glob.escape(_PREFIX)}*"):
@@ -86,14 +86,14 @@ def _remove_leftovers(folder: Path) -> None:
             os.kill(int(old.name.removeprefix(_PREFIX).partition("-")[0]), 0)
         except ProcessLookupError:
             old.unlink(missing_ok=True)
-        except (ValueError, OSError):  # a name that ldr did not choose, or another user's process
+        except (ValueError, OSError):  # a name not chosen by ldr, or another user's process
             continue
 
 
 def write_figure(path: str | Path, figure: Figure, **style: Argument) -> None:
-    """Write a picture to a file of the kind that its ending names.
+    """Write a plot to a file; the format follows from the ending.
 
-    It is drawn in memory first, as matplotlib does not always report a full disk.
+    The plot is rendered in memory first, because matplotlib does not always report a full disk.
     """
     drawn = BytesIO()
     figure.savefig(drawn, format=Path(path).suffix[1:].lower(), **style)
@@ -106,7 +106,7 @@ def check_outputs(
 ) -> None:
     """Refuse output files that cannot be written or are inputs, before any computation.
 
-    - outputs: files to write, by their names in messages
+    - outputs: paths of the files to write, by their names in messages
     - inputs: files, and folders of .parquet files, that are read
     """
     seen: dict[str, Path] = {}
@@ -129,7 +129,7 @@ def check_outputs(
 
 
 def files_of(X: Rows) -> list[Path]:
-    """Return the files that contain the rows of X, if known."""
+    """Return the files that contain the samples X, if X comes from files."""
     if isinstance(X, (str, Path)):
         return [Path(X)]
     if isinstance(X, StoredSamples):
@@ -155,7 +155,7 @@ def _check_writable(path: Path) -> None:
 
 
 def _is_part(output: Path, source: Path) -> bool:
-    """Return True if an output is an input, or would become part of an input folder."""
+    """Return True if an output equals an input, or would become part of an input folder."""
     if not source.is_dir():
         return _is_same(output, source)
     within = Path(os.path.realpath(output)).is_relative_to(os.path.realpath(source))
@@ -165,14 +165,14 @@ def _is_part(output: Path, source: Path) -> bool:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Return True if two paths lead to the same file, by links or by letter case."""
+    """Return True if two paths refer to the same file, by links or by letter case."""
     try:
         return one.samefile(other)
     except OSError:  # one of the files does not exist yet
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-# Files of at least this many bytes are read in pieces.
+# Files of at least this many bytes are read in chunks.
 LARGE = 2**26
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -183,10 +183,10 @@ ARRAYS = (".npy", ".npz", ".mat")
 class Table:
     """Content of a file: a matrix, its column names if any, and the other arrays.
 
-    - name: of the file, for messages
+    - name: name of the file, for messages
     - X (n, d): an array, a sparse matrix, a Dask array or DataFrame, or a `Source` to read
     - beside: the other arrays of an .npz or .mat file
-    - loaded: True if the rows of a source, once read, are in memory; else they stay in the file
+    - loaded: True if the rows of a source are kept in memory once read, False if they are not
     """
 
     name: str
@@ -196,13 +196,13 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns, or their numbers from 0."""
+        """Names of the columns, or their indices from 0."""
         source = isinstance(self.X, Source)
         names = self.X.feature_names if source else getattr(self.X, "columns", None)
         return list(map(str, range(self.X.shape[1]) if names is None else names))
 
     def column(self, name: str, as_text: bool = False) -> Cells:
-        """Return a column, or an array beside the matrix; `as_text` returns its cells as text."""
+        """Return a column, or another array of the file; with `as_text` its entries as text."""
         if isinstance(self.X, Source):
             return self.X.column(name, as_text)
         if name in self.beside:
@@ -214,12 +214,12 @@ class Table:
         return found.astype(str) if as_text else found
 
     def response(self, names: Sequence[str], as_text: bool = False) -> Cells:
-        """Return y: a column, or several side by side."""
+        """Return y: one column, or several as a matrix."""
         columns = [self.column(name, as_text) for name in names]
         return columns[0] if len(columns) == 1 else np.column_stack(list(map(np.asarray, columns)))
 
     def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
-        """Return the table of some columns, in the given order; by default all not left out."""
+        """Return a table of some columns in the given order; by default of all others."""
         columns, X = self.columns, self.X
         keys = set(X.columns) - set(columns) if isinstance(X, Source) else ()
         left_out = {self._position(name) for name in without if name not in keys}
@@ -234,7 +234,7 @@ class Table:
 
     @in_words
     def samples(self, allow_nan: bool = False) -> Samples:
-        """Return the rows as numbers; empty cells are NaN, where they are allowed."""
+        """Return the rows as numbers; empty cells are NaN if NaN is allowed."""
         rows = as_samples(self.X, self.name, allow_nan=allow_nan)
         return as_samples(rows.in_memory(), allow_nan=allow_nan) if self.loaded else rows
 
@@ -250,15 +250,15 @@ class Table:
 def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
     """Read the matrix in a file.
 
-    - path: .csv, .tsv and .parquet have named columns, and so has a folder of .parquet files. Large
-      files of these kinds and of .npy are not loaded: their rows are read when needed. From an .npz
-      or .mat file the array called X is read, or the only one of several rows and columns;
+    - path: .csv, .tsv and .parquet files and folders of .parquet files have named columns. Large
+      files of these kinds and .npy files are not loaded: their rows are read when needed. Of an
+      .npz or .mat file the array X is read, or the only array with several rows and columns;
       ``data.mat:name`` selects another. An .npz file of scipy.sparse stays sparse.
-    - separator: between the cells of text; the comma of .csv and the tabulator of .tsv by default
-    - header: True if the first line of text names the columns; otherwise they are 0, 1, ...
+    - separator: separator of text; by default the comma for .csv and the tab for .tsv
+    - header: True if the first line of text names the columns; otherwise names are 0, 1, ...
     - raises FileNotFoundError
-    - raises ldr.errors.ArgumentError: Unknown ending, missing pandas or pyarrow, no such array.
-    - raises ldr.errors.DataError: The content does not match the ending.
+    - raises ldr.errors.ArgumentError: unknown ending, missing pandas or pyarrow, no such array.
+    - raises ldr.errors.DataError: the content does not match the ending.
     """
     path, wanted = split_array(str(as_path(path, "the file")))
     if path.is_dir():
@@ -285,7 +285,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
 
 
 def write_projection(path: str | Path, result: Result, X: Rows) -> None:
-    """Write projected rows to a file, piece by piece if they are stored."""
+    """Write projected samples to a file, in chunks if the samples are stored in files."""
     check_outputs({"path": path}, {"X": files_of(X)})
     views = as_tuple(X)
     whole = lazy_rows(views[0]) is not None or not any(view.stored for view in views)
@@ -298,11 +298,11 @@ def write_projection(path: str | Path, result: Result, X: Rows) -> None:
 
 
 def write(path: str | Path, result: Result, Y: Rows) -> None:
-    """Write projected rows to a file, atomically.
+    """Write projected samples to a file, atomically.
 
-    - path: .csv, .tsv, .parquet: a column for each component (those of both views for two views).
-      .npy: the array Y. .npz, .mat: Y with the M, P and mean of the result (with "_a" and "_b" for
-      two views).
+    - path: .csv, .tsv, .parquet: a column for each component (of both views, if there are two).
+      .npy: the array Y. .npz, .mat: Y with M, P and mean of the result (for two views with the
+      suffixes "_a" and "_b").
     """
     ending, views = ending_of(Path(path)), as_tuple(result.P)
     check_outputs({"path": path}, {})
@@ -330,7 +330,7 @@ def write(path: str | Path, result: Result, Y: Rows) -> None:
 def _write_parts(
     path: str | Path, result: Result, parts: Iterable[Rows], count: Callable[[], int]
 ) -> None:
-    """Write projected rows to a table or an .npy file, in parts."""
+    """Write projected samples to a table or an .npy file, in chunks."""
     ending = ending_of(Path(path))
     if ending == ".npy" and isinstance(result.P, tuple):
         raise ArgumentError("two views do not fit into a single .npy file: write .npz, or a table")
@@ -343,7 +343,7 @@ def _write_parts(
         header = {"descr": "<f8", "fortran_order": False, "shape": (count(), result.r)}
         with file.open("wb") as npy:
             np.lib.format.write_array_header_1_0(npy, header)
-            for part in rows:  # numpy's own writer does not always report a full disk
+            for part in rows:  # NumPy's own writer does not always report a full disk
                 npy.write(np.ascontiguousarray(part, "<f8").data)
 
 
@@ -364,7 +364,7 @@ def ending_of(path: Path) -> str:
 def write_frames(
     path: Path, ending: str, parts: Iterable[Array | dict[str, Array]], names: Sequence[str]
 ) -> None:
-    """Write rows to a table in parts, appended in order."""
+    """Write chunks of rows to a table, in order."""
     pandas = needed("pandas", f"a {ending} file")
     frames = (pandas.DataFrame(part, columns=list(names)) for part in parts)
     if ending == ".parquet":
@@ -382,7 +382,7 @@ def write_frames(
 
 
 def _warn_of_formulas(frame: Frame) -> None:
-    """Warn of texts that a spreadsheet would run; they are written as they are."""
+    """Warn of texts that a spreadsheet would run as formulas; they are written unchanged."""
     for name in frame.select_dtypes(exclude="number"):
         cells = frame[name].astype(str)
         if name.startswith(_FORMULA) or cells.str.startswith(_FORMULA).any():
@@ -397,7 +397,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    with open(path, "rb") as file, np.load(file) as archive:  # closes a file that is no archive too
+    with open(path, "rb") as file, np.load(file) as archive:  # also close a file that is no archive
         if {"data", "indices", "indptr", "shape"} <= set(archive.files):
             from scipy.sparse import load_npz
 
@@ -418,7 +418,7 @@ def _read_mat(path: Path) -> dict[str, np.ndarray]:
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    """A cell array as an array of strings, a sparse matrix by rows; others as they are."""
+    """Convert a cell array to an array of strings, and a sparse matrix to CSR format."""
     if hasattr(array, "tocsr"):
         return array.tocsr()
     if getattr(array, "dtype", np.dtype(float)).kind == "O":
@@ -438,7 +438,7 @@ def _one_of(arrays: dict[str, np.ndarray], wanted: str | None, name: str) -> Tab
 
 
 def _matrix(array: np.ndarray, name: str) -> Matrix:
-    """Return a matrix; a vector is a single column."""
+    """Return a matrix; a vector becomes a single column."""
     if array.ndim == 1:
         return array[:, None]
     if array.ndim != 2:
@@ -447,7 +447,7 @@ def _matrix(array: np.ndarray, name: str) -> Matrix:
 
 
 def write_filled(path: str | Path, result: Result, table: Table) -> int:
-    """Write a table whose missing entries a model has filled in; the columns left out are kept.
+    """Write a table with missing entries imputed by a model; other columns are unchanged.
 
     - path: .csv, .tsv, .parquet or .npy
     - result: a result of ppca or fa

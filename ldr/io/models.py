@@ -1,6 +1,6 @@
-"""Results as plain arrays and words in an .npz file: no code is stored or executed.
+"""Results as plain arrays and text in an .npz file: no code is stored or executed.
 
-The header is a tree in JSON that names the class or the method of each part of the result.
+The header is a tree in JSON with the class or the method of each part of the result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write_model(path: str | Path, result: Any) -> None:
 
 
 def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
-    """Read the result in a file; `kinds` names the classes."""
+    """Read the result in a file; `kinds` maps names to classes."""
     path = _npz(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
@@ -79,7 +79,7 @@ def _npz(path: str | Path) -> Path:
 
 @dataclass
 class Writer:
-    """Values as JSON, and the arrays that they refer to.
+    """JSON values, and the arrays that the values refer to.
 
     - objective: objective of the result, for messages
     """
@@ -116,7 +116,7 @@ class Writer:
 
     def _object(self, value: Any) -> dict[str, Any]:
         cls = type(value)
-        # The accelerator belongs to the machine, not to the result.
+        # The accelerator is a property of the computer, not of the result.
         names = [f.name for f in fields(value) if f.init and f.name != "accelerator"]
         found = {name: self.of(getattr(value, name)) for name in names}
         if REGISTRY.get(getattr(cls, "name", "")) is cls:
@@ -138,7 +138,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class Reader:
-    """The values that a `Writer` wrote; arrays are read when they are needed.
+    """Values of a file made by `Writer`; arrays are read when needed.
 
     - kinds: classes by their names in the file
     - format: format of the file
@@ -170,20 +170,20 @@ class Reader:
             return self.of(value["kernel"])._kernel
         if "objective" in value:
             name = value["objective"]
-            if self.format == 1:  # format 1 has the methods' old names
+            if self.format == 1:  # format 1 has older names of methods
                 name = RENAMED.get(name) or CHANGED.get(name, name)
             return REGISTRY[name](**self._all(value["parameters"]))
         return self.kinds[value["kind"]](**self._all(value["fields"]))
 
     def _array(self, entry: Mapping[str, Any]) -> Any:
-        """Return an array of the archive, checked against the header."""
+        """Return an array of the archive, validated against the header."""
         name = entry["array"]
         if "shape" not in entry:  # version 0.9 stored no shape
             return self.archive[name]
         shape, kind = tuple(entry["shape"]), np.dtype(entry["type"])
         size = math.prod(shape) * kind.itemsize
-        # The size in the archive is compared before unpacking, which could exhaust memory; a header
-        # has at most 4096 bytes.
+        # Unpacking too large an array could exhaust memory, so the size in the archive is compared
+        # first; a header has at most 4096 bytes.
         if self.archive.zip.getinfo(f"{name}.npy").file_size <= size + 4096:
             array = self.archive[name]
             if array.shape == shape and array.dtype == kind:

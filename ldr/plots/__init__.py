@@ -1,9 +1,9 @@
-"""Pictures of a result: the projected data, the map, the run, the baseline beside the optimum.
+"""Plots of a result: the projected data, the map, the run, the baseline and the optimum.
 
-Every function returns a matplotlib Figure that belongs to no window and no global state: show it in
-a notebook by naming it, or write it with ``figure.savefig("name.png")``. With `ax` it is the figure
-of these matplotlib Axes, by default a new one; if `ax` has fewer panels than needed, an
-``ldr.errors.ArgumentError`` states the number.
+Every function returns a matplotlib Figure, outside windows and pyplot's global state. A notebook
+shows it as the last value of a cell; ``figure.savefig("name.png")`` writes it. `ax` are matplotlib
+Axes to draw in; by default a new figure is made. If `ax` has too few panels, an
+``ldr.errors.ArgumentError`` states the required number.
 """
 
 from ldr.plots.canvas import new_figure

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-# Style of a line: Matplotlib's keyword arguments.
+# Style of a line: keyword arguments of Matplotlib.
 Style: TypeAlias = dict[str, Argument]
 
 SINGLE = "#0072B2"
@@ -47,7 +47,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def inches(figure: Figure | SubFigure) -> float:
-    """Return the width of a figure or of a part of a figure."""
+    """Return the width of a figure or of a subfigure in inches."""
     return float(figure.bbox.width / figure.get_figure(root=True).dpi)
 
 
@@ -58,7 +58,7 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def given_panels(ax: Panels, count: int) -> list[Axes]:
-    """Return the caller's axes, or the axes of a new figure, tidied."""
+    """Return the user's axes, or axes of a new figure, in the common style."""
     given = new_figure(4.4 * count, 3.6).subplots(1, count) if ax is None else ax
     axes: list[Axes] = list(np.ravel(np.asarray(given, dtype=object)))
     if len(axes) != count:
@@ -75,7 +75,7 @@ def tidy(ax: Axes) -> None:
 
 
 def finish(ax: Axes, x: str, y: str, *, whole: bool = False, legend: bool = False) -> None:
-    """Name the axes of a panel, of whole numbers along x, and its lines."""
+    """Label the axes of a panel, with integer ticks along x if `whole`; add a legend."""
     from matplotlib.ticker import MaxNLocator
 
     ax.set(xlabel=x, ylabel=y)
@@ -93,27 +93,27 @@ def note(
     coordinates: str | tuple[str, str] = "data",
     **style: Argument,
 ) -> Annotation:
-    """Write text this many points beside a place."""
+    """Write a text at an offset in points from a position."""
     return ax.annotate(
         text, at, xycoords=coordinates, xytext=offset, textcoords="offset points", **style
     )
 
 
 def mark(ax: Axes, height: float, text: str) -> None:
-    """Draw a labelled horizontal line."""
+    """Draw a horizontal line with a label."""
     ax.axhline(height, color=HIGHLIGHT, linestyle="--", linewidth=1)
     place = ("axes fraction", "data")
     note(ax, text, (1, height), (0, 3), place, ha="right", color=HIGHLIGHT, fontsize=9)
 
 
 def mark_dimension(ax: Axes, r: int, text: str) -> None:
-    """Draw a labelled vertical line."""
+    """Draw a vertical line with a label."""
     ax.axvline(r, color="0.5", linestyle=":", linewidth=1)
     note(ax, text, (r, 1), (4, -4), ("data", "axes fraction"), va="top", color="0.35", fontsize=9)
 
 
 def literal(text: str) -> str:
-    """Escape a text, so that no part between two dollars is drawn as a formula."""
+    """Escape a text, so that no part between two dollar signs is rendered as a formula."""
     return text.replace("$", r"\$")
 
 
@@ -122,17 +122,17 @@ def shortened(name: str, letters: int = 28) -> str:
 
 
 def column_names(columns: Sequence[str] | None, kept: np.ndarray) -> list[str]:
-    """Return names of some columns of a view, as they are drawn."""
+    """Return the displayed names of some columns of a view."""
     return [literal(shortened(columns[j] if columns else f"column {j}")) for j in kept]
 
 
 def parts(Y: PerView) -> tuple[Array, ...]:
-    """Return the arrays of a view or of several views, whatever their container."""
+    """Return the arrays of one or several views as a tuple of NumPy arrays."""
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))
 
 
-# Colours distinct with the common kinds of colour blindness: Okabe and Ito's eight; Paul Tol's
-# "muted" for up to ten classes. Markers differ too: colour is never the only clue.
+# Colours that are distinct under common colour blindness: Okabe and Ito's eight, and Paul Tol's
+# "muted" for up to ten classes. Markers differ as well as colours.
 _OKABE_ITO = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
 )  # fmt: skip
@@ -147,13 +147,13 @@ MOST_NAMES = 40  # largest number of names in a legend or on an axis
 
 @dataclass(frozen=True)
 class Colouring:
-    """Colour of each row: by class, by a quantity, or none.
+    """Colour of each sample: by class, by a quantity, or none.
 
-    - codes (n,): positions of the classes in `names`
-    - quantity (n,): values to be coloured; days for dates
+    - codes (n,): indices of the classes in `names`
+    - quantity (n,): values on a colour scale; dates are converted to days
     - label: name of y
     - is_time: True if the quantity is the position in time
-    - dates: True if the quantity is days
+    - dates: True if the quantity is in days
     """
 
     codes: np.ndarray | None = None
@@ -164,7 +164,7 @@ class Colouring:
     dates: bool = False
 
     def groups(self, n: int) -> list[tuple[np.ndarray, str, str, str | None]]:
-        """Return (rows, colour, marker, name) of each class; a single group without classes."""
+        """Return (samples, colour, marker, name) of each class; one group without classes."""
         if self.codes is None:
             return [(np.arange(n), SINGLE, "o", None)]
         palette = _OKABE_ITO if len(self.names) <= len(_OKABE_ITO) else _MUTED
@@ -180,7 +180,7 @@ class Colouring:
 
 
 def colouring_of(result: Result, y: PerRow, n: int, X: Rows = None) -> Colouring:
-    """Return the colours by y, or by row or date for objectives of time without y."""
+    """Return the colours by y; without y, objectives of time series use row or date."""
     needs = result.objective.needs
     if y is None:
         if Need.TIME_ORDER not in needs:
@@ -210,7 +210,7 @@ def _days(dates: np.ndarray) -> Array:
 
 
 def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return codes and names; unlike in objectives, a single class or sample is allowed."""
+    """Return codes and names; unlike for objectives, one class or sample is allowed."""
     try:
         return as_labels(array, n)
     except DataError:
@@ -219,11 +219,11 @@ def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
-    """Draw the rows by two components, or by three."""
+    """Draw the samples by two components, or by three."""
     n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
-    scatter: Callable[..., object] = ax.scatter  # two coordinates, or three
+    scatter: Callable[..., object] = ax.scatter  # two components, or three
     style = {"s": size, "linewidths": 0, "rasterized": n > 2000}
     if colouring.quantity is not None:
         scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
@@ -237,7 +237,7 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
 def draw_key(
     figure: FigureBase, axes: Sequence[Axes], colouring: Colouring, alone: bool = False
 ) -> None:
-    """Draw the legend of classes or colour bar of the quantity; `alone` in its own figure."""
+    """Draw the legend of classes or the colour bar of the quantity; `alone`: in its own figure."""
     if colouring.codes is not None:
         where = "center left" if alone else "outside right center"
         figure.legend(**_legend(colouring), loc=where)  # type: ignore[call-overload]
@@ -251,7 +251,7 @@ def draw_key(
 
 
 def key_inside(ax: Axes, colouring: Colouring) -> None:
-    """Draw the key within a panel of the user's figure, whose layout stays."""
+    """Draw the legend or colour bar inside a panel of the user's figure, with the layout kept."""
     if colouring.codes is not None:
         ax.legend(**_legend(colouring) | {"frameon": True})
     elif (mappable := _coloured([ax])) is not None:
@@ -266,7 +266,7 @@ def _bar(
 
 
 def write_quantity(axis: Axis, colouring: Colouring) -> None:
-    """Format dates and whole numbers (years) on an axis as usual."""
+    """Format dates and integers (such as years) on an axis."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import MaxNLocator
 
@@ -280,7 +280,7 @@ def write_quantity(axis: Axis, colouring: Colouring) -> None:
 
 
 def key_width(colouring: Colouring, r: int) -> float:
-    """Return inches that the key takes; for r = 1 a quantity has an axis of its own, no key."""
+    """Return the width of the legend or colour bar in inches; 0 for a quantity with r = 1."""
     if colouring.codes is not None:
         columns = _legend(colouring)["ncols"]
         return float(columns * (0.5 + 0.085 * max(len(name) for name in colouring.names)))
@@ -288,7 +288,7 @@ def key_width(colouring: Colouring, r: int) -> float:
 
 
 def _coloured(axes: Sequence[Axes]) -> Collection | None:
-    """Points with a colour scale, if there are any."""
+    """Return the points with a colour scale, or None."""
     points = [c for ax in axes for c in ax.collections if c.get_array() is not None]
     return points[0] if points else None
 

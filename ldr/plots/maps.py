@@ -1,4 +1,4 @@
-"""Pictures of projected samples and of the linear map: loadings, biplot, correlation circle."""
+"""Plots of projected samples and of the linear map: loadings, biplot, correlation circle."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-_PANELS = 4  # most panels in a row
+_PANELS = 4  # largest number of panels in a row
 
 
 def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
@@ -55,19 +55,19 @@ def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = N
     ----------
     result : Result
     X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
-        Several views are drawn as pairs: component k of each against component k of the first.
+        Several views are plotted in pairs: component k of each view against that of the first.
     y : array (m,), optional
-        Labels (strings, booleans, whole numbers of at most 20 values) give a legend, quantities a
-        colour bar. Without it, objectives of time series are coloured by row.
+        Labels (strings, booleans, or at most 20 distinct integers) give a legend, quantities a
+        colour bar. Without y, objectives of time series are coloured by row.
     ax : matplotlib Axes, optional
-        Axes to draw in, if one panel suffices; by default a new figure.
+        Axes to draw in, if one panel suffices; by default a new figure is made.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        `ax` is given where several panels are needed.
+        `ax` is given, but several panels are needed.
     ldr.errors.DataError
-        X or y do not fit the result.
+        X or y do not match the result.
     """
     X, y = by_index(result.objective, X, y)
     Y = parts(result.transform(X))
@@ -89,7 +89,7 @@ def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = N
 
 
 def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
-    """Plot the first three components of the projected rows, in perspective.
+    """Plot the first three components of the projected samples, in perspective.
 
     Parameters
     ----------
@@ -119,26 +119,26 @@ def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
         getattr(ax, f"set_{name}label")(label)
         getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
     ax.set_aspect("equal")
-    ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # leaves space for the labels
+    ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # leave space for the labels
     ax.tick_params(labelsize=8)
     draw_key(figure, [ax], colouring)
     return figure
 
 
 def compare(result: Result, X: Rows, y: PerRow = None) -> Figure:
-    """Plot the baseline's projection beside the optimised projection, on the same scales.
+    """Plot the baseline's projection beside the optimised projection, on equal scales.
 
     Parameters
     ----------
     result : Result
-        Result of an objective with a baseline, whose map is M'.
+        Result of an objective with a baseline; its map P must be M'.
     X, y
         As in `projection`.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        There is no baseline, or the map is not M'.
+        There is no baseline, or the map P is not M'.
     """
     rows, columns = _grid(parts(result.transform(X)))
     figure = new_figure(1.4 + 2 * _width(rows, columns), 1.4 + max(3.2, 1.8 * rows))
@@ -163,16 +163,16 @@ def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerR
     names = axis_names(result)
     axes = _draw(left, before, colouring, extent, _plain(names))
     others = _draw(right, after, colouring, extent, names)
-    if result.r == 1:  # one component: histograms share their height
+    if result.r == 1:  # one component: histograms have equal height
         limits = [ax.get_ylim() for ax in (axes[0], others[0])]
         for ax in (axes[0], others[0]):
             ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-    if rest:  # the legend stands beside the panels, which keep one size
+    if rest:  # the legend is beside the panels, which keep one size
         draw_key(rest[0], others, colouring, alone=True)
 
 
 def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
-    """Return the rows projected by the baseline, whose map is M'."""
+    """Return the samples projected by the baseline, for maps P = M'."""
     if result.baseline is None:
         raise ArgumentError(f"objective {result.objective.name!r} has no baseline to compare with")
     if not result.objective.traits.transposed:
@@ -184,7 +184,7 @@ def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
 
 
 def _grid(Y: tuple[Array, ...]) -> tuple[int, int]:
-    """Rows and columns of panels."""
+    """Return the numbers of rows and columns of panels."""
     r = min(Y[0].shape[1], _PANELS)
     if len(Y) > 1:
         return len(Y) - 1, r
@@ -200,7 +200,7 @@ Names = tuple[list[str], ...]
 
 
 def axis_names(result: Result) -> Names:
-    """Return the names of the components of each view: share of the variance, or own number."""
+    """Return the components' names by view, with their shares of the variance or scores."""
     columns = result.directions.columns()
     own = next(iter(result.directions.own.items()), None)
     views = len(result.directions.variations) if isinstance(result.P, tuple) else 1
@@ -226,7 +226,7 @@ def axis_names(result: Result) -> Names:
 
 
 def _plain(names: Names) -> Names:
-    """The symbols alone."""
+    """Return only the symbols of the components."""
     return tuple([name.partition(",")[0] for name in of_view] for of_view in names)
 
 
@@ -237,7 +237,7 @@ def _draw(
     extent: tuple[Array, ...],
     names: Names,
 ) -> list[Axes]:
-    """All panels of a projection, on axes that also hold the rows of `extent`."""
+    """Draw all panels of a projection; the axes also contain the samples of `extent`."""
     rows, columns = _grid(Y)
     axes = figure.subplots(rows, columns, squeeze=False)
     if len(Y) == 1 and rows > 1:
@@ -245,7 +245,7 @@ def _draw(
     elif len(Y) == 1:
         _draw_one(axes[0, 0], Y, colouring, extent, names)
     else:
-        if rows > 1:  # panels are narrower than their names
+        if rows > 1:  # panels are narrower than the names of their axes
             names = tuple([name.replace(", ", "\n", 1) for name in of_view] for of_view in names)
         for i, of_view in enumerate(axes):
             both, extents = ((of[0], of[i + 1]) for of in (Y, extent))
@@ -267,7 +267,7 @@ def _draw_one(
     names: Names,
     k: int = 0,
 ) -> None:
-    """Draw a panel: pair k of two views, or up to two components."""
+    """Draw a panel: pair k of two views, or one or two components."""
     if len(Y) > 1:
         _draw_pair(ax, Y[0][:, k], Y[1][:, k], colouring)
         ax.set_xlabel(names[0][k])
@@ -285,7 +285,7 @@ def _draw_one(
 
 
 def _draw_line(ax: Axes, a: Array, colouring: Colouring, name: str) -> None:
-    """Draw a component: its histogram, its time course, or the quantity against the component."""
+    """Draw a component: its histogram, its time course, or a quantity against the component."""
     if colouring.quantity is None:
         _histogram(ax, a, colouring)
         labels = name, "number of rows"
@@ -302,7 +302,7 @@ def _draw_line(ax: Axes, a: Array, colouring: Colouring, name: str) -> None:
 
 def _draw_pair(ax: Axes, a: Array, b: Array, colouring: Colouring) -> None:
     draw_points(ax, colouring, a, b)
-    # equal rows may differ in their last bits
+    # equal values may differ in their last bits
     if all(np.std(each) > 1e-12 * np.abs(each).max() for each in (a, b)):
         correlation = float(np.corrcoef(a, b)[0, 1])
         ax.set_title(f"correlation {correlation:.3f}", fontsize=9)
@@ -311,7 +311,7 @@ def _draw_pair(ax: Axes, a: Array, b: Array, colouring: Colouring) -> None:
 def _draw_matrix(
     axes: np.ndarray, Y: Array, colouring: Colouring, extent: Array, names: list[str]
 ) -> None:
-    """Draw a scatter matrix of all components, histograms on the diagonal."""
+    """Draw a scatter matrix of all components, with histograms on the diagonal."""
     r = Y.shape[1]
     for i in range(r):
         for j in range(r):
@@ -348,7 +348,7 @@ def _histogram(ax: Axes, a: Array, colouring: Colouring) -> None:
 
 
 def _one_scale(ax: Axes, Y: Array) -> None:
-    """Give both axes one scale, unless that would crush a component to a line."""
+    """Give both axes equal scales, unless one component would become invisible."""
     low, high = sorted(np.ptp(Y[:, :2], axis=0))
     if high <= 4.0 * low:
         ax.set_aspect("equal", adjustable="datalim")
@@ -363,14 +363,14 @@ def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
 
 
 def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
-    """Plot the first two components of every method, and of its baseline if different.
+    """Plot the first two components of every method, and of its baseline if that differs.
 
     Parameters
     ----------
     comparison : Comparison
-        Each projection has a panel, with its first score.
+        Each projection has a panel, titled with its first score.
     X, y
-        As in `projection`; of two views the first pair of components is drawn.
+        As in `projection`; for two views the first pair of components is drawn.
     """
     judged = comparison.judged_by[0]
     panels: list[tuple[str, Result, Mapping[str, Array]]] = []
@@ -398,16 +398,16 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
 
 
 def loadings(result: Result) -> Figure:
-    """Plot the map P, or a factor model's loadings M, as a heat map: a row a feature.
+    """Plot the map P, or a factor model's loadings M, as a heat map: one row per feature.
 
-    With ``standardise=True`` both are for the standardised columns. Of many features the 40 with
-    the largest loadings are shown, in their own order. More than 100 features, or more than 40
-    whose names are numbers, such as wavelengths, are drawn as lines, one for each component.
+    With ``standardise=True`` both are for the standardised columns. Of up to 100 features the 40
+    with the largest loadings are shown, in their own order. More than 100 features, or more than 40
+    with numeric names such as wavelengths, are drawn as lines, one for each component.
 
     Parameters
     ----------
     result : Result
-        Each view has a panel, all on one scale of colours.
+        Each view has a panel; all panels share one colour scale.
     """
     if result.model is None:
         which, maps = "P", [P.T for P in maps_of(result)]
@@ -442,12 +442,12 @@ def loadings(result: Result) -> Figure:
 
 
 def maps_of(result: Result) -> list[Array]:
-    """Return P of each view, for standardised columns if they were: units do not matter."""
+    """Return P of each view, in units of standardised columns if the fit was standardised."""
     return [P * unit for P, unit in zip(parts(result.P), units_of(result), strict=True)]
 
 
 def units_of(result: Result) -> list[float | Array]:
-    """Return the standard deviations that the columns of each view were divided by, or 1."""
+    """Return the scales of the columns of each view, or 1 if the fit was not standardised."""
     if result.scale is None:
         return [1.0] * len(parts(result.P))
     both = zip(as_tuple(result.scale), as_tuple(result.features), strict=True)
@@ -455,7 +455,7 @@ def units_of(result: Result) -> list[float | Array]:
 
 
 def _lines(maps: list[Array], names: Sequence[Sequence[str] | None], which: str) -> Figure:
-    """A panel a view; names that are numbers, such as wavelengths, are places on its axis."""
+    """Draw loadings as lines, one panel for each view; numeric names are positions on the axis."""
     figure = new_figure(7.0, 0.8 + 2.6 * len(maps))
     for ax, loading, columns in zip(
         figure.subplots(len(maps), squeeze=False)[:, 0], maps, names, strict=True
@@ -479,23 +479,23 @@ def _places(columns: Sequence[str] | None, count: int) -> tuple[Array, str]:
 
 
 def longest(loading: Array) -> np.ndarray:
-    """Return the rows of a map with the largest loadings, in their order."""
+    """Return the indices of the rows of a map with the largest loadings, in ascending order."""
     if len(loading) <= MOST_NAMES:
         return np.arange(len(loading))
     return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:MOST_NAMES])
 
 
-# Number of columns named in a plot: those with the largest correlations.
+# Number of columns named in a plot, by largest correlations.
 _NAMED = 14
 _NUMERIC = "feature"  # label of an axis along numeric names
 
 
 def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
-    """Plot the rows by their first two components, and an arrow for each column.
+    """Plot the samples by their first two components, and an arrow for each column.
 
-    An arrow has a column's correlations with the two components as coordinates, so that it points
-    towards rows with large values of the column, whatever the map; all arrows are lengthened by one
-    factor. Of many columns the 14 that correlate most are drawn.
+    The coordinates of an arrow are the column's correlations with the two components, times a
+    factor common to all arrows. For every map an arrow points towards samples with large values of
+    the column. At most 14 columns are drawn, those with the largest correlations.
 
     Parameters
     ----------
@@ -516,7 +516,7 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     panel = new_figure(7.2, 5.4).subplots() if ax is None else ax
     draw_points(panel, colouring, Y[:, 0], Y[:, 1])
     reach = np.abs(Y).max() / max(float(np.abs(correlations).max()), 1e-300)
-    arrows = 0.9 * reach * correlations  # arrows shorter than the rows' spread
+    arrows = 0.9 * reach * correlations  # arrows shorter than the samples' spread
     kept = _draw_arrows(panel, arrows)
     _finish(panel, result)
     if ax is None:
@@ -530,8 +530,8 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
 def correlation_circle(result: Result, X: Rows, *, ax: Axes | None = None) -> Figure:
     """Plot the correlations of each column with the first two components, in the unit circle.
 
-    Where components are uncorrelated (pca, lda, cca) the squared length of an arrow is the share of
-    the column's variance that the two explain. It accepts what `biplot` accepts, except y.
+    For uncorrelated components (pca, lda, cca) the squared length of an arrow is the share of the
+    column's variance that both components explain. Arguments are those of `biplot` except y.
     """
     from matplotlib.patches import Circle
 
@@ -548,7 +548,7 @@ def correlation_circle(result: Result, X: Rows, *, ax: Axes | None = None) -> Fi
 
 
 def _with_columns(result: Result, X: Rows) -> tuple[Array, Array]:
-    """The first two coordinates (m, 2), and the correlations of the columns with them (d, 2)."""
+    """Return the first two components (m, 2), and their correlations with the columns (d, 2)."""
     if isinstance(result.P, tuple) or result.r < 2:
         raise ArgumentError(
             f"arrows of columns need one view and r >= 2, got r = {result.r}"
@@ -564,7 +564,7 @@ def _with_columns(result: Result, X: Rows) -> tuple[Array, Array]:
 
 
 def _draw_arrows(ax: Axes, arrows: Array, colour: str = HIGHLIGHT) -> np.ndarray:
-    """The longest, and which they are."""
+    """Draw the longest arrows, and return their indices."""
     kept = np.argsort(-np.linalg.norm(arrows, axis=1), kind="stable")[:_NAMED]
     style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.1}
     for end in arrows[kept]:
@@ -617,7 +617,7 @@ def _name_arrows(
 
 
 def _apart(heights: Array, line: float = 9.5) -> Array:
-    """Move heights by the least amount that keeps lines of so many points apart."""
+    """Return positions at least `line` points apart, nearest to the given heights."""
     from scipy.optimize import isotonic_regression
 
     order = np.argsort(heights, kind="stable")

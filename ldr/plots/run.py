@@ -1,4 +1,4 @@
-"""Pictures of a run, of a path of dimensions, of bootstrap and permutation results."""
+"""Plots of a run, of a path of dimensions, of bootstrap and permutation results."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ _EPS = float(np.finfo(float).eps)
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
-    Distances below the rounding of the value are drawn at that level. A closed form has one point.
+    Distances below the value's rounding error are drawn at that level. A closed form has one point.
 
     Parameters
     ----------
     result : Result
     ax : pair of matplotlib Axes, optional
-        For the two panels; by default a new figure.
+        Two panels; by default a new figure is made.
     """
     left, right = given_panels(ax, 2)
     if ax is None:
         figure_of(left).suptitle(_title(result), fontsize=11)
     values = np.asarray(result.history["value"])
     at = np.asarray(result.history["iteration"])
-    # A solver that reports only its end has fewer entries than iterations: draw points, no line.
+    # A solver that reports only its result has fewer entries than iterations: draw no line.
     style: Style = {**DOTTED, "linestyle": "-" if len(values) == result.iterations + 1 else ""}
     finish(left, "iteration", _draw_gap(left, result, at, values, style), whole=True)
     norms = np.asarray(result.history["gradient_norm"])
@@ -85,14 +85,14 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
 
 
 def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -> Figure:
-    """Plot the improvement over the baseline: a bar a result, labelled with both values.
+    """Plot the improvement over the baseline: one bar per result, labelled with both values.
 
     Parameters
     ----------
     results : Result or sequence of Result
         Results of objectives with a baseline.
     names : sequence of str, optional
-        Names of the results; by default those of their objectives.
+        Names of the results; by default the names of their objectives.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _title(result: Result) -> str:
 
 
 def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: Style) -> str:
-    """Draw the distances to the best value, and return the label of the axis."""
+    """Draw the distances to the best value, and return the axis label."""
     best = float(np.min(values) if result.objective.sense == "min" else np.max(values))
     if not np.any(values != best):
         ax.plot(at, values, **style)
@@ -151,7 +151,7 @@ def path(found: Path, *, ax: Panels = None) -> Figure:
     ----------
     found : Path
         Result of `ldr.path`.
-    ax : matplotlib Axes, or a pair of them where there are scores, optional
+    ax : matplotlib Axes, or a pair of them if there are scores, optional
     """
     panels = given_panels(ax, 1 if found.scores is None else 2)
     r = np.array(found.dimensions)
@@ -229,18 +229,18 @@ def parallel_analysis(found: ParallelAnalysis, *, ax: Panels = None) -> Figure:
 
 
 def _random_angles(d: int, r: int) -> Array:
-    """Median principal angles between random r-dimensional subspaces of d dimensions."""
+    """Median principal angles between random r-dimensional subspaces of R^d."""
     rng = np.random.default_rng(0)
     pairs = [(rng.standard_normal((d, r)), rng.standard_normal((d, r))) for _ in range(100)]
     return np.asarray(np.median([principal_angles(A, B) for A, B in pairs], axis=0))
 
 
-# Number of labelled rows: those with the largest influence.
+# Number of labelled rows, by largest influence.
 _NAMED = 5
 
 
 def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels = None) -> Figure:
-    """Plot the values along the problems, and the scores of the components, if any.
+    """Plot the values of all problems, and the scores of the components, if any.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels =
         Result of `ldr.solve_many`.
     at : sequence of numbers or dates, optional
         Position of each problem, such as the last row of each window; by default 0, 1, ...
-    ax : matplotlib Axes, or a pair of them where directions have numbers, optional
+    ax : matplotlib Axes, or a pair of them if components have scores, optional
     """
     panels = given_panels(ax, 1 if found.numbers is None else 2)
     along = np.arange(len(found.values)) if at is None else np.asarray(at)
@@ -295,7 +295,7 @@ def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
     Parameters
     ----------
     found : ldr.Diagnosis
-    ax : matplotlib Axes, or two of them where there are predictions, optional
+    ax : matplotlib Axes, or two of them if there are predictions, optional
     """
     panels = given_panels(ax, 1 if found.measured is None else 2)
     for some, colour in ((~found.outside, SINGLE), (found.outside, HIGHLIGHT)):
@@ -306,7 +306,7 @@ def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
     if np.isfinite(found.q_limit):
         mark(panels[0], found.q_limit, f"limits at {found.level:g}")
     if max(found.t2.max() / found.t2_limit, found.q.max() / found.q_limit) > 100.0:
-        panels[0].set_xscale("log")  # samples that fit would all be at one place
+        panels[0].set_xscale("log")  # samples within the limits would share one place
         panels[0].set_yscale("log")
     finish(panels[0], "Hotelling's T2", "Q, squared distance from the model")
     if found.measured is not None and found.predicted is not None:
@@ -319,7 +319,7 @@ def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
 
 
 def permutation_test(found: PermutationTest, *, ax: Panels = None) -> Figure:
-    """Plot the optima of permuted data, and the optimum of the data.
+    """Plot the optimal values of permuted data, and the optimal value of the data.
 
     Parameters
     ----------
@@ -356,15 +356,15 @@ def dimension(found: Dimension, *, ax: Panels = None) -> Figure:
 def intervals(found: Bootstrap, level: float = 0.9) -> Figure:
     """Plot every entry of the map with its interval; intervals without zero are highlighted.
 
-    More than 40 features are reduced to the 40 with the largest loadings; entries are per standard
-    deviation if columns were standardised.
+    Of more than 40 features the 40 with the largest loadings are drawn. With standardised columns
+    entries are per standard deviation.
 
     Parameters
     ----------
     found : Bootstrap
         Result of `ldr.bootstrap`.
     level : float
-        Level of the intervals. Every component of every view has a panel.
+        Level of the intervals. Each component of each view has a panel.
     """
     from matplotlib.ticker import MaxNLocator
 
