@@ -270,7 +270,7 @@ def _means(scores: Mapping[str, Array], numbers: Mapping[str, float]) -> dict[st
 def at_heuristic(result: Result) -> Result | None:
     """Return the baseline's projection as a result, to transform and to score with.
 
-    None if there is no baseline, or it is the optimum, or only the start of a fitted model.
+    None without a baseline, if the baseline is the optimum, and for models with a likelihood.
     """
     # solvers stop at a relative decrease of 1e-10, so smaller differences are not real
     same = result.improvement is None or abs(result.improvement) <= 1e-9
@@ -298,33 +298,33 @@ def compare(
 ) -> Comparison:
     """Solve several methods and score them, and their baselines, on held-out samples.
 
-    All have the same score, pooled over all held-out samples:
+    All methods have the same scores, pooled over all held-out samples:
 
     - labels: the accuracy of `predict`, or of the nearest class mean in the projection for methods
-      that do not predict; and of the nearest training samples;
+      that do not predict; and the accuracy of the nearest training samples;
     - a response: Q2 and RMSECV of `predict`, or of least squares on the components; and Q2 of the
       nearest training samples;
-    - labels or a quantity of trials (csp, spoc, xdawn): predicted from features of each trial;
+    - labels or a quantity of trials (csp, spoc, xdawn): accuracy or Q2 from features of each trial;
     - several views: Q2 of the last view from the first, and the mean product of paired scores in
       units of their training standard deviations;
     - a time series: Q2 of the next step;
     - missing values: Q2 of observed entries that were hidden; otherwise Q2 of the columns of X.
 
-    Q2 is 1 - the squared errors / those of the training mean. Everything, including means and
-    standard deviations, is fitted to the training samples of a fold.
+    Q2 is 1 - (sum of squared errors) / (sum of squared errors of the training mean). All statistics,
+    including means and standard deviations, are computed from the training samples of a fold.
 
     Parameters
     ----------
     methods : sequence of str or Objective, optional
-        Names, or objectives with their parameters; by default those of the registry that fit X and
-        y, and pca; for more than 1000 rows without methods of pairs of rows (nca, lmnn, wda,
-        mds-stress, sdr, hsic), which take minutes.
+        Names, or objectives with parameters; by default pca and the methods of the registry that
+        fit X and y. For more than 1000 rows the default excludes methods of pairs of rows (nca,
+        lmnn, wda, mds-stress, sdr, hsic), which take minutes.
     X : array, sparse matrix or DataFrame (n, d); a pair of them for two views or a background
     y : array (n,), optional
         Labels or a response.
     r : int, float or "auto"
-        Number of components, for all methods. A share of the variance, or "auto", is applied to pca
-        of all rows (to ppca if values are missing), as in `ldr.solve`.
+        Number of components, for all methods. For a share of the variance or "auto" pca of all rows
+        (ppca if values are missing) determines r, as in `ldr.solve`.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     sample_weight : array (n,), optional
@@ -333,7 +333,7 @@ def compare(
     groups : array (n,), optional
         Samples of a group are held out together; for a time series they are the trials.
     standardise : bool
-        Columns in units of their standard deviations; see `ldr.solve`.
+        Divide the columns by their standard deviations; see `ldr.solve`.
     time_order : bool
         Treat the samples as a time series, even if the methods do not imply it.
     starts, workers, time_limit :
@@ -344,9 +344,9 @@ def compare(
     Returns
     -------
     Comparison
-        It has `table`, `findings`, ``plot()`` and ``write_html(path)``. Methods that could not run
-        are `left_out`, with the reason. After Ctrl-C it has the methods that were completed, and a
-        warning states the number.
+        It has `table`, `findings`, ``plot()`` and ``write_html(path)``. `left_out` has the methods
+        that failed, with the reason. After Ctrl-C the completed methods are returned, and a warning
+        states their number.
 
     Raises
     ------

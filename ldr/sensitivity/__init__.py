@@ -1,1 +1,1 @@
-"""Derivatives of an optimum in data, weights of samples and parameters."""
+"""Derivatives of an optimum with respect to data, sample weights and parameters."""

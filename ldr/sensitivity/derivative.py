@@ -1,13 +1,13 @@
 """Derivatives of an optimum along a line of data, weights or parameters.
 
-At the optimum M of f_t the gradient g_t(M) vanishes for every t, so that dM = -Hess^{-1} dg/dt at
-fixed M: the implicit function theorem on the tangent vectors that do not turn the axes. The changes
-of f_t, its coordinates, means and scores at fixed M come from products with the rows if f depends
-on matrices that are quadratic in them (`Products`), otherwise from differences of problems bound at
-t (in t nothing is nearly singular, and Richardson's extrapolation leaves rounding alone); the speed
-of optima with nearly tied eigenvalues comes from Hess^{-1} and from gaps, exactly.
+At the optimum M of f_t the gradient g_t(M) is zero for every t. By the implicit function theorem
+dM = -Hess^{-1} dg/dt, with dg/dt at fixed M, on tangent vectors that do not rotate the axes.
+The derivatives of f_t, its components, means and scores at fixed M come from products with the rows
+if f depends on matrices that are quadratic in the rows (`Products`). Otherwise they are differences
+of problems at several t, with Richardson extrapolation. The differences are accurate even if
+eigenvalues nearly tie, because only Hess^{-1} and exact eigengaps depend on the tie.
 
-Axes that diagonalise a symmetric S turn by Om_kl = dS_kl/(s_l - s_k).
+Canonical axes, eigenvectors of a symmetric S, rotate by Om_kl = dS_kl/(s_l - s_k).
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# First step of finite differences, relative to a line's length or to M; later steps shrink by the
-# second number.
+# First step of finite differences, relative to a line's length or to M, and the factor by which
+# later steps shrink.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
-# If differences agree to this after extrapolation, plain ones are usable too.
+# If differences agree to this relative accuracy after extrapolation, plain ones are usable too.
 _ALIKE = 1e-5
-# Relative agreement of good extrapolated differences. If they first agree to the second number and
-# then less, rounding dominates.
+# Relative agreement of good extrapolated differences. If smaller steps agree less than an earlier
+# step with at most the second number, rounding errors dominate.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# Changes below this along a line, relative to gradient and to value, count as zero.
+# Changes along a line below these shares of gradient and of value count as zero.
 _NOTHING = 1e-7, 1e-2
 
 
 def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: float) -> Rate:
-    """Compute a rate by central differences, extrapolated (Ridders), at the step of best agreement.
+    """Compute a derivative by extrapolated central differences (Ridders), at the best step.
 
-    - raises SingularError: They agree at no step: the problem jumps in t, as graphs of neighbours
-      and ranks do.
+    - raises SingularError: the differences agree at no step: the problem is discontinuous in t, as
+      graphs of neighbours and ranks are.
     """
     if math.isinf(length):
         at = still(optimum, line, 0.0)
@@ -80,16 +80,16 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
 
 
 def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: float) -> Rate:
-    """Return the rate by a central difference."""
+    """Return the derivative by a central difference."""
     try:
         ahead, behind = (still(optimum, line, t) for t in (h, -h))
-    except DataError as error:  # the entries must be whole numbers, or 0 and 1
+    except DataError as error:  # the entries must be integers, or 0 and 1
         raise ArgumentError(f"the data cannot move along this direction: {error}") from error
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 
 
 def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> Rate:
-    """Return gradient and scores of another problem at the same matrices of the user."""
+    """Return gradient and scores of another problem at the optimum's matrices in user units."""
     own, problem = optimum.problem, line(t)
     M = same_point(optimum, problem)
     problem = like(problem, own)
@@ -105,7 +105,7 @@ def same_point(optimum: Optimum, problem: BoundObjective) -> Array:
 
 
 def carried(one: BoundObjective, other: BoundObjective, Z: Array) -> Array:
-    """Map a matrix from the coordinates of a problem to another problem's coordinates."""
+    """Map a matrix from the coordinates of one problem to those of another problem."""
     pairs = zip(one.views, other.views, one.blocks(Z), strict=True)
     blocks = [there.coordinates.lower(here.coordinates.lift(block)) for here, there, block in pairs]
     further = one.manifold.split(Z)[len(blocks) :]
@@ -123,8 +123,8 @@ class Derivative:
     - components (r,): derivatives of the score of each component
 
     Notes
-    M, P and components raise `ldr.errors.SingularError` if scores of components tie: the axes are
-    then arbitrary, but value, mean and projector are not.
+    M, P and components raise `ldr.errors.SingularError` if scores of components tie, because the
+    axes are then arbitrary. value, mean and projector do not depend on the axes.
     """
 
     _optimum: Optimum
@@ -134,13 +134,13 @@ class Derivative:
 
     @classmethod
     def along(cls, optimum: Optimum, line: Line, known: Rate | None = None) -> Derivative:
-        """Return the derivative from a known rate, or by differences."""
+        """Return the derivative from a known `Rate`, or by differences."""
         found = rate(optimum, line, line.length) if known is None else known
         return cls(optimum, line, found, -optimum.solve(found.gradient))
 
     @property
     def value(self) -> float:
-        return self._rate.observed.value  # explicit derivative if no gradient
+        return self._rate.observed.value  # at an optimum the movement of M does not change f
 
     @property
     def mean(self) -> PerView:
@@ -164,7 +164,7 @@ class Derivative:
         return single(self.maps(self._turn))
 
     def maps(self, turn: Array | None) -> tuple[Array, ...]:
-        """Return the derivative of the maps for a derivative of the axes; None ignores the axes."""
+        """Return the derivative of the maps if the axes rotate by `turn`; None keeps the axes."""
         moved = self._moved(self._optimum.problem.maps, turn)
         return combined(1.0, self._rate.observed.P, 1.0, moved)
 
@@ -202,7 +202,7 @@ class Derivative:
     def _moved(
         self, seen: Callable[[Array], tuple[Array, ...]], turn: Array | None = None
     ) -> tuple[Array, ...]:
-        """Return the derivative of observed quantities as M moves, the problem being fixed."""
+        """Return the derivative of observed quantities in M, for a fixed problem."""
         optimum = self._optimum
         size = float(np.linalg.norm(self._move) + (0.0 if turn is None else np.linalg.norm(turn)))
         if size == 0:
@@ -224,7 +224,7 @@ def _columns(numbers: Mapping[str, Array]) -> tuple[Array, ...]:
 
 
 def projector_rate(P: Array, dP: Array) -> Array:
-    """Return d(P^+P) = P^+W + (P^+W)', with the pseudo-inverse P^+ and W = dP (I - P^+P)."""
+    """Return d(P^+P) = P^+W + (P^+W)', with the pseudoinverse P^+ and W = dP (I - P^+P)."""
     inverse = np.asarray(np.linalg.pinv(P), dtype=np.float64)
     half = inverse @ (dP - (dP @ inverse) @ P)
     return half + half.T

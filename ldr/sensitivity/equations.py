@@ -1,9 +1,9 @@
-"""The equations of an optimum in jax, for layers: their derivatives are jax's own, of every order.
+"""The equations of an optimum in jax, for layers, which jax differentiates to every order.
 
-With the gradient G of f at T and T'BT = I for each view, the equations are G - BT sym(T'G) = 0 off
-the axes, T'BT = I, and, to fix rotations of the axes, zero off-diagonals of the matrix that
-canonical coordinates diagonalise. There are as many as T has entries; they are solved together in
-O((d r)^3) time and O((d r)^2) memory, which jax transposes, compiles and batches.
+G is the gradient of f at T, and T'BT = I for each view. The equations are G - BT sym(T'G) = 0,
+T'BT = I, and zero off-diagonal entries of the matrix that canonical coordinates diagonalise, which
+fix rotations of the axes. The number of equations equals the number of entries of T. All are
+solved together in O((d r)^3) time and O((d r)^2) memory; jax can transpose, compile and batch this.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True)
 class Given:
-    """Input of a method: the views, or samples and background; labels; parameters."""
+    """Input of a method: views, or samples and background; labels; parameters."""
 
     X: Sequence[Traced]
     y: Traced = None
@@ -38,7 +38,7 @@ class Given:
 
 @dataclass(frozen=True)
 class StatedFunction:
-    """User's function in jax with a declared manifold; see `Statement`."""
+    """A user's function in jax with a declared manifold; see `Statement`."""
 
     objective: CustomObjective
     y: Traced
@@ -59,7 +59,7 @@ Stated = Statement | StatedFunction
 
 
 def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
-    """Return the method in jax; None if the method has no statement in jax."""
+    """Return the jax form of a method; None if the method has no such form."""
     if isinstance(objective, CustomObjective):
         said = objective.backend == "jax" and objective.manifold != "auto"
         return StatedFunction(objective, given.y) if said else None
@@ -74,16 +74,16 @@ def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
     return None if found.of in ("roots", "shared") else found
 
 
-# Singular values below this of the Jacobian, with rows of unit length, are zero.
+# The Jacobian's singular values below this count as zero, for rows of unit length.
 _SINGULAR = 1e-11
-# Exponent: the relative residual of the equations is a power of the precision.
+# The largest relative residual of the equations is machine precision to this power.
 _EXACT = 0.4
 
 
 def equations(
     stated: Stated, T: Sequence[Traced], X: Sequence[Traced], near: Sequence[Traced] | None = None
 ) -> list[Traced]:
-    """Return equations of the optimum in canonical coordinates, or in the axes of `near`."""
+    """Return the equations of the optimum, in canonical coordinates or in the axes of `near`."""
     T = list(T)
     G, N = jax.grad(lambda Z: stated.value_and_axes(X, Z), has_aux=True)(T)
     BT = stated.squares(X, T)
@@ -110,10 +110,10 @@ def moved(
     *,
     canonical: bool = True,
 ) -> tuple[list[Traced], Traced, Traced]:
-    """Return dT along a direction of X and the parameters, with canonical axes or without.
+    """Return dT along a direction of X and the parameters, with or without canonical axes.
 
-    It also returns the Jacobian of the equations in T, and their residual, which is zero at the
-    optimum.
+    The second and third values are the Jacobian of the equations in T, and their residual, which is
+    zero at the optimum.
     """
     flat, shaped = ravel_pytree(list(T))
     near, r = None if canonical else list(T), T[0].shape[1]
@@ -133,7 +133,7 @@ def moved(
 def regular(J: Array, left: Array, T: Sequence[Array]) -> bool:
     """Return True if the equations determine the derivative.
 
-    - raises DataError: T does not solve them.
+    - raises DataError: T does not solve the equations.
     """
     J, eps = np.asarray(J), float(np.finfo(J.dtype).eps)
     size = np.linalg.norm(J) * np.linalg.norm(np.concatenate([np.ravel(each) for each in T]))

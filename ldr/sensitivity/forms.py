@@ -1,8 +1,7 @@
-"""Matrices that are quadratic in the rows, A = X'KX, by their products AT in jax.
+"""Matrices that are quadratic in the rows, A = X'KX, represented by products AT in jax.
 
-A form is a tree of arrays (a pytree of jax's) and takes the rows X as an argument: jax
-differentiates the products in X, and compiles them once for all data of a shape. No d x d matrix is
-made.
+A form is a jax pytree of arrays and takes the rows X as an argument. jax differentiates products
+with respect to X, and compiles them once for all data of a shape. No d x d matrix is formed.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ from ldr.solvers.manifolds import Array
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# An array of jax or of NumPy, or a sequence of them, one for each view.
+# An array of jax or NumPy, or a sequence of arrays, one for each view.
 Traced = Any
 # A `Form`, used in place of an array.
 Square = Any
-# A sparse matrix with a larger share of nonzero entries is multiplied as dense: jax takes 20 ns for
-# a sparse entry.
+# Share of nonzero entries above which a sparse matrix is multiplied as dense: jax takes 20 ns for
+# each sparse entry.
 _FULL = 1 / 32
 
 
@@ -56,9 +55,9 @@ Kind = TypeVar("Kind")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def tree(kind: type[Kind]) -> type[Kind]:
-    """Make a frozen dataclass an argument of compiled functions.
+    """Make a frozen dataclass that can be an argument of compiled functions.
 
-    Its fields are arrays, except those in STATIC: jax compiles for each value of these.
+    Its fields are arrays, except fields in STATIC, for each value of which jax compiles again.
     """
     found = dataclass(frozen=True)(kind)
     still = [each.name for each in fields(found) if "static" in each.metadata]  # type: ignore[arg-type]
@@ -66,7 +65,7 @@ def tree(kind: type[Kind]) -> type[Kind]:
     return jax.tree_util.register_dataclass(found, arrays, still)
 
 
-# Function that multiplies a matrix K between rows by Y; K may depend on the rows X.
+# Function that multiplies Y by a matrix K between rows; K may depend on the rows X.
 Mixing = Callable[[Traced, Traced], Traced]
 
 
@@ -82,7 +81,7 @@ class Weights:
 
 @tree
 class Sparse:
-    """The entries of K, with `size` rows."""
+    """A sparse K with `size` rows."""
 
     entries: Traced
     row: Traced
@@ -113,7 +112,7 @@ class Dense:
 
 @tree
 class Chain:
-    """The product of several."""
+    """The product of several K."""
 
     factors: Sequence[Mixing]
 
@@ -123,13 +122,13 @@ class Chain:
 
 @tree
 class Heated:
-    """D - W, or D, of a graph whose weights exp(-||x_i - x_j||^2 / width) move with the rows.
+    """D - W, or D, of a graph with weights exp(-||x_i - x_j||^2 / width) that depend on the rows.
 
-    The weights are W(1 + c - ||x_i - x_j||^2 / width) to first order, with W and c of the given
-    rows. Both have a number for each edge, or are matrices if most rows are joined.
+    To first order the weights are W(1 + c - ||x_i - x_j||^2 / width), with W and c of the given
+    rows. W and c have an entry for each edge, or are matrices if most rows are connected.
 
     - ends: i and j of each edge; None for matrices
-    - width: if None, the mean of the squared lengths of the edges `middle`
+    - width: None means the mean squared length of the edges `middle`
     """
 
     W: Traced
@@ -169,9 +168,9 @@ class Heated:
 
 @tree
 class Residuals:
-    """(I - W)'(I - W), W the weights of neighbours that move with the rows: see `Neighbourhoods`.
+    """(I - W)'(I - W), where the neighbours' weights W depend on the rows: see `Neighbourhoods`.
 
-    It returns v with Gv = 1 by a Newton step from v of the given rows: exact to first order.
+    v with Gv = 1 comes from a Newton step from v of the given rows, exact to first order.
     """
 
     around: Sequence[tuple[Codes, Codes, Array, Array]]
@@ -203,7 +202,7 @@ class Residuals:
 
 
 class Form(ABC):
-    """A d x d matrix of the rows, by products."""
+    """A d x d matrix that depends on the rows, represented by its products."""
 
     @abstractmethod
     def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
@@ -230,7 +229,7 @@ class Form(ABC):
 
     @property
     def parts(self) -> list[tuple[float, Form]]:
-        """(c_k, A_k) of A = sum_k c_k A_k."""
+        """Pairs (c_k, A_k) in A = sum_k c_k A_k."""
         return [(1.0, self)]
 
 
@@ -251,11 +250,11 @@ class Combination(Form):
 
 @tree
 class Stack(Form):
-    """Sum of forms of equal structure, compiled once for any number of them.
+    """Sum of forms of equal structure, compiled once for any number of forms.
 
     - moving: stacks of the arrays that differ between the forms
-    - still: the common arrays
-    - moves: True for each moving array, in the order of the structure
+    - still: the arrays common to all forms
+    - moves: True for each array in `moving`, in the order of the structure
     """
 
     moving: list[Traced]
@@ -283,7 +282,7 @@ class Stack(Form):
 
 
 def stacked(A: Any) -> Form:
-    """Return the sum with terms of equal structure stacked."""
+    """Return the sum, with terms of equal structure stacked."""
     groups: dict[Any, list[tuple[float, Form]]] = {}
     for term in A.parts:
         leaves, structure = jax.tree.flatten(term)
@@ -305,7 +304,7 @@ class Product(Form):
 
 @tree
 class Constant(Form):
-    """A matrix that stays as rows move."""
+    """A matrix that does not depend on the rows."""
 
     array: Array
 
@@ -315,9 +314,9 @@ class Constant(Form):
 
 @tree
 class Inverse(Form):
-    """(B + ridge mean(diag B) I)^{-1} by a Newton step from that of the rows as they are.
+    """(B + ridge mean(diag B) I)^{-1} by one Newton step, which is exact to first order.
 
-    - array: their number or array; exact to first order
+    - array: the inverse for the given rows, from which the step starts
     """
 
     B: Form
@@ -331,7 +330,7 @@ class Inverse(Form):
 
 @tree
 class TimesTrace(Form):
-    """A tr(BX'F'FX), X of the first view: see `centred`."""
+    """A tr(BX'F'FX), where X is the first view; see `centred`."""
 
     A: Form
     B: Form
@@ -346,7 +345,7 @@ class TimesTrace(Form):
 
 @tree
 class QuadraticForm(Form):
-    """X_i'KX_j, or its symmetric part, of the rows of two views: see `centred`."""
+    """X_i'KX_j, or its symmetric part, for the rows of two views; see `centred`."""
 
     K: Mixing
     shares: tuple[Traced, Traced]
@@ -368,7 +367,7 @@ class QuadraticForm(Form):
 
 
 def centred(X: Traced, shares: Traced = None) -> Traced:
-    """Return rows less their mean, or less sum_i shares_i x_i."""
+    """Return rows minus their mean, or minus sum_i shares_i x_i."""
     return X - (X.mean(axis=0) if shares is None else shares @ X)
 
 
@@ -378,12 +377,12 @@ def centred_back(Y: Traced, shares: Traced = None) -> Traced:
 
 
 def added(blocks: Any) -> list[Traced]:
-    """Return the sum of matrices of each view."""
+    """Return the sums of the matrices of each view."""
     return [sum(each[1:], start=each[0]) for each in zip(*blocks, strict=True)]
 
 
 def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], view: int) -> Traced:
-    """Return (B + ridge mean(diag B) I)T of a view."""
+    """Return (B + ridge mean(diag B) I)T for a view."""
     BT = B.times(X, T)[view]
     return BT if ridge is None else BT + ridge * B.trace(X) / len(BT) * T[view]
 
@@ -393,9 +392,9 @@ def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], vie
 
 @dataclass(frozen=True)
 class RowForms:
-    """The rows of a view, as `ldr.objectives.families.matrices.RowSums`.
+    """Forms of the rows of a view, as in `ldr.objectives.families.matrices.RowSums`.
 
-    - samples: samples in memory; zeros stand for traced arrays
+    - samples: samples in memory, with zeros in place of traced arrays
     - shares: see `centred`
     """
 
@@ -464,7 +463,7 @@ class RowForms:
     forms = form_by_form
 
     def of_groups(self, codes: Traced) -> tuple[Form, Form]:
-        """Return the scatters between and within groups."""
+        """Return the scatter matrices between and within groups."""
         n = self.count
         if not self.traced:
             w = np.ones(n) if self.weights is None else self.weights
@@ -496,10 +495,10 @@ def mixing(K: Any) -> Mixing:
 
 @dataclass(frozen=True)
 class DataForms(DataSums):
-    """The rows of all views, as `ldr.objectives.families.matrices.DataForms`.
+    """Forms of the rows of all views, as in `ldr.objectives.families.matrices.DataForms`.
 
-    - data: None if rows and labels are known as traced arrays only
-    - made: further blocks made of the first view's rows, and the transposed map: see `blocks`
+    - data: None if rows and labels are traced arrays
+    - made: further blocks derived from the first view's rows, and the adjoint map: see `blocks`
     """
 
     views: Sequence[Any]
@@ -517,7 +516,7 @@ class DataForms(DataSums):
 
     @classmethod
     def traced(cls, X: Sequence[Traced], y: Traced) -> DataForms:
-        """Make the forms of arrays whose values jax traces."""
+        """Make the forms of arrays that jax traces."""
         stand_ins = [Samples(np.zeros((len(rows), 1))) for rows in X]
         return cls([RowForms(one, i, None, traced=True) for i, one in enumerate(stand_ins)], y)
 
@@ -547,7 +546,7 @@ class DataForms(DataSums):
         return [*X, *(of(X[0]) for of, _ in self.made)]
 
     def gathered(self, found: Sequence[Array]) -> list[Array]:
-        """Return derivatives in X, given derivatives in the blocks."""
+        """Return derivatives in X from derivatives in the blocks."""
         given = list(found[: len(self.views)])
         for (_, back), each in zip(self.made, found[len(given) :], strict=True):
             given[0] = given[0] + back(each)

@@ -1,4 +1,4 @@
-"""Influence of each row: the change of the optimum if the row is left out."""
+"""Influence of each row: the change of the optimum if the row is omitted."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from ldr.solvers.trust_region import TrustRegion, TrustState
 from ldr.subspaces import distance
 from ldr.types import Figure, Panels
 
-# Limit of steps to the optimum without one row; a gradient reduced to this share ends them.
+# Limit of Newton steps to the optimum without a row, and the gradient reduction that ends them.
 _STEPS, _NEAR = 3, 1e-3
 
 
 @dataclass(frozen=True)
 class Influence:
-    """The influence of each row, for each unit of its weight.
+    """The influence of each row, per unit of its weight.
 
-    Without row i, its weight 0, the optimum changes by -Hess^{-1} of the remaining gradient, to
-    first order; up to three Newton steps by conjugate gradients, in the metric of the Hessian of
-    all rows, add higher orders. Quantities that depend on the rows, such as medians of distances,
-    are computed anew without the row. A time series is cut at the row: pairs that contain it are
-    dropped, its neighbours are not joined. For many rows this is the influence function, the
-    derivative in the row's weight.
+    If row i has weight 0, the optimum changes to first order by -Hess^{-1} times the new gradient.
+    Up to three Newton steps by conjugate gradients, preconditioned by the Hessian of all rows, add
+    higher orders. Statistics of the rows, such as medians of distances, are computed without the
+    row. A time series is split at the row: pairs with the row are dropped, and its neighbours are
+    not paired. For large n the influence is the influence function, the derivative in the row's
+    weight.
 
-    - subspace (n,): change of the projector (Frobenius norm); for several views all together
-    - value (n,): contribution of the row to the objective's value, which leaving it out subtracts
+    - subspace (n,): change of the projector (Frobenius norm); for several views of all projectors
+    - value (n,): decrease of the objective's value if the row is omitted
     - name: name of the objective
     - rows: names of the rows, if X is a data frame
     """
@@ -46,11 +46,11 @@ class Influence:
     rows: tuple[str, ...] | None = None
 
     def named(self, row: int) -> str:
-        """Return a row's name, or its number from 0."""
+        """Return a row's name, or its index from 0."""
         return self.rows[row] if self.rows else str(row)
 
     def largest(self, numbers: Array, count: int = 5) -> list[tuple[str, float]]:
-        """Return the names and numbers of the rows with the largest absolute numbers."""
+        """Return the names and values of the rows with the largest absolute values."""
         order = np.argsort(-np.abs(numbers), kind="stable")[:count]
         return [(self.named(row), float(numbers[row])) for row in order]
 
@@ -62,14 +62,14 @@ class Influence:
         return "\n".join(lines)
 
     def plot(self, *, ax: Panels = None) -> Figure:
-        """See `ldr.plots.influence`."""
+        """Plot the influence of each row; see `ldr.plots.influence`."""
         from ldr.plots import influence
 
         return influence(self, ax=ax)
 
 
 def influence(optimum: Optimum, line: Line) -> Influence:
-    """Compute the influence of every row; a problem is bound for each."""
+    """Compute the influence of every row, with a new problem for each row."""
     n, weights = line.data.samples.n, line.data.samples.weights
     own = optimum.problem
     maps, whole = own.maps(optimum.M), own.reported(own.value(optimum.M))
@@ -104,9 +104,9 @@ def _optimum_of(problem: BoundObjective, near: Optimum) -> Array:
 
 
 def _without(line: Line, row: Array, weight: float) -> BoundObjective:
-    """The problem with its weight 0, where rows of a series keep their places.
+    """Return the problem with weight 0 for a row, where rows of a series keep their positions.
 
-    The row left out, where others choose it for a neighbour whatever it weighs.
+    If neighbours are chosen whatever their weights, the row is removed instead.
     """
     if line.objective.traits.repeats or line.objective.traits.by_place:
         return replace(line, weights=row)(weight)

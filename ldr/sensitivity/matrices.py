@@ -1,8 +1,8 @@
 """Methods of matrices that are quadratic in the rows, as functions of the rows in jax.
 
-With f = -sum_p tr(T'A_pT) / prod_j (tr T'B_jT)^{e_pj} a method is a trace, a ratio or correlations.
-Where T'BT = I, T = LQ with L'BL = I; L stays, and with E = L'dB L the problem at t is that of
-T = L(I - tE/2)Q over orthonormal Q.
+A method f = -sum_p tr(T'A_pT) / prod_j (tr T'B_jT)^{e_pj} is a trace, a ratio or correlations. The
+constraint T'BT = I is met by T = LQ with L'BL = I and orthonormal Q. L is kept fixed: with
+E = L'dB L the problem at t has T = L(I - tE/2)Q.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 
-# Square roots whose sum is below this share of the largest are zero.
+# A sum of two square roots below this share of the largest root is zero.
 _NO_ROOT = 1e-12
 
 
 @tree
 class Statement:
-    """sum_p tr A_p / prod_j (tr B_j)^{e_pj}, maximised.
+    """Maximisation of sum_p tr A_p / prod_j (tr B_j)^{e_pj}.
 
-    - above: the A_p of the numerators
-    - over: the B_j of the denominators
-    - exponents: the e_pj
-    - white: the B of T'BT = I, one for each view; without it T'T = I
+    - above: the numerators A_p
+    - over: the denominators B_j
+    - exponents: the exponents e_pj
+    - white: B of the constraint T'BT = I, one for each view; without it T'T = I
     - diagonal: matrix that canonical coordinates diagonalise; None for the sum of the A_p over
       their denominators, or, if columns have weights, for the matrix of the gradient
-    - ridge: ridge of the B, in units of the mean of each diagonal
+    - ridge: ridge of every B, in units of the mean of its diagonal
     - shares (n,): see `Matrices`
     - weights (r,): weights of T's columns in the traces, if they differ
-    - decoder: D with P' = DT, unless it is T
-    - residual: True if the value is tr A of all columns minus that of T
-    - of in {"trace", "sizes", "roots", "determinant", "shared"}: replacement of tr A: its
-      eigenvalues by their size or root, its log-determinant; or the space in which the views are
-      white together
+    - decoder: D in P' = DT; None means P' = T
+    - residual: True if the value is tr A of all columns minus tr A of T
+    - of in {"trace", "sizes", "roots", "determinant", "shared"}: what replaces tr A: the sum of
+      absolute eigenvalues or of their square roots, the log-determinant, or for "shared" the space
+      in which the views are jointly white
     """
 
     above: Sequence[Square]
@@ -81,7 +81,7 @@ class Statement:
         over: Sequence[Any] = ()
         if isinstance(found, Divided):
             over = found.divisors
-            # a parameter that is zero is not compiled in
+            # a zero parameter is left out of the compiled program
             options["ridge"] = (
                 None if type(found.ridge) is float and not found.ridge else found.ridge
             )
@@ -113,7 +113,7 @@ class Statement:
         return cls([found.C], of="determinant")
 
     def squares(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        """Return BT of each view; T if the constraint is orthonormality."""
+        """Return BT of each view, or T for an orthonormality constraint."""
         if not self.white:
             return list(T)
         return [ridged(B, self.ridge, X, T, v) for v, B in enumerate(self.white)]
@@ -156,9 +156,9 @@ def _sym(S: Traced) -> Traced:
 
 @tree
 class Spectrum:
-    """Eigenvalues s of a symmetric S that count by their size or root h: h(S) = V diag(h) V'.
+    """Eigenvalues s of a symmetric S, and h(S) = V diag(h) V' for h = |s| or h = s^{1/2}.
 
-    It changes by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
+    The derivative of h(S) is V(G o V'dS V)V' with G_ij = (h_i - h_j)/(s_i - s_j).
     """
 
     V: Array
@@ -180,7 +180,7 @@ class Spectrum:
         return cls(V, s, h, G)
 
     def times(self, S: Traced, M: Traced) -> Traced:
-        """Return h(S)M for S near the decomposed matrix."""
+        """Return h(S)M for S near the decomposed matrix, to first order."""
         R = self.V.T @ M
         change = self.G * (self.V.T @ S @ self.V - np.eye(len(self.G)) * self.s)
         return self.V @ (self.h[:, None] * R + change @ R)
@@ -197,12 +197,12 @@ def observed(
     *,
     shapes: Sequence[tuple[int, int]],
 ) -> Observed:
-    """Return `Observed` of matrices.
+    """Return the `Observed` quantities of a method of matrices.
 
-    - frames: L of each view; None if T is Q
+    - frames: L of each view; None if T = Q
     - shares (n,): shares of the rows in the mean that the map subtracts
-    - numbers: ratio of the blocks Q to those of M; the objective's sign
-    - spectrum: of S = L'AL, if its eigenvalues count by their size or root
+    - numbers: the ratio of the blocks Q to those of M, and the objective's sign
+    - spectrum: spectrum of S = L'AL, if its absolute eigenvalues or square roots are needed
     - shapes: shapes of the blocks
     """
     flat, places = M.reshape(-1), np.cumsum([0, *(d * r for d, r in shapes)])
@@ -235,7 +235,7 @@ def observed(
 
 @dataclass(frozen=True)
 class MatrixRows(TracedRows):
-    """Optimum of matrices; X includes the rows that the method derives from the first view."""
+    """Optimum of a method of matrices; X includes rows derived from the first view."""
 
     rows: DataForms = field(kw_only=True)
 
@@ -249,7 +249,7 @@ class MatrixRows(TracedRows):
         return self.rows.gathered(super().crossed(U))
 
     def _check(self, gradient: Array, found: Observed) -> None:
-        """Refuse a statement whose gradient differs, as for weights or trials of some methods."""
+        """Refuse a statement with another gradient, as for weights or trials of some methods."""
         super()._check(gradient, found)
         if not alike(gradient, self.optimum.problem.at(self.optimum.M).gradient):
             raise UnknownError
@@ -266,7 +266,7 @@ class MatrixRows(TracedRows):
 
 
 def of_matrices(optimum: Optimum, objective: Objective, data: Data) -> MatrixRows | None:
-    """State a method of matrices; None if it has none."""
+    """State a method of matrices in jax; None if the method has no statement."""
     problem, M, rows = optimum.problem, optimum.M, DataForms.of(data)
     if any(view.centre != "mean" or view.features is not None for view in problem.views):
         return None

@@ -1,7 +1,7 @@
-"""Statements in jax of methods that are no matrices of their rows.
+"""Statements in jax of methods that are not methods of matrices.
 
-Each method has two functions: one collects the data that the statement needs, or returns None for
-other problems; the statement computes the quantities at M from rows X (see `rule`).
+Each method has two functions. One collects the data of the statement, or returns None for other
+problems. The other, the statement, computes the quantities at M from rows X (see `rule`).
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
 
-# Empty matrix: no axes need to be diagonalised, as columns have fixed meanings.
+# Empty matrix: no axes to diagonalise, because columns have fixed meanings.
 _NOTHING = np.zeros((0, 0))
 
 
 def frame(optimum: Optimum) -> Array:
-    """Return L of T = LM, from whitened coordinates to the columns."""
+    """Return L in T = LM, the map from whitened coordinates to the columns."""
     coordinates, unit = optimum.problem.views[0].coordinates, np.eye(len(optimum.M))
     return coordinates.map(unit, coordinates.lift(unit)).T
 
@@ -52,7 +52,7 @@ def frame(optimum: Optimum) -> Array:
 class LeadingVectors:
     """Leading left singular vectors of S, from the decomposition U diag(s) V' of a nearby matrix.
 
-    With v = S'u, (s^2 I - SS') du = d(SS') u across u.
+    Orthogonally to u the derivative solves (s^2 I - SS') du = d(SS') u.
 
     - U (d, k), s (k,)
     """
@@ -76,7 +76,7 @@ class LeadingVectors:
             )
 
     def __call__(self, S: Traced) -> Traced:
-        """The vectors of S, as columns."""
+        """Return the vectors of S as columns."""
         U, r, squares = self.U, self.r, self.s**2
         old = U[:, :r]
         change = S @ (S.T @ old)
@@ -90,13 +90,13 @@ def _mean(X: Traced, w: Traced) -> Traced:
 
 
 def _centred(X: Traced, w: Traced) -> Traced:
-    """Less their mean, times the roots of the rows' weights."""
+    """Rows minus their mean, times the square roots of the rows' weights."""
     moved = X - _mean(X, w)
     return moved if w is None else moved * w[:, None] ** 0.5
 
 
 class RegressionRows(TracedRows):
-    """Optimum of least squares, with or without a ridge; names ties."""
+    """Optimum of least squares, with or without a ridge; its errors name ties."""
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         (B,), r = self.optimum.problem.lift(self.optimum.M), V[0].shape[1]
@@ -121,7 +121,7 @@ def regression(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 
 
 def of_regression(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """State regression: the map's rows are B's leading u', (1 + s^2)^{1/2} long; no ridge moves."""
+    """State regression: rows of the map are B's leading u', of length (1 + s^2)^{1/2}."""
     Y, w, lifting, P, leading = given
     B = lifting @ M
     left, U = _centred(Y, w) - _centred(X[0], w) @ B, leading(B)
@@ -139,7 +139,7 @@ def reduced_rank(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
 
 
 def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
-    """State ||Y - X Min S Mout'||^2 at the best diagonal S, of which Pin = S Min'."""
+    """State ||Y - X Min S Mout'||^2 at the best diagonal S; then Pin = S Min'."""
     (_, d), (_, q) = (each.shape for each in X)
     r = M.size // (d + q)
     Min, Mout = M[: d * r].reshape(d, r), M[d * r :].reshape(q, r)
@@ -152,7 +152,7 @@ def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
 
 
 def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """State PLS; None if the response is explained before the last weight."""
+    """State PLS; None if the response is fully explained before the last weight."""
     problem, samples = optimum.problem, data.samples
     if not isinstance(problem, ScoreRegression) or not isinstance(objective, PLSRegression):
         return None
@@ -179,8 +179,8 @@ def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) ->
 def of_scores(X: Traced, M: Traced, *given: Traced, nipals: bool) -> Observed:
     """State partial least squares weight by weight, not as an optimum of M.
 
-    The weight w is the leading left singular vector of S, which is X'Y less what earlier scores
-    take of it; scores and rotations follow by the steps of Gram and Schmidt.
+    The weight w is the leading left singular vector of S, which is X'Y without the part explained
+    by earlier scores. Scores and rotations follow by Gram-Schmidt steps.
     """
     (Y, scale, leading), mean = given, X[0].mean(axis=0)
     R, T = (jnp.stack(each) for each in _scores(X[0] - mean, Y, leading, nipals))
@@ -192,7 +192,7 @@ def of_scores(X: Traced, M: Traced, *given: Traced, nipals: bool) -> Observed:
 def _scores(
     X: Traced, Y: Traced, weights: Sequence[Callable[[Traced], Traced]], nipals: bool
 ) -> tuple[list[Traced], list[Traced]]:
-    """Rotations and scores; each weight is a function of S."""
+    """Return rotations and scores; each weight is a function of S."""
     S = X.T @ Y
     R: list[Traced] = []
     T: list[Traced] = []
@@ -230,7 +230,7 @@ def dynamics(optimum: Optimum, objective: Objective, data: Data) -> TracedRows |
 
 
 def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
-    """State ||Xdot - X M D'M'||^2 at the best D, states and moves in their own units."""
+    """State ||Xdot - X M D'M'||^2 at the best D, with states and derivatives each rescaled."""
     (moves, place, pace), mean = given, X[0].mean(axis=0)
     states = Z = X[0] - mean
     if moves is None:
@@ -248,7 +248,7 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
 
 
 def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """State dca; None for covariances that no series has."""
+    """State dca; None for covariances that no stationary series has."""
     problem, X = optimum.problem, data.samples.dense()
     if not isinstance(problem, Predictive) or not isinstance(objective, DCA):
         return None
@@ -260,9 +260,9 @@ def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> 
 
 
 def of_windows(X: Traced, M: Traced, L: Traced, ridge: Traced, *, length: int) -> Observed:
-    """State dca by the covariances C_k of white rows that are k apart in a window.
+    """State dca by the covariances C_k of white rows at lag k in a window.
 
-    C_0 is that of T'C_0T = M'M: with L'C_0L = I + E, T = L(I - E/2)M to first order.
+    T'C_0T = M'M holds to first order for T = L(I - E/2)M, where L'C_0L = I + E.
     """
     start, rows = L @ M, _places(X[0], length)
     scores = [each @ start for each in rows]
@@ -283,13 +283,13 @@ def of_windows(X: Traced, M: Traced, L: Traced, ridge: Traced, *, length: int) -
 
 
 def _places(X: Traced, length: int) -> list[Traced]:
-    """The rows at each place of all windows, less their mean."""
+    """Return the rows at each position of all windows, minus their mean."""
     each = [X[j : j + len(X) - length + 1] for j in range(length)]
     return [rows - rows.mean(axis=0) for rows in each]
 
 
 def _lagged(k: int, Z: Sequence[Traced], Y: Sequence[Traced]) -> Traced:
-    """The mean of z_{t+k} y_t' over places and windows."""
+    """Return the mean of z_{t+k} y_t' over positions and windows."""
     products = [later.T @ earlier for later, earlier in zip(Z[k:], Y, strict=False)]
     return sum(products[1:], start=products[0]) / (len(products) * len(Z[0]))
 
@@ -304,7 +304,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     Z, (view,), loss = problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)
     least = objective.epsilon * median(lengths)
-    if not lengths.min() > 1e-12 * lengths.mean():  # equal apart from rounding
+    if not lengths.min() > 1e-12 * lengths.mean():  # equal apart from rounding errors
         return None
     if isinstance(loss, Huber) and not loss.threshold > least:
         return None
@@ -324,9 +324,9 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 
 
 def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """State the sum of losses of ||z_i - MM'z_i||^2, z_i from the geometric median of the rows.
+    """State the sum of losses of ||z_i - MM'z_i||^2, for z_i centred at the geometric median.
 
-    Centre and width are medians, which depend on the rows.
+    Centre and width are medians, and depend on the rows.
     """
     mean, lift, unit, inverse, share, middle, subspace, scale = given
     Z = unit * (X[0] - mean) @ lift
@@ -354,7 +354,7 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
 
 
 def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """State the method of kernel gradients; None for a sample of many rows."""
+    """State the method of kernel gradients; None if it uses a sample of many rows."""
     problem, samples, own = optimum.problem, data.samples, objective
     if not isinstance(own, GKDR) or type(problem) is not Trace:
         return None
@@ -387,7 +387,7 @@ def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
 
 
 def function(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """State a custom jax function whose manifold is given."""
+    """State a user's jax function with a declared manifold."""
     own = objective
     if not isinstance(own, CustomObjective) or own.backend != "jax" or own.manifold == "auto":
         return None
@@ -406,7 +406,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
     if not isinstance(problem, FactorLikelihood):
         return None
     noise, X, mask = problem.noise, samples.dense(), None
-    if len(problem.manifold.factors) > 2:  # a third factor: the mean is a parameter of the model
+    if len(problem.manifold.factors) > 2:  # with a third factor the mean is a parameter
         mask = (~np.isnan(X)).astype(float)
     unit = problem.objective.sign * problem.unit
     given = mask, problem.views[0].mean, problem.scale, noise.floor, unit
@@ -415,7 +415,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
 
 
 def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
-    """State the negative log-likelihood under S = LL' + Psi, without constants, by Woodbury.
+    """State the negative log-likelihood for S = LL' + Psi without constants, by Woodbury.
 
     - mask (n, d): 1 for an observed entry; None if all are observed
     """
@@ -445,13 +445,13 @@ def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
 
 @dataclass(frozen=True)
 class FiltersOfRows(TracedRows):
-    """An optimum of csp of more than two classes, whose filters are F of a joint diagonalisation.
+    """An optimum of csp for more than two classes; a joint diagonalisation gives the filters F.
 
     In the coordinates of F the moments of the classes are as diagonal as possible: V = I minimises
-    Pham's criterion, and depends on the rows as any optimum does. X has the rows and V.
+    Pham's criterion. V depends on the rows as any optimum does, so X contains the rows and V.
 
     - moments: arguments of `moments_of` besides rows and filters
-    - inverse: of the criterion's Hessian, without the scales
+    - inverse: inverse Hessian of the criterion, without the scales
     """
 
     moments: tuple[Traced, ...] = field(kw_only=True)
@@ -489,7 +489,7 @@ class FiltersOfRows(TracedRows):
 def of_filters(
     X: Traced, M: Traced, shares: Traced, F: Traced, members: Traced, ridge: Traced
 ) -> Observed:
-    """State filters FV of mean power 1, and the numbers by which M is chosen among them."""
+    """State filters FV of mean power 1, and the scores by which columns of M are chosen."""
     rows, V = X
     powers = jnp.stack([jnp.diag(C) for C in moments_of(rows, F @ V, members, ridge)])
     scales = (shares @ powers) ** -0.5
@@ -500,7 +500,7 @@ def of_filters(
 
 
 def of_criterion(X: Traced, V: Traced, F: Traced, members: Traced, ridge: Traced) -> Observed:
-    """Return Pham's criterion without its term log |det V|."""
+    """Return Pham's criterion without the term log |det V|."""
     moments = moments_of(X[0], F @ V, members, ridge)
     value = sum(0.5 * jnp.log(jnp.diag(C)).sum() for C in moments) / len(moments)
     return Observed((), (), (), value, _NOTHING)
@@ -514,6 +514,6 @@ def moments_of(X: Traced, F: Traced, members: Traced, ridge: Traced) -> list[Tra
 
 
 def filters_inverse(C: Array) -> HessianInverse:
-    """Return the inverse Hessian of Pham's criterion at I, scales left out."""
+    """Return the inverse Hessian of Pham's criterion at I, without the scales."""
     unit = np.eye(C.shape[1])
     return HessianInverse(JointDiagonal(C), unit, [np.diag(each) for each in unit])

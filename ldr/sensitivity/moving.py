@@ -1,4 +1,4 @@
-"""Objective and data on a line: X + t dX, w + t dw, parameters + t d."""
+"""Objective and data on a line: X + t dX, weights w + t dw, and parameters."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Line:
     parameters: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
 
     def __call__(self, t: float) -> BoundObjective:
-        """The problem at t."""
+        """Return the problem at t."""
         values = {
             name: parameter(self.objective, name) + t * np.asarray(direction, dtype=np.float64)
             for name, direction in self.parameters.items()
@@ -69,7 +69,7 @@ class Line:
 
     @property
     def of_rows(self) -> list[Array] | None:
-        """Directions of each view and the background; None if not only rows move."""
+        """Directions of each view and the background; None unless only rows change."""
         if self.y is not None or self.weights is not None or self.parameters:
             return None
         pairs = zip(self.rows, all_of(self.data), strict=True)
@@ -77,7 +77,7 @@ class Line:
 
     @property
     def length(self) -> float:
-        """The t at which data have changed by their own size (a standard deviation, a weight)."""
+        """The t at which data change by their own size (a standard deviation, a weight)."""
         data = self.data
         moving: list[tuple[npt.ArrayLike, npt.ArrayLike]] = [
             (np.nanstd(samples.dense(), axis=0), np.abs(dX).max(axis=0))
@@ -99,7 +99,7 @@ def all_of(data: Data) -> Sequence[Samples]:
 
 
 def _length(sizes: npt.ArrayLike, moves: npt.ArrayLike) -> float:
-    """Return the least ratio of size to move; zero sizes count as the largest size."""
+    """Return the least ratio of size to change; zero sizes are replaced by the largest size."""
     size, move = (np.abs(np.atleast_1d(np.asarray(each, float))) for each in (sizes, moves))
     if not move.any():
         return math.inf
@@ -117,9 +117,9 @@ def _reweighted(samples: Samples, dw: Array, t: float) -> Samples:
 
 
 def parameter(objective: Objective, name: str) -> float | Array:
-    """Return a number of the objective's, or the weights of a sum.
+    """Return a numeric parameter of the objective, or the weights of a sum.
 
-    - raises ArgumentError: The objective has no such number.
+    - raises ArgumentError: the objective has no such parameter.
     """
     if isinstance(objective, Sum) and name == WEIGHTS:
         return np.array([weight for weight, _ in objective.terms])
@@ -134,7 +134,7 @@ def parameter(objective: Objective, name: str) -> float | Array:
 
 
 def numbers_of(objective: Objective) -> dict[str, float]:
-    """Return the parameters that are numbers and can move."""
+    """Return the numeric parameters that can vary."""
     known = {each.name: getattr(objective, each.name) for each in fields(objective)}  # type: ignore[arg-type]
     return {name: value for name, value in known.items() if type(value) is float}
 
@@ -163,7 +163,7 @@ def as_line(
 ) -> Line:
     """Return the line along a direction given by the user.
 
-    - raises ArgumentError, DataError: No direction, a wrong shape, or data without a derivative.
+    - raises ArgumentError, DataError: no direction, a wrong shape, or data without a derivative.
     """
     parameters, given = parameters or {}, all_of(data)
     rows: tuple[Array | None, ...] = ()
@@ -206,7 +206,7 @@ def _moves(dX: Matrix, samples: Samples) -> Array:
 
 
 def numbers(given: npt.ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    """Check an array of real numbers of a given shape."""
+    """Validate an array of real numbers of a given shape."""
     array = np.asarray(of_array(given)[0])
     if array.dtype.kind not in "biuf" or array.shape != shape:
         raise DataError(

@@ -1,4 +1,4 @@
-"""An optimum as a function of its data: its position and the inverse of its Hessian."""
+"""An optimum as a function of its data: the point and the inverse of its Hessian."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 
-# Points closer than this, relative to M, use the same Hessian.
+# Points at a smaller distance, relative to M, share a Hessian.
 _SHORT = 1e-9
 _STEPS = 3
-# Eigenvalues closer than this, relative to the largest, leave the axes between them arbitrary.
+# If eigenvalues differ by less, relative to the largest, the axes between them are arbitrary.
 TIED = 1e-10
-# Eigenvalues inside and outside the subspace that agree to this are tied.
+# Eigenvalues inside and outside the subspace are tied if they agree to this relative accuracy.
 _ALIKE = 1e-6
 
 
 class Observed(NamedTuple):
-    """Quantities of a result at a point, as numbers that can be subtracted.
+    """Quantities of a result at a point, which can be subtracted.
 
-    - P, M, mean: one for each view
-    - within (r, r): the matrix that is diagonal in the canonical axes; empty if there are none
+    - P, M, mean: one array for each view
+    - within (r, r): the matrix that canonical axes diagonalise; empty if there is none
     """
 
     P: tuple[Array, ...]
@@ -49,7 +49,7 @@ class Observed(NamedTuple):
 
 
 def combined(c: float, one: Any, d: float, other: Any) -> Any:
-    """Return c one + d other for arrays, numbers, or nested tuples of them."""
+    """Return c one + d other for arrays, numbers, or nested tuples."""
     if not isinstance(one, tuple):
         return c * one + d * other
     parts = [combined(c, x, d, y) for x, y in zip(one, other, strict=True)]
@@ -58,10 +58,10 @@ def combined(c: float, one: Any, d: float, other: Any) -> Any:
 
 @dataclass(frozen=True)
 class Rate:
-    """Derivative of a problem in t for fixed M: its gradient and the observed quantities.
+    """Derivative of a problem in t for fixed M: of its gradient and the observed quantities.
 
-    `shares` are the factors of the problems of a finite difference, by t; exact rates have none,
-    and their `observed` may lack M.
+    `shares` maps each t of a finite difference to its coefficient. Exact derivatives have no
+    shares, and their `observed` may lack M.
     """
 
     gradient: Array
@@ -76,7 +76,7 @@ class Rate:
         return Rate(gradient, observed, shares)
 
     def apart(self, other: Rate, least: Sequence[float]) -> float:
-        """Return the relative distance of two rates; `least` are the smallest scales."""
+        """Return the relative distance to another; `least` are the smallest scales."""
 
         def size(x: Array) -> float:
             return float(norm(x, check_finite=False))  # SciPy's norm avoids overflow
@@ -87,12 +87,12 @@ class Rate:
 
 
 def within(problem: BoundObjective, M: Array) -> Array:
-    """Return the matrix that canonical axes diagonalise, in M's own axes."""
+    """Return the matrix that canonical axes diagonalise, in the basis M."""
     return matrix_of(problem.axes(M, problem.variations(M)))
 
 
 def numbers(problem: BoundObjective, M: Array) -> Mapping[str, Array]:
-    """Return the component scores, with the axes of M as canonical axes."""
+    """Return the component scores, with the columns of M as canonical axes."""
     seen = problem.variations(M)
     axes = problem.axes(M, seen)
     S = matrix_of(axes)
@@ -104,7 +104,7 @@ def numbers(problem: BoundObjective, M: Array) -> Mapping[str, Array]:
 
 
 def matrix_of(axes: Axes) -> Array:
-    """Return the symmetric matrix with the axes as eigenvectors; empty if there is none."""
+    """Return the symmetric matrix with the axes as eigenvectors; empty without such axes."""
     if not (axes.free or axes.levels):
         return np.zeros((0, 0))
     Q = axes.turns[0]
@@ -115,9 +115,9 @@ def matrix_of(axes: Axes) -> Array:
 class Optimum:
     """A problem at its optimum, in canonical coordinates.
 
-    - M: in the solver's coordinates
+    - M: the point in the solver's coordinates
     - axes: the canonical axes
-    - inverse: of the Hessian, on tangent vectors that do not turn the axes
+    - inverse: inverse Hessian on tangent vectors that do not rotate the axes
     """
 
     problem: BoundObjective
@@ -127,7 +127,7 @@ class Optimum:
 
     @classmethod
     def of(cls, problem: BoundObjective, M: Array) -> Optimum:
-        """Refine a nearby M by Newton steps: derivatives are as accurate as the optimum."""
+        """Refine a nearby M by Newton steps, since derivatives are as accurate as the optimum."""
         inverse = hessian_inverse(problem, M)
         for _ in range(_STEPS):
             N = problem.manifold.retract(M, _solved(problem, M, inverse, -inverse.gradient))
@@ -143,23 +143,23 @@ class Optimum:
         return cls(problem, placed.M, placed.axes, inverse)
 
     def solve(self, Z: Array) -> Array:
-        """Return Hess^{-1}[Z], Z projected first.
+        """Return Hess^{-1}[Z] for the projection of Z to the tangent space.
 
-        - raises SingularError: Other optima are adjacent, or the Hessian cannot exclude them.
+        - raises SingularError: other optima are adjacent, or the Hessian cannot exclude them.
         """
         return _solved(self.problem, self.M, self.inverse, Z)
 
     def moved(self, U: Array, turn: Array | None = None) -> Array:
-        """Return the point along U, its axes turned by the skew matrix, to first order."""
+        """Return the point after a step U, with axes rotated by the skew `turn`, to first order."""
         N = self.M + U
         if turn is None:
             return N
         return turned_point(self.problem, N, [np.eye(len(turn)) + turn] * len(self.axes.turns))
 
     def turn(self, change: Array) -> Array:
-        """Return Om_kl = dS_kl/(s_l - s_k): the axes turn with the matrix S that they diagonalise.
+        """Return the rotation Om_kl = dS_kl/(s_l - s_k) of the axes, eigenvectors of S.
 
-        - raises SingularError: Two of the scores s tie.
+        - raises SingularError: two of the scores s tie.
         """
         numbers = self.axes.numbers
         together = _levels(self.axes)
@@ -189,7 +189,7 @@ class Optimum:
 
 
 def _levels(axes: Axes) -> np.ndarray:
-    """Return the pairs of distinct axes that belong to the same level."""
+    """Return True for pairs of distinct axes that belong to the same level."""
     r = len(axes.numbers)
     ends = axes.levels or (r,)
     level = np.searchsorted(ends, np.arange(r), side="right")
@@ -197,7 +197,7 @@ def _levels(axes: Axes) -> np.ndarray:
 
 
 def _near(M: Array, N: Array) -> bool:
-    """Return True if the Hessian at M serves at N."""
+    """Return True if the Hessian at M is accurate enough at N."""
     return bool(np.linalg.norm(M - N) <= _SHORT * np.linalg.norm(M))
 
 
@@ -206,14 +206,14 @@ def _gradient(problem: BoundObjective, M: Array) -> Array:
 
 
 def hessian_inverse(problem: BoundObjective, M: Array) -> HessianInverse:
-    """Invert the Hessian at M on tangent vectors that change something but no axes."""
+    """Invert the Hessian at M, excluding rotations of axes and directions without effect."""
     axes = problem.axes(M, problem.variations(M))
     idle = problem.idle(M) if isinstance(problem, NaturalParameters) else ()
     return HessianInverse(problem, M, [*_turns(problem, M, axes), *idle])
 
 
 def _turns(problem: BoundObjective, M: Array, axes: Axes) -> list[Array]:
-    """Tangent vectors that turn axes which leave the value unchanged."""
+    """Return the tangent vectors of axis rotations that leave the value unchanged."""
     if not (axes.free or axes.levels):
         return []
     found = []
@@ -243,7 +243,7 @@ def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array
 
 
 def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
-    """Return a message: the coordinate that can leave the subspace, and the tied numbers."""
+    """Return a message with the component that can leave the subspace, and the tied scores."""
     blocks = problem.blocks(direction)
     U, _, Vt = np.linalg.svd(np.vstack(blocks), full_matrices=False)
     k = int(np.argmax(np.abs(Vt[0])))

@@ -1,10 +1,10 @@
-"""The implicit function theorem for an optimum of a function of the rows that is stated in jax.
+"""The implicit function theorem for an optimum of a function of the rows in jax.
 
-A method states the quantities at M as functions of the rows X: its value, its maps. jax derives the
-mixed derivatives of the value and the rates of the maps, along directions and backwards. The
-statements are module-level functions and the data are arguments: jax compiles once for all data of
-a shape. Eigenvectors and solutions of linear systems take one Newton step from those of the given
-data, which is exact to first order.
+The statement of a method computes its value, its maps and further quantities at M from the rows X.
+jax derives the mixed derivatives of the value and the derivatives of the maps, in forward and
+reverse mode. Statements are module-level functions with the data as arguments, so that jax compiles
+once for all data of a shape. Eigenvectors and solutions of linear systems come from one Newton step
+that starts at the given data, which is exact to first order.
 """
 
 from __future__ import annotations
@@ -33,41 +33,41 @@ _SAME = 1e-8
 
 @dataclass(frozen=True)
 class Known(ABC):
-    """An optimum whose change with its rows is known."""
+    """An optimum whose derivative with respect to its rows is known."""
 
     optimum: Optimum
 
     @abstractmethod
     def rate(self, dX: Sequence[Array]) -> Rate:
-        """Return the rate along dX of each view, and of the background."""
+        """Return the derivative along dX of each view, and of the background."""
 
     @abstractmethod
     def pulled(self, V: Sequence[Array]) -> list[Array]:
-        """Return the derivative in X of <V', the maps>, of the rows of each view.
+        """Return the derivative of <V', maps> with respect to the rows of each view.
 
-        - raises SingularError: Scores of components tie.
+        - raises SingularError: scores of components tie.
         """
 
     @property
     def additive(self) -> bool:
-        """True if the objective may be a term of a sum: M is orthonormal, in the columns."""
+        """True if the objective may be a term of a sum: M is orthonormal in the columns."""
         return True
 
     def crossed(self, U: Array) -> list[Array]:
-        """Return the derivative in X of <U, gradient>, M fixed."""
+        """Return the derivative of <U, gradient> with respect to X, at fixed M."""
         raise UnknownError
 
 
-# Compiling takes two thirds of the time; matrix products take as long, loops over pairs twice.
+# Compiling then takes two thirds of the time. Loops over pairs run half as fast, others as before.
 _FAST = {"xla_backend_optimization_level": 0}
-# Number of cached programs. Each takes megabytes, and up to some hundred of the 65,530 memory maps
-# of a process.
+# Number of cached programs: each takes megabytes, and up to about a hundred of the 65,530 memory
+# maps of a process.
 _KEPT = 24
 
 
 @cache
 def compile_quickly() -> dict[str, Any]:
-    """Return options of `jax.jit` for quick compilation; none if this jax has none."""
+    """Return options of `jax.jit` for quick compilation; none if jax does not support them."""
     options = {"compiler_options": _FAST}
     try:
         jax.jit(lambda x: x + 1.0, **options)(0.0)
@@ -77,13 +77,13 @@ def compile_quickly() -> dict[str, Any]:
 
 
 def _pair(found: Observed, V: Traced, W: Traced) -> Traced:
-    """<V', maps> + <W, within>."""
+    """Return <V', maps> + <W, within>."""
     of_maps = sum(jnp.vdot(each.T, P) for each, P in zip(V, found.P, strict=True))
     return of_maps + jnp.vdot(W, found.within) if found.within.size else of_maps
 
 
 def _observe(function: Function, X: Traced, M: Traced, numbers: Traced) -> Observed:
-    """With the matrix that axes diagonalise in the units of the method's own numbers."""
+    """Return the observed quantities, with `within` in the units of the method's scores."""
     found = function(X, M)
     if not found.within.size or not numbers.size:
         return found
@@ -105,7 +105,7 @@ def _gradient(function: Function, X: Traced, M: Traced, unit: Traced, numbers: T
 
 
 def rate_of_gradient(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
-    """Return the gradient and the observed quantities, with their rates along dX."""
+    """Return the gradient and the observed quantities, and their derivatives along dX."""
     *known, dX = given
     return jax.jvp(lambda X: _gradient(function, X, M, *known), (X,), (dX,))
 
@@ -113,12 +113,12 @@ def rate_of_gradient(function: Function, X: Traced, M: Traced, *given: Traced) -
 def slope_in_M(
     function: Function, X: Traced, M: Traced, numbers: Traced, V: Traced, W: Traced
 ) -> Traced:
-    """Return the derivative in M of the observed quantities paired with cotangents V and W."""
+    """Return the derivative with respect to M of the observed quantities paired with V and W."""
     return jax.grad(lambda M: _pair(_observe(function, X, M, numbers), V, W))(M)
 
 
 def slope_in_X(function: Function, X: Traced, M: Traced, *given: Traced) -> Traced:
-    """Return the derivative in X of the paired observed quantities less <u, gradient>."""
+    """Return the derivative in X of the paired observed quantities minus <u, gradient>."""
     *known, V, W, u = given
 
     def both(X: Traced) -> Traced:
@@ -132,7 +132,7 @@ def slope_in_X(function: Function, X: Traced, M: Traced, *given: Traced) -> Trac
 def _program(
     step: Callable[..., Any], function: Function, how: tuple[Any, ...], tree: Any, kinds: Any
 ) -> Callable[..., Any]:
-    """Return a compiled function for each shape of data, so that jax releases old programs."""
+    """Return a compiled function for one shape of data, so that jax can release old programs."""
 
     def of(given: Traced, *numbers: Traced) -> Traced:
         return step(lambda X, M: function(X, M, *given, **dict(how)), *numbers)
@@ -156,7 +156,7 @@ def computed(
 
 
 def alike(one: Array | float, other: Array | float) -> bool:
-    """Return True if the statement's values equal the problem's."""
+    """Return True if the statement's values equal the problem's to relative accuracy _SAME."""
     return bool(np.linalg.norm(np.subtract(one, other)) <= _SAME * np.linalg.norm(other))
 
 
@@ -164,8 +164,8 @@ def alike(one: Array | float, other: Array | float) -> bool:
 class TracedRows(Known):
     """An optimum of a function in jax.
 
-    - observed: function of X, M in the solver's coordinates and `given`; the value is in the user's
-      sense
+    - observed: function of X, M (in the solver's coordinates) and `given`; its value is in the
+      user's sense
     - X: the rows of each view
     - how: static arguments of the compiled program
     """
@@ -205,7 +205,7 @@ class TracedRows(Known):
 
     @property
     def _known(self) -> tuple[float, Array]:
-        """The unit of the value with the objective's sign, and the numbers of the axes."""
+        """The unit of the value with the objective's sign, and the scores of the axes."""
         problem = self.optimum.problem
         return problem.objective.sign * problem.unit, self.optimum.axes.numbers
 

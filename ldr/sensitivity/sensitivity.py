@@ -1,4 +1,4 @@
-"""`result.sensitivity`: the optimum of some data, to be differentiated."""
+"""`result.sensitivity`: the optimum as a differentiable function of its data."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from ldr.sensitivity.rule import Known
 
 Found = TypeVar("Found")
-# Largest relative difference of jax's value at the optimum from the result's value.
+# Largest relative difference between jax's value at the optimum and the result's value.
 _SAME = 1e-6
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """An optimum as a function of its data, the weights of their rows and its parameters.
+    """An optimum as a function of its data, the sample weights and its parameters.
 
-    The slices of a response (sir, save, ...) are held fixed: they jump when rows change. It is made
-    by ``result.sensitivity(X, ...)``.
+    ``result.sensitivity(X, ...)`` makes this object. Slices of a response (sir, save, ...) are held
+    fixed, because they change discontinuously with the rows.
     """
 
     objective: Objective
@@ -64,12 +64,11 @@ class Sensitivity:
         - X (n, d): direction of the data
         - y: direction of a numerical response
         - sample_weight (n,): direction of the sample weights, for methods that accept them
-        - **parameters: directions of numbers of the objective: ``ridge=1``. For a sum ``weights=(1,
-          0)``.
-        - raises ldr.errors.SingularError: The optimum is not isolated, or the problem jumps along
-          this direction.
-        - raises ldr.errors.ArgumentError, ldr.errors.DataError: A direction that cannot change the
-          data, or of another shape.
+        - **parameters: directions of numeric parameters: ``ridge=1``; for a sum ``weights=(1, 0)``
+        - raises ldr.errors.SingularError: the optimum is not isolated, or the problem is
+          discontinuous along this direction.
+        - raises ldr.errors.ArgumentError, ldr.errors.DataError: a direction in which the data
+          cannot change, or a direction of another shape.
         """
         line = as_line(
             self.objective,
@@ -85,7 +84,7 @@ class Sensitivity:
         return Derivative.along(self.optimum, line, known)
 
     def _unless_unknown(self, of: Callable[[Known], Found]) -> Found | None:
-        """Apply a function to the known derivative in the rows; None where there is none."""
+        """Apply a function to the known derivative in the rows; None if it is unknown."""
         if self.known is None:
             return None
         try:
@@ -95,24 +94,24 @@ class Sensitivity:
 
     @cached_property
     def known(self) -> Known | None:
-        """The optimum, if its change with the rows is known by products."""
+        """The optimum, if its derivative in the rows is known by products; else None."""
         from ldr.sensitivity.shapes import known  # imports jax
 
         return known(self.optimum, self.objective, self.data)
 
     @in_words
     def pullback(self, P: PerView) -> PerView:
-        """Return the derivative in X of <P, map>, for the gradient P of a loss.
+        """Return the derivative with respect to X of <P, map>, for the gradient P of a loss.
 
-        It exists for methods of sums over rows, graphs, spectra, projected rows and factors;
-        methods of covariances, lags, classes and graphs, and regressions, accept sample weights and
-        trials too. Your own objective must be in jax.
+        Methods of sums over rows, graphs, spectra, projected rows and factors have this derivative;
+        with sample weights and trials methods of covariances, lags, classes and graphs have it, and
+        regressions. An objective of your own must be in jax.
 
-        - P (r, d): the gradient of a loss with respect to P
+        - P (r, d): the gradient of a loss with respect to the map P
         - returns ndarray (n, d), or one for each view: the gradient with respect to X
-        - raises ldr.errors.ArgumentError: The method has no such formula, or none for weights or
+        - raises ldr.errors.ArgumentError: the method has no such derivative, or none for weights or
           trials.
-        - raises ldr.errors.SingularError: Scores of components tie.
+        - raises ldr.errors.SingularError: scores of components tie.
         """
         maps = self.optimum.problem.maps(self.optimum.M)
         given = P if isinstance(P, (tuple, list)) and len(maps) > 1 else (P,)
@@ -132,11 +131,11 @@ class Sensitivity:
 
     @in_words
     def influence(self) -> Influence:
-        """Compute the influence of each row: the change if the row is left out.
+        """Compute the influence of each row: the change of the optimum if the row is omitted.
 
-        One problem is set up for each row.
+        A problem is set up for each row.
 
-        - raises ldr.errors.ArgumentError: The method accepts no sample weights.
+        - raises ldr.errors.ArgumentError: the method accepts no sample weights.
         """
         check_weighted(self.objective)
         found = influence(self.optimum, Line(self.objective, self.data, self.r))

@@ -1,9 +1,9 @@
-"""Optima whose change with their rows is known: nothing is bound again.
+"""Optima whose derivatives with respect to the rows are known, without a new problem.
 
-Functions of projected rows change by slope and curvature as the solver has them: with f = phi(Y), Y
-= ZM, the gradient Z'phi'(Y) changes by dZ'phi'(Y) + Z'phi''(Y)[dZ M], and by the change of numbers
-in phi that depend on the rows. White rows are Z = XL with L'CL = I: with E = L'dC L, L changes by
--LE/2, so that dZ = dX L - ZE/2. The gradient of a sum is that of its terms.
+Functions f = phi(Y) of projected rows Y = ZM use slope and curvature of the solver: the gradient
+Z'phi'(Y) changes by dZ'phi'(Y) + Z'phi''(Y)[dZ M], and with numbers in phi that depend on the rows.
+White rows are Z = XL with L'CL = I: with E = L'dC L, L changes by -LE/2, so dZ = dX L - ZE/2. The
+gradient of a sum is the sum of the gradients of its terms.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from ldr.solvers.manifolds.manifold import sym
 
 
 def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
-    """Return the derivative of the optimum in the rows; None if only differences are known."""
+    """Return the derivative of the optimum in the rows; None if only differences are available."""
     samples = all_of(data)
     if any(one.is_sparse or one.stored for one in samples):
         return None
     kept = zip(optimum.problem.blocks(optimum.M), data.views, strict=True)
-    whole = all(len(block) == view.d for block, view in kept)  # others depend on the rows
+    whole = all(len(block) == view.d for block, view in kept)  # else they depend on rows
     plain = all(one.marks is None for one in samples)
     kinds: list[Callable[[Optimum, Objective, Data], Known | None]] = []
     if whole:
@@ -62,13 +62,13 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
 
 
 def scores_of(Y: Array, unit: float = 1.0) -> Array:
-    """Return numbers whose products with rows X are CM, C their covariance, if Y = unit * XM."""
+    """Return Z with X'Z = CM for the covariance C of rows X, if Y = unit * XM."""
     return centred(Y) / (len(Y) * unit**2)
 
 
 @dataclass(frozen=True)
 class ProjectedRows(Known):
-    """An optimum of phi(Y), Y = ZM, with the numbers in phi that the rows choose.
+    """An optimum of phi(Y), Y = ZM; phi may have parameters that depend on the rows.
 
     - problem: None if Z is white; the columns of M then have fixed meanings
     - Z (n, k), L (d, k): Z = (X - m)L
@@ -122,7 +122,7 @@ class ProjectedRows(Known):
 
     @property
     def _by_variance(self) -> bool:
-        """True if variances of Y tell the axes apart, not the lengths of M's columns."""
+        """True if variances of Y order the axes; otherwise the lengths of M's columns do."""
         return self.problem is not None and not isinstance(self.problem, LabelledPairs)
 
     @cached_property
@@ -146,13 +146,13 @@ class ProjectedRows(Known):
         return self._in_columns(self._crossed(U))
 
     def _crossed(self, U: Array) -> Array:
-        """In the rows of Z."""
+        """Return the derivative with respect to the rows of Z."""
         point, dY = self.point, self.Z @ U
         found = point.slope @ U.T + point.curvature(dY) @ self.optimum.M.T
         return found if self.problem is None else found + self.problem.pulled_at(point, dY)
 
     def _in_columns(self, of_Z: Array, of_L: Array | float = 0.0) -> list[Array]:
-        """The derivative in X of <of_Z, Z>, and of <of_L, M> where L turns with white rows."""
+        """Return the derivative in X of <of_Z, Z> + <of_L, LM>; L depends on X if Z is white."""
         if self.problem is None:
             inside = self.Z.T @ of_Z + of_L @ self.optimum.M.T
             of_Z = of_Z - self.Z @ (sym(inside) / len(self.Z))
@@ -161,10 +161,10 @@ class ProjectedRows(Known):
 
 @dataclass(frozen=True)
 class SumOfRows(Known):
-    """Optimum of a sum of terms with orthonormal M in the columns of a single X.
+    """Optimum of a sum of terms, with orthonormal M in the original columns of a single X.
 
     - parts: the terms, at the optimum of the sum
-    - X: centred
+    - X: centred rows
     """
 
     parts: list[Known]
@@ -230,13 +230,13 @@ class SumOfRows(Known):
 
     @property
     def _shares(self) -> list[float]:
-        """Shares of the terms in the gradient."""
+        """Coefficients of the terms in the gradient."""
         units = [part.optimum.problem.unit / self.optimum.problem.unit for part in self.parts]
         return [weight * unit for weight, unit in zip(self.weights, units, strict=True)]
 
     @cached_property
     def _of_gradient(self) -> float:
-        """M'AM over M'grad, of a sum of traces."""
+        """Ratio of M'AM to M'grad, for a sum of traces."""
         M = self.optimum.M
         own = np.einsum("ij,ij->j", M, self.optimum.problem.at(M).gradient)
         return float(self.optimum.axes.numbers @ own / (own @ own))
