@@ -310,8 +310,8 @@ def compare(
     - a time series: Q2 of the next step;
     - missing values: Q2 of observed entries that were hidden; otherwise Q2 of the columns of X.
 
-    Q2 is 1 - (sum of squared errors) / (sum of squared errors of the training mean). All statistics,
-    including means and standard deviations, are computed from the training samples of a fold.
+    Q2 is 1 - (sum of squared errors) / (sum of squared errors of the training mean). Statistics
+    such as means and standard deviations are computed from the training samples of a fold.
 
     Parameters
     ----------

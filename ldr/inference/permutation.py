@@ -269,7 +269,7 @@ class PermutationTest(Pickled):
         A p-value for each direction, none smaller than the one before; None if directions have no
         scores. For cca, lda (orthogonal or not) and sir the canonical correlations are tested one
         after the other, with the ridge: correlations of two views, or of the columns with classes
-        or slices. The ridge of orthogonal-lda is here in units of the covariance of all samples. Other
+        or slices. The ridge of orthogonal-lda is in units of the total covariance. Other
         methods, and methods with shrinkage, compare each score with the best score of permuted
         data, which is conservative after the first direction. NaN if every permutation has the
         same score, or if the direction does not exist.
