@@ -1,4 +1,4 @@
-"""Dynamical components analysis: the subspace whose past tells most of its future."""
+"""Dynamical components analysis: the subspace with the largest predictive information."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ldr.solvers.problem import Point
 
 # Least eigenvalue of the covariance of windows, relative to that of single samples.
 _LEAST = 1e-6
-# Random starts, half isotropic: on elevations 1 in 3 of these, 2 in 3 of the others, reached the
-# best value; all fail with probability .004.
+# Half of the random starts are isotropic. On the data "elevations" 1 in 3 isotropic and 2 in 3
+# other starts reached the best value: all eight fail with probability 0.004.
 _RANDOM_STARTS = 8
 
 
@@ -38,25 +38,25 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
 
     .. math:: \max_M \log \det S_T(M) - \frac{1}{2} \log \det S_{2T}(M)
 
-    S_K is the covariance of K successive samples of y = Px, blocks (i, j) = P C_{i-j} P' with C_k
-    the covariance of x_{t+k} and x_t, so that the value is the mutual information, in nats, of T
-    samples and the T samples that follow, of a stationary Gaussian series. C_k is the mean over all
-    pairs k apart in all windows of 2T samples within a trial, where each place in a window has its
-    own mean, over all windows, subtracted; windows of weighted samples count their geometric mean.
-    The value depends on the span alone; P = M'C_0^{-1/2}.
+    S_K is the covariance of K successive samples of y = Px, with blocks P C_{i-j} P', where C_k is
+    the covariance of x_{t+k} and x_t. For a stationary Gaussian series the value is the mutual
+    information, in nats, of T samples and the next T samples. C_k is averaged over all pairs of
+    samples at distance k in windows of 2T samples within a trial; each position in the window is
+    centred by its mean over all windows. The weight of a window is the geometric mean of the
+    samples' weights. The value depends only on the span of M; P = M'C_0^{-1/2}.
 
-    Use it when samples are in time order, for a few components whose own past best predicts their
-    own future, even if they rotate and are not slow. Do not use it with few samples for 2T features
-    each: take tica, which estimates two covariances.
+    Use it when samples are in time order, for a few components whose past best predicts their
+    future, slow or rotating. Do not use it if samples are few relative to 2T times the number of
+    features: take tica, which needs two covariances only.
 
     Source: Clark, Livezey & Bouchard 2019.
 
     Parameters
     ----------
     window : int
-        T, in rows.
+        T, the number of samples in each half of a window.
     ridge : float
-        Added to the diagonal of C_0, in units of its mean diagonal.
+        Ridge added to the diagonal of C_0, relative to the mean of the diagonal.
     """
 
     name = "dca"
@@ -68,7 +68,7 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
     ridge: float = number(0.0)
 
     def order(self, data: Data) -> int:
-        """Return the number of columns of two windows."""
+        """Return 2T times the number of features, the order of S_2T."""
         return 2 * self.window * super().order(data)
 
     def bind(self, data: Data, r: int) -> Predictive:
@@ -95,7 +95,7 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
 
 
 def lagged_covariances(stats: Moments, length: int) -> list[Array]:
-    """Compute C_k of x_{t+k} and x_t, k = 0, 1, ..., as means over windows of rows."""
+    """Compute the covariances C_k of x_{t+k} and x_t for k < length, averaged over windows."""
     blocks = stats.covariance.reshape(length, -1, length, len(stats.mean) // length)
     return [
         np.mean([blocks[j + k, :, j] for j in range(length - k)], axis=0) for k in range(length)
@@ -103,9 +103,10 @@ def lagged_covariances(stats: Moments, length: int) -> list[Array]:
 
 
 def stationary(C: Array) -> tuple[Array, list[str]]:
-    """Move lagged covariances of white rows towards white noise, until a series has them.
+    """Shrink lagged covariances of whitened rows until S_2T is positive definite.
 
-    The mean along diagonals of the windows' covariance need not be positive semidefinite.
+    Averages along the diagonals of the windows' covariance need not be positive semidefinite. The
+    covariances for k > 0 are multiplied by a common factor.
     """
     identity = np.eye(C.shape[1])[None]
     C = np.concatenate([identity, C[1:]])
@@ -136,10 +137,10 @@ def _log_determinant(S: Array) -> float:
 
 
 class PredictivePoint(Point):
-    """f = -log det S_T + 1/2 log det S_2T, S_K made of the blocks B_k = M'C_kM.
+    """f = -log det S_T + 1/2 log det S_2T at M, with S_K formed from the blocks M'C_kM.
 
-    With Z_k the sum of the blocks (j, j + k) of S_K^{-1}, d log det S_K is <G_K, dM> for
-    G_K = 2 C_0M Z_0 + 2 sum_{k>0} (C_kM Z_k + C_k'M Z_k').
+    Let Z_k be the sum of the blocks (j, j + k) of S_K^{-1}. Then d log det S_K = <G_K, dM> with G_K
+    = 2 C_0M Z_0 + 2 sum_{k>0} (C_kM Z_k + C_k'M Z_k').
     """
 
     def __init__(self, problem: Predictive, M: Array) -> None:
@@ -161,7 +162,7 @@ class PredictivePoint(Point):
 
     @property
     def sensitive(self) -> float:
-        """Bound of the change of f if each C_k changes by 1."""
+        """Bound of the change of f if each C_k changes by 1 in norm."""
         r = self.M.shape[1]
         parts = zip(self._S, self._inverses, strict=True)
         return math.fsum(
@@ -224,7 +225,7 @@ class Predictive(BoundObjective):
         return PredictivePoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # d log det S = tr(S^{-1}dS); an error e of whitening gives dS = 2e in each of K blocks
+        # d log det S = tr(S^{-1}dS); a whitening error e gives dS = 2e in each of K blocks
         return 2.0 * self.whitened.error_along(M) * self.at(M).sensitive
 
     @cached_property
@@ -235,10 +236,10 @@ class Predictive(BoundObjective):
         return top_eigenvectors(self._slow, self.r)[1]
 
     def starts(self) -> dict[str, Array]:
-        """Return starts: slowest, most autocorrelated, best predicted and random directions.
+        """Initialisations: slowest, most autocorrelated, best predicted and random directions.
 
-        Local optima are common. Random points are drawn after PCA of columns of unit variance,
-        including small components, and do not depend on the square root that whitens the rows.
+        Local optima are common. Random directions refer to the principal axes of the columns scaled
+        to unit variance, and thus do not depend on the choice of the whitening matrix.
         """
         values, vectors = np.linalg.eigh(self._slow)
         U, _, _ = np.linalg.svd(self.C[1])
@@ -256,7 +257,7 @@ class Predictive(BoundObjective):
         return found
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return the eigenvectors of M' sym(C_1) M, the slowest first."""
+        """Return the eigenvectors of M' sym(C_1) M, the largest autocorrelation first."""
         return Axes.principal(M.T @ self._slow @ M)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:

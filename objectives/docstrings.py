@@ -1,4 +1,4 @@
-"""Parsed docstring of a method: formula, source, parameters and recommended use."""
+"""Parsing of methods' docstrings: formula, source, parameters and recommended use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 def complete(cls: type) -> None:
     """Set `formula` and `source` from the docstring of a class, and complete its parameters.
 
-    Parameters of a base keep the entries of the base.
+    Parameters inherited from a base class have the entries of that class.
     """
     if not vars(cls).get("__doc__"):
         return
@@ -33,18 +33,18 @@ def complete(cls: type) -> None:
     cls.__doc__ = "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-# A formula set apart, on the line of the directive or indented below it.
+# A displayed formula, on the line of the directive or indented on the next lines.
 MATH = re.compile(r"^\.\. math::(.*(?:\n(?: .*)?(?=\n|$))*)", flags=re.MULTILINE)
 
 
 def math(text: str | None) -> str:
-    """Return the LaTeX of the first formula set apart in a docstring."""
+    """Return the LaTeX of the first displayed formula in a docstring."""
     found = MATH.search(text or "")
     return " ".join(found[1].split()) if found else ""
 
 
 def as_text(text: str) -> str:
-    """Return a docstring with its formula as in a line of text."""
+    """Return a docstring with the displayed formula as plain text."""
     return MATH.sub(f"{plain(math(text))}\n".replace("\\", r"\\"), text, count=1)
 
 
@@ -55,7 +55,7 @@ def paragraph(text: str | None, lead: str) -> str:
 
 
 def advice(text: str | None) -> tuple[str, str]:
-    """Return when to use a method, and when not, from its docstring."""
+    """Return the sentences "Use it ..." and "Do not use it ..." of a method's docstring."""
     when, _, when_not = paragraph(text, "Use it ").partition(" Do not use it ")
     return (f"Use it {when}" if when else "", f"Do not use it {when_not}" if when_not else "")
 
@@ -72,7 +72,7 @@ _WRITTEN = {
 
 
 def plain(tex: str) -> str:
-    r"""Convert a formula from LaTeX to plain text on a line.
+    r"""Convert a formula from LaTeX to plain text on one line.
 
     >>> plain(r"\max_{M'M=I} \frac{\operatorname{tr}(M'S_B M)}{\sqrt{n} + 1}")
     "max_{M'M=I} tr(M'S_B M) / (sqrt(n) + 1)"
@@ -119,7 +119,7 @@ def _bare(found: re.Match[str]) -> str:
 
 
 def described(text: str | None) -> dict[str, str]:
-    """Return the entries of a docstring's parameters; several names may share an entry."""
+    """Return the docstring's entry for each parameter; several names may share an entry."""
     lines = inspect.cleandoc(text or "").splitlines()
     first, last = _section(lines)
     entries: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Linear dynamics of the projected data."""
+"""Linear dynamics in a subspace, also rotational (jPCA)."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Dynamics(Objective, weighted=True, sparse=False):
 
     .. math:: \min_{M'M=I,\,D} \|\dot X - XMD'M'\|_F^2
 
-    Samples are in time order; y' = D y is fitted to the projected data, D (r x r) in closed form at
-    each M and given in the result's `parameters`, in the basis M. Unless derivatives are given,
-    those of successive samples are taken at the middle: (x_{t+1} + x_t)/2 changes by x_{t+1} - x_t,
-    so that a rotation by w per sample gives D the eigenvalues +-2i tan(w/2) exactly. P = M'.
+    Samples are in time order. The model y' = D y is fitted to the projected data; D (r x r) has a
+    closed form at each M and is returned in the result's `parameters`, in the basis M. By default
+    derivatives are differences at midpoints: x_{t+1} - x_t at (x_{t+1} + x_t)/2. A rotation by the
+    angle w per sample then gives D the eigenvalues +-2i tan(w/2) exactly. P = M'.
 
-    Cost: time O(n d^2) once, O(d^2 r) an evaluation; memory O(n d).
+    Cost: time O(n d^2) once and O(d^2 r) per evaluation; memory O(n d).
 
-    Use it when samples are in time order, for a plane in which a linear law explains the motion;
-    skew=True allows rotations only. Do not use it if the steps of samples are noise, as the
-    derivative is then noise too: take tica or dca.
+    Use it when samples are in time order, for a plane in which linear dynamics explain the motion;
+    skew=True allows rotations only. Do not use it if differences of successive samples are mostly
+    noise: take tica or dca.
 
     Source: Cunningham & Ghahramani 2015; Churchland et al. 2012 (skew-symmetric D, jPCA).
 
@@ -48,7 +48,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
     skew : bool
         Require D' = -D: rotations only.
     derivatives : array (n, d), optional
-        Xdot, if it is known more accurately than by differences.
+        Xdot, if derivatives are known more accurately than by differences.
     """
 
     name = "dynamics"
@@ -63,7 +63,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         least = rank_tolerance(rows.X.shape[1]) * np.linalg.norm(rows.X, axis=0)
-        # states whose middles differ by rounding only are zero
+        # midpoints at the level of rounding count as zero
         states = np.where(np.linalg.norm(states, axis=0) <= least, 0.0, states)
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
@@ -116,12 +116,12 @@ def _triangular(states: Array, moves: Array) -> tuple[Array, Array, float]:
 
 
 class DynamicsPoint(Point):
-    """f = ||Xdot - X M D'M'||^2 at its least over D, added up as squares; S = M'AM, T = M'BM.
+    """f = min over D of ||Xdot - X M D'M'||^2, computed as a sum of squares.
 
-    A = X'X, B = Xdot'X. D S = T; of skew D, D S + S D = T - T'. f is ||Xdot - V M'||^2, V = Xdot M,
-    plus the squares of what is left of V, E = V - XM D'. Since D is optimal, the gradient is that
-    at fixed D, -2 (X'ED + Xdot'XM D'). D is computed from XM = QR itself, whose condition number is
-    the square root of that of S.
+    Let A = X'X, B = Xdot'X, S = M'AM and T = M'BM. Then D S = T, and D S + S D = T - T' for skew D.
+    With V = Xdot M and E = V - XM D', f = ||Xdot - V M'||^2 + ||E||^2. Since D is optimal, the
+    gradient is the partial gradient at fixed D, -2 (X'ED + Xdot'XM D'). D is computed from XM = QR,
+    whose condition number is the square root of S's.
     """
 
     def __init__(self, problem: LinearDynamics, M: Array) -> None:
@@ -156,7 +156,7 @@ class DynamicsPoint(Point):
 
     @cached_property
     def D(self) -> Array:
-        """The least-squares dynamics."""
+        """Least-squares estimate of the dynamics D."""
         if self._problem.skew:
             return self._solve(self._V.T @ self._Y)
         Q, inverse = self._factored
@@ -193,11 +193,11 @@ class DynamicsPoint(Point):
 
 @dataclass(frozen=True)
 class LinearDynamics(BoundObjective):
-    """Fitting linear dynamics on the Grassmann manifold.
+    """Problem of fitting linear dynamics, on the Grassmann manifold.
 
-    - states, moves (m, k): rows with the products A = X'X, positive definite, and B = Xdot'X
-    - outside: ||Xdot||^2 outside the k columns and the span of the states
-    - rate: ratio of D to that of these rows, if they are in units of their own
+    - states, moves (m, k): rows of X and Xdot, or other rows with the same X'X and Xdot'X
+    - outside: the part of ||Xdot||^2 outside the k columns and outside the span of the states
+    - rate: factor between D and the dynamics of these rows, which may be scaled
     """
 
     states: Array
@@ -224,7 +224,7 @@ class LinearDynamics(BoundObjective):
 
     def baseline(self) -> Array:
         k = len(self.states.T)
-        if self.r == k:  # every M spans the whole space; its own columns avoid rounding
+        if self.r == k:  # every M spans the whole space; the identity avoids rounding
             return np.eye(k)
         return top_eigenvectors(self.states.T @ self.states, self.r)[1]
 
@@ -248,9 +248,10 @@ class LinearDynamics(BoundObjective):
         return self.outside + least, Vt[: self.r].T
 
     def certificate(self, M: Array) -> Certificate:
-        """Bound the explained motion by that of the top directions: M (M'AM)^{-1} M' <= A^{-1}.
+        """Bound the explained ||Xdot||^2 from above, by M (M'AM)^{-1} M' <= A^{-1}.
 
-        The explained motion is as accurate as the separation of the columns, scaled to length 1.
+        The accuracy of the explained ||Xdot||^2 depends on the condition of the columns scaled to
+        length 1.
         """
         c = self.outside + self.squares
         sigma = scipy.linalg.svdvals(self.states / np.linalg.norm(self.states, axis=0))

@@ -1,4 +1,4 @@
-"""Principal components of yes/no data and of counts: of their natural parameters, not of them."""
+"""Principal components of binary data and counts, by the natural parameters."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Bernoulli:
     takes = "0 and 1"
 
     def natural(self, X: Array) -> Array:
-        """Return the natural parameter that fits an entry best, bounded to be finite."""
+        """Return the natural parameter of the best fit to each entry, within the saturation."""
         return self.saturation * (2.0 * X - 1.0)
 
     def fits(self, X: Array) -> npt.NDArray[np.bool_]:
-        """Return True for entries that the distribution allows."""
+        """Return True for the entries in the support of the distribution."""
         return (X == 0) | (X == 1)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
@@ -49,11 +49,11 @@ class Bernoulli:
         return np.logaddexp(0.0, theta), mean, mean * (1.0 - mean)
 
     def best(self, X: Array) -> Array:
-        """Return the largest x theta - b(theta)."""
+        """Return the maximum of x theta - b(theta) over theta."""
         return np.zeros_like(X)
 
     def intercept(self, mean: Array) -> Array:
-        """Return the natural parameter of a mean, within the saturation."""
+        """Return the natural parameter of a given mean, within the saturation."""
         share = np.clip(mean, *scipy.special.expit([-self.saturation, self.saturation]))
         return np.log(share) - np.log1p(-share)
 
@@ -93,27 +93,28 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
         \min_{M'M=I,\,\mu} 2 \sum_{ij} \left[b(\theta_{ij}) - x_{ij} \theta_{ij}\right], \quad
         \Theta = 1\mu' + EMM'
 
-    E = T - 1mu' has the natural parameters that fit every entry of X alone: T = m(2x - 1) for
-    "bernoulli" (logistic pca), log x, or -m where x = 0, for "poisson"; m = `saturation`. The value
-    is the deviance, twice the difference of the log-likelihood to its largest value, with b = log(1
-    + e^theta) or e^theta; it is minimised over subspaces and mu. Missing entries (NaN) do not
-    count, and are 0 in E; constant features do not count. A sample, also a new one, has the
-    components M'(T_i - mu): P = 2mM' for "bernoulli", P = M' of the logarithms for "poisson". There
-    are local optima: pca of T (the baseline) and the best of short runs from random subspaces are
-    the default starts. `parameters` has the `intercept` mu and the `explained_deviance`, relative
-    to a model with an intercept alone. Samples are held in memory.
+    T contains the natural parameters of the saturated model, and E = T - 1mu'. With m =
+    `saturation`, T = m(2x - 1) for "bernoulli" (logistic PCA); for "poisson", T = log x, and -m
+    where x = 0. The value is the deviance, twice the difference of the largest log-likelihood and
+    the log-likelihood, with b = log(1 + e^theta) or e^theta, minimised over subspaces and mu.
+    Missing entries (NaN) and constant features are excluded; a missing entry is 0 in E. A sample
+    has the components M'(T_i - mu): P = 2mM' for "bernoulli", and P = M', applied to logarithms,
+    for "poisson". Local optima exist: the default starts are pca of T (the baseline) and the best
+    of short runs from random subspaces. `parameters` has the `intercept` mu and the
+    `explained_deviance` relative to a model with an intercept only. All samples are loaded into
+    memory.
 
-    Use it instead of pca if entries are 0 and 1 (logistic pca) or, with family="poisson", counts;
-    some may be missing. Do not use it for measurements: take pca or fa.
+    Use it instead of pca if entries are 0 and 1 (logistic PCA) or, with family="poisson", counts;
+    entries may be missing. Do not use it for continuous measurements: take pca or fa.
 
     Source: Landgraf & Lee 2020; Collins, Dasgupta & Schapire 2001.
 
     Parameters
     ----------
     family : {"bernoulli", "poisson"}
-        Family for entries 0 and 1, or for counts.
+        Distribution of the entries: "bernoulli" for 0 and 1, "poisson" for counts.
     saturation : float
-        The bound m of a natural parameter, beyond which it is practically infinite.
+        The bound m of the saturated model's natural parameters.
     """
 
     name = "exponential-family-pca"
@@ -177,8 +178,9 @@ def _check_entries(X: Array, there: npt.NDArray[np.bool_], family: Bernoulli, na
 class NaturalPoint(Point):
     """f = 2 sum w (b(Theta) - x Theta), Theta = 1mu' + YM', Y = EM, E = W(T - 1mu').
 
-    With R = w(b'(Theta) - X): gradient 2 (E'RM + R'Y) in M and 2 (R - W(RMM'))'1 in mu. Along (V,
-    nu), dE = -W(1nu'), dTheta = 1nu' + dY M' + YV' and dR = w b''(Theta) dTheta, row by row.
+    w are the weights of the entries, W indicates observed entries; products with w and W are
+    entrywise. With R = w(b'(Theta) - X) the gradient is 2 (E'RM + R'Y) in M and 2 (R - W(RMM'))'1
+    in mu. Along (V, nu), dE = -W(1nu'), dTheta = 1nu' + dY M' + YV' and dR = w b''(Theta) dTheta.
     """
 
     def __init__(self, problem: NaturalParameters, M: Array) -> None:
@@ -224,11 +226,11 @@ class NaturalPoint(Point):
 
 @dataclass(frozen=True)
 class NaturalParameters(BoundObjective):
-    """The deviance over subspaces and intercepts.
+    """Problem of minimising the deviance over subspaces and intercepts.
 
-    - X, T (n, d): entries, 0 where missing, and their natural parameters
-    - there (n, d): observed entries of columns that vary
-    - counted (n, d): the weight of each entry
+    - X, T (n, d): entries, 0 if missing, and natural parameters of the saturated model
+    - there (n, d): 1 for observed entries of non-constant columns
+    - counted (n, d): weight of each entry
     - intercept, centre (d, 1): natural parameters of the columns' means, and means of T
     """
 
@@ -257,7 +259,7 @@ class NaturalParameters(BoundObjective):
         return self.manifold.join([blocks[0], blocks[1] if len(blocks) > 1 else self.intercept])
 
     def value_of(self, M: Array, fitted: Fitted) -> float:
-        """Return the value at M with the intercept that was fitted there."""
+        """Return the value at M with the given fitted intercept."""
         return self.value(self.point([self.blocks(M)[0], np.reshape(fitted["intercept"], (-1, 1))]))
 
     def baseline(self) -> Array:
@@ -286,21 +288,21 @@ class NaturalParameters(BoundObjective):
         return {"pca": self.baseline(), "screened": min(ends, key=lambda run: run.value).M}
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return the principal axes of the components, with zeros for missing entries."""
+        """Return the principal axes of the components Y = EM; missing entries are 0 in E."""
         Y = self.at(M).Y
         w = self.counted.max(axis=1)
         Y = Y - np.average(Y, axis=0, weights=w)
         return Axes.principal(Y.T @ (Y * w[:, None]))
 
     def idle(self, M: Array) -> Sequence[Array]:
-        """Return the tangent directions of the intercept within the subspace, for complete data."""
+        """Return directions of the intercept that do not change the value, for complete data."""
         N = self.blocks(M)[0]
         if not self._all_there(N):
             return ()
         return [self.manifold.join([np.zeros_like(N), m[:, None]]) for m in N.T]
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the decrease of the deviance by each further component, for fixed intercept."""
+        """Return the decrease of the deviance by each added component, for a fixed intercept."""
         N, mu = self.manifold.split(M)[0], self._intercept(M)[:, None]
         first = np.tri(self.r + 1, self.r, -1)  # row j selects the first j
         return {"deviance": -np.diff([self.value(self.point([N * kept, mu])) for kept in first])}

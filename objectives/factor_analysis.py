@@ -59,11 +59,11 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.solver import Stopping
 
-# Initial noise variance, as a share of the feature's variance: far from the lower bound, where the
+# Least initial noise variance, as a share of the feature's variance: near the lower bound the
 # likelihood is flat.
 _LEAST_GUESS = 0.005
 
-# A noise variance within this factor of its lower bound is at the bound.
+# A noise variance below this multiple of the lower bound counts as being at the bound.
 _AT_THE_BOUND = 2.0
 
 Correlation: TypeAlias = DenseCovariance | RowCovariance | Correlations
@@ -88,32 +88,33 @@ class FactorAnalysis(
         \min_{M,\,\psi} \frac{n}{2} \left[\log|S| + \operatorname{tr}(S^{-1}C)\right], \quad S =
         MM' + \operatorname{diag}(\psi)
 
-    x = My + noise: y ~ N(0, I), noise ~ N(0, diag psi), M any d x r, known up to a rotation M ->
-    MQ; the value has the constant n d/2 log 2 pi too. P = M'(MM' + diag psi)^{-1} gives the
-    posterior mean of y. For fixed psi, M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of
-    psi^{-1/2} C psi^{-1/2}: by default the solver's variable is log psi alone, and M is eliminated
-    ("variable-projection"). The starts are the squared multiple correlations, and the residual
-    variances after regression on r features that stand for the factors (chosen one by one for the
-    likelihood and then exchanged: many Heywood cases are near them); half the variances where the
-    covariance is singular. There are local optima in general, most of all if n is small or r too
-    large. The result's `model` scores samples, imputes missing entries and gives posterior
-    covariances and BIC.
+    The model is x = My + noise, y ~ N(0, I), noise ~ N(0, diag psi), with any d x r matrix M,
+    identified up to a rotation M -> MQ. The value includes the constant n d/2 log 2 pi. P = M'(MM'
+    + diag psi)^{-1} gives the posterior mean of y. For fixed psi, M = psi^{1/2} V_r (L_r -
+    I)_+^{1/2}, with the eigenvectors V_r and eigenvalues L_r of psi^{-1/2} C psi^{-1/2}: the
+    default solver eliminates M and optimises log psi ("variable-projection"). One start has psi
+    from squared multiple correlations, or half the variances if C is singular. Another start has
+    residual variances after regression on r features, selected stepwise for the likelihood: many
+    Heywood cases are near this start. Local optima are common if n is small or r too large. The
+    result's `model` scores samples, imputes missing entries and returns posterior covariances and
+    the Bayesian information criterion (BIC).
 
-    Missing entries of X are NaN. The likelihood is then that of the observed entries, over M, log
-    psi and the mean. ``solver="em"`` is expectation maximisation.
+    Missing entries of X are NaN. The likelihood of the observed entries is then maximised over M,
+    log psi and the mean. ``solver="em"`` is expectation maximisation.
 
-    Use it as ppca, if every feature has a noise variance of its own: questionnaires, sensors. The
-    result does not depend on the features' units. Do not use it with few samples or few features: a
-    noise variance can go to zero (a Heywood case, which is noted).
+    Use it when a likelihood is needed and noise variances differ between features, as in
+    questionnaires or sensors. The result does not depend on the features' units. Do not use it with
+    few samples or few features: a noise variance can converge to zero (a Heywood case, which is
+    reported).
 
     Source: Joreskog 1967; Rubin & Thayer 1982 (EM); Cunningham & Ghahramani 2015, 3.1.2.
 
     Parameters
     ----------
     least_noise : float
-        Lower bound of psi, as a share of each column's variance. The likelihood can increase up to
-        psi_j = 0, a Heywood case: the result's notes name the columns at the bound. Below 1e-6,
-        rounding can prevent a small gradient.
+        Lower bound of psi, as a share of each column's variance. The likelihood can increase until
+        psi_j = 0, a Heywood case: the result's notes list the columns at the bound. With a bound
+        below 1e-6 rounding errors can keep the gradient above the tolerance.
     """
 
     name = "fa"
@@ -174,9 +175,9 @@ def _correlation(samples: Samples) -> tuple[float, Array, Array, Correlation, Sc
 
 
 def without_factors(data: Data, *, tied: bool) -> FactorModel:
-    """The model of r = 0 factors: independent columns, of one noise variance if `tied`.
+    """Return the model without factors: independent columns, with equal variances if `tied`.
 
-    - raises DataError: Entries are missing, for which r must be at least 1.
+    - raises DataError: Entries are missing; r must then be at least 1.
     """
     samples = data.samples
     stats = moments(samples)
@@ -205,14 +206,14 @@ def _refuse_constant(deviations: Array, samples: Samples) -> None:
 class DiagonalFactors(Factors):
     """The likelihood of factor analysis over R^{d x r} and t, psi = floor + exp(t).
 
-    The solver's columns have unit variance: psi is a share of it, 1 - psi the communality.
+    The solver's columns have unit variance, so that 1 - psi is the communality.
     """
 
     C: Correlation
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        # With an inverse of C the likelihood is at most the unconstrained Gaussian's, for any r.
+        # For a nonsingular C the unconstrained Gaussian's likelihood is a bound for any r.
         check_rank(self.r, self._rank + (self._rank == self.d))
 
     @cached_property
@@ -223,13 +224,13 @@ class DiagonalFactors(Factors):
 
     @property
     def _rank(self) -> int:
-        if isinstance(self.C, Correlations):  # an upper bound of the rank
+        if isinstance(self.C, Correlations):  # upper bound
             return min(self.d, int(self.n) - 1)
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 
     @cached_property
     def root(self) -> Array | None:
-        """F with F'F = C; None if C is known by products only."""
+        """F with F'F = C; None if only products with C are available."""
         if isinstance(self.C, Correlations):
             return None
         return scaled_factor(self.C.C) if isinstance(self.C, DenseCovariance) else self.C.Z
@@ -244,7 +245,7 @@ class DiagonalFactors(Factors):
         assert isinstance(point, ProfilePoint)
         loadings = point.loadings
         whole = FactorPoint(self, self.manifold.join([loadings, point.M]))
-        # formulas of the profile likelihood do not cancel; no further product with C
+        # the profile likelihood has no cancellation and needs no further product with C
         whole.value = point.value
         whole.gradient = self.manifold.join([np.zeros_like(loadings), point.gradient])
         return whole
@@ -256,7 +257,7 @@ class DiagonalFactors(Factors):
         return replace(self, C=DenseCovariance(C), variances=np.diag(C))
 
     def improved(self, M: Array) -> Array:
-        """Improve roughly: imputation need not converge as the complete problem does."""
+        """Return a point after ten steps, which suffice for a step of imputation."""
         return run_through(self, M, VariableProjection(), Stopping(max_iterations=10)).M
 
     def baseline(self) -> Array:
@@ -284,7 +285,7 @@ class DiagonalFactors(Factors):
         return {k: self.complete(point).M for k, point in points.items()}
 
     def certificate(self, M: Array) -> Certificate | None:
-        """Certify the optimum if S = C, as no Gaussian has a greater likelihood."""
+        """Certify the optimum if S = C: no Gaussian has a larger likelihood."""
         if isinstance(self.C, Correlations) or self._rank < self.d:
             return None
         value = self.at(M).value
@@ -295,7 +296,7 @@ class DiagonalFactors(Factors):
         return None
 
     def remarks_on(self, model: FactorModel) -> list[str]:
-        """Return notes of Heywood cases, and of too many factors (Ledermann's bound)."""
+        """Return messages on Heywood cases and on too many factors (Ledermann's bound)."""
         notes = []
         if (self.d - self.r) ** 2 < self.d + self.r:
             notes.append(
@@ -350,7 +351,7 @@ def _left_by(C: Array, columns: list[int]) -> Array:
 
 
 class ProfilePoint(Point):
-    """The negative log-likelihood at t with the loadings at their best.
+    """The negative log-likelihood at t with optimal loadings M (the profile likelihood).
 
     M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of psi^{-1/2} C psi^{-1/2}, and the
     value is n/2 times a constant plus sum_j (log psi_j + C_jj/psi_j) plus
@@ -385,7 +386,7 @@ class ProfilePoint(Point):
 
     @property
     def loadings(self) -> Array:
-        """(k, r), zero in the factors that explain nothing."""
+        """Optimal loadings (k, r), with zero columns for factors with eigenvalues L_i <= 1."""
         values, V = self._top
         M = np.sqrt(self._psi)[:, None] * V * np.sqrt(values - 1.0)
         idle = self._problem.r - len(values)
@@ -409,7 +410,7 @@ class ProfilePoint(Point):
 
 @dataclass(frozen=True)
 class Profile(Problem):
-    """The likelihood's least value over the loadings, as a function of t."""
+    """The negative log-likelihood minimised over the loadings, as a function of t."""
 
     whole: DiagonalFactors
 
@@ -441,18 +442,19 @@ class PPCA(
         \min_{M,\,\sigma^2} \frac{n}{2} \left[\log|S| + \operatorname{tr}(S^{-1}C)\right], \quad
         S = MM' + \sigma^2 I
 
-    Maximum likelihood of x = My + noise: y ~ N(0, I), noise ~ N(0, s2 I), s2 = sigma^2, M any d x
-    r; the value has the constant n d/2 log 2 pi too. Closed form M = U_r (L_r - s2 I)^{1/2}, s2 the
-    mean of the d - r discarded eigenvalues of C, up to a rotation M -> MQ. P = (M'M + s2 I)^{-1} M'
-    gives the posterior mean of y. The result's `model` scores samples, imputes missing entries and
-    gives posterior covariances and BIC.
+    The model is x = My + noise, y ~ N(0, I), noise ~ N(0, s2 I), s2 = sigma^2, with any d x r
+    matrix M. The value includes the constant n d/2 log 2 pi. The maximum likelihood estimate is M =
+    U_r (L_r - s2 I)^{1/2}, up to a rotation M -> MQ, where s2 is the mean of the d - r discarded
+    eigenvalues of C. P = (M'M + s2 I)^{-1} M' gives the posterior mean of y. The result's `model`
+    scores samples, imputes missing entries and returns posterior covariances and the Bayesian
+    information criterion (BIC).
 
-    Missing entries of X are NaN. The likelihood is then that of the observed entries, over M, log
-    s2 and the mean; it has no closed form, and the baseline is the closed form after the features'
-    means are filled in. ``solver="em"`` is expectation maximisation.
+    Missing entries of X are NaN. The likelihood of the observed entries is then maximised over M,
+    log s2 and the mean, without a closed form. The baseline is the closed form after imputation of
+    the features' means. ``solver="em"`` is expectation maximisation.
 
     Use it when a likelihood is needed: to choose r, to compare models, to score new samples. Do not
-    use it if features differ in their noise: take fa.
+    use it if noise variances differ between features: take fa.
 
     Source: Tipping & Bishop 1999; Cunningham & Ghahramani 2015, 3.1.1.
     """
@@ -517,12 +519,13 @@ class PPCA(
 
 @dataclass(frozen=True)
 class IsotropicFactors(Factors):
-    """The likelihood over R^{k x r} and log s2, with d - k further eigenvalues of C, mostly zero.
+    """The likelihood of PPCA over M in R^{k x r} and log s2.
 
-    - variance_outside: the sum of further eigenvalues, if C is known by its products
-    - of_rows (m, k): F with F'F = C, if the rows are more accurate than C
-    - offset (k,): the mean of the rows
-    - by_products: the covariance and its eigenvectors, if known by products, in column units
+    - variance_outside: sum of the d - k further eigenvalues of the covariance, 0 unless C is a
+      projection of the covariance
+    - of_rows (m, k): F with F'F = C if rows are more accurate than C, else None
+    - offset (k,): mean of the rows
+    - by_products: operator of the covariance, and its eigenvectors, for large sparse data
     """
 
     C: Array
@@ -587,11 +590,11 @@ class IsotropicFactors(Factors):
         return self.closed_form()
 
     def certificate(self, M: Array) -> Certificate:
-        """Certify the optimum by the eigenvalues: they give log|S|, and tr(S^{-1}C) = d.
+        """Certify the optimum by the eigenvalues of C: these give log|S|, and tr(S^{-1}C) = d.
 
-        The gap includes the rounding errors of C, or of the rows. If C is known by its products, a
-        random vector bounds the eigenvalues with a small probability of error: the larger they are,
-        at equal trace, the larger the likelihood.
+        The optimality gap includes rounding errors of C, or of the rows. If only products with C
+        are available, upper bounds of the eigenvalues hold with a small probability of error: at
+        equal trace, larger eigenvalues mean a larger likelihood.
         """
         top, noise = self._eigen[0][: self.r], self._noise
         if self.by_products is None:

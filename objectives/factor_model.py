@@ -23,18 +23,18 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """Rows of which some entries are missing, sorted by which.
+    """Rows with missing entries, grouped by the pattern of missing entries.
 
-    The likelihood is a sum over the rows of functions of x - mean that are quadratic, the same for
-    all rows of a pattern. It depends on them only through the sums of (1, x)(1, x)', so that other
-    rows (u, z) with the same sums may replace them: sqrt(w)(1, x) for a row of weight w, or the few
-    rows of a triangular factor.
+    The log-likelihood is a sum over rows of quadratic functions of x - mean, the same function for
+    all rows of a pattern. Only the sums of (1, x)(1, x)' for each pattern matter: other rows (u, z)
+    with equal sums may replace the rows (1, x), such as sqrt(w)(1, x) for a weight w, or the rows
+    of a triangular factor.
 
-    - Z (n, d): the rows, with zeros for missing entries
-    - ones (n, 1): replacement of the 1 in each row, the factor of the mean
-    - patterns (p, d): the distinct rows of the mask: 1 observed, 0 missing
-    - which (n,): the pattern of each row
-    - rows (p,): number of rows of each pattern, or their weight
+    - Z (n, d): rows z, with zeros for missing entries
+    - ones (n, 1): u of each row, the factor of the mean
+    - patterns (p, d): distinct patterns: 1 observed, 0 missing
+    - which (n,): index of each row's pattern
+    - rows (p,): number of rows of each pattern, or sum of weights
     """
 
     Z: Array
@@ -45,12 +45,12 @@ class Observed:
 
     @classmethod
     def of(cls, X: Array, weights: Array | None = None) -> Observed:
-        """Group rows with NaN by the pattern of their missing entries."""
+        """Group rows with NaN by the pattern of missing entries."""
         missing = np.isnan(X)
         patterns, which = np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp)
         if missing.any():
             bits = np.ascontiguousarray(np.packbits(missing, axis=1))
-            kinds = bits.view(f"V{bits.shape[1]}").ravel()  # bytes sort fast
+            kinds = bits.view(f"V{bits.shape[1]}").ravel()  # bytes are sorted faster
             _, firsts, which = np.unique(kinds, return_index=True, return_inverse=True)
             patterns = (~missing[firsts]).astype(np.float64)
             X = np.where(missing, 0.0, X)
@@ -59,14 +59,14 @@ class Observed:
         return cls(X if weights is None else ones * X, ones, patterns, which, rows)
 
     def compressed(self) -> Observed:
-        """Replace the rows of each pattern by R of their QR decomposition, with equal sums."""
+        """Replace each pattern's rows by the factor R of a QR decomposition, with equal sums."""
         order = np.argsort(self.which, kind="stable")
         members = np.bincount(self.which, minlength=len(self.patterns))
         parts = []
         for k, group in enumerate(np.split(order, np.cumsum(members)[:-1])):
             ones, Z = self.ones[group], self.Z[group]
             there = np.flatnonzero(self.patterns[k])
-            if len(group) > 2 * (len(there) + 1):  # a QR pays off if it halves the rows
+            if len(group) > 2 * (len(there) + 1):  # only if R halves the number of rows
                 R = np.asarray(np.linalg.qr(np.hstack([ones, Z[:, there]]), mode="r"))
                 ones, Z = R[:, :1], np.zeros((len(R), Z.shape[1]))
                 Z[:, there] = R[:, 1:]
@@ -76,17 +76,17 @@ class Observed:
 
     @cached_property
     def mask(self) -> Array:
-        """(n, d): 1 observed, 0 missing."""
+        """Mask (n, d): 1 observed, 0 missing."""
         return self.patterns[self.which]
 
     def times(self, matrices: Array, rows: Array) -> Array:
-        """Return A_k v_i of each row i, of its pattern k."""
+        """Return A_k v_i for each row i, with k the row's pattern."""
         if len(matrices) == 1:
             return np.asarray(rows @ matrices[0].T)
         return times(matrices[self.which], rows)
 
     def products(self, rows: Array, columns: Array) -> Array:
-        """Return sum_i a_ij (rows_i'columns_j) rows_i for each column j, over its observed rows."""
+        """Return sum_i (rows_i'columns_j) rows_i for each column j, over rows that observe j."""
         part = rows @ columns.T
         part *= self.mask
         return np.asarray(part.T @ rows)
@@ -97,22 +97,23 @@ class Observed:
         return self.rows @ self.patterns
 
 
-# Columns with |M_j|^2/psi_j above this are left out of sums of squares, which would lose accuracy.
+# Columns j with |M_j|^2/psi_j above this enter by a QR decomposition, not by sums of squares.
 _HEAVY = 1e3
 
 
 class Posterior:
     """Posterior of y given the observed entries, y ~ N(0, I), x = mean + My + N(0, diag psi).
 
-    With o the observed columns of a row, K = I + M_o' psi_o^{-1} M_o and V = K^{-1}, y given x_o
-    is N(V M_o' psi_o^{-1} (x_o - mean_o), V). Rows of one pattern share K: nothing larger than
-    r x r is inverted, and complete rows cost O(n d r).
+    Let o be the observed columns of a row, K = I + M_o' psi_o^{-1} M_o and V = K^{-1}. Then y given
+    x_o is N(V M_o' psi_o^{-1} (x_o - mean_o), V). Rows of a pattern have the same K; no matrix
+    larger than r x r is inverted, and complete rows take O(n d r) operations.
 
-    Columns with almost no noise, Heywood cases, are large in K, and their rounding errors would
-    hide the others in V. They enter by a QR decomposition, K = R'R, and y has a step of refinement.
+    Columns with almost no noise (Heywood cases) dominate K; with their rounding errors V would be
+    inaccurate for the other columns. These columns enter by a QR decomposition, K = R'R, and y is
+    improved by one step of iterative refinement.
 
     - B (d, r): psi^{-1} M
-    - R, V (p, r, r): R and V of each pattern; R is triangular
+    - R, V (p, r, r): upper triangular R, and V, of each pattern
     - y (n, r): posterior means
     - deviation, residual (n, d): x - mean, and x - mean - My; zero for missing entries
     """
@@ -128,7 +129,7 @@ class Posterior:
         K = np.eye(r) + over_columns(light, outer(root, root))
         self.R = np.linalg.cholesky(K).swapaxes(1, 2)
         if len(heavy):
-            heavy = heavy[np.argsort(-sizes[heavy])]  # QR is accurate if the heaviest come first
+            heavy = heavy[np.argsort(-sizes[heavy])]  # QR is accurate with the largest rows first
             rows = observed.patterns[:, heavy, None] * root[heavy]
             self.R = np.asarray(np.linalg.qr(np.concatenate([rows, self.R], axis=1), mode="r"))
         self._inverse = np.asarray(np.linalg.inv(self.R), dtype=np.float64)
@@ -143,7 +144,7 @@ class Posterior:
 
     @property
     def log_likelihoods(self) -> Array:
-        """log p(x_o) of each row, (n,), for original rows."""
+        """log p(x_o) of each row, (n,), for uncompressed rows."""
         return np.asarray(-0.5 * (self._logs[self.observed.which] + self._squares))
 
     @property
@@ -168,17 +169,17 @@ class Posterior:
 
     @cached_property
     def spread(self) -> Array:
-        """(d, r, r): the sum of V over the rows that have the column."""
+        """Sum of V over the rows that observe each column, (d, r, r)."""
         return self.summed(self.V)
 
     def summed(self, V: Array) -> Array:
-        """Return the sum over the rows that have each column, of an r x r matrix a pattern."""
+        """Return the sum over the rows that observe each column of the patterns' matrices V."""
         return over_columns((self.observed.rows[:, None] * self.observed.patterns).T, V)
 
     def expected(self, mean: Array) -> Array:
         """Return the sum over rows of E[(1, x)(1, x)' | observed entries], (d + 1, d + 1).
 
-        Missing entries have the mean mean_m + M_m y and the covariance M_m V M_m' + diag psi_m.
+        Missing entries m have the mean mean_m + M_m y and the covariance M_m V M_m' + diag psi_m.
         """
         observed, M = self.observed, self.M
         n, (d, r) = observed.rows.sum(), M.shape
@@ -199,7 +200,7 @@ class Posterior:
 
 
 def outer(A: Array, B: Array) -> Array:
-    """Return a_j b_j' of each row."""
+    """Return the outer products a_j b_j' of the rows of A and B."""
     return A[:, :, None] * B[:, None, :]
 
 
@@ -216,20 +217,20 @@ def times(matrices: Array, vectors: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class FactorModel(Pickled):
-    """x = mean + My + noise with y ~ N(0, I_r) and independent noise in each column.
+    """Gaussian factor model x = mean + My + noise, y ~ N(0, I_r), with independent noise.
 
-    So x ~ N(mean, MM' + diag(noise)). Rows may have missing entries (NaN) everywhere: all
-    quantities are conditional on the observed entries. By Sherman, Morrison and Woodbury no matrix
-    larger than r x r is inverted: O(n d r) for complete rows, O(p d r^2) more for p patterns of
-    missing entries. It is the `model` of a `Result` of ppca and fa.
+    Hence x ~ N(mean, MM' + diag(noise)). Methods accept rows with missing entries (NaN) and
+    condition on the observed entries. By the Sherman-Morrison-Woodbury formula no matrix larger
+    than r x r is inverted: the cost is O(n d r) for complete rows, plus O(p d r^2) for p patterns
+    of missing entries. The `model` of a `Result` of ppca and fa is a FactorModel.
 
     - mean (d,)
     - loadings (d, r): M
-    - noise (d,): noise variance of each column; all equal for ppca, of columns in common units
-    - n: number of rows of the fit, or the sum of their weights
-    - log_likelihood: sum of log p(x_i) over these rows (their observed entries)
+    - noise (d,): noise variance of each column; all equal for ppca unless columns were scaled
+    - n: number of rows of the fit, or sum of weights
+    - log_likelihood: sum of log p over these rows' observed entries
     - free_parameters: number of parameters of mean, M up to a rotation, and noise
-    - turn (r, r): T of oblique factors, which have the covariance T'T
+    - turn (r, r): T of oblique factors T'y, whose covariance is T'T
 
     Examples
     --------
@@ -259,9 +260,10 @@ class FactorModel(Pickled):
         )
 
     def in_units(self, scale: Array, logarithm: float) -> FactorModel:
-        """Return the model of the original columns from that of divided columns.
+        """Return the model of the original columns from the model of scaled columns.
 
-        `logarithm` is the sum of log scale over all entries, to subtract from log-densities.
+        `logarithm` is the sum of log scale over all entries, which is subtracted from the
+        log-likelihood.
         """
         return replace(
             self,
@@ -273,18 +275,18 @@ class FactorModel(Pickled):
 
     @property
     def bic(self) -> float:
-        """free_parameters log n - 2 log_likelihood, the lower the better (Schwarz 1978)."""
+        """Bayesian information criterion (BIC), free_parameters log n - 2 log_likelihood."""
         return self.free_parameters * math.log(self.n) - 2.0 * self.log_likelihood
 
     @property
     def communalities(self) -> Array:
-        """The share of each column's variance that the factors explain, shape (d,)."""
+        """Share of each column's variance explained by the factors, (d,)."""
         explained = np.sum(self._uncorrelated**2, axis=1)
         return np.asarray(explained / (explained + self.noise))
 
     @property
     def uniquenesses(self) -> Array:
-        """The share that is the column's own, shape (d,)."""
+        """Share of each column's variance due to noise, (d,)."""
         return 1.0 - self.communalities
 
     @cached_property
@@ -314,12 +316,12 @@ class FactorModel(Pickled):
 
     @cached_property
     def P(self) -> Array:
-        """The map to the posterior mean of a complete row, M'(MM' + diag noise)^{-1}, (r, d)."""
+        """Map to the posterior mean of a complete row, M'(MM' + diag noise)^{-1}, (r, d)."""
         return self._T.T @ self._spread @ (self._uncorrelated / self.noise[:, None]).T
 
     @property
     def covariance(self) -> Array:
-        """MM' + diag(noise), (d, d)."""
+        """Covariance of x, MM' + diag(noise), (d, d)."""
         M = self._uncorrelated
         return M @ M.T + np.diag(self.noise)
 
@@ -330,34 +332,34 @@ class FactorModel(Pickled):
         return Variation.of(P, M @ (P @ M).T + self.noise[:, None] * P.T, total, self.n)
 
     def score_samples(self, X: object) -> Array:
-        """Return log p of the observed entries of each row.
+        """Return the log-density of the observed entries of each row.
 
         - X (m, d): missing entries as NaN
         - returns ndarray (m,)
-        - raises DataError, ArgumentError: X is no table of numbers, or has other than d columns.
+        - raises DataError, ArgumentError: X is not a numeric table, or does not have d columns.
         """
         return np.concatenate([part.log_likelihoods for part in self._posteriors(X)])
 
     def score(self, X: object) -> float:
-        """Return the mean log-likelihood of a row, weighted if X is; compares models on new data.
+        """Return the (weighted) mean of `score_samples`, to compare models on new data.
 
-        Takes and raises the same as `score_samples`.
+        Argument and exceptions are those of `score_samples`.
         """
         weights = X.weights if isinstance(X, Samples) else None
         return float(np.average(self.score_samples(X), weights=weights))
 
     def posterior_mean(self, X: object) -> Array:
-        """Return E[y | observed entries] of each row, (m, r); (X - mean) P' of complete rows.
+        """Return E[y | observed entries] of each row, (m, r); (X - mean) P' for complete rows.
 
-        Takes and raises the same as `score_samples`.
+        Argument and exceptions are those of `score_samples`.
         """
         return np.concatenate([part.y @ self._T for part in self._posteriors(X)])
 
     def posterior_covariances(self, X: object) -> Array:
         """Return Cov[y | observed entries] of each row, shape (m, r, r).
 
-        `posterior_covariance` for complete rows, larger for others. Takes and raises the same as
-        `score_samples`.
+        For complete rows this is `posterior_covariance`, for incomplete rows it is larger. Argument
+        and exceptions are those of `score_samples`.
         """
         T = self._T
         return np.concatenate(
@@ -365,10 +367,10 @@ class FactorModel(Pickled):
         )
 
     def impute(self, X: object) -> Given:
-        """Return X with its missing entries replaced by their expectation given the observed ones.
+        """Return a copy of X with missing entries replaced by conditional expectations.
 
-        Takes and raises the same as `score_samples`; returns a copy, shape (m, d), for a data frame
-        one with its index and columns.
+        Argument and exceptions are those of `score_samples`. For a data frame X the copy is a data
+        frame with X's index and columns.
         """
         parts = [
             np.where(

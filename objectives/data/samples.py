@@ -1,4 +1,4 @@
-"""The data as rows, whatever they come in, read block by block."""
+"""Samples: rows of data in memory behind a common interface, read block by block."""
 
 from __future__ import annotations
 
@@ -25,35 +25,34 @@ Term = TypeVar("Term")
 Merge: TypeAlias = Callable[[Term, Term], Term]
 # A block of 8 MiB fits into the last-level cache together with its centred copy.
 BLOCK_NUMBERS = 2**20
-# Numbers in a piece, which one thread sums, or reads from a file, at a time: 32 MiB.
+# Number of entries in a chunk (32 MiB), the unit of work of a thread and of reading from files.
 PIECE_NUMBERS = 2**22
-# Up to this many columns a d x d array is small (128 MiB): each thread has its own sums, and sparse
-# data get a dense one.
+# Up to this many columns d a dense d x d array is small (128 MiB): each thread has one, and sparse
+# data have a dense covariance.
 WIDE = 4096
 
 
 def piece_rows(columns: int) -> int:
-    """Return the number of rows in a piece with this many columns."""
+    """Return the number of rows in a chunk with this many columns."""
     return max(1, PIECE_NUMBERS // max(1, columns))
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Rows of data behind a small interface; made by `as_samples`, never changed.
+    """Rows of data behind a common interface, created by `as_samples`; immutable.
 
-    - array (n, d): the data as given, in their own type. Methods copy at most a block of them.
+    - array (n, d): the data as given, in their own dtype. Methods copy at most a block of rows.
     - feature_names: names of the columns, if the data have names
     - name: name of the data in messages
-    - has_nan: True if NaN (missing values) occur; only ever true with ``allow_nan=True``
-    - accelerator: device of sums over dense rows; None is the processor
-    - marks: weights and trials of the rows, which every piece keeps; None if every row counts once
-      and all are of one trial
+    - has_nan: True if NaN (missing values) occur, which requires ``allow_nan=True``
+    - accelerator: device for sums over dense rows; None means the processor
+    - marks: weights and trials of the rows; None if all weights are 1 and there is a single trial
     - in_range: True if the squares of the entries are known to be finite
     - by_products: True if large d x d arrays are avoided
     """
 
-    # n is known before reading; rows can be read again; rows are read on demand, so that each pass
-    # costs time.
+    # n_known: n is known before reading. repeatable: rows can be read again. stored: rows are read
+    # on demand, so that each pass takes time.
     n_known: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
     stored: ClassVar[bool] = False
@@ -74,7 +73,7 @@ class Samples:
 
     @property
     def runs(self) -> list[slice]:
-        """Slices of successive rows within a trial and with positive weight."""
+        """Slices of successive rows of positive weight within a trial."""
         there = np.ones(self.n, dtype=bool) if self.weights is None else self.weights > 0
         codes = None if self.marks is None else self.marks.codes
         cuts = there[1:] != there[:-1]
@@ -90,16 +89,16 @@ class Samples:
 
     @property
     def weight(self) -> float:
-        """Total weight N = sum w of the rows, n without weights."""
+        """Sum of the rows' weights; n without weights."""
         return self.n if self.weights is None else float(self.weights.sum())
 
     @property
     def counting(self) -> int:
-        """The number of rows that have a weight."""
+        """Number of rows with positive weight."""
         return self.n if self.weights is None else int(np.count_nonzero(self.weights))
 
     def marked(self, rows: slice | Cells) -> Marks | None:
-        """Return the metadata of some rows."""
+        """Return the metadata of some rows, by slice, index or mask."""
         return None if self.marks is None else self.marks[rows]
 
     @cached_property
@@ -108,10 +107,10 @@ class Samples:
         return int(self.array.shape[1])
 
     def expect_rows(self, beside: object) -> None:
-        """Set the number of rows of a stream to the number of its labels."""
+        """Set the number of rows of a stream to the length of the labels `beside`."""
 
     def expect_columns(self, d: int) -> None:
-        """Refuse another number of columns than the data had that something was found from."""
+        """Refuse data whose number of columns is not d, that of the solved data."""
         if self.d != d:
             raise ArgumentError(
                 f"{self.name} has {self.d} columns, expected {d}, as in the data solved for"
@@ -119,7 +118,7 @@ class Samples:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, d)."""
+        """Number of rows n and of columns d."""
         return self.n, self.d
 
     @cached_property
@@ -134,12 +133,12 @@ class Samples:
 
     @property
     def is_small(self) -> bool:
-        """Return True if an array of all rows is no larger than columns x columns may be."""
+        """True if a dense array of all rows is small: n d <= `WIDE`^2."""
         return self.n * self.d <= WIDE**2
 
     @property
     def in_pieces(self) -> bool:
-        """True if the rows stay in their files; for n < d their span is computed instead."""
+        """True if the rows are read from files at each pass, for n >= d."""
         return self.stored and self.n >= self.d
 
     @property
@@ -157,21 +156,21 @@ class Samples:
         """Return a slice of rows: a C-contiguous float64 array (a view if possible) or csr."""
         if self.is_sparse:
             return self.array[where].astype(np.float64, copy=False)
-        # asarray drops the memmap subclass, whose slicing is slow; it loads nothing.
+        # asarray drops the memmap subclass, whose slicing is slow, without reading data.
         return np.ascontiguousarray(np.asarray(self.array)[where], dtype=np.float64)
 
     def less(self, shift: Array | None) -> Array:
-        """Return all rows of a dense piece in float64 minus a shift; without shift, a view."""
+        """Return the rows of a dense chunk in float64 minus a shift; without shift, a view."""
         return self.dense() if shift is None else np.subtract(self.array, shift, dtype=np.float64)
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Matrix]]:
-        """Walk over the rows in order.
+        """Yield slices and blocks of the rows in order.
 
-        - rows: rows in a block; by default a block fits into the cache. The last block may be
+        - rows: rows per block; by default a block fits into the cache. The last block may be
           shorter.
-        - yields: the slice of the rows.
-        - yields (at most rows, d): those rows in float64: C-contiguous, and a view if the data
-          already are so (do not write to it); csr if the data are sparse.
+        - yields: slice of the block's rows.
+        - yields (at most rows, d): the block in float64, C-contiguous, and csr for sparse data. It
+          may be a view of the data: do not write to the block.
         """
         if 0 < self.n <= (self.block_rows if rows is None else rows):
             check()
@@ -182,7 +181,7 @@ class Samples:
             yield where, self.rows(where)
 
     def slices(self, rows: int | None = None) -> Iterator[slice]:
-        """Give the slices of `blocks`, without reading anything."""
+        """Yield the slices of `blocks` without reading data."""
         step = self.block_rows if rows is None else rows
         if step < 1:
             raise ArgumentError(f"rows must be at least 1, got {rows}")
@@ -190,27 +189,26 @@ class Samples:
             yield slice(start, min(start + step, self.n))
 
     def piece(self, where: slice) -> Samples:
-        """Return rows of a slice as samples in memory, in their own type."""
+        """Return the rows of a slice as samples in memory, in the data's dtype."""
         if where == slice(0, self.n):
             return self
         return replace(self, array=self.array[where], marks=self.marked(where))
 
     def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
-        """Yield pieces of the rows in order, with the same rows of companions; sparse data whole.
+        """Yield chunks of the rows in order, with the same rows of companions.
 
-        - *beside: other views, labels; divided like the rows
-        - rows: largest number in a piece
+        - *beside: companions: other views, labels
+        - rows: largest number of rows in a chunk; by default, sparse data are one chunk
         """
         most = rows or (max(1, self.n) if self.is_sparse else piece_rows(self.d))
         for where in self.slices(most):
             yield self.piece(where), *(cut(other, where) for other in beside)
 
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
-        """Sum a term over pieces of the rows, in threads; see `fold`.
+        """Sum a term over chunks of the rows, in threads; see `fold`.
 
-        - term: function of a piece (Samples in memory) and of the arrays beside its rows
-        - merge: function of the terms of two neighbouring pieces, the earlier first; it may change
-          the earlier
+        - term: function of a chunk (Samples in memory) and of the same rows of companions
+        - merge: function of the terms of two neighbouring chunks, in order; it may change the first
         """
         if not self.stored and (self.is_sparse or self.n <= piece_rows(self.d)):
             check()
@@ -221,13 +219,13 @@ class Samples:
     def in_turn(
         self, rows: int, order: np.random.Generator, *beside: Beside
     ) -> Iterator[tuple[Given, ...]]:
-        """Yield pieces of this many rows in a random order, with labels and other companions."""
+        """Yield chunks of `rows` rows in random order, with the same rows of companions."""
         pieces = list(self.slices(rows))
         for i in order.permutation(len(pieces)):
             yield self.piece(pieces[i]), *(cut(other, pieces[i]) for other in beside)
 
     def taken(self, allow_nan: bool) -> Samples:
-        """Return the samples; refuse missing values unless the method can use them."""
+        """Return the samples; refuse missing values unless `allow_nan`."""
         if self.has_nan and not allow_nan:
             raise MissingValuesError(
                 f"{self.name} has missing values (NaN), which this method cannot use"
@@ -235,11 +233,11 @@ class Samples:
         return self
 
     def in_memory(self) -> Samples:
-        """Return samples of the same rows whose `array` holds them."""
+        """Return samples of the same rows with an `array` in memory."""
         return self
 
     def dense(self) -> Array:
-        """Return all rows as a float64 array, shape (n, d); a view where possible."""
+        """Return all rows as a float64 array (n, d), a view if possible."""
         if self.is_sparse:
             raise DataError(
                 f"{self.name} is sparse ({self.n} x {self.d}) and is never converted to dense; "
@@ -248,13 +246,14 @@ class Samples:
         return np.asarray(self.array, dtype=np.float64)
 
     def dense_if_few(self) -> Array:
-        """Return `dense`, for sparse rows too if they are no larger than d x d."""
+        """Return `dense`; sparse rows are made dense if the array is small, and refused
+        otherwise."""
         if not self.is_sparse or not self.is_small:
             return self.dense()
         return np.asarray(self.array.toarray(), dtype=np.float64)
 
     def take(self, rows: npt.ArrayLike) -> Samples:
-        """Return some rows as samples, by index or boolean mask; copies the rows."""
+        """Return copies of some rows as samples, by index or boolean mask."""
         rows = np.asarray(rows)
         picked = self.array[rows]
         array = picked if self.is_sparse else np.asarray(picked)
@@ -264,8 +263,8 @@ class Samples:
     def centred_times(self, V: Array, mean: Array) -> Array:
         """Return (X - 1 mean') V, in O(n d r) and with no copy of X larger than a block.
 
-        - returns (n, r): dense rows are centred before the product, so a large mean costs no
-          digits. For sparse rows it is X V - 1 (mean'V).
+        - returns (n, r): Dense rows are centred before the product, so that a large mean does not
+          reduce the accuracy. For sparse rows the result is X V - 1 (mean'V).
         """
         V = np.asarray(V, dtype=np.float64)
         if self.is_sparse:
@@ -280,8 +279,8 @@ class Samples:
     def centred_transpose_times(self, Y: Array, mean: Array) -> Array:
         """Return (X - 1 mean')' Y, in O(n d r) and with no copy of X larger than a block.
 
-        - returns (d, r): dense rows are centred before the product. For sparse rows it is X'Y -
-          mean (1'Y).
+        - returns (d, r): Dense rows are centred before the product. For sparse rows the result is
+          X'Y - mean (1'Y).
         """
         Y = np.asarray(Y, dtype=np.float64)
         if self.is_sparse:
@@ -294,7 +293,7 @@ class Samples:
         return product
 
 
-# Data that come with the rows: another view, labels, a response.
+# Companions of the rows: another view, labels, a response.
 Beside: TypeAlias = Samples | Cells
 
 
@@ -309,13 +308,12 @@ def fold(
     pieces: Iterable[tuple[object, ...]],
     workers: int,
 ) -> Term:
-    """Merge t_i = term(*pieces[i]) from the left; the result does not depend on threads.
+    """Merge t_i = term(*pieces[i]) from the left; the result is independent of threads.
 
-    - term: function of a piece, which must not change its arguments
-    - merge: function of two neighbouring terms, the earlier first; it may change and return the
-      earlier
-    - pieces: at least one; created in the caller's thread when needed
-    - workers: threads; one more piece may wait, so that memory does not grow with their number
+    - term: function of a chunk, which must not change the arguments
+    - merge: function of two neighbouring terms, in order; it may change and return the first
+    - pieces: at least one chunk; chunks are created in the caller's thread when needed
+    - workers: number of threads. At most one more chunk waits, which bounds the memory
     """
 
     pieces = iter(pieces)

@@ -1,4 +1,4 @@
-"""Rows that stay where they are: .npy files, lists of arrays and paths, streams of blocks."""
+"""Sources of rows read on demand: .npy files, lists of arrays and paths, streams."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _AGAIN = (
 
 
 class Source(ABC):
-    """Rows in blocks, which are read from the first on at each pass.
+    """Rows read in blocks, from the first row at each pass.
 
-    - name: name in messages
-    - n: the number of rows; None until a stream has been read to its end
+    - name: name of the data in messages
+    - n: number of rows; None until a stream has been read to the end
     - files: the files that are read
     - n_known: True if n is known before the rows are read
     - repeatable: True if the rows can be read again
-    - seekable: True if any row can be read without those before it
+    - seekable: True if any row can be read without the rows before
     """
 
     name: str
@@ -54,7 +54,7 @@ class Source(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of all columns, or their numbers from 0."""
+        """Names of all columns; without names, the indices from 0 as text."""
         return self.all_columns or self.feature_names or tuple(map(str, range(self.d)))
 
     def select(self, columns: Sequence[str]) -> Source:
@@ -65,7 +65,7 @@ class Source(ABC):
         return Changed(self, itemgetter((slice(None), where)), names, len(where))
 
     def column(self, name: str, as_text: bool = False) -> Cells:
-        """Return a column of all rows, labels for example; `as_text` returns its cells as text."""
+        """Return one column of all rows, labels for example, as text if `as_text`."""
         check_known([name], self.columns, self.name)
         j = self.columns.index(name)
         found = np.concatenate([np.array(block[:, j]) for block in self.blocks()])
@@ -79,7 +79,7 @@ class Source(ABC):
             raise DataError(f"{part} has other names of columns than {first}, or in another order")
 
     def check_unchanged(self) -> None:
-        """Refuse files that were written to since the first call."""
+        """Refuse files that were changed since the first call."""
         now = [(found.st_size, found.st_mtime_ns) for found in map(os.stat, self.files)]
         before = vars(self).setdefault("_seen", now)
         for file, then, stat in zip(self.files, before, now, strict=True):
@@ -91,7 +91,7 @@ class Source(ABC):
 
     @abstractmethod
     def blocks(self, start: int = 0) -> Iterator[Cells]:
-        """Give the rows from row `start` on, in blocks that must not be written to."""
+        """Yield the rows from row `start` on, in read-only blocks."""
 
     def read(self, start: int, stop: int) -> Cells:
         """Read the rows start..stop-1."""
@@ -101,14 +101,14 @@ class Source(ABC):
         return rows
 
     def finish(self, rows: int) -> None:
-        """Check how many rows a whole pass has found."""
+        """Check that a whole pass has found n rows."""
         if rows != self.n:
             changed = ": the file has changed since it was opened" if self.files else ""
             raise DataError(f"{self.name} returned {rows} rows, expected {self.n}{changed}")
 
 
 def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> None:
-    """Refuse a column that does not exist."""
+    """Refuse names of columns that do not exist."""
     for column in wanted:
         if column not in columns:
             shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
@@ -118,14 +118,14 @@ def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> Non
 
 
 class Portions:
-    """Rows of blocks of any sizes, regrouped into portions."""
+    """Blocks of any sizes, regrouped into portions of given numbers of rows."""
 
     def __init__(self, blocks: Iterator[Cells]) -> None:
         self._blocks = blocks
         self._left: Cells | None = None
 
     def take(self, count: int) -> Cells:
-        """Return the next `count` rows; fewer, or none, at the end."""
+        """Return the next `count` rows; fewer or none at the end."""
         parts, missing = [], count
         while missing > 0:
             block = self._left if self._left is not None else next(self._blocks, None)
@@ -140,7 +140,7 @@ class Portions:
 
 
 def after(start: int, blocks: Iterable[Cells]) -> Iterator[Cells]:
-    """Yield the blocks from a row on."""
+    """Yield the rows of the blocks from row `start` on."""
     for block in blocks:
         if start < len(block):
             yield block[start:]
@@ -148,10 +148,9 @@ def after(start: int, blocks: Iterable[Cells]) -> Iterator[Cells]:
 
 
 class MappedFile(Source):
-    """A matrix in an .npy file, or of a memory map or a large part of it.
+    """A matrix in an .npy file, or in a memory map or a large part of a memory map.
 
-    Each piece has its own map, so that pages of earlier pieces do not count as the process's
-    memory.
+    Each chunk is mapped separately: pages of earlier chunks do not count as memory of the process.
     """
 
     seekable = True
@@ -169,9 +168,10 @@ class MappedFile(Source):
 
     @classmethod
     def of(cls, X: np.memmap, name: str) -> MappedFile | None:
-        """Return the rows of a read-only memory map, if its file can be mapped again.
+        """Return the rows of a read-only memory map if the file can be mapped again, else None.
 
-        Of a part of a map too, if it is large: pages that were read stay in the process's memory.
+        A large part of a map is also mapped again, because pages that were read remain in the
+        process's memory.
         """
         base: Any = X
         while isinstance(base, np.ndarray) and base.base is not None:
@@ -181,7 +181,7 @@ class MappedFile(Source):
             return None
         if X.filename is None or X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.strides) < 0:
             return None
-        begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # of the map in its file
+        begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # offset of the map
         place = begins + X.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
         file = Path(X.filename)
 
@@ -202,7 +202,7 @@ def load_npy(path: Path, name: str) -> Cells:
     """Map the array in an .npy file into memory."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy warns of files that Python 2 wrote
+            warnings.simplefilter("ignore")  # NumPy warns of files written by Python 2
             return np.lib.format.open_memmap(path, mode="r")
     except (FileNotFoundError, PermissionError):
         raise
@@ -210,12 +210,12 @@ def load_npy(path: Path, name: str) -> Cells:
         if error.errno == errno.ENOMEM:
             raise MemoryError(str(error)) from None
         raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from None
-    except Exception as error:  # whatever Python's parser says of a damaged header
+    except Exception as error:  # any exception of the parser for a damaged header
         raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from None
 
 
 class InMemory(Source):
-    """Rows of an array."""
+    """Rows of an array in memory."""
 
     seekable = True
 
@@ -228,9 +228,9 @@ class InMemory(Source):
 
 
 class Stack(Source):
-    """The rows of several sources with equal columns, in turn.
+    """The rows of several sources with equal columns, one source after another.
 
-    - sources: at least one
+    - sources: at least one source
     """
 
     def __init__(self, sources: Sequence[Source], name: str) -> None:
@@ -261,7 +261,7 @@ class Stack(Source):
 
 
 class Changed(Source):
-    """Blocks of another source with some columns selected, or all divided."""
+    """Blocks of another source, changed by a function."""
 
     def __init__(
         self,
@@ -291,7 +291,7 @@ def is_stream(X: object) -> bool:
 
 
 class Stream(Source):
-    """Blocks of an iterator, which is read once, or of a function called at each pass.
+    """Blocks of an iterator, read once, or of a function that is called for each pass.
 
     The number of rows is known after the first pass, or from the length of a response.
     """
@@ -299,8 +299,8 @@ class Stream(Source):
     n_known = False
 
     def __init__(self, X: Given, name: str, minimum_rows: int = 1) -> None:
-        """- X: yields blocks as `as_samples` takes them: arrays (m, d), data frames; m may be 0
-        - minimum_rows: the fewest rows that the caller can use
+        """- X: yields blocks that `as_samples` accepts: arrays (m, d) or data frames; m may be 0
+        - minimum_rows: smallest allowed number of rows
         """
         self.name, self.n, self._minimum_rows = name, None, minimum_rows
         self.repeatable = not hasattr(X, "__next__")

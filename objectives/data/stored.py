@@ -1,4 +1,4 @@
-"""Samples that stay where they are, in a file say, and are read piece by piece."""
+"""Samples that are read chunk by chunk, from a file for example."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from ldr.solvers.errors import ArgumentError, DataError
 class Tally:
     """Record of the rows read so far.
 
-    - largest: the largest absolute value; 0 for types whose squares never overflow
-    - whole: True once all rows have been in memory together
+    - largest: largest absolute value; 0 for dtypes whose squares cannot overflow
+    - whole: True once all rows have been loaded together
     """
 
     rows: int = 0
@@ -37,9 +37,9 @@ class Tally:
 
 @dataclass(frozen=True, eq=False)
 class StoredSamples(Samples):
-    """Samples whose rows are read, and then checked, when needed.
+    """Samples whose rows are read and checked when needed.
 
-    - allow_nan: True if NaN, missing values, are accepted; their presence is known for a piece only
+    - allow_nan: True if NaN (missing values) are accepted; `has_nan` is known for chunks only
     """
 
     stored = True
@@ -50,7 +50,7 @@ class StoredSamples(Samples):
 
     @property
     def passes(self) -> float:
-        """Passes over the data so far: rows read over rows."""
+        """Number of passes over the data so far: rows read, divided by n."""
         return self.tally.rows / self.n
 
     @property
@@ -63,7 +63,7 @@ class StoredSamples(Samples):
 
     @property
     def n(self) -> int:
-        """The number of rows; a repeatable stream is read once to count them."""
+        """Number of rows; a repeatable stream is read once to count the rows."""
         if self.array.n is None and not self.repeatable:
             raise DataError(
                 f"{self.name} is an iterator of blocks, and this method needs the number of rows "
@@ -87,7 +87,7 @@ class StoredSamples(Samples):
         return f"{type(self).__name__}({self.name}: {n} x {self.d})"
 
     def read(self, where: slice) -> Cells:
-        """Read the rows of a slice in their own type."""
+        """Read the rows of a slice in the source's dtype."""
         check()
         start, stop, _ = where.indices(self.n)
         self._expect_repeatable()
@@ -115,7 +115,7 @@ class StoredSamples(Samples):
         return self if self.allow_nan == allow_nan else replace(self, allow_nan=allow_nan)
 
     def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
-        """Yield pieces in a pass over the rows, in step with other stored samples."""
+        """Yield chunks in one pass over the rows, together with other stored samples."""
         self.array.check_unchanged()
         most = rows or piece_rows(self.d)
         views = [other if isinstance(other, StoredSamples) else None for other in beside]
@@ -168,14 +168,14 @@ class StoredSamples(Samples):
     def in_turn(
         self, rows: int, order: np.random.Generator, *beside: Beside
     ) -> Iterator[tuple[Given, ...]]:
-        """Yield pieces in random order; in file order if the source cannot seek."""
+        """Yield chunks in random order; in file order if the source is not seekable."""
         if self.array.seekable:
             return super().in_turn(rows, order, *beside)
         self._expect_repeatable()
         return self.walk(*beside, rows=rows)
 
     def check_range(self) -> None:
-        """Refuse the numbers read so far if their squares cannot be summed."""
+        """Refuse the values read so far if sums of their squares may overflow."""
         check_largest(self.tally.largest, self.name)
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Array]]:
@@ -191,7 +191,7 @@ class StoredSamples(Samples):
         return np.ascontiguousarray(self.read(where), dtype=np.float64)
 
     def take(self, rows: npt.ArrayLike) -> Samples:
-        """Return some rows, read in a single pass."""
+        """Return some rows as samples in memory, read in a single pass."""
         self._expect_repeatable()
         wanted = np.arange(self.n)[np.asarray(rows)]
         order = np.argsort(wanted, kind="stable")
@@ -225,7 +225,7 @@ class StoredSamples(Samples):
         return self.in_memory().dense()
 
     def in_memory(self) -> Samples:
-        """Read and check all rows."""
+        """Read and check all rows, and return samples in memory."""
         if self.array.n is not None:
             self._check_memory(self.n)
         parts = self.reduce(lambda piece: [piece.array], self._kept)
@@ -256,7 +256,7 @@ class StoredSamples(Samples):
         names: tuple[str, ...] | None = None,
         d: int | None = None,
     ) -> StoredSamples:
-        """Apply a function to every block; names and d describe the new columns, if they change."""
+        """Apply a function to every block; `names` and d describe changed columns."""
         names = self.feature_names if d is None else names
         return replace(
             self,
@@ -267,7 +267,7 @@ class StoredSamples(Samples):
 
 
 def side_by_side(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
-    """Return views of the same rows for a joint pass, if any but the first is stored."""
+    """Return views of the same rows, prepared for a joint pass if one is stored."""
     first, *others = views
     if first.stored or first.is_sparse or not any(view.stored for view in others):
         return views
@@ -276,7 +276,7 @@ def side_by_side(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
 
 
 def lazy_rows(X: object) -> Given:
-    """Return the Dask array or DataFrame of X, or of samples made of one; None for others."""
+    """Return the Dask array or DataFrame of X, or of samples of one; None for other data."""
     rows = getattr(X.array, "array", None) if isinstance(X, StoredSamples) else X
     return rows if is_dask(rows) else None
 
@@ -285,19 +285,19 @@ def _length(other: Samples | Cells) -> int:
     return other.n if isinstance(other, Samples) else len(other)
 
 
-# The total of each term; the key is the term with its way of merging.
+# The total of each term; the key is the pickled pair of term and merge function.
 Totals = dict[bytes, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class AccumulatedSamples(Samples):
-    """A block of rows whose sums are those of all blocks so far.
+    """A block of rows with sums over all blocks so far, for `partial_fit`.
 
-    An objective that uses sums alone treats it as samples of all rows. The number of rows is taken
-    from the sums; `n` and the labels belong to this block.
+    Objectives that only use sums treat the block as samples of all rows, and take the number of
+    rows from the sums. `n` and the labels are those of this block.
 
-    - before: totals of the earlier blocks; empty for the first. They are not changed.
-    - totals: with this block: all sums computed so far
+    - before: totals of the earlier blocks, not changed; empty for the first block
+    - totals: totals including this block, for the sums computed so far
     """
 
     repeatable = False

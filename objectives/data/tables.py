@@ -1,4 +1,4 @@
-"""Tables in files: .csv and .tsv by pyarrow.csv, .parquet and folders by pyarrow.dataset."""
+"""Tables in files, read by pyarrow: .csv, .tsv, .parquet and folders of .parquet files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _BLOCK_BYTES = 2**20
 # Bytes of a Parquet column fetched at a time.
 _BUFFER = 2**16
-# Digits that are codes (007 is not 7), and integers with more digits than a float.
+# Digits that are codes, such as 007, and integers with more digits than float64 has.
 _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
 
@@ -37,9 +37,9 @@ def arrow(module: str = "", files: str = "such") -> ModuleType:
 
 
 class Table(Source):
-    """Named columns of a file or several files; numeric columns that are read are features.
+    """Named columns of one or several files; the selected numeric columns are features.
 
-    - dtype: of the rows
+    - dtype: dtype of the rows
     """
 
     dtype: CellType
@@ -48,7 +48,7 @@ class Table(Source):
 
     def __init__(self, path: Path, name: str, files: tuple[Path, ...]) -> None:
         self.path, self.name, self.files = path, name, files
-        with files[0].open("rb"):  # raises Python's error if the file is missing
+        with files[0].open("rb"):  # FileNotFoundError if missing
             pass
 
     def select(self, columns: Sequence[str]) -> Table:
@@ -62,7 +62,7 @@ class Table(Source):
         self.feature_names, self.d = tuple(columns), len(columns)
 
     def column(self, name: str, as_text: bool = False) -> Cells:
-        """Return a column of all rows, of any type; `as_text` returns its cells as text."""
+        """Return one column of all rows, of any type, as text if `as_text`."""
         check_known([name], self.columns, self.name)
         pyarrow = arrow()
         chunks = [batch.column(0) for batch in self._read([name], labels=True)]
@@ -129,10 +129,10 @@ class Table(Source):
 
 
 class TextFile(Table):
-    """A .csv or .tsv file; its first line has the names of the columns, unless `header` is False.
+    """A .csv or .tsv file; the first line has the columns' names unless `header` is False.
 
-    Without a line of names columns are called 0, 1, ... A first column without a name has the
-    numbers or names of the rows and is left out, which a DataWarning reports. Empty cells are NaN.
+    Without a header line columns are named 0, 1, and so on. A first column without a name contains
+    row numbers or names: a DataWarning reports that the column is not read. Empty cells are NaN.
     """
 
     dtype = np.dtype(np.float64)
@@ -146,9 +146,9 @@ class TextFile(Table):
         self._cells: tuple[str, ...] = ()
         pyarrow = arrow("", "text")
         try:
-            with self._reader(threads=False) as reader:  # errors without threads name the row
+            with self._reader(threads=False) as reader:  # errors then name the row
                 self._schema = reader.schema
-            names = self._schema.names  # names must be text
+            names = self._schema.names  # raises an error unless UTF-8
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
         self._cells = tuple(names) if header else tuple(map(str, range(len(names))))
@@ -199,7 +199,7 @@ class TextFile(Table):
             with self._reader(kinds) as reader:
                 yield from reader
         except (pyarrow.ArrowException, ValueError):
-            with self._reader(kinds, threads=False) as reader:  # so that errors name the row
+            with self._reader(kinds, threads=False) as reader:  # errors then name the row
                 deque(reader, maxlen=0)
             raise
 
@@ -226,10 +226,10 @@ class TextFile(Table):
 
 
 class ParquetFiles(Table):
-    """A Parquet file, or a folder of them; missing values are NaN.
+    """A Parquet file or a folder of Parquet files; missing values are NaN.
 
-    Keys of folders called key=value are columns of labels, and no features. Files are decoded block
-    by block, so that their row groups may be large.
+    Folders named key=value define columns for labels, not features. Files are decoded block by
+    block, so that row groups may be large.
     """
 
     def __init__(self, path: Path, name: str = "X") -> None:
@@ -270,7 +270,7 @@ class ParquetFiles(Table):
 
     @property
     def dtype(self) -> CellType:  # type: ignore[override]
-        """float32 if that holds every number of every column, else float64."""
+        """float32 if float32 represents the dtype of every column, else float64."""
         kinds = (kind.to_pandas_dtype() for kind in self._types(self.feature_names))
         return np.result_type(np.float32, *kinds)
 
@@ -279,13 +279,13 @@ class ParquetFiles(Table):
 
     def _batches(self, columns: Sequence[str], labels: bool) -> Iterator[Given]:
         parquet, pyarrow = arrow("parquet"), arrow()
-        # Small blocks, since decoded values take memory twice: as Arrow columns and as rows.
+        # Small blocks, because decoded values take memory twice, as Arrow columns and as rows.
         rows = max(1, BLOCK_NUMBERS // max(1, len(columns)))
         for path, n, keys in self._parts:
             if labels and columns[0] in keys:
                 yield pyarrow.record_batch([pyarrow.repeat(keys[columns[0]], n)], list(columns))
                 continue
-            # Do not prefetch, and do not load complete columns of a row group.
+            # Without prefetching or loading complete columns of a row group.
             with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
                 check_known(columns, file.schema_arrow.names, f"{self.name} ({path.name})")
                 for batch in file.iter_batches(rows, columns=list(columns)):
@@ -293,8 +293,8 @@ class ParquetFiles(Table):
 
 
 def named(cells: tuple[str, ...], file: str) -> tuple[str, ...]:
-    """Return the names of a text's columns, without a leading column of row numbers."""
-    # An empty name, as pandas and R write row numbers, or pandas' replacement for it.
+    """Return the names of a text file's columns, without a leading column of row numbers."""
+    # pandas and R write row numbers under an empty name, which pandas reads as Unnamed: 0.
     if cells[0] not in ("", "Unnamed: 0") or len(cells) == 1:
         return cells
     warnings.warn(
@@ -307,14 +307,14 @@ def named(cells: tuple[str, ...], file: str) -> tuple[str, ...]:
 
 
 def check_distinct(columns: Sequence[str], file: str, name: str) -> None:
-    """Refuse duplicate names of columns."""
+    """Refuse duplicate column names."""
     column, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
     if times > 1:
         raise DataError(f"{name}: {file} has {times} columns called {column!r}")
 
 
 def typed(texts: Given) -> Given:
-    """Convert cells (a pyarrow array) to numbers or booleans if no information is lost."""
+    """Convert a pyarrow array of text to numbers or booleans if no information is lost."""
     compute, pyarrow = arrow("compute"), arrow()
     trimmed = compute.utf8_trim_whitespace(texts)
 

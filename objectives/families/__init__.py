@@ -1,1 +1,1 @@
-"""Families: objectives that differ in their matrices only are written once."""
+"""Families of objectives: problems with a common form, such as traces and trace ratios."""

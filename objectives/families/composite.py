@@ -1,4 +1,4 @@
-"""Weighted sums of bound objectives on their common manifold, perhaps with an l1 penalty."""
+"""Weighted sums of bound objectives on a common manifold, optionally with an l1 penalty."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ from ldr.solvers.problem import Point
 
 @runtime_checkable
 class Beyond(Protocol):
-    """A function of M with a ridge in the directions that its coordinates leave out, too."""
+    """A bound objective f(Q'M) that is also defined for M outside the span of Q."""
 
     def beyond(self) -> BoundObjective:
-        """Return f as a function of Q'M, for M that may leave the span of Q."""
+        """Return f as a function of Q'M for M not restricted to the span of Q."""
 
 
 @runtime_checkable
 class RewardsLeaving(Protocol):
-    """A function that can compare M inside and outside of its coordinates."""
+    """A bound objective that compares M inside and outside of the span of its coordinates."""
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
-        """Return True if weight * f(Q'M) may fall as M leaves the span of Q."""
+        """Return True if weight * f(Q'M) may be smaller for M outside the span of Q."""
 
 
 def beyond(bound: BoundObjective) -> BoundObjective:
-    """Return the function for M that may leave the span of its coordinates."""
+    """Return the objective for M not restricted to the span of the coordinates."""
     return bound.beyond() if isinstance(bound, Beyond) else bound
 
 
 def rewards_leaving(bound: BoundObjective, weight: float) -> bool:
-    """Return True if weight * f may fall as M leaves the span of its coordinates."""
+    """Return True if weight * f may be smaller for M outside the span of the coordinates."""
     if isinstance(bound, RewardsLeaving):
         return bound.rewards_leaving(weight)
     return any(not isinstance(factor, Orthonormal) for factor in bound.manifold.factors)
@@ -71,10 +71,10 @@ def rewards_leaving(bound: BoundObjective, weight: float) -> bool:
 
 @dataclass(frozen=True)
 class Term:
-    """A bound objective, and its point as a linear function of the sum's.
+    """A bound objective whose point Z is a linear function of the sum's point M.
 
     - weight: weight of the function that the bound objective minimises
-    - maps: T with Z = TM, one for each view; None is the identity
+    - maps: T with Z = TM, one for each view; None means the identity
     """
 
     weight: float
@@ -87,14 +87,14 @@ class Term:
         return all(T is None for T in self.maps)
 
     def lower(self, manifold: Manifold, M: Array) -> Array:
-        """Return the term's point Z of the sum's point M, or its tangent vector."""
+        """Return the term's point Z (or tangent vector) of the sum's point (or vector) M."""
         if self.same_point:
             return M
         blocks = zip(self.maps, manifold.split(M), strict=True)
         return self.bound.point([Z if T is None else T @ Z for T, Z in blocks])
 
     def lift(self, manifold: Manifold, G: Array) -> Array:
-        """Return the gradient at the sum's point from the gradient G at the term's."""
+        """Return the gradient at the sum's point from the gradient G at the term's point."""
         if self.same_point:
             return G
         blocks = zip(self.maps, self.bound.blocks(G), strict=True)
@@ -102,7 +102,7 @@ class Term:
 
 
 class WeightedPoint(Point):
-    """F(M) = c + sum_k w_k f_k(T_k M); gradient sum_k w_k T_k' grad f_k, and so the Hessian."""
+    """F(M) = c + sum_k w_k f_k(T_k M), with gradient sum_k w_k T_k' grad f_k(T_k M)."""
 
     def __init__(self, problem: WeightedSum, M: Array) -> None:
         self.M = M
@@ -144,9 +144,9 @@ def _of_the_only_term(name: str, *, if_same: bool = False) -> Any:
 class WeightedSum(LocalOptima, Compared):
     """Minimise c + sum_k w_k f_k(T_k M) + penalty, f_k the bound objectives.
 
-    With a penalty, zero entries of M stay zero in the user's coordinates. A multiple of a single
-    objective keeps its starts, model and parameters, and for a positive weight without penalty its
-    certificate.
+    With a penalty, zero entries of M remain zero in the user's coordinates. A multiple of a single
+    objective has this objective's starts, model and parameters; with a positive weight and no
+    penalty also the certificate.
     """
 
     manifold: Manifold
@@ -165,7 +165,7 @@ class WeightedSum(LocalOptima, Compared):
 
     @cached_property
     def only(self) -> BoundObjective | None:
-        """The objective that this is a multiple of."""
+        """The objective of which the sum is a multiple; None for several objectives."""
         alone = len(self.terms) == 1 and self.terms[0].same_point
         return self.terms[0].bound if alone else None
 
@@ -176,7 +176,7 @@ class WeightedSum(LocalOptima, Compared):
 
     @cached_property
     def active(self) -> list[Term]:
-        """The terms that count."""
+        """Terms with nonzero weight."""
         return [term for term in self.terms if term.weight != 0]
 
     @cached_property
@@ -236,7 +236,7 @@ class WeightedSum(LocalOptima, Compared):
         return tuple(np.where(E == 0, 0.0, N) for E, N in zip(exact, lifted, strict=True))
 
     def lower(self, matrices: Sequence[Array]) -> Array:
-        """Return the point nearest to the user's matrices; with a penalty, with their zeros."""
+        """Return the point nearest to the user's matrices, with equal zeros if penalised."""
         if self.penalty is None:
             return super().lower(matrices)
         blocks = [view.coordinates.lower(M) for view, M in zip(self.views, matrices, strict=True)]
@@ -252,7 +252,7 @@ class WeightedSum(LocalOptima, Compared):
         return self.only.comparisons(M) if isinstance(self.only, Compared) else {}
 
     def parameters(self, M: Array) -> Fitted:
-        """Return a model's parameters, and the share of zeros in M if they are penalised."""
+        """Return the model's parameters and, with a penalty, the share of zeros in M."""
         fitted: Fitted = _of_the_only_term("parameters")(self, M)
         if self.penalty is None:
             return fitted
@@ -267,9 +267,9 @@ class WeightedSum(LocalOptima, Compared):
 
 @dataclass(frozen=True)
 class TraceSum(Trace):
-    """A sum of traces, each of a single matrix, which is again a trace.
+    """A weighted sum of traces tr(M'AM), which is a trace again.
 
-    - terms: terms whose baselines are the candidates for its own
+    - terms: terms whose baselines are the candidates for the sum's baseline
     """
 
     terms: Sequence[Term] = ()
@@ -280,7 +280,7 @@ class TraceSum(Trace):
 
 
 def best_heuristic(problem: BoundObjective, terms: Sequence[Term]) -> Array | None:
-    """Return the best for the sum among the baselines of its terms."""
+    """Return the terms' baseline with the smallest value of the sum; None without baselines."""
     found = []
     for term in terms:
         M = term.bound.baseline()
@@ -300,10 +300,10 @@ def weighted_sum(
 ) -> BoundObjective:
     """Return c + sum_k w_k f_k + penalty ||M||_1 as a problem, in the objectives' units.
 
-    A sum of traces of single matrices is again a trace with a closed form; with a penalty, a
-    problem of the class `kind`.
+    A sum of traces tr(M'AM) without penalty is a trace with a closed form; other sums are problems
+    of the class `kind`.
 
-    - raises ArgumentError: The terms have no common variable.
+    - raises ArgumentError: The terms have no common subspace.
     """
     _check_common(bounds)
     if penalty > 0:
@@ -313,7 +313,7 @@ def weighted_sum(
     maps = [tuple(maps[k] for _, maps in common) for k in range(len(bounds))]
     manifold = _manifold(bounds, maps, penalty > 0)
     unit = max(bound.unit for bound in bounds)
-    if penalty > 1e100 * unit:  # squares of the penalty's slope would overflow
+    if penalty > 1e100 * unit:  # squares of the penalty would overflow
         raise ArgumentError(
             f"a penalty of {penalty:g} is too large relative to the objective's unit {unit:g}: "
             f"expected at most {1e100 * unit:g}"
@@ -417,7 +417,7 @@ def _intersection(own: Sequence[tuple[Coordinates, int]]) -> tuple[Coordinates, 
         if coordinates.is_columns:
             continue
         lifted = coordinates.lift(np.eye(k))
-        lifted = lifted / np.abs(lifted).max(axis=0)  # scaled so that squares do not overflow
+        lifted = lifted / np.abs(lifted).max(axis=0)  # squares must not overflow
         basis = lifted / np.linalg.norm(lifted, axis=0)
         if Q is None:
             frame, Q = coordinates, basis
@@ -435,7 +435,7 @@ def _to(coordinates: Coordinates, k: int, frame: Coordinates, basis: Array | Non
     """T with Z = TM from the frame to a term's coordinates; None where they are the same."""
     if coordinates is frame or (type(coordinates) is type(frame) is Columns):
         return None
-    # Coordinates of columns in the orthonormal basis Q are Q'.
+    # Coordinates with respect to an orthonormal basis Q are Q'M.
     T = coordinates.lift(np.eye(k)).T if basis is None else coordinates.lower(basis)
     same = T.shape[0] == T.shape[1] and np.allclose(T, np.eye(len(T)), rtol=0.0, atol=1e-12)
     return None if same else np.asarray(T)
@@ -444,8 +444,8 @@ def _to(coordinates: Coordinates, k: int, frame: Coordinates, basis: Array | Non
 def _manifold(
     bounds: Sequence[BoundObjective], maps: Sequence[tuple[Array | None, ...]], penalised: bool
 ) -> Manifold:
-    """The most specific manifold that fits all: Grassmann only where all are, and no penalty."""
-    factors = list(bounds[0].manifold.factors)  # factors of views, then of a model
+    """Return the common manifold: Grassmann only if all terms have it and there is no penalty."""
+    factors = list(bounds[0].manifold.factors)  # views first, then model parameters
     for view in range(len(maps[0])):
         kinds = [bound.manifold.factors[view] for bound in bounds]
         pairs = zip(kinds, (T[view] for T in maps), strict=True)
@@ -489,7 +489,7 @@ def _as_trace(
         trace, weight = term.bound, unit * term.weight
         if not (isinstance(trace, Trace) and trace.plain and isinstance(trace.A, np.ndarray)):
             return None
-        if trace.rest is not None:  # A covers some of the columns only
+        if trace.rest is not None:  # A does not cover all columns
             return None
         (T,) = term.maps
         A += (weight * trace.scale) * (trace.A if T is None else T.T @ trace.A @ T)
@@ -499,7 +499,7 @@ def _as_trace(
         is_square = trace.is_square and weight > 0 and len(active) == 1 and constant == 0
     if not active:
         return None
-    # Terms in the same coordinates, none of them with a part outside, leave nothing out.
+    # Terms in the same coordinates, without parts outside, cover the whole space.
     alone = all(term.same_point for term in active) and not any(outside)
     left_out = None if None in outside else (0.0 if alone else math.inf)
     found = {"A": A, "r": r, "offset": offset, "doubt": doubt}

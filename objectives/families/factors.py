@@ -1,6 +1,6 @@
 """Gaussian factor models: the likelihood of S = MM' + diag(psi) over M and log psi.
 
-Likelihoods of complete rows by their covariance, and of rows with gaps by their observed entries.
+Complete rows enter by the covariance, incomplete rows by the observed entries.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
 
-# tr(S^{-1}C) is computed from squares if the difference is below this share of its larger term: at
-# most three of sixteen digits are lost.
+# tr(S^{-1}C) is a sum of squares if the difference is below this share of the larger term: the
+# difference loses at most three of sixteen digits.
 _CANCELLED = 1e-3
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise variances psi_j = floor + exp(t): a common t (tied) or a t for each column.
+    """Noise variances psi_j = floor + exp(t_j), with a common t if tied.
 
     - k: number of columns of the solver
-    - floor: lower bound of psi. With it, psi = floor is t = -infinity and t needs no constraint.
-    - further: number of directions outside the solver's columns, which have noise alone; if tied
+    - floor: lower bound of psi, the limit for t -> -infinity
+    - further: number of directions outside the solver's columns, with noise only, if tied
     """
 
     k: int
@@ -60,7 +60,7 @@ class Noise:
 
     @property
     def size(self) -> int:
-        """Number of t."""
+        """Number of entries of t."""
         return 1 if self.tied else self.k
 
     def slope(self, t: Array) -> Array:
@@ -73,21 +73,21 @@ class Noise:
         return self.floor + self.slope(t)
 
     def gather(self, columns: Array) -> Array:
-        """Add up numbers of the columns, (k,), for each t, (size, 1)."""
+        """Sum values of the columns (k,) over the columns of each t; the result is (size, 1)."""
         return np.array([[columns.sum()]]) if self.tied else columns[:, None]
 
     def coordinate(self, psi: Array) -> Array:
-        """Return t, (size, 1), for psi, (size, 1); a very small t for psi at or below the floor."""
+        """Return t for psi, each (size, 1); a very small t if psi is not above the floor."""
         least = 1e-9 * self.floor or np.finfo(float).tiny
         return np.log(np.maximum(psi - self.floor, least))
 
 
 class Regressions(NamedTuple):
-    """Each column's regression on z = (y, 1), or on the factors y alone: sums over its rows.
+    """Sums for each column's regression on z = (y, 1), or on the factors y only.
 
-    - moments (d or 1, k, k): E[zz'], the same for all columns or one for each
-    - targets (d, k): x_j E[z]
-    - squares, counts (d,): x_j^2 and 1
+    - moments (d or 1, k, k): sum of E[zz'], for each column or for all columns
+    - targets (d, k): sum of x_j E[z]
+    - squares, counts (d,): sums of x_j^2 and of 1
     """
 
     moments: Array
@@ -99,9 +99,9 @@ class Regressions(NamedTuple):
         return Regressions._make(map(add, self, other))
 
     def improved(self, problem: Any) -> Array:
-        """Return the step of EM: M (and the mean) by least squares, psi from the residuals.
+        """Return the EM step: M (and the mean) by least squares, psi from the residuals.
 
-        psi is averaged over the entries of the column, or over all if tied.
+        psi_j is a mean over the entries of column j, or over all entries if tied.
         """
         noise = problem.noise
         solved = np.linalg.solve(self.moments, self.targets[:, :, None])
@@ -112,7 +112,7 @@ class Regressions(NamedTuple):
 
 
 def joined(problem: Any, both: Array, t: Array) -> Array:
-    """Return the point of the columns' coefficients, (M, mean) or M alone, and of t."""
+    """Return the point of the coefficients `both`, (M, mean) or M alone, and of t."""
     M, mean = both[:, : problem.r], both[:, problem.r :]
     return problem.manifold.join([M, t, mean] if mean.size else [M, t])
 
@@ -120,11 +120,11 @@ def joined(problem: Any, both: Array, t: Array) -> Array:
 class LikelihoodPoint(Point):
     """The negative log-likelihood at (M, t) or (M, t, mean), and its derivatives.
 
-    By Fisher's identity its gradient is the conditional expectation, given the observed entries, of
-    the gradient with known factors, a regression of each column on z = (y, 1) with the coefficients
-    b_j = (M_j, mean_j). With pull_j = sum E[z (x_j - z'b_j)], left_j = sum E[(x_j - z'b_j)^2] and
-    n_j over the rows that have the column, the gradient is -pull_j/psi_j in b_j, and (n_j -
-    left_j/psi_j)/(2 psi_j) in psi_j.
+    By Fisher's identity the gradient is the conditional expectation, given the observed entries, of
+    the gradient for known factors y: that of a regression of each column on z = (y, 1) with the
+    coefficients b_j = (M_j, mean_j). Let pull_j = sum E[z (x_j - z'b_j)], left_j = sum E[(x_j -
+    z'b_j)^2] and n_j be sums over the rows that observe column j. The gradient is -pull_j/psi_j in
+    b_j, and (n_j - left_j/psi_j)/(2 psi_j) in psi_j.
     """
 
     def __init__(self, problem: Any, M: Array) -> None:
@@ -135,7 +135,7 @@ class LikelihoodPoint(Point):
         self._slope = self._noise.slope(self._t)
         self._psi = self._noise.floor + self._slope
 
-    # n_j (d,), and pull (d, r), or (d, r + 1) with the mean, and left (d,)
+    # n_j (d,); pull_j (d, r), or (d, r + 1) with the mean; left_j (d,)
     _counts: Array
     _pull: Array
     _left: Array
@@ -146,7 +146,7 @@ class LikelihoodPoint(Point):
 
     @abstractmethod
     def regressions(self) -> Regressions:
-        """Return the expected sums of an EM step."""
+        """Return the conditional expectations of the regression sums, for EM."""
 
     @property
     def _bounded(self) -> bool:
@@ -175,17 +175,17 @@ class LikelihoodPoint(Point):
         return joined(self._problem, in_both, in_t)
 
     def improved(self) -> Array:
-        """Return a step of EM."""
+        """Return the next iterate of EM."""
         return self.regressions().improved(self._problem)
 
 
 class FactorPoint(LikelihoodPoint):
-    """The negative log-likelihood of complete rows, by Woodbury: no inverse larger than r x r.
+    """The negative log-likelihood of complete rows, by the Woodbury formula.
 
-    K = I + M'B with B = psi^{-1}M, E = K^{-1}, A = BE. log|S| = log|psi| + log|K| and
-    tr(S^{-1}C) = sum_j C_jj/psi_j - tr(B'CA), or where that cancels a sum of squares. The factors
-    have the moments Cxy = CA and Cyy = E + A'CA. All in the axes of K, the right singular vectors
-    of psi^{-1/2}M: in others digits go by the condition of K. One product CA, in O(d^2 r).
+    Let B = psi^{-1}M, K = I + M'B, E = K^{-1} and A = BE. Then log|S| = log|psi| + log|K| and
+    tr(S^{-1}C) = sum_j C_jj/psi_j - tr(B'CA), computed as a sum of squares if the difference
+    cancels. The factors have the moments Cxy = CA and Cyy = E + A'CA. For accuracy all matrices
+    refer to the eigenvectors of K. The cost is one product CA, O(d^2 r).
     """
 
     _problem: Factors
@@ -255,16 +255,16 @@ class FactorPoint(LikelihoodPoint):
 
 
 def inner(A: Array, B: Array) -> Array:
-    """Return a_j'b_j of each row."""
+    """Return the inner products a_j'b_j of the rows of A and B."""
     return np.einsum("jk,jk->j", A, B)
 
 
 @dataclass(frozen=True)
 class FactorLikelihood(BoundObjective):
-    """The likelihood of a factor model; its variable starts with M and t.
+    """Problem of the likelihood of a factor model; the first blocks of the point are M and t.
 
-    - n: samples, or the sum of their weights
-    - scale (d,): divisor of the user's columns that gives the solver's
+    - n: number of samples, or sum of weights
+    - scale (d,): the solver's columns are the user's columns divided by `scale`
     """
 
     exchangeable = True
@@ -286,11 +286,11 @@ class FactorLikelihood(BoundObjective):
 
     @property
     def d(self) -> int:
-        """Columns of the user's data."""
+        """Number of columns of the user's data."""
         return len(self.scale)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return axes that diagonalise M'Psi^{-1}M, largest first (Lawley and Maxwell)."""
+        """Return the eigenvectors of M'Psi^{-1}M, Psi = diag(psi) (Lawley and Maxwell)."""
         loadings, t = self.manifold.split(M)[:2]
         return Axes.principal(loadings.T @ (loadings / self.noise.variances(t)[:, None]))
 
@@ -333,12 +333,12 @@ class FactorLikelihood(BoundObjective):
 
 @dataclass(frozen=True)
 class Factors(FactorLikelihood):
-    """The likelihood of complete rows over R^{k x r} and t, the logarithm of the noise.
+    """The likelihood of complete rows over M in R^{k x r} and t (see `Noise`).
 
-    It is in the user's columns, of which d - k further directions have no variance.
+    The value refers to the user's d columns; d - k further directions have no variance.
 
-    - C: covariance in the coordinates of the solver, as an array or by its products C @ V
-    - variances (k,): its diagonal
+    - C: covariance in the solver's coordinates, an array or an operator for products C @ V
+    - variances (k,): diagonal of C
     """
 
     C: Any
@@ -350,14 +350,14 @@ class Factors(FactorLikelihood):
 
     @cached_property
     def root(self) -> Array | None:
-        """F with F'F = C; None if C is known by products only."""
+        """F with F'F = C; None if only products with C are available."""
         return scaled_factor(self.C) if isinstance(self.C, np.ndarray) else None
 
     def at(self, M: Array) -> FactorPoint:
         return self._points.at(M, partial(FactorPoint, self))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return also n/2 (theta_k - log(1 + theta_k)), the factor's gain of log-likelihood."""
+        """Return also each factor's log-likelihood gain, n/2 (theta_k - log(1 + theta_k))."""
         found = super().numbers(M, axes, seen)
         theta = found["theta"]
         return {**found, "likelihood_part": 0.5 * self.n * (theta - np.log1p(theta))}
@@ -366,20 +366,20 @@ class Factors(FactorLikelihood):
     def of_covariance(self, C: Array) -> Factors:
         """Build the likelihood from the covariance of all columns and the number of rows.
 
-        - raises SingularError: The likelihood has no bound.
+        - raises SingularError: The likelihood is unbounded.
         """
 
     @abstractmethod
     def improved(self, M: Array) -> Array:
-        """Return a point of far larger likelihood than M, or the best."""
+        """Return the maximiser or, without a closed form, a point of larger likelihood than M."""
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Draw loadings of the data's scale, so that S starts near C in size."""
+        """Draw random loadings scaled so that tr(S) is near tr(C)."""
         scale = np.sqrt(self.variances.sum() / self.d / self.r)
         return self.point([scale * rng.standard_normal((self.noise.k, self.r))])
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # the user's loadings, and their noise
+        if len(blocks) == 1:  # noise from the user's loadings
             left, all_of_it = (
                 self.noise.gather(v)
                 for v in (self.variances - inner(blocks[0], blocks[0]), self.variances)
@@ -392,12 +392,12 @@ class Factors(FactorLikelihood):
         return self.remarks_on(self.model(M))
 
     def remarks_on(self, model: FactorModel) -> list[str]:
-        """Return notes for the user on a model, fitted here or to incomplete rows."""
+        """Return messages on a model fitted to complete or incomplete rows."""
         return []
 
 
 def check_rank(r: int, rank: int) -> None:
-    """Refuse as many factors as explain the covariance without noise."""
+    """Refuse a number of factors that explains the covariance without noise."""
     if r >= rank:
         raise SingularError(
             f"the likelihood is unbounded: r = {r} factors explain the covariance, of "
@@ -408,9 +408,9 @@ def check_rank(r: int, rank: int) -> None:
 class IncompletePoint(LikelihoodPoint):
     """The negative log-likelihood of the observed entries at (M, t, mean).
 
-    With the posterior means y_i and covariances V_i and the residuals R_i, pull_j is sum R_ij (y_i,
-    1) - (V_i M_j, 0), and left_j is sum R_ij^2 + M_j'V_iM_j. O(n d r) a product, and O(p d r^2) for
-    p patterns of missing entries.
+    With posterior means y_i, covariances V_i and residuals R_i, pull_j = sum_i R_ij (y_i, 1) - (V_i
+    M_j, 0) and left_j = sum_i R_ij^2 + M_j'V_iM_j. A product costs O(n d r), plus O(p d r^2) for p
+    patterns of missing entries.
     """
 
     _problem: ObservedTerm
@@ -459,7 +459,7 @@ class IncompletePoint(LikelihoodPoint):
         weighted = posterior.deviation @ dB
         weighted -= observed.ones * (observed.mask @ (dmean * posterior.B))
         dy = observed.times(posterior.V, weighted - observed.times(dK, posterior.y))
-        # R_ij = x_ij - mean_j - M_j'y_i falls by rows_i'columns_j
+        # R_ij = x_ij - mean_j - M_j'y_i decreases by rows_i'columns_j
         rows = np.hstack([posterior.y, observed.ones, dy])
         columns = np.hstack([dM, dmean, M])
         of_R = posterior.residual.T @ rows
@@ -478,13 +478,13 @@ class IncompletePoint(LikelihoodPoint):
 
     @property
     def expected(self) -> Array:
-        """Sum over the rows of E[(1, x)(1, x)'] given the observed entries."""
+        """Sum over the rows of E[(1, x)(1, x)' | observed entries]."""
         return self._posterior.expected(self._mean[:, 0])
 
 
 @dataclass(frozen=True)
 class ObservedTerm(TermOfPoints):
-    """Negative log-likelihood of the observed entries of some rows, in blocks."""
+    """Negative log-likelihood of the observed entries of a chunk of rows."""
 
     mean: Array
     scale: Array
@@ -498,7 +498,7 @@ class ObservedTerm(TermOfPoints):
         return Product(Euclidean(k, self.r), Euclidean(self.noise.size, 1), Euclidean(k, 1))
 
     def observed(self, rows: Array, weights: Array | None) -> Observed:
-        """Return the entries of rows, in the coordinates of the solver."""
+        """Return the observed entries of rows, in the coordinates of the solver."""
         return Observed.of((rows - self.mean) / self.scale, weights)
 
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[IncompletePoint]:
@@ -514,7 +514,7 @@ class ObservedTerm(TermOfPoints):
 
 
 class IncompleteSums(SumPoint):
-    """Likelihood by sums over pieces; each step of EM is a pass over the rows."""
+    """Likelihood by sums over chunks; each step of EM is a pass over the rows."""
 
     _problem: IncompleteFactors
 
@@ -532,10 +532,9 @@ class IncompleteSums(SumPoint):
 class IncompleteFactors(FactorLikelihood, InParts):
     """The likelihood of the observed entries over M in R^{d x r}, t (the noise), and the mean.
 
-    - filled: the problem of the rows with gaps filled by the columns' means, whose baseline starts
-      this one
-    - samples: read at every evaluation, unless in memory
-    - in_memory: the rows if in memory, with no more rows of a pattern than their sums need
+    - filled: the problem of the rows after imputation of column means; its baseline is a start
+    - samples: samples, read at every evaluation unless in memory
+    - in_memory: the rows, compressed within each pattern, if in memory
     """
 
     filled: Factors
@@ -558,7 +557,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._points.at(M, partial(IncompletePoint, self.term, self.in_memory))
 
     def imputed(self, M: Array) -> Array | None:
-        """Do an EM step that hides the missing entries only: the complete problem."""
+        """Return the EM iterate with only the missing entries as hidden variables."""
         moments = self.at(M).expected
         loadings, t, _ = self.manifold.split(M)
         mean = moments[0, 1:] / self.n
@@ -575,7 +574,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return Imputation() if dense and self.filled.noise.k == self.d else None
 
     def baseline(self) -> Array:
-        """Return the baseline's model for rows with gaps filled by the columns' means."""
+        """Return the baseline of the problem with column means in place of missing entries."""
         M = self.filled.baseline()
         assert M is not None
         return self._of_filled(M)
@@ -587,7 +586,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._of_filled(self.filled.random_point(rng))
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # loadings that the user gave
+        if len(blocks) == 1:  # loadings given by the user
             (inner,), (outer,) = self.filled.views, self.views
             loadings = inner.coordinates.lower(outer.coordinates.lift(blocks[0]))
             return self._of_filled(self.filled.point([loadings]))
@@ -606,10 +605,10 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return (self.views[0].mean + self.scale * self.manifold.split(M)[2][:, 0],)
 
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
-        """Return variations under the model's covariance, since that of the rows is unknown.
+        """Return variations under the model's covariance, because that of the rows is unknown.
 
-        For complete rows both are the same at an optimum, where CP' = SP' and tr C = tr S; here S
-        agrees with EM's expectation of C.
+        For complete rows both covariances give the same variations at an optimum, where CP' = SP'
+        and tr C = tr S. For incomplete rows S is used in place of C.
         """
         model = self.model(M)
         return [model.variation(P) for P in maps or self.maps(M)]
@@ -619,9 +618,9 @@ class IncompleteFactors(FactorLikelihood, InParts):
 
 
 def has_missing(samples: Samples) -> bool:
-    """Return True if missing entries are known of before the sums over the rows are formed.
+    """Return True if missing entries are detected before sums over the rows are formed.
 
-    Sums over rows read in pieces show it: missing entries make them NaN.
+    For rows read in chunks the sums are NaN if entries are missing.
     """
     if samples.stored and samples.n_known and not samples.in_pieces:  # few rows in memory
         return samples.reduce(attrgetter("has_nan"), or_)
@@ -633,7 +632,7 @@ def incomplete(
 ) -> IncompleteFactors:
     """Build the problem of samples with missing entries.
 
-    - raises DataError: A row or a column has no entry; X is sparse.
+    - raises DataError: A row or a column has no observed entry, or X is sparse.
     - raises SingularError: The likelihood is unbounded, or noise and factors cannot be separated.
     """
     if samples.is_sparse:
@@ -669,9 +668,9 @@ def incomplete(
 class Entries(NamedTuple):
     """Counts and sums of the observed entries of some rows.
 
-    - rows, weight: number of rows, and their total weight
-    - entries, counts, sums (d,): number of entries, weights and weighted sums for each column
-    - empty, first: rows without entries, and the number of the first of them
+    - rows, weight: number of rows, and sum of weights
+    - entries, counts, sums (d,): number of entries, sum of weights and weighted sum of each column
+    - empty, first: number of rows without entries, and index of the first one
     - most: largest number of entries in a row
     """
 
@@ -721,7 +720,7 @@ def _entries(piece: Samples) -> Entries:
 
 @dataclass(frozen=True, eq=False)
 class Filled(MadeSamples):
-    """Samples whose missing entries are replaced by numbers, when they are read."""
+    """Samples whose missing entries are replaced by given values when rows are read."""
 
     numbers: Array = field(default_factory=lambda: np.zeros(0))
 

@@ -1,10 +1,10 @@
 """Objectives phi(Y) = F(K) of the Gaussian Gram matrix K of the projected samples.
 
-The exact form takes O(n^2), as functions of pairs of rows; the Nystrom approximation C W^{-1} C'
-from m landmark samples takes time O(n m^2) and memory O(n m). The landmarks stay the same for every
-M of a run, so that the result is a smooth function of M. The pivots of an incomplete Cholesky
-decomposition of K at M are few landmarks (90 for two dimensions) that give value and gradient near
-M to eight digits.
+The exact form takes O(n^2) time, as a function of pairs of rows. The Nystrom approximation C W^{-1}
+C' with m landmark samples takes time O(n m^2) and memory O(n m). The landmarks are fixed during a
+run, so that the value is a smooth function of M. The pivots of an incomplete Cholesky decomposition
+of K at M are a small set of landmarks (90 for two dimensions) with an accuracy of eight digits for
+value and gradient near M.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import cross_product, power_of_two, product
 from ldr.solvers.manifolds import Array
 
-# Rows longer than this many kernel widths have derivatives that overflow.
+# For rows longer than this many kernel widths derivatives overflow.
 _LONGEST = 1e50
 
 
 @dataclass(frozen=True)
 class Gram(Projected):
-    """An objective of the Gram matrix of Y = XM.
+    """An objective phi(Y) = F(K) of the Gaussian Gram matrix K of the rows of Y = XM.
 
-    - width: sigma of the kernel of Y's rows
-    - annealing: widths, in units of sigma, of the easier problems
-    - own: sigma of z's kernel, if z are the rows themselves
+    - width: width sigma of the kernel of Y's rows
+    - annealing: larger widths, in units of sigma, of smoother problems that provide starts
+    - own: width of the kernel of z if z are the rows of X, else None
     """
 
     width: float = field(kw_only=True)
@@ -58,7 +58,7 @@ class Gram(Projected):
 
     @cached_property
     def of_median(self) -> Array:
-        """The derivative of the logarithm of the rows' median distance in them."""
+        """Gradient of the logarithm of the rows' median distance, in the rows."""
         return gradient_of_median(self.X)
 
     def _chosen(self, width: str) -> bool:
@@ -69,10 +69,10 @@ class Gram(Projected):
 
         @property
         def of_rows(self) -> Gram:
-            """The problem with the Gram matrices of the given rows."""
+            """Problem with the Gram matrices of the rows of X as K."""
 
         def moved(self, point: Any, dY: Array) -> Sequence[tuple[float, Gram]]:
-            """Problems with shares, which add up to f as K_z changes like a point's K along dY."""
+            """Return problems with weights whose sum is the derivative of f along dY in K_z."""
 
     @cached_property
     def of_z(self) -> Any:
@@ -80,7 +80,7 @@ class Gram(Projected):
         return self.of_rows.at(np.eye(self.X.shape[1]))
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """Return the derivatives of phi and its slope, by the width and K_z, for fixed Y."""
+        """Return the derivatives of phi and its gradient along dX by width and K_z, Y fixed."""
         value, slope = super().rate_at(point, dX)
         if self._chosen("width"):
             rate = -float(np.vdot(self.of_median, dX))
@@ -114,7 +114,7 @@ class Gram(Projected):
 
 
 def in_range(X: Array, width: float) -> tuple[Array, float]:
-    """Scale rows and kernel width to a unit in which powers of the width do not overflow."""
+    """Scale rows and kernel width by a unit so that powers of the width do not overflow."""
     longest = float(np.abs(X).max(initial=0.0))
     if longest / _LONGEST > width:
         raise ArgumentError(
@@ -128,25 +128,25 @@ def in_range(X: Array, width: float) -> tuple[Array, float]:
 
 
 def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
-    """Return sigma for r of d dimensions: the median distance of X's rows, times sqrt(r/d)."""
+    """Return the kernel width sqrt(r/d) times the median distance of X's rows."""
     width = median_distance(X, weights) * math.sqrt(r / d)
     if width == 0:
         raise DataError("X has more than half of its rows equal; give width= a value")
     return width
 
 
-# Up to this many rows the exact form is the default. Beyond it pivots are, if this many of them
-# leave out a negligible share of the traces of K and of Kz.
+# The default is the exact form up to this many rows. For more rows pivots are the default, if at
+# most this many pivots leave a negligible share of the traces of K and Kz.
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# Otherwise the exact form up to this many rows, beyond it this many random landmarks.
+# Otherwise the default is the exact form up to this many rows, else this many random landmarks.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 
 
 def keep_landmarks(owner: object, name: str) -> None:
-    """Refuse a field that is neither "auto", None nor a whole number above 1."""
+    """Refuse a field that is neither "auto", None nor an integer above 1."""
     value = getattr(owner, name)
     if not (isinstance(value, str) and value == "auto"):
         keep_whole(owner, name, 2, optional=True)
@@ -170,7 +170,7 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
-# Constructor of the problem by landmarks, the landmarks Z, and a note.
+# Constructor of the problem by landmarks, the landmarks Z, and a message.
 Approximation = tuple[Callable[..., "Landmarks"], Array, str]
 
 
