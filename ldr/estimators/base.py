@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.cross_validation import score
 from ldr.inputs import aligned, check_asked, check_observers, is_open, least_r, opened
-from ldr.objectives.data.array_types import is_annotated, is_dask
+from ldr.objectives.data.array_types import in_library_of, is_annotated, is_dask
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
 from ldr.objectives.data.sample_metadata import (
@@ -300,12 +300,13 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         ndarray (m, n_components), or the container chosen by `set_output`
+            An array of X's library (jax, torch and others of the array API) on X's device.
         """
         check_is_fitted(self)
         if is_dask(X):
             return self.result_.transform(X)
         samples = self._samples(self._known_objective(), X, reset=False)
-        return in_precision_of(samples, self.result_.transform(samples))
+        return in_library_of(X, in_precision_of(samples, self.result_.transform(samples)))
 
     @available_if(of_points)
     def inverse_transform(self, X: Rows) -> Array:

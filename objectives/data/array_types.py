@@ -155,11 +155,12 @@ def check_shape(array: Given, name: str, minimum_rows: int) -> None:
 
 
 def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
-    """Return Y as a container like X, with X's index, for a frame or DataArray X; else Y.
+    """Return Y as a container like X: a frame with X's index, or an array of X's library.
 
     - Y (m, r)
     - names: names of the r columns
-    - returns pandas.DataFrame, polars.DataFrame, xarray.DataArray or ndarray (m, r)
+    - returns pandas.DataFrame, polars.DataFrame, xarray.DataArray, torch.Tensor, an array of
+      another library of the array API such as jax, or ndarray (m, r)
     """
     library = type(X).__module__.partition(".")[0]
     if library == "pandas" and hasattr(X, "columns"):
@@ -176,4 +177,15 @@ def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
         rows = {name: each for name, each in X.coords.items() if each.dims == X.dims[:1]}
         coords = {**rows, "component": list(names)}
         return xarray.DataArray(Y, dims=(X.dims[0], "component"), coords=coords)
+    return in_library_of(X, Y)
+
+
+def in_library_of(X: Given, Y: Array) -> Given:
+    """Return Y in X's library and on its device: jax, torch and others of the array API."""
+    if type(X).__module__ == "torch":
+        import torch
+
+        return torch.as_tensor(Y, device=X.device)
+    if not isinstance(X, np.ndarray) and hasattr(X, "__array_namespace__"):
+        return X.__array_namespace__().asarray(Y, device=X.device)
     return Y

@@ -279,3 +279,12 @@ def test_a_covariance_is_refused_where_samples_are_needed():
             call()
     paths = ldr.path("fa", given, [1, 2]).results
     assert [result.model.n for result in paths] == pytest.approx([178.0, 178.0], rel=1e-12)
+
+
+def test_projections_of_jax_arrays_are_jax_arrays():
+    jnp = pytest.importorskip("jax.numpy")
+    rows = jnp.asarray(X)
+    result, model = ldr.solve("pca", rows, 2), ldr.PCA(2)
+    for found in (result.transform(rows), model.fit_transform(rows), model.transform(rows)):
+        assert isinstance(found, jnp.ndarray) and found.device == rows.device
+        np.testing.assert_allclose(found, result.transform(np.asarray(rows)), rtol=1e-4, atol=1e-4)
