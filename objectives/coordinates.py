@@ -302,15 +302,13 @@ class Axes:
 
     @classmethod
     def principal(cls, S: Array) -> Axes:
-        """Return the eigenvectors of the symmetric S (r x r), in descending order of
-        eigenvalues."""
+        """Return the eigenvectors of the symmetric S (r x r), by descending eigenvalue."""
         values, Q = np.linalg.eigh(0.5 * (S + S.T))
         return cls((np.ascontiguousarray(Q[:, ::-1]),), values[::-1], free=True)
 
     @classmethod
     def nested(cls, S: Array, levels: Sequence[int]) -> Axes:
-        """Return eigenvectors of diagonal blocks of S, a block for the columns that a level
-        adds."""
+        """Return eigenvectors of diagonal blocks of S, a block for the columns of each level."""
         starts = (0, *levels[:-1])
         blocks = [cls.principal(S[i:j, i:j]) for i, j in zip(starts, levels, strict=True)]
         numbers = np.concatenate([block.numbers for block in blocks])

@@ -1,4 +1,4 @@
-"""Forecastable components: white coordinates whose power lies at few frequencies."""
+"""Forecastable components: uncorrelated components with power at few frequencies."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.problem import Point
 
-# Default length of a segment, and the least length with two frequencies.
+# Default length of a segment, and least length with two frequencies.
 _SEGMENT, _FEWEST = 64, 4
-# Directions with power below this, relative to the largest, are unobserved in the segments.
+# Directions with a power below this share of the largest count as unobserved in the segments.
 _SEEN = 1e-3
-# Iterations of the start that finds one component after another.
+# Number of iterations of the start that finds components sequentially.
 _ROUNDS = 100
 
 
@@ -40,24 +40,26 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
         \min_{M'M=I} -\sum_k \sum_f p_{kf} \frac{\log p_{kf}}{\log F}, \quad p_{kf} \propto
         m_k'R_f m_k
 
-    For white samples z = C^{-1/2}(x - mean), p_kf = m_k'R_f m_k / sum_g m_k'R_g m_k with R_f the
-    real part of their spectral density at frequency f, 0 < f <= 1/2 cycles a sample, of F in all:
-    the entropy of a spectrum is 1 for white noise and 0 for one oscillation. Components are
-    uncorrelated; P = M'C^{-1/2}. R_f is the mean over segments that overlap by half, windowed by
-    Hann, within trials; a segment counts the geometric mean of its samples' weights.
+    R_f is the real part of the spectral density of the whitened samples z = C^{-1/2}(x - mean) at
+    one of F frequencies, 0 < f <= 1/2 cycles per sample; p_kf = m_k'R_f m_k / sum_g m_k'R_g m_k.
+    The normalised entropy of a component's spectrum is 1 for white noise and 0 for a single
+    oscillation. Components are uncorrelated; P = M'C^{-1/2}. R_f is estimated by Welch's method:
+    the mean over half-overlapping segments within trials, with Hann windows. The weight of a
+    segment is the geometric mean of the samples' weights.
 
-    Use it when samples are in time order, for components that can be forecast, slow or not: those
-    with power at few frequencies. Do not use it for short series, as a spectrum needs many
-    segments: take orthogonal-maf.
+    Use it when samples are in time order, for components that are easy to forecast because their
+    power is at few frequencies, low or not. Do not use it for short series, because spectra need
+    many segments: take orthogonal-maf.
 
     Source: Goerg 2013.
 
     Parameters
     ----------
     segment : int, optional
-        Number of rows of a segment, at least 4; by default 64, or those of the shortest trial.
+        Number of samples in a segment, at least 4; by default 64, or the length of the shortest
+        trial.
     ridge : float
-        Added to the diagonal of C, in units of its mean diagonal.
+        Constant added to the diagonal of C, relative to the mean of the diagonal.
     """
 
     name = "foreca"
@@ -108,12 +110,12 @@ def _white(rows: Samples, whitened: Whitened) -> Array:
 
 
 def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = None) -> Array:
-    """Return R_f, the real part of the spectral density of some series, at frequencies above 0.
+    """Return R_f, the real part of the spectral density of series, at frequencies f > 0.
 
     - parts (n_i, k)
-    - length: of a segment; each starts in the middle of its predecessor
-    - logs (n_i,): logarithms of the weights of the rows
-    - returns: the mean over segments, weighted by the geometric mean of their weights.
+    - length: length of a segment; successive segments overlap by half
+    - logs (n_i,): logarithms of the rows' weights
+    - returns: the mean over segments, weighted by the geometric mean of the rows' weights.
     """
     k, window = parts[0].shape[1], _window(length)
     found, counts = np.zeros((length // 2, k, k)), 0.0
@@ -160,9 +162,9 @@ class SpectralEntropyPoint(Point):
 
     @property
     def sensitive(self) -> Array:
-        """Bound of the change of each column's entropy with its white series."""
+        """Bound of the derivative of each column's entropy in the whitened series."""
         power = np.einsum("fii->", self._R) / self._R.shape[1]
-        shares = np.abs(self._p)  # rounding may make shares negative
+        shares = np.abs(self._p)  # rounding errors may be negative
         return self._scale * np.sqrt(power / self._s * np.sum(shares * self._c**2, axis=0))
 
     @cached_property
@@ -171,7 +173,7 @@ class SpectralEntropyPoint(Point):
 
     @property
     def pulls(self) -> Array:
-        """df/da."""
+        """Derivative of f in the powers a."""
         return -self._scale * self._c / self._s
 
     def change_of_pulls(self, da: Array) -> Array:
@@ -188,7 +190,7 @@ class SpectralEntropyPoint(Point):
 
 
 class SpectralRows:
-    """Spectral entropy as a function of the white rows Y = ZM of a series."""
+    """Spectral entropy as a function of the projected whitened rows Y = ZM of a series."""
 
     def __init__(self, point: SpectralEntropyPoint, Y: Array, length: int) -> None:
         self._point, self._shape, self._length = point, Y.shape, length
@@ -222,11 +224,11 @@ class SpectralRows:
 
 @dataclass(frozen=True)
 class SpectralEntropy(BoundObjective):
-    """Spectral entropies on the Stiefel manifold, summed over columns.
+    """Problem of the sum of the columns' spectral entropies, on the Stiefel manifold.
 
-    - R (F, k, k): spectral densities of white rows, positive semidefinite
+    - R (F, k, k): spectral densities of whitened rows, positive semidefinite
     - seen (m, k): basis of the observed coordinates
-    - length: of a segment
+    - length: length of a segment
     """
 
     exchangeable = True
@@ -256,7 +258,7 @@ class SpectralEntropy(BoundObjective):
         return SpectralRows(self.at(M), Z @ M, self.length)
 
     def hidden(self, M: Array) -> float:
-        # an error e of white rows changes powers by 2e sqrt(a_f), dh = -sum c_f da_f / s
+        # an error e of whitened rows changes a_f by 2e sqrt(a_f), and dh = -sum c_f da_f / s
         errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
         return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 

@@ -47,19 +47,19 @@ Kind = TypeVar("Kind", PencilMatrices, RatioMatrices)
 
 KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
-# Samples searched for neighbours between checks of the time limit.
+# Number of samples searched for neighbours between checks of the time limit.
 _QUERIES = 1000
-# Trees: least rows, most columns, and rows on which the cost is estimated. A distance by a tree
-# takes so many times as long as by products, plus a term for each column.
+# Trees: least number of rows, largest number of columns, number of rows for an estimate of the
+# cost. A distance by a tree takes _CALL times as long as by products, plus a term per column.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
-# Rows in a leaf of the tree.
+# Number of rows in a leaf of the tree.
 _LEAF = 64
-# Number of rows beyond which a note warns.
+# A message warns of more rows than this.
 _MANY_ROWS = 20_000
-# Numbers in a batch of local Gram problems, and in a batch that stays in the cache.
+# Number of entries in a batch of local Gram problems, and in a batch that fits into the cache.
 _BATCH, _CACHED = 2**20, 2**16
-# Distances within this relative difference are ties.
+# Distances with a smaller relative difference count as ties.
 _EQUAL = 1e-10
 
 
@@ -89,14 +89,14 @@ def _keep_heat(owner: object, name: str) -> None:
 def neighbour_graph(
     samples: Samples, neighbours: int, heat: float | str | None = None
 ) -> csr_array:
-    """Return the graph of k nearest neighbours, symmetrised: an edge if either is a neighbour."""
+    """Return the symmetrised k-nearest-neighbour graph: i or j is a neighbour of the other."""
     distances, indices = _nearest(samples, neighbours)
     i = np.repeat(np.arange(samples.n), neighbours)
     return _symmetric_graph(i, indices.ravel(), distances.ravel(), samples.n, heat)
 
 
 def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = None) -> csr_array:
-    """Return the graph of rows at most epsilon apart."""
+    """Return the graph of pairs of rows with a distance of at most epsilon."""
     from sklearn.neighbors import radius_neighbors_graph
 
     edges = radius_neighbors_graph(_rows(samples), epsilon, mode="distance").tocoo()
@@ -108,7 +108,7 @@ def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = N
 def within_classes(
     weights: Callable[[Samples, int], csr_array], samples: Samples, y: object, neighbours: int
 ) -> csr_array:
-    """Return a graph joined from a graph of each class, k at most the class size minus 1."""
+    """Return the union of the classes' graphs, with k at most the class size minus 1."""
     from scipy.sparse import block_diag, csr_array
 
     codes, classes = as_labels(y, samples.n, smallest_class=2)
@@ -121,9 +121,9 @@ def within_classes(
 def lle_weights(samples: Samples, neighbours: int, regularisation: float = 1e-3) -> csr_array:
     """Return weights that reconstruct each row from its k nearest neighbours, summing to 1.
 
-    min ||x_i - sum_j w_ij x_j||^2: G w = 1, w / sum w, with G the Gram matrix of the differences
-    x_j - x_i. If k exceeds the dimension G is singular, so `regularisation` times its trace is
-    added to its diagonal.
+    The weights minimise ||x_i - sum_j w_ij x_j||^2: solve G w = 1 with the Gram matrix G of the
+    differences x_j - x_i, and divide w by its sum. As G is singular if k exceeds the dimension,
+    `regularisation` times the trace is added to the diagonal.
 
     Source: Roweis and Saul 2000.
     """
@@ -145,8 +145,8 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
     G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
     diagonal = np.einsum("ijj->ij", G)
     try:
-        # If G, scaled to a unit diagonal, has a Cholesky factor, no eigenvalue is at rounding
-        # level.
+        # A Cholesky factor shows that no eigenvalue of G, scaled to a unit diagonal, is rounding
+        # error.
         np.linalg.cholesky(G - 2 * k * rank_tolerance(k) * diagonal[:, None] * np.eye(k))
     except np.linalg.LinAlgError:
         raise SingularError(
@@ -164,12 +164,12 @@ def regularised(G: Array, regularisation: float) -> Array:
 
 
 def few(rows: Integers, numbers: int) -> list[Integers]:
-    """Split rows into parts of at most this many numbers, which stay in the cache."""
+    """Split rows, of `numbers` entries each, into parts that fit into the cache."""
     return np.array_split(rows, -(-len(rows) * numbers // _CACHED) or 1)
 
 
 def check_settled(samples: Samples, neighbours: int) -> None:
-    """Refuse rows of which the last neighbour and the next row are equally far."""
+    """Refuse data in which a row's k-th and (k + 1)-th neighbours are at equal distances."""
     k = neighbours
     if k >= samples.n - 1:
         return
@@ -206,7 +206,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
     """Return distances and indices of the k nearest neighbours of each row, in batches."""
     n = X.shape[0]
     if isinstance(X, np.ndarray):
-        X = X - X.mean(axis=0)  # differences of squares of large numbers would cancel
+        X = X - X.mean(axis=0)  # distances as differences of large squares would be inaccurate
     search, order = _tree(X, k) or (_products(X), np.arange(n))
     distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
     for rows in np.array_split(order, max(1, n // _QUERIES)):

@@ -43,8 +43,7 @@ class Point(ABC):
         """Euclidean gradient, with M's shape."""
 
     def hessian_vector(self, V: Array) -> Array:
-        """Return the Euclidean Hessian times V; solvers use finite differences if not
-        implemented."""
+        """Return the Euclidean Hessian times V; by default, solvers use differences."""
         raise NotImplementedError
 
 
@@ -83,8 +82,7 @@ class DearProducts(Protocol):
     """A problem whose first Hessian product may cost hundreds of gradients."""
 
     def for_curvature(self) -> Problem:
-        """Return the problem without Hessian products: solvers then use differences of
-        gradients."""
+        """Return the problem without Hessian products; solvers then difference gradients."""
 
 
 @runtime_checkable

@@ -246,8 +246,7 @@ class Samples:
         return np.asarray(self.array, dtype=np.float64)
 
     def dense_if_few(self) -> Array:
-        """Return `dense`; sparse rows are made dense if the array is small, and refused
-        otherwise."""
+        """Return `dense`; small sparse data are made dense, large sparse data refused."""
         if not self.is_sparse or not self.is_small:
             return self.dense()
         return np.asarray(self.array.toarray(), dtype=np.float64)

@@ -183,11 +183,11 @@ def approximation(
     *,
     pivoted: bool,
 ) -> Approximation | None:
-    """Choose pivots if few suffice; else m random landmarks, or the exact form.
+    """Choose pivots if few suffice; else m random landmarks; None for the exact form.
 
-    - factor: function that returns Z of at most this many columns, and the share of the trace of Kz
-      left out
-    - heuristic: function that returns an M from Z
+    - factor: function of the largest number of columns, which returns Z and the share of tr Kz that
+      ZZ' omits
+    - heuristic: function of Z that returns an M
     """
     n = len(X)
     if pivoted and n > _FEW_ROWS:
@@ -206,14 +206,14 @@ def approximation(
 
 
 def pivots(Y: Array, width: float) -> tuple[np.ndarray, float]:
-    """Return landmarks among the rows of Y, and the share of the Gram matrix's trace left out."""
+    """Return pivots among the rows of Y, and the omitted share of the Gram matrix's trace."""
     most = min(_MOST_PIVOTS, len(Y) // 4)
     _, rows, left_out = incomplete_cholesky(Y, width, most, _NEGLIGIBLE)
     return np.sort(rows), left_out
 
 
 def landmark_rows(n: int, m: int) -> np.ndarray:
-    """Return m of n rows at random, the same ones at every call, in order."""
+    """Return m of n row indices at random, sorted; the seed is fixed."""
     return np.sort(np.random.default_rng(0).choice(n, m, replace=False))
 
 
@@ -227,15 +227,14 @@ def _of_response(Z: Array, left_out: float) -> str:
 class LandmarkPoint(ProjectedPoint):
     """f = constant - scale tr(B'E^{-1}B), B = C'Z, E = a W + b C'PC, P = I - 11'/n.
 
-    C and W are the kernels of the rows Y and of the landmarks U with U: one below the other they
-    are K. With Q = E^{-1}B the derivatives of f in them are -2 scale (Z - b PCQ)Q' in C and
-    a scale QQ' in W, and H is both times K. Along dV, V = [Y; U], dK_il = -K_il <v_i - u_l,
-    dv_i - du_l> / sigma^2: the slope is -(diag(H1) V - H U)/sigma^2, and at the landmarks there is
-    added -(diag(H'1) U - H'V)/sigma^2. The product with the second derivative is the derivative of
-    the slope, term by term.
+    C is the kernel matrix of the rows Y and the landmarks U, W that of U, and K = [C; W]. With Q =
+    E^{-1}B the derivatives of f are -2 scale (Z - b PCQ)Q' in C and a scale QQ' in W; H is the
+    entrywise product of the stacked derivatives and K. Along dV, V = [Y; U], dK_il = -K_il <v_i -
+    u_l, dv_i - du_l> / sigma^2. Therefore the slope in V is -(diag(H1) V - H U)/sigma^2, plus
+    -(diag(H'1) U - H'V)/sigma^2 for the rows U. Products with the second derivative differentiate
+    the slope term by term.
 
-    E = L(a I + b Phi'Phi)L', Phi = PCL^{-T}, W = LL': in this form its condition number does no
-    harm.
+    For accuracy E is factorised as L(a I + b Phi'Phi)L' with Phi = PCL^{-T} and W = LL'.
     """
 
     def __init__(self, problem: Landmarks, M: Array) -> None:
@@ -246,7 +245,7 @@ class LandmarkPoint(ProjectedPoint):
         self._K = gaussian(self._V, self._V[n:], problem.width)
         self._C, self._W = self._K[:n], self._K[n:]
         np.fill_diagonal(self._W, 1.0)
-        # jitter keeps W regular if landmarks nearly coincide; pivots never do
+        # jitter keeps W nonsingular if landmarks nearly coincide, as pivots never do
         jitter = 1e-12 if problem.pivoted else 1e-6
         self._L = np.linalg.cholesky(self._W + jitter * np.eye(len(self._W)))
 
@@ -265,9 +264,10 @@ class LandmarkPoint(ProjectedPoint):
 
     @property
     def error(self) -> float:
-        """Bound of f minus its value for the exact K: tr(K - C W^{-1} C') |R'R| scale/a.
+        """Bound of the error of f by the approximation of K, tr(K - C W^{-1} C') |R'R| scale/a.
 
-        R = Z - b PCQ, for the derivative of f in K is -RR' scale/a, and f is convex in K.
+        Here R = Z - b PCQ. The bound holds because f is convex in K with the derivative -RR'
+        scale/a.
         """
         problem, Phi = self._problem, self._whitened(self._C)
         left_out = max(len(self.Y) - float(np.vdot(Phi, Phi)), 0.0)
@@ -324,7 +324,7 @@ class LandmarkPoint(ProjectedPoint):
     def _pulled_back(self, H: Array, V: Array) -> Array:
         """Return the bilinear form of the slope in H and V."""
         n, k = V.shape[0] - len(self._W), V.shape[1]
-        beside = np.column_stack([V, np.ones(len(V))])  # sums as products are faster
+        beside = np.column_stack([V, np.ones(len(V))])  # a product is faster than sums
         across, down = H @ beside[n:], H.T @ beside
         slope = across[:, k:] * V - across[:, :k]
         slope[n:] += down[:, k:] * V[n:] - down[:, :k]
@@ -342,7 +342,7 @@ class LandmarkPoint(ProjectedPoint):
         return np.asarray(left @ change.right[n:].T)
 
     def change_of_factor(self, dY: Array) -> tuple[Array, Array]:
-        """Return centred F with FF' = C W^{-1} C', and dF: d(FF') has the part dF F' + F dF'."""
+        """Return a centred F with FF' = C W^{-1} C', and dF with d(FF') = dF F' + F dF'."""
         dK, n = self._K * self._relative(dY), len(self.Y)
         half = dK[:n] - 0.5 * self._C @ self._solve(dK[n:]) * self._problem.a
         F, dF = (self._whitened(_centred(each)).T for each in (self._C, half))
@@ -378,11 +378,11 @@ def _centred(A: Array) -> Array:
 
 @dataclass(frozen=True)
 class Landmarks(Gram):
-    """An objective of the Gram matrix of Y = XM from landmark rows; see `LandmarkPoint`.
+    """An objective of the Gram matrix of Y = XM by landmark rows; see `LandmarkPoint`.
 
     - Z (n, p): centred factor of the other Gram matrix, Kz = ZZ'
-    - rows (m,): the landmarks
-    - pivoted: True if they are pivots, which are chosen anew near another M
+    - rows (m,): indices of the landmarks
+    - pivoted: True if the landmarks are pivots, which are chosen again near another M
     """
 
     Z: Array
@@ -398,13 +398,13 @@ class Landmarks(Gram):
 
     @cached_property
     def of_rows(self) -> Landmarks:
-        """Landmarks are the pivots from which Z was computed."""
+        """The problem with the rows of X as Y; the landmarks are the pivots of Z."""
         assert self.own is not None
         rows = incomplete_cholesky(self.X, self.own, self.Z.shape[1], 0.0)[1]
         return replace(self, rows=rows, pivoted=True, width=self.own, own=None)
 
     def moved(self, point: LandmarkPoint, dY: Array) -> Sequence[tuple[float, Landmarks]]:
-        """Return the change of f, quadratic in Z, along dZ by a difference."""
+        """Return the problems of a central difference of f, quadratic in Z, along dZ."""
         Z, dZ = point.change_of_factor(dY)
         step = float(np.linalg.norm(Z)) / (float(np.linalg.norm(dZ)) or 1.0)
         return [(0.5 * t / step**2, replace(self, Z=Z + t * dZ)) for t in (step, -step)]
@@ -417,7 +417,7 @@ class Landmarks(Gram):
         return replace(self, rows=other.rows) if self.pivoted else self
 
     def remarks(self, M: Array) -> list[str]:
-        """Return a note on the error of the value, if the value is approximate."""
+        """Return a message with the error of the value if landmarks are pivots."""
         if not self.pivoted:
             return []
         point = self.at(M)

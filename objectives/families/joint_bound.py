@@ -1,18 +1,18 @@
-"""Dual bound of coupled views: an upper bound for the value of all projections.
+"""Dual upper bound of the values of coupled views.
 
-If blkdiag(Q_1, ..., Q_K) >= A, a symmetric matrix of blocks, all orthonormal M_1, ..., M_K have
+Let A be a symmetric block matrix with blkdiag(Q_1, ..., Q_K) >= A. All orthonormal M_1, ..., M_K
+satisfy
 
     tr(N'AN)/2 <= sum_i tr(Ni'Qi Ni)/2 <= sum_i TR_r(Qi, Ci)/2,   Ni = Mi / sqrt(tr(Mi'Ci Mi)),
 
-TR_r the largest trace ratio. The right side is convex in the Q, and its minimum is that of a
-semidefinite program. The least Q of one view is known if those of the others are, A_KK + A_Ko
-(blkdiag(Q_o) - A_oo)^{-1} A_oK, which leaves no constraint. The ratios are smoothed, and the smooth
-function is minimised by Newton's method with truncated conjugate gradients, at lower and lower
-temperatures.
+where TR_r is the largest trace ratio. The right side is convex in the Q_i; its minimisation is a
+semidefinite program. Given the Q of the other views o, the least Q of view K is A_KK + A_Ko
+(blkdiag(Q_o) - A_oo)^{-1} A_oK, which eliminates the constraint. Newton's method with truncated
+conjugate gradients minimises smoothed ratios, at decreasing temperatures.
 
-The candidates come from the multipliers at a stationary point, which make the bound tight if their
-block matrix is semidefinite, and from minimising it. Negative rounding errors are added to them in
-units of the columns, and the bounds of the trace ratios include their own rounding.
+The first candidates are the multipliers at a stationary point: the bound is tight if blkdiag(Q) - A
+is semidefinite. Further candidates minimise the bound. Diagonals are increased to compensate for
+rounding errors, in the columns' units, and the bounds of the trace ratios include rounding errors.
 """
 
 from __future__ import annotations
@@ -36,44 +36,44 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
 _EPS = float(np.finfo(float).eps)
-# The first temperature relative to the bound, and as a share of the gap; the smaller counts.
+# First temperature: the smaller of a share of the bound and a share of the gap.
 _WARMEST, _SHARE_OF_GAP = 4e-3, 0.5
 # Factor of the temperature after each minimisation at a temperature.
 _COOLING = 0.25
 # Limit of Newton steps at a temperature, and of halvings of a step.
 _STEPS = 30
-# A temperature ends if the Newton decrement is below this share of the smoothing.
+# The temperature is lowered if the Newton decrement is below this share of the smoothing error.
 _SETTLED = 0.05
 
 
-# Accuracy of the least bound, as a share of the gap, and a limit of Hessian products. With a time
-# limit the claim would depend on the load of the machine.
+# Largest gap relative to the gap of the least bound, and limit of Hessian products. A time limit
+# would make the bound depend on the load of the machine.
 Effort = tuple[float, int]
 
 
 def quick(columns: int) -> Effort:
-    """Return an effort that takes no longer than the solve, whose products have r columns."""
+    """Return an effort whose computing time does not exceed the time of the solve."""
     return 1.1, min(150, max(20, 800_000 // columns**2))
 
 
 @dataclass(frozen=True)
 class Multiplier:
-    """Multiplier Q of a view, and M close to the maximum of its trace ratio."""
+    """Multiplier Q of a view, and M near the maximum of tr(M'QM)/tr(M'CM)."""
 
     Q: Array
     M: Array
 
 
 class LeastBound:
-    """The search for the multipliers of the least bound.
+    """Minimisation of the dual bound over the multipliers.
 
-    - A (d, d): the coupling of the views
-    - C: the denominator of the ratio of each view
+    - A (d, d): block matrix that couples the views
+    - C: denominator matrix of each view
     """
 
     def __init__(self, A: Array, C: Sequence[Array], r: int) -> None:
         widths = list(map(len, C))
-        self.order = sorted(range(len(C)), key=widths.__getitem__)  # the widest has a closed form
+        self.order = sorted(range(len(C)), key=widths.__getitem__)  # closed form for the widest
         ends = np.cumsum(widths)
         kept = np.concatenate([np.arange(ends[i] - widths[i], ends[i]) for i in self.order])
         A = A[np.ix_(kept, kept)]
@@ -87,7 +87,7 @@ class LeastBound:
     def minimised(
         self, start: Sequence[Multiplier], value: float, excess: float, products: int
     ) -> list[Multiplier]:
-        """Return multipliers whose bound exceeds the least bound by `excess` times the gap.
+        """Return multipliers whose gap is at most `excess` times the least bound's gap.
 
         - start: initial Q of all views, each positive definite
         - value: value of the problem; the search ends once the bound equals it
@@ -191,7 +191,7 @@ class _Smoothed:
             curved = self._hessian_product(direction)
             products += 1
             curvature, rz = float(np.vdot(direction, curved)), float(np.vdot(residual, z))
-            if not (0 < curvature < math.inf and rz < math.inf):  # not convex by rounding only
+            if not (0 < curvature < math.inf and rz < math.inf):  # rounding errors
                 break
             step = step + (rz / curvature) * direction
             residual = residual - (rz / curvature) * curved
@@ -207,7 +207,7 @@ class _Smoothed:
         share, near = 1.0, [ratio.value for ratio in self.ratios]
         for _ in range(_STEPS):
             Q = sym(self.Q + share * (self._P @ step @ self._P.T))
-            with suppress(np.linalg.LinAlgError):  # the bound takes too long: none
+            with suppress(np.linalg.LinAlgError):  # singular: a shorter step
                 found = _Smoothed(self._bound, Q, self._temperature, near)
                 if found.value < self.value:
                     return found
@@ -220,12 +220,12 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
     best, found = -math.inf, M
     for _ in range(iterations):
         below = float(np.vdot(M, C @ M))
-        if not below > 0:  # the ratio has no bound
+        if not below > 0:  # unbounded ratio
             return math.inf, M
         ratio = float(np.vdot(M, Q @ M)) / below
         if not best < ratio < math.inf:
             break
-        # certify by a proof, not by the digits of the iteration
+        # the proof follows in `proven_ratio`
         done = ratio <= best * (1 + 2 * _EPS)
         best, found = ratio, M
         if done:
@@ -237,7 +237,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
 def proven_ratio(Q: Array, C: Array, M: Array) -> float:
     """Return a proved upper bound of max tr(M'QM) / tr(M'CM), from an M near the maximum.
 
-    The ratio is below t if the r largest eigenvalues of Q - tC have no positive sum.
+    The ratio is at most t if the sum of the r largest eigenvalues of Q - tC is not positive.
     """
     ratio, M = largest_ratio(Q, C, M)
     more = 4 * len(Q) * _EPS * abs(ratio)
@@ -253,18 +253,21 @@ def proven_ratio(Q: Array, C: Array, M: Array) -> float:
 
 @dataclass(frozen=True)
 class MultiBound:
-    """Bounds of tr(N'AN)/2, N the stacked blocks Mi/s_i, s_i^2 = tr(Mi'Ci Mi).
+    """Dual bounds of tr(N'AN)/2, N the stacked blocks Mi/s_i, s_i^2 = tr(Mi'Ci Mi).
 
     - A (d, d)
-    - C: with I/r the ratios are sums of r eigenvalues
+    - C: denominator matrices; with I/r the ratios are sums of r eigenvalues
     """
 
     A: Array
     C: list[Array]
 
     def of(self, blocks: Sequence[Array], value: float, effort: Effort | None) -> float:
-        """Return the bound of the multipliers at the Mi, or, if it is not the value, the largest
-        canonical correlation, or with an effort that of multipliers nearer the least bound.
+        """Return an upper bound of the value.
+
+        The bound is that of the multipliers at the Mi. If this bound exceeds the value, the bound
+        by the largest canonical correlation and, with an effort, that of better multipliers are
+        used.
         """
         found = self.semidefinite(self.multipliers(blocks))
         least = self.proven(found)
@@ -277,11 +280,11 @@ class MultiBound:
         return min(least, self.proven(self.semidefinite(near)))
 
     def multipliers(self, blocks: Sequence[Array]) -> list[Multiplier]:
-        """Return Qi = f_i Ci + s_i^2 [Mi(Li - ti I)Mi' + ti I]: the bound is the value if
-        the Mi are optimal and it is tight.
+        """Return the multipliers at the Mi, Qi = f_i Ci + s_i^2 [Mi(Li - ti I)Mi' + ti I].
 
-        Ri = sum_j Aij Mj/(s_i s_j), f_i = tr(Mi'Ri), Li = sym(Mi'(Ri - (f_i/s_i^2) Ci Mi)) and ti
-        its least eigenvalue.
+        Here Ri = sum_j Aij Mj/(s_i s_j), f_i = tr(Mi'Ri), Li = sym(Mi'(Ri - (f_i/s_i^2) Ci Mi)) and
+        ti is the least eigenvalue of Li. At optimal Mi with a tight bound, the bound equals the
+        value.
         """
         own = [C @ M for C, M in zip(self.C, blocks, strict=True)]
         squares = [float(np.vdot(M, CM)) for M, CM in zip(blocks, own, strict=True)]
@@ -301,8 +304,9 @@ class MultiBound:
         return found
 
     def semidefinite(self, found: Sequence[Multiplier]) -> list[Multiplier]:
-        """Add to the diagonals until blkdiag(Q) - A is semidefinite, rounding
-        included: the same share of each column's own entry there.
+        """Increase the diagonals of the Q until blkdiag(Q) - A is semidefinite.
+
+        Each diagonal entry is increased by the same share, which includes rounding errors.
         """
         S = block_diag(*(one.Q for one in found)) - self.A
         sizes = np.abs(np.diag(S))
@@ -310,7 +314,7 @@ class MultiBound:
         scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two are exact
         with decomposing(len(S)):
             values = np.linalg.eigvalsh(S / scale / scale[:, None])
-        # errors of n eps times the largest: of each eigenvalue, and of summed entries
+        # n eps times the largest for errors of eigenvalues, and again for errors of summed entries
         rounding = 2 * len(S) * _EPS * float(np.abs(values).max())
         missing = max(0.0, rounding - float(values[0]))
         ends = np.cumsum([len(one.Q) for one in found])[:-1]
@@ -320,7 +324,7 @@ class MultiBound:
         ]
 
     def proven(self, found: Sequence[Multiplier]) -> float:
-        """Prove half the sum of the largest ratios from semidefinite multipliers."""
+        """Return the proved bound of semidefinite multipliers."""
         pairs = zip(found, self.C, strict=True)
         return 0.5 * math.fsum(proven_ratio(one.Q, C, one.M) for one, C in pairs)
 
@@ -344,12 +348,12 @@ class MultiBound:
 def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
     """Return an approximate inverse of the Riemannian Hessian at M = [Ma; Mb].
 
-    Up to terms of low rank and to the multipliers, which are small beside K at a solution, the
-    Hessian maps V to the projection of KV. The tangent space, without the joint rotations, asks for
-    M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The first restricts K to the complement of M. The
-    second is kept by a symmetric multiplier: KV = U - J Theta with the Lyapunov equation W Theta +
-    Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the eigenvectors of W. The magnitude of K
-    is inverted instead of K, so that the inverse is positive semidefinite.
+    Up to terms of low rank and Lagrange multipliers, which are small relative to K at a solution,
+    the Hessian maps V to the projection of KV. Tangent vectors orthogonal to joint rotations
+    satisfy M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The first condition restricts K to the
+    complement of M. The second condition requires a symmetric Theta with KV = U - J Theta and the
+    Lyapunov equation W Theta + Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the
+    eigenvectors of W. |K| is inverted instead of K, so that the inverse is positive semidefinite.
     """
     M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
     complement = np.eye(len(M)) - 0.5 * (M @ M.T)
@@ -358,7 +362,7 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
             complement @ K @ complement, driver="evd", check_finite=False
         )
     magnitude = np.abs(eigenvalues)
-    least = rank_tolerance(len(K)) * magnitude.max()  # M has none of these directions
+    least = rank_tolerance(len(K)) * magnitude.max()  # smaller ones are rounding errors
     Q = complement @ (Q / np.sqrt(np.maximum(magnitude, least)))
     inverse = Q @ Q.T
     w, R = scipy.linalg.eigh(J.T @ inverse @ J, check_finite=False)
@@ -377,16 +381,16 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
 class SmoothedRatio:
     """t = max (<Q, F> + mu S(F)) / <C, F> over 0 <= F <= I, tr F = r.
 
-    S is the entropy -sum f log f + (1 - f) log(1 - f) of F's eigenvalues f. At an F of rank r it
-    is zero, so that t is at least the largest tr(M'QM)/tr(M'CM); it exceeds it by `slack` at most.
-    The maximum is expit((Q - tC - nu)/mu), the occupations f = expit((theta - nu)/mu) of the
-    eigenvectors of Q - tC with nu such that they add up to r.
+    S is the entropy -sum [f log f + (1 - f) log(1 - f)] of F's eigenvalues f. For F of rank r the
+    entropy is zero; therefore t is at least the largest tr(M'QM)/tr(M'CM), and exceeds this ratio
+    by at most `slack`. The maximiser F has the eigenvectors of Q - tC and the eigenvalues f =
+    expit((theta - nu)/mu), with theta the eigenvalues of Q - tC and nu such that the sum of f is r.
 
     - temperature: mu, in units of the mean eigenvalue of `near` C
-    - near: start of Newton's iteration for t
+    - near: initial t of Newton's iteration
     - value: t
     - gradient (d, d): derivative of t in Q: F / <C, F>
-    - top (d, r): the eigenvectors with the largest occupations
+    - top (d, r): the eigenvectors of the r largest f
     """
 
     def __init__(self, Q: Array, C: Array, r: int, temperature: float, near: float) -> None:
@@ -401,7 +405,7 @@ class SmoothedRatio:
             size = float(f @ np.einsum("ij,ij->j", V, C @ V))
             step = (float(f @ theta) + mu * entropy) / size
             t += step
-            if not step * step > 1e-15 * temperature * t * t:  # error that remains after the step
+            if not step * step > 1e-15 * temperature * t * t:  # remaining error
                 break
         self.top = np.ascontiguousarray(V[:, :r])
         self.value, self.slack = t, mu * entropy / size
@@ -416,7 +420,7 @@ class SmoothedRatio:
         theta, f = self._theta, self._f
         occupied = slice(self._occupied.shape[1])
         apart = theta[occupied, None] - theta
-        tied = np.abs(apart) < 1e-6 * self._mu  # near ties the derivative replaces the difference
+        tied = np.abs(apart) < 1e-6 * self._mu  # near ties use the derivative
         slopes = 0.5 * (self._slopes[occupied, None] + self._slopes)
         return np.where(tied, slopes, (f[occupied, None] - f) / np.where(tied, 1.0, apart))
 

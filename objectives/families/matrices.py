@@ -29,64 +29,66 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = NDArray[np.intp]
 Grouped = TypeVar("Grouped")
-# A symmetric matrix that mixes rows, possibly known by its products only; or its diagonal.
+# A symmetric n x n matrix, given as an array, by products, or by its diagonal.
 Kernel: TypeAlias = Array | Between
-# Derivative of the matrix with respect to the rows; None if it is constant.
+# Derivative of this matrix with respect to the rows; None if the matrix is constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# Least eigenvalue of a divisor with unit diagonal (matrices that only need to be positive may have
-# smaller ones). Problems below it are solved one by one, from rows.
+# Least eigenvalues of denominator matrices with unit diagonal: the first for a division by the
+# matrix, the second if the matrix need only be positive definite. Problems of a stack with smaller
+# eigenvalues are solved one by one, from rows.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
 
 
 class RowSums(Protocol):
-    """Sums over the rows of a view: (d, d) for a data set, (b, d, d) for a stack."""
+    """Sums over the rows of a view, (d, d) for one data set, (b, d, d) for a stack of b."""
 
     @property
     def n(self) -> float:
-        """The number of rows, or the sum of their weights."""
+        """Number of rows, or sum of weights."""
 
     @property
     def count(self) -> int: ...
     @property
     def weights(self) -> Array | None:
-        """None where each row counts once."""
+        """Weights of the rows; None if every weight is 1."""
 
     @property
     def trials(self) -> Codes | None:
-        """The trial of each row; None for a single trial."""
+        """Index of each row's trial; None for a single trial."""
 
     @property
     def mean(self) -> Array: ...
     def about(self, shares: Array) -> Self:
-        """Return the rows less sum_i shares_i x_i instead of their mean."""
+        """Return the rows centred by sum_i shares_i x_i instead of the mean."""
 
     @property
     def about_zero(self) -> Self: ...
     def form(self, K: Kernel, moving: MovingKernel = None) -> Array:
-        """Return X'KX of a sparse K, or of the numbers on its diagonal: (n,), or (b, n) of a stack.
+        """Return X'KX for a sparse K, or a diagonal K given as (n,), or (b, n) for a stack.
 
-        K may depend on the rows of one data set.
+        `moving` is the derivative of a K that depends on the rows of one data set.
         """
 
     def forms(self, counts: Sequence[Array], own_means: bool = False) -> list[Array]:
-        """Return X'KX for several diagonals K >= 0, in a single pass, or each about its mean."""
+        """Return X'KX for several diagonal K >= 0 in a single pass, optionally about own means."""
 
     def scatter(self) -> Array: ...
     def cross(self, other: Self) -> Array: ...
     def lagged(self, lag: int) -> Array: ...
     def scatter_of_changes(self) -> Array: ...
     def of_pairs(self, lag: int) -> tuple[Array, Array, Array | None]:
-        """Return the reversible lagged covariance and covariance of the pairs at a lag.
+        """Return the reversible lagged covariance, and the covariance, of pairs of rows at a lag.
 
-        The third part is the shares of the rows in the mean of both members; None if that is known.
+        The third result has the weights of the rows in the mean of all members of pairs; None if
+        the mean is known.
         """
 
 
 class DataSums(ABC):
     """Sums over all views, or over samples and background.
 
-    A sum that the data cannot provide raises `UnknownError`.
+    A sum that cannot be computed from the available data raises `UnknownError`.
     """
 
     views: Sequence[RowSums]
@@ -97,7 +99,7 @@ class DataSums(ABC):
         return self.views[0]
 
     def unknown(self, *of: object) -> NoReturn:
-        """Raise UnknownError: the data lack the input of the sum."""
+        """Raise UnknownError: an input of the sum is not available."""
         raise UnknownError
 
     def deviations(self) -> Array:
@@ -113,31 +115,31 @@ class DataSums(ABC):
         return self.unknown()
 
     def scatters_of_groups(self, groups: Callable[[Cells], Cells]) -> tuple[Array, Array]:
-        """Return the scatters between and within groups that are made from y."""
+        """Return the scatters between and within the groups that `groups` forms from y."""
         return self.unknown()
 
     def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> RowSums:
-        """Return rows linear in all rows of a trial, and the transposed map."""
+        """Return rows that are a linear map `of` of each trial's rows, with its adjoint `back`."""
         return self.unknown()
 
     def inverse(self, B: Array, ridge: float) -> Array:
-        """Return (B + ridge mean(diag B) I)^{-1}, if all columns are at hand."""
+        """Return (B + ridge mean(diag B) I)^{-1} if all columns are available."""
         return self.unknown()
 
     def with_inverse(self, A: Callable[[Array], Array], B: Array, ridge: float) -> Array:
-        """Return A, which contains such an inverse and may be computed later."""
+        """Return A at (B + ridge mean(diag B) I)^{-1}, or a function for later evaluation."""
         return self.unknown()
 
     def square(self, A: Array, inverse: Array) -> Array:
-        """Return A B^{-1} A for an inverse and a symmetric A."""
+        """Return A B^{-1} A for a symmetric A and the inverse of B."""
         return self.unknown()
 
     def times_trace(self, A: Array, inverse: Array, F: Callable[[], csr_array]) -> Array:
-        """Return A tr(B^{-1}A) for an inverse, A = X'F'FX; `F()` returns F if required."""
+        """Return A tr(B^{-1}A) for A = X'F'FX and the inverse of B; `F()` returns F."""
         return self.unknown()
 
     def scatter_of(self, beside: Given) -> Array:
-        """Return the scatter about zero of fixed numbers that accompany the rows."""
+        """Return the scatter about zero of a fixed companion of the rows."""
         return self.unknown()
 
     def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
@@ -147,20 +149,20 @@ class DataSums(ABC):
     def links(
         self, weights: Callable[[Data], csr_array], check: Callable[[Data], None]
     ) -> csr_array:
-        """Return weights between rows; `check` refuses weights that jump as rows move."""
+        """Return weights between rows; `check` refuses weights discontinuous in the rows."""
         return self.unknown()
 
 
 @dataclass(frozen=True, eq=False)
 class StackedOptima:
-    """Optima of b problems.
+    """Optima of a stack of b problems.
 
     - values (b,): optimal values in the objective's own sense and units
     - maps (b, r, k): P, one for each view
-    - numbers (b, r): scores of the directions: eigenvalues or singular values, as in
+    - numbers (b, r): scores of the components: eigenvalues or singular values, as in
       `Result.components`
-    - gaps (b,): optimality gaps, apart from rounding; None if they are zero, or were not requested
-    - sound (b,): True if no digits were lost to nearly dependent columns
+    - gaps (b,): optimality gaps without rounding errors; None if zero or not requested
+    - sound (b,): True if columns are not nearly dependent, so that results are accurate
     """
 
     values: Array
@@ -172,9 +174,10 @@ class StackedOptima:
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """Matrices of a method.
+    """Base of the matrices that define a method's problem.
 
-    - shares (n,): weights of the rows in the centre that the map subtracts; default: their mean
+    - shares (n,): weights of the rows in the centre that the result's map subtracts; by default the
+      mean
     """
 
     shares: Array | None = field(default=None, kw_only=True)
@@ -182,9 +185,9 @@ class Matrices:
 
 @dataclass(frozen=True, eq=False)
 class Divided(Matrices):
-    """With matrices that M is held against, to whose diagonals a ridge is added.
+    """Matrices of a method with denominator matrices, to which a ridge is added.
 
-    - ridge: ridge in units of the mean of each diagonal
+    - ridge: ridge relative to the mean of each denominator matrix's diagonal
     """
 
     ridge: float = field(default=0.0, kw_only=True)
@@ -192,18 +195,18 @@ class Divided(Matrices):
     @property
     @abstractmethod
     def divisors(self) -> tuple[Array, ...]:
-        """Matrices in the denominator, without ridge, a matrix for each view."""
+        """Denominator matrices without ridge, one for each view."""
 
 
 @dataclass(frozen=True, eq=False)
 class Against(Divided):
-    """A against B.
+    """A numerator matrix A and a denominator matrix B.
 
-    - cancels: size of the terms that cancel in A, in units of B; or a function of a bound of A
-    - offsets: function that returns the contribution of squared numbers in the rows to B's
-      diagonal; None for that of their means
-    - total: sum of all variation in the rows, if it exceeds B
-    - unrelated: function that returns A in units of B for rows that are unrelated to their
+    - cancels: size of the terms that cancel in A, relative to B; or a function of a bound of A
+    - offsets: function that returns the columns' sums of squares in excess of B's diagonal, for
+      rounding errors; None for the excess due to the mean
+    - total: total scatter of the rows if larger than B
+    - unrelated: function that returns the expected ratio of A to B for rows independent of their
       neighbours
     """
 
@@ -220,21 +223,21 @@ class Against(Divided):
 
 
 class Solvable(Matrices, ABC):
-    """Matrices of b problems whose optima are eigen-solutions."""
+    """Matrices of b problems that are solved by eigenvectors."""
 
     @abstractmethod
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
-        """Return the global optima for r columns, with gaps if they must be certified."""
+        """Return the global optima for r columns, with optimality gaps if `certify`."""
 
 
 @dataclass(frozen=True, eq=False)
 class TraceMatrices(Solvable):
-    """max scale tr(M'AM), min if scale < 0, or the sum of squared residuals.
+    """Maximise scale tr(M'AM), or minimise the sum of squared residuals.
 
     - A (b, k, k)
     - residual: True if the value is |scale| (tr A - tr M'AM), A >= 0
-    - varied: returns the covariance, (b, k, k), to whose range M is restricted if singular
-    - decoder (b, k, k): D with P' = DM, if P' is not M
+    - varied: function that returns the covariance (b, k, k); M is restricted to its range
+    - decoder (b, k, k): D with P' = DM; None if P' = M
     """
 
     A: Array
@@ -271,12 +274,12 @@ class PencilMatrices(Against, Solvable):
 
 @dataclass(frozen=True, eq=False)
 class SpectralMatrices(Against, Solvable):
-    """max tr(M'h(B^{-1/2}AB^{-1/2})M): eigenvalues count by their "sizes", or their "roots"."""
+    """max tr(M'h(B^{-1/2}AB^{-1/2})M); h is the absolute value ("sizes") or root ("roots")."""
 
     of: str = "sizes"
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
-        """Solve by the sizes of all eigenvalues, which keep their signs."""
+        """Return the eigenvectors of the r largest absolute eigenvalues; scores keep signs."""
         every = PencilMatrices(self.A, self.B, ridge=self.ridge).solve(self.A.shape[-1])
         assert every.numbers is not None and self.of == "sizes"
         best = np.argsort(-np.abs(every.numbers), axis=1, kind="stable")[:, :r]
@@ -290,7 +293,7 @@ class RatioMatrices(Against, Solvable):
     """tr(M'AM) / tr(M'BM), maximised for sign > 0.
 
     - A, B (b, k, k)
-    - weights: weights of the columns as a function of r, which differ if the projections are nested
+    - weights: weights of the columns as a function of r, unequal for nested projections
     """
 
     sign: float = 1.0
@@ -325,7 +328,7 @@ class RatioMatrices(Against, Solvable):
 
 @dataclass(frozen=True, eq=False)
 class OfViews(Divided):
-    """Matrices of several views, and the covariance Cii of each view if in the denominator."""
+    """Matrices of several views, with the covariances Cii of the views as denominators if any."""
 
     squares: Sequence[Array] = field(default=(), kw_only=True)
 
@@ -336,7 +339,7 @@ class OfViews(Divided):
 
 @dataclass(frozen=True, eq=False)
 class PairMatrices(OfViews, Solvable):
-    """max tr(Ma'K Mb); whitened by Caa and Cbb, with the ridge, where they are given."""
+    """max tr(Ma'K Mb), whitened by Caa and Cbb with the ridge if these are given."""
 
     K: Array
 
@@ -358,7 +361,7 @@ class PairMatrices(OfViews, Solvable):
 
 @dataclass(frozen=True, eq=False)
 class SharedMatrices(OfViews):
-    """max tr(M'KM) of views that are white together: the sum of Mi'Cii Mi is that of identities."""
+    """max tr(M'KM) of jointly whitened views, sum_i Mi'Cii Mi = K I for K views."""
 
     K: Array
 
@@ -390,7 +393,7 @@ def _of_full_rank(S: Array) -> np.ndarray:
 
 
 def links_of_pairs(rows: RowSums, lag: int) -> csr_array:
-    """Return the normalised weights of the pairs (t, t + lag) within a trial."""
+    """Return normalised weights of the pairs of rows (t, t + lag) within a trial."""
     from scipy.sparse import diags_array
 
     n, trials = rows.count, rows.trials

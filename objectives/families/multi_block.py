@@ -1,4 +1,4 @@
-"""Two views or more: the covariances, or correlations, of their projections added up."""
+"""Sums of covariances or correlations of the projections of two or more views."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.manifold import qr_factor, thin_svd
 from ldr.solvers.problem import Point, Preconditioner, Problem
 
-# Random starts for two views, and for more: on digits in three strips one in four reached the best
-# value.
+# Number of random starts for two and for more views. On the digits data in three strips one start
+# in four reached the best value.
 _STARTS_OF_TWO, _STARTS = 5, 10
-# Two components of a view with this correlation are nearly the same.
+# Two components of a view with a larger correlation are nearly collinear.
 _ALIKE = 0.95
-# Accuracy of a thorough bound, as a share of the gap, and its limit of Hessian products.
+# Largest gap relative to the gap of the least bound, and limit of Hessian products.
 _THOROUGH: Effort = (1.05, 10_000)
 
 
 class Blocks(Problem):
-    """Blocks M_1, ..., M_K of r columns on a product of Stiefel manifolds.
+    """Problem in blocks M_1, ..., M_K of r columns on a product of Stiefel manifolds.
 
     - widths: numbers of columns of the views
     """
@@ -66,19 +66,19 @@ class Blocks(Problem):
 
     @cached_property
     def offsets(self) -> npt.NDArray[np.intp]:
-        """Ends of the views among the columns."""
+        """Offsets of the views' columns."""
         return np.cumsum([0, *self.widths])
 
     def slices(self) -> list[slice]:
         return [slice(a, b) for a, b in zip(self.offsets, self.offsets[1:], strict=False)]
 
     def rows(self, of_views: Array) -> Array:
-        """Repeat a number of each view for all its rows, (k, 1)."""
+        """Repeat a value of each view for all of the view's columns, (k, 1)."""
         return np.repeat(of_views, self.widths)[:, None]
 
     @cached_property
     def inside(self) -> Array:
-        """Ones at the rows of each view, (K, k, 1)."""
+        """Indicator of each view's columns, (K, k, 1)."""
         return np.repeat(np.eye(len(self.widths)), self.widths, axis=1)[:, :, None]
 
 
@@ -101,20 +101,20 @@ class CoupledPoint(Point):
 
 
 class CorrelationBlocks(Blocks):
-    """Moments of the correlations of projected views, by arrays or by products.
+    """Base of sums of correlations of projected views, by arrays or by products.
 
-    - left_out: summand of each s_i^2
+    - left_out: constant added to each s_i^2
     """
 
     left_out: Array | float = 0.0
 
     @abstractmethod
     def products(self, N: Array) -> tuple[Array, Array]:
-        """Return Cii Ni, stacked to (k, r), and the Cij Nj, i != j, for each view j, (K, k, r)."""
+        """Return the stacked Cii Ni (k, r), and the stacked Cij Nj, i != j, of each j (K, k, r)."""
 
     @abstractmethod
     def combined(self, own: Array, s: Array) -> SymmetricOperator:
-        """Return the matrix of blocks own_i Cii and -Cij / (s_i s_j)."""
+        """Return the matrix with blocks own_i Cii and -Cij / (s_i s_j)."""
 
 
 class CorrelationPoint(Point):
@@ -125,8 +125,8 @@ class CorrelationPoint(Point):
     sum_j e_j T_ij + e_i R_i + (df_i - 2 e_i f_i)/s_i^2 Cii Mi: K has the blocks (f_i/s_i^2) Cii and
     -Cij/(s_i s_j), and df_i = <Ui, R_i> + sum_j <T_ji, Uj> - sum_j e_j tr(Mi'T_ij) - e_i f_i.
 
-    `squares` are the s_i^2, `shares` the f_i, and `scaled` the Mi/s_i below one another.
-    `_terms` holds the T_.j, the R_i and the Cii Mi, each with zeros in the other views, as rows.
+    Attributes are `squares` (s_i^2), `shares` (f_i), and `scaled` (the stacked Mi/s_i). `_terms`
+    has the T_.j, R_i and Cii Mi as rows, each with zeros for the other views.
     """
 
     def __init__(self, problem: CorrelationBlocks, M: Array) -> None:
@@ -155,7 +155,7 @@ class CorrelationPoint(Point):
 
     @cached_property
     def matrix(self) -> SymmetricOperator:
-        """K, which the Hessian product multiplies by."""
+        """The matrix K of the Hessian product."""
         return self._problem.combined(self.shares / self.squares, self.s)
 
     def hessian_vector(self, V: Array) -> Array:
@@ -169,10 +169,10 @@ class CorrelationPoint(Point):
 
 @dataclass(frozen=True)
 class MultiBlock(Blocks, LocalOptima):
-    """A function of the blocks, invariant to joint rotations, with a bound by multipliers.
+    """A function of blocks, invariant to joint rotations, with a dual bound by multipliers.
 
-    - C (k, k): the covariance of the views side by side, in their coordinates
-    - is_part: True if these are only a part of the variable's coordinates: see `beyond`
+    - C (k, k): covariance of the concatenated views, in the solver's coordinates
+    - is_part: True if M also has parts outside of these coordinates; see `beyond`
     """
 
     exchangeable = True
@@ -188,12 +188,12 @@ class MultiBlock(Blocks, LocalOptima):
 
     @property
     def order(self) -> int:
-        """Columns of all views."""
+        """Number of columns of all views."""
         return sum(self.widths)
 
     @cached_property
     def within_views(self) -> Array:
-        """The blocks Cii on the diagonal."""
+        """Block-diagonal matrix of the Cii."""
         return block_diag(*(self.C[where, where] for where in self.slices()))
 
     @cached_property
@@ -207,7 +207,7 @@ class MultiBlock(Blocks, LocalOptima):
         """Matrix A that couples the views."""
 
     def made_orthonormal(self, N: Array, how: Callable[[Array], Array] = polar_factor) -> Array:
-        """Return the point of the blocks of N, each made orthonormal."""
+        """Return the point of the blocks of N after orthonormalising each block."""
         return self.point([how(_of_unit_size(N[where])) for where in self.slices()])
 
     def _leading(self, A: Array) -> tuple[Array, Array]:
@@ -248,18 +248,18 @@ class MultiBlock(Blocks, LocalOptima):
         return found | random_directions(self, _STARTS_OF_TWO if two else _STARTS)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return the eigenvectors of M'AM/2, each view in units of its denominator."""
+        """Return the eigenvectors of N'AN/2, N the blocks of M divided by the denominators."""
         N = self.scaled(M)
         turn = Axes.principal(0.5 * N.T @ self.A @ N)
         return replace(turn, turns=turn.turns * len(self.widths))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return each direction's contribution to the value; directions may covary too."""
+        """Return each component's contribution to the value; components may be correlated."""
         return {"contribution": axes.numbers * self.unit}
 
     @abstractmethod
     def scaled(self, M: Array) -> Array:
-        """Return the stacked blocks, (k, r), each divided by its denominator."""
+        """Return the stacked blocks of M (k, r), each divided by the view's denominator."""
 
     @property
     @abstractmethod
@@ -267,14 +267,14 @@ class MultiBlock(Blocks, LocalOptima):
         """Dual bounds for the Ci with s_i^2 = tr(Mi'Ci Mi)."""
 
     def bound(self, M: Array, effort: Effort | None = None) -> float:
-        """Return an upper bound of all values; an effort makes it tighter."""
+        """Return an upper bound of all values; with an `effort` the bound is tighter."""
         return self.bounds.of(self.blocks(M), -self.at(M).value, effort)
 
     def certified(self, M: Array, effort: Effort | None) -> Certificate:
-        """Certify M by its multipliers, and with an effort by better ones.
+        """Certify M by the dual bound of its multipliers, with an effort of better multipliers.
 
-        At a stationary M the bound is tight where their block matrix is positive semidefinite;
-        elsewhere it is minimised: see `joint_bound`.
+        At a stationary M the bound is tight if blkdiag(Q) - A is positive semidefinite for the
+        multipliers Q; otherwise the bound is minimised. See `joint_bound`.
         """
         value, bound = -self.at(M).value, self.bound(M, effort)
         size = max(abs(value), abs(bound)) if math.isfinite(bound) else abs(value)
@@ -291,17 +291,17 @@ class MultiBlock(Blocks, LocalOptima):
         return found.restricted_to(span)
 
     def holds_outside(self, value: float) -> bool:
-        """Return True if the claim about M also holds over the columns left out."""
+        """Return True if the certificate also holds for M outside of the coordinates."""
         return False
 
     def beyond(self) -> Self:
-        """Return the same function of a variable of more columns."""
+        """Return the function of an M that may have parts outside of the coordinates."""
         other = copy(self)
         vars(other).update(is_part=True)
         return other
 
     def proof(self, M: Array) -> Certificate | None:
-        if self.rest is not None:  # the coordinates cover some of the columns only
+        if self.rest is not None:  # the coordinates do not cover all columns
             return None
         found = self.certified(M, None)
         return found if found.is_optimal else None
@@ -317,7 +317,7 @@ class MultiBlock(Blocks, LocalOptima):
 class MultiTrace(MultiBlock):
     """Maximise sum_{i<j} tr(Mi'Cij Mj), plus half of sum_i tr(Mi'Cii Mi) if `within`.
 
-    - within: True if the views' own covariances count
+    - within: True if the views' own covariances are included
     """
 
     within: bool = False
@@ -342,7 +342,7 @@ class MultiTrace(MultiBlock):
 
     @property
     def bounds(self) -> MultiBound:
-        """Nothing is divided by: tr(Mi'Mi)/r = 1."""
+        """Dual bounds with the denominators tr(Mi'Mi)/r = 1."""
         return MultiBound(self.A, [np.eye(width) / self.r for width in self.widths])
 
 
@@ -350,12 +350,11 @@ class MultiTrace(MultiBlock):
 class MultiRatio(MultiBlock, CorrelationBlocks):
     """Maximise sum_{i<j} tr(Mi'Cij Mj) / (s_i s_j), s_i^2 = tr(Mi'Cii Mi).
 
-    - sums (k,): reference sizes c_i^2 of the rounding errors of C, which may exceed its diagonal
-    - ridges: summands of the diagonals of the Cii, which the left-out coordinates have too
-    - only_constant: True if the coordinates leave out constant columns only, and no directions that
-      sums cannot resolve
-    - orthonormalise in {"polar", "qr"}: method that makes the baseline's directions orthonormal
-    - ends: the user's Mi to which a search in more columns led from the baseline
+    - sums (k,): sizes c_i^2 of the terms summed in C, for rounding errors
+    - ridges: constants added to the diagonals of the Cii, also outside of the coordinates
+    - only_constant: True if only constant columns are outside of the coordinates
+    - orthonormalise in {"polar", "qr"}: orthonormalisation of the baseline's directions
+    - ends: the user's Mi at the optimum found from the baseline in a larger space
     """
 
     sums: Array
@@ -363,11 +362,11 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
     only_constant: bool = field(default=True, kw_only=True)
     orthonormalise: str = field(default="polar", kw_only=True)
     ends: tuple[Array, Array] | None = field(default=None, kw_only=True)
-    _units: Array = field(init=False)  # units of the solver's views
+    _units: Array = field(init=False)  # of the solver's views
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Powers of two, so that nothing is rounded: f does not depend on the units of the views.
+        # f does not depend on the units of the views; powers of two avoid rounding.
         traces = [float(np.trace(self.C[where, where])) for where in self.slices()]
         shifts = np.array([-(math.frexp(trace)[1] // 2) for trace in traces])
         each = np.repeat(shifts, self.widths)
@@ -384,14 +383,14 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
 
     @property
     def own(self) -> Array:
-        """Block-diagonal matrix of the Cii, without ridges if M may leave the coordinates."""
+        """Block-diagonal matrix of the Cii, without ridges if `is_part`."""
         if not (self.is_part and self.ridges.any()):
             return self.within_views
         return self.within_views - np.diag(np.repeat(self.ridges, self.widths))
 
     @property
     def left_out(self) -> Array | float:  # type: ignore[override]
-        """The ridges of all of M, unless `own` contains them."""
+        """The ridges times tr(Mi'Mi), unless `own` contains the ridges."""
         return self.ridges * self.r if self.is_part else 0.0
 
     def products(self, N: Array) -> tuple[Array, Array]:
@@ -426,13 +425,13 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return self.baseline() if self.r == 1 and len(self.widths) == 2 else None
 
     def approach(self, M: Array) -> Array:
-        """Return the optimum reached from the baseline in all columns; parts may have others."""
+        """Return the optimum found from the baseline in a larger space, if M is the baseline."""
         if self.ends is None or not np.array_equal(M, self.baseline()):
             return M
         return self.lower(list(self.ends))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the contribution of each direction, and the correlations of pairs of two views."""
+        """Return each component's contribution and, for two views, the pair's correlation."""
         found = super().numbers(M, axes, seen)
         if len(self.widths) > 2:
             return found
@@ -440,7 +439,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return {"correlation": pair_correlations(covariances, seen), **found}
 
     def hidden(self, M: Array) -> float:
-        """Bound the rounding error; lost directions covary as the root of their share."""
+        """Bound the rounding error of the value, with covariances of lost directions."""
         point = self.at(M)
         found = rounding_of_correlations(point.scaled, self.sums, self.slices(), point.shares)
         if not self.is_part or self.only_constant:
@@ -457,14 +456,15 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return MultiBound(self.between, [self.C[where, where] for where in self.slices()])
 
     def holds_outside(self, value: float) -> bool:
-        """Test the restriction: two directions without variation cost no correlation. Over all
-        columns an M is optimal that reaches the bound by the largest canonical correlation.
+        """Return True if the value reaches the bound by the largest canonical correlation.
+
+        This bound holds over all columns if only constant columns are outside of the coordinates.
         """
         largest = 0.5 * len(self.widths) * min(float(self.canonical[0][0]), len(self.widths) - 1.0)
         return self.only_constant and largest - value <= PROVED_GLOBAL
 
     def remarks(self, M: Array) -> list[str]:
-        """Return a note if directions of either of two views are nearly collinear."""
+        """Return a message if components of either of two views are nearly collinear."""
         if len(self.widths) > 2:
             return []
         first, last = self.slices()
@@ -499,7 +499,7 @@ def multi_trace(
     room: int = 0,
     summed: bool = False,
 ) -> MultiTrace:
-    """Return the covariances of the views, or with `summed` their sums over the rows."""
+    """Return the problem of the views' covariances, or with `summed` of sums over rows."""
     views, stats = sums_of([Compact.of(view, room=room, quiet=True) for view in data.views])
     widths = tuple(map(len, stats.means))
     C = stats.scatter if summed else stats.scatter / stats.n
@@ -571,7 +571,7 @@ def covariance_names(count: int) -> list[str]:
 
 
 def sums_of(compacts: Sequence[Compact]) -> tuple[list[View], ViewMoments]:
-    """Return the way back of each view, and the sums of all views side by side."""
+    """Return the View (map to the user's columns) of each view, and the joint moments."""
     stats = view_moments([compact.rows for compact in compacts])
     views = [
         compact.view(mean, KnownScatter(stats.block(i, i), stats.n))

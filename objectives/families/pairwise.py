@@ -1,11 +1,10 @@
-"""Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM, taken in blocks of rows.
+"""Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM.
 
-A method defines phi of some rows of D, W = dphi/dD there, and the derivative of W.
+D is computed in blocks of rows. A method defines phi of some rows of D, W = dphi/dD, and the
+derivative of W.
 
-Objectives of pairs of rows, where the rows are read piece by piece: sums over batches of rows.
-
-Rows that are far apart in a file cannot form a pair. A piece is cut into batches, each of rows
-spread over the whole piece, and the objective is the sum of its values on the batches.
+For rows in files the objective is a sum over batches of rows, because rows of different chunks
+cannot form a pair. Each batch contains rows spread over a whole chunk.
 """
 
 from __future__ import annotations
@@ -52,20 +51,20 @@ from ldr.solvers.problem import Point
 # A block of half a MiB fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
-# For some rows of D: their summand of phi, W there, and dD -> dW, which may overwrite dD.
+# For some rows of D: their part of phi, their W, and the map dD -> dW, which may overwrite dD.
 Told = tuple[float, Array, Callable[[Array], Array]]
-# Function that adds the summand of some rows to a Hessian product, halved.
+# Function that adds half the contribution of some rows to a Hessian product.
 RowProduct = Callable[[Array, Change], None]
 
 
 class PairwisePoint(ProjectedPoint):
-    """phi as a sum over rows of D, block by block.
+    """phi as a sum over rows of D, computed in blocks of rows.
 
-    With L(W) = diag(W1 + W'1) - W - W' the slope is 2 L(W)Y, and along dY it changes by
-    2 L(W)dY + 2 L(dW)Y, dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). O(n^2 r) time. Memory is O(n r), and
-    for n <= 2048 what Hessian products at a point share, some n^2 numbers.
+    With L(W) = diag(W1 + W'1) - W - W' the slope is 2 L(W)Y. The derivative of the slope along dY
+    is 2 L(W)dY + 2 L(dW)Y, dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). Time is O(n^2 r). Memory is O(n r);
+    for n <= 2048 some n x n matrices are cached for Hessian products.
 
-    - symmetric: True if phi is a sum over pairs, each counted once
+    - symmetric: True if phi is a sum over unordered pairs
     """
 
     symmetric = False
@@ -75,11 +74,11 @@ class PairwisePoint(ProjectedPoint):
         self._problem, self._blocks = problem, blocks
 
     def pairs(self, rows: slice, D: Array) -> Told:
-        """Return phi and its slopes for some rows of D, which may be overwritten."""
+        """Return phi, W and the map dD -> dW for some rows of D, which may be overwritten."""
         raise NotImplementedError
 
     def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
-        """Return phi of some rows of D, their W, and their part of Hessian products."""
+        """Return phi of some rows, their part of the slope, and their part of Hessian products."""
         value, W, dW = self.pairs(rows, self.squares(rows))
 
         def add(product: Array, change: Change) -> None:
@@ -102,7 +101,7 @@ class PairwisePoint(ProjectedPoint):
         return [add for _, _, add in self._each()]
 
     def columns(self, rows: slice) -> slice:
-        """Return the columns of D that are evaluated for some rows."""
+        """Return the columns of D that are evaluated for the given rows."""
         return slice(rows.start if self.symmetric else 0, None)
 
     def twice(self, W: Array) -> Array:
@@ -112,9 +111,9 @@ class PairwisePoint(ProjectedPoint):
         return W
 
     def squares(self, rows: slice) -> Array:
-        """Return D of some rows; the differences are squared themselves, not expanded.
+        """Return some rows of D as sums of squared differences.
 
-        Distances of close points keep their digits in this way.
+        Unlike the expanded square, this is accurate for close points.
         """
         from scipy.spatial.distance import cdist
 
@@ -126,10 +125,10 @@ class PairwisePoint(ProjectedPoint):
         return D
 
     def add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
-        """Add L(W)Y of a W that is zero elsewhere, from [Y, 1]."""
+        """Add L(W)Y for the given rows of W to `total`; Y1 is [Y, 1]."""
         Y, columns = Y1[:, :-1], self.columns(rows)
         forth = W @ Y1[columns]
-        same = self.symmetric and len(W) == W.shape[1]  # then W is symmetric
+        same = self.symmetric and len(W) == W.shape[1]  # W is symmetric
         back = forth if same else W.T @ Y1[rows]
         total[rows] += forth[:, -1:] * Y[rows] - forth[:, :-1]
         total[columns] += back[:, -1:] * Y[columns] - back[:, :-1]
@@ -161,15 +160,15 @@ class PairwisePoint(ProjectedPoint):
 
 @dataclass(frozen=True)
 class Pairwise(Projected):
-    """An objective of the projected distances."""
+    """Problem of an objective of the projected distances."""
 
     def specialist(self) -> LBFGS | None:
-        """Return L-BFGS, as a Hessian product takes about as long as an evaluation."""
+        """Return L-BFGS, because a Hessian product takes about as long as an evaluation."""
         return LBFGS()
 
     @cached_property
     def row_blocks(self) -> list[slice]:
-        """Rows that are worked on together."""
+        """Slices of the rows of D that are computed together."""
         return row_slices(len(self.X))
 
 
@@ -184,7 +183,7 @@ def labelled_rows(
 ) -> tuple[DenseRows, Array, Codes]:
     """Return centred rows with each column scaled to order 1, the column lengths, and classes.
 
-    M is free, so that scaling costs nothing and avoids an ill-conditioned problem.
+    M is unconstrained: the scaling does not change the problem and improves its condition.
 
     - returns lengths (k,): factors of X that give the user's distances, up to a common factor
     """
@@ -198,7 +197,7 @@ def labelled_rows(
 
 @dataclass(frozen=True)
 class LabelledPairs(Pairwise):
-    """A problem of projected distances and classes; its baseline is orthogonal-lda.
+    """Problem of an objective of projected distances and classes.
 
     - lengths (k,): factors of X that give the user's distances, up to a common factor
     - codes (n,): the classes
@@ -210,14 +209,14 @@ class LabelledPairs(Pairwise):
     codes: Codes
 
     def __post_init__(self) -> None:
-        """Allow any r: distances depend on MM' alone, which a few columns can make."""
+        """Allow any r, because M is unconstrained."""
 
     @cached_property
     def manifold(self) -> Manifold:  # type: ignore[override]
         return Euclidean(self.X.shape[1], self.r)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return axes in which the user's columns of M are orthogonal, the longest first."""
+        """Return axes for which the columns of the user's M are orthogonal, the longest first."""
         (lifted,) = self.lift(M)
         _, lengths, Vt = np.linalg.svd(lifted, full_matrices=False)
         return Axes((Vt.T,), lengths**2, free=True)
@@ -227,7 +226,7 @@ class LabelledPairs(Pairwise):
         return {"squared_length": axes.numbers}
 
     def alike(self, rows: slice) -> np.ndarray:
-        """Return, for each of some rows, True for the rows of its class."""
+        """Return True for the pairs of the given rows with rows of equal class."""
         return np.equal(self.codes[rows, None], self.codes)
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LabelledPairs | None:
@@ -249,8 +248,8 @@ class LabelledPairs(Pairwise):
     def baseline(self) -> Array:
         """Return the top generalised eigenvectors of (S_B, S_W), of unit variance within classes.
 
-        They are sought in the range of S_W. Beyond the c - 1 that c classes have, principal
-        directions of the remaining variation follow.
+        The eigenvectors lie in the range of S_W. If r exceeds c - 1 for c classes, principal
+        directions of the remaining variation are added.
         """
         k = self.X.shape[1]
         within, between = self._scatters.within, self._scatters.between
@@ -270,8 +269,8 @@ class LabelledPairs(Pairwise):
     def principal_directions(self, r: int, besides: Array | None = None) -> Array:
         """Return principal axes in the user's units, of mean variance 1 within classes.
 
-        If classes do not vary in a direction, the whole data determine its scale. With `besides`,
-        they are the axes of the variation outside these directions.
+        The total variance determines the scale of a direction without variance within classes. With
+        `besides`, the variation is restricted to the complement of these directions.
         """
         rest = np.eye(self.X.shape[1])
         if besides is not None:
@@ -287,26 +286,26 @@ class LabelledPairs(Pairwise):
         return M * math.sqrt(self.weight * r / squares) if squares > 0 else M
 
 
-# Pairs for each row; the time of an evaluation is proportional to it.
+# Number of rows in a batch; the time of an evaluation is proportional to this number.
 BATCH_ROWS = 250
-# Rows of a file that are loaded for starts and units.
+# Number of rows of a file that are loaded for starts and units.
 _SAMPLE_ROWS = 2000
-# Size of a random sample that replaces all rows where an n x n matrix is solved.
+# Size of the random sample for problems with a decomposition of an n x n matrix.
 STANDING_ROWS = 5000
 
 
 @dataclass(frozen=True)
 class BatchTerm(TermOfPoints):
-    """The sum of an objective over the batches of a piece.
+    """The sum of an objective over the batches of a chunk.
 
-    - template: problem whose `on` makes the same problem of other rows; None if these say nothing
+    - template: problem whose method `on` returns the problem of other rows, or None
     """
 
     template: Any
 
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
         batches = max(1, round(rows.n / BATCH_ROWS))
-        # In sorted data each batch gets its share of every class.
+        # Each batch has its share of every class, even for sorted data.
         order = np.argsort(beside[0], kind="stable") if beside else np.arange(rows.n)
         for b in range(batches):
             batch = order[b::batches]
@@ -319,7 +318,7 @@ class BatchTerm(TermOfPoints):
 
 @dataclass(frozen=True)
 class Batches(InPieces):
-    """A sum over batches; its starts come from a sample of rows.
+    """Problem of a sum over batches, with starts from a sample of rows.
 
     - sample: the problem of the sample
     """
@@ -351,9 +350,9 @@ def in_batches(
     smallest_class: int | None = None,
     bind: Callable[[Data, int], BoundObjective] | None = None,
 ) -> Batches:
-    """Return the sum over batches, with labels beside the rows if classes must be that large.
+    """Return the problem of the sum over batches, with labels if `smallest_class` is given.
 
-    `bind` makes the problem of a sample, in coordinates of all rows.
+    `bind` returns the problem of a sample of rows, in coordinates of all rows.
     """
     samples, labels = data.samples, None
     beside: tuple[Beside, ...] = ()
@@ -383,7 +382,7 @@ def in_batches(
 
 
 def on_some_rows(objective: Objective, data: Data, r: int) -> BoundObjective:
-    """Return the problem of a random sample of rows, with a note."""
+    """Return the problem of a random sample of rows, with a message."""
     samples, y = data.samples, data.y
     chosen = spread_rows(samples.n, STANDING_ROWS)
     if y is not None:

@@ -1,4 +1,4 @@
-"""Symmetric A, optimised against a sum of squares B, for rows in any coordinates."""
+"""Matrix pairs (A, B) of methods, B a sum of squares, for rows in any coordinates."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SumOfSquares:
-    """A positive semidefinite B = sum_i w_i x_i x_i', of rows in some coordinates.
+    """A positive semidefinite matrix B = sum_i w_i x_i x_i' of rows x_i.
 
     - B (k, k)
     - mean (k,): of the rows
-    - sizes (k,): root of the sum of squares of each column's numbers
-    - total (k, k): sum of all variation in the rows, if it exceeds B
+    - sizes (k,): root of each column's sum of squares, for rounding errors
+    - total (k, k): total scatter of the rows if larger than B
     - scatter: scatter of the rows
     """
 
@@ -62,12 +62,12 @@ class SumOfSquares:
 
 @dataclass(frozen=True)
 class Pencil(SumOfSquares):
-    """The two matrices that a method forms from rows: A is optimised against B.
+    """The numerator matrix A and the denominator matrix B of a method.
 
-    - A (k, k), or that as a function of W with WW' = B^{-1}
-    - size: size of the terms that cancel in A, in units of B
+    - A (k, k): matrix, or function of W, WW' = B^{-1}, that returns the matrix
+    - size: size of the terms that cancel in A, relative to B
     - groups: classes of the rows, if any
-    - unrelated: function that returns A in units of B for rows that are unrelated to their
+    - unrelated: function that returns the expected ratio of A to B for rows independent of their
       neighbours
     """
 
@@ -77,7 +77,7 @@ class Pencil(SumOfSquares):
     unrelated: Callable[[], float] | None = field(default=None, kw_only=True)
 
     def terms(self, a: float) -> float:
-        """Return the size of the terms whose sum is A, which a bounds."""
+        """Return the size of the terms whose sum is A; a is a bound of A."""
         return self.size(a) if callable(self.size) else max(a, self.size)
 
 
@@ -86,12 +86,12 @@ class RowPencil:
     """The matrix pair (A, B) of a method as a function of the rows' coordinates.
 
     - compact: the rows
-    - of: function of a `Change` that returns the pencil of the changed rows
+    - of: function of a `Change` that returns the matrix pair of the changed rows
     - what: the name of B, for messages
-    - others: further samples in the matrices
-    - classes (c,): the labels of the pencil's groups
-    - chosen: numbers that depend on the rows: see `BoundObjective`
-    - wide: the pencil by its products, if the rows have too many columns for arrays
+    - others: further samples that the matrices depend on
+    - classes (c,): labels of the groups
+    - chosen: parameters estimated from the rows; see `BoundObjective`
+    - wide: the matrix pair as operators if the rows have too many columns for arrays
     """
 
     compact: Compact
@@ -107,8 +107,8 @@ class RowPencil:
     ) -> tuple[RowPencil, float, Narrow | None]:
         """Return the pair of wide rows in a subspace that contains the optimum.
 
-        It also returns the same ridge in units of B there, and the bound for the rest; see
-        `Narrow`. A is maximised times a sign.
+        Further results are the ridge relative to B in the subspace, and the bound for the
+        complement; see `Narrow`. The method maximises `sign` times A.
         """
         if self.wide is None:
             return self, ridge, None
@@ -124,18 +124,18 @@ class RowPencil:
 
     @cached_property
     def plain(self) -> Pencil:
-        """The pair of the rows in their own coordinates."""
+        """The matrix pair in the coordinates of the rows."""
         return self.of(Change())
 
     @property
     def view(self) -> View:
-        """The way back, from the mean of the rows."""
+        """The View (map to the user's columns), centred by the mean of the rows."""
         return self.compact.view(self.plain.mean, self.plain.scatter)
 
     def changed(
         self, how: Callable[[Pencil, Change], Pencil], **chosen: float | Array
     ) -> RowPencil:
-        """Replace each pencil, by numbers that depend on the rows."""
+        """Return the pair after a change of the matrices; `chosen` are estimated parameters."""
 
         def of(change: Change) -> Pencil:
             return how(self.plain if change.T is None else self.of(change), change)
@@ -150,11 +150,11 @@ class RowPencil:
         ridged: Array | None = None,
         ridge: float = 0.0,
     ) -> Groups | None:
-        """Return the class means as a predictor of classes, in the coordinates W'x.
+        """Return class means as a predictor of classes in the coordinates W'x.
 
-        With a ridge, `ridged` is B with the ridge in the coordinates, and replaces the groups' own
-        scatter: without it classes of few samples would be separated too confidently. Or B without
-        it, and `ridge` is its summand in all columns.
+        With a ridge, `ridged` is B plus the ridge in these coordinates and replaces the scatter
+        within groups; otherwise class probabilities for few samples would be too extreme.
+        Alternatively `ridged` is B, and `ridge` the constant to be added in all columns.
         """
         if self.classes is None or found.groups is None:
             return None
@@ -167,13 +167,13 @@ class RowPencil:
 def added_to(
     squares: Sequence[SumOfSquares], changes: Sequence[Change], added: Sequence[Array]
 ) -> list[SumOfSquares]:
-    """Return the B of several views, each with a matrix of its columns added."""
+    """Return the B of several views, with a matrix in the user's columns added to each B."""
     parts = zip(squares, changes, added, strict=True)
     return [replace(one, B=one.B + of.of_matrix(matrix)) for one, of, matrix in parts]
 
 
 def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
-    """Refuse an A too large relative to B, which the message calls `what`."""
+    """Refuse an A too large relative to B; `what` is B's name in the message."""
     if not length(A) <= LARGEST**2 * size:
         raise DataError(
             f"{what} is so small in some direction that the objective exceeds {LARGEST**2:.0e} "
@@ -194,10 +194,11 @@ class Shrinking(Objective):
     ----------
     shrinkage : "auto" or None
         "auto" shrinks C towards its diagonal by Ledoit and Wolf's rule, for standardised columns.
-        The share of shrinkage is in the result's parameters. It takes two more passes over the
-        rows.
+        The result's parameters contain the shrinkage intensity. The rule takes two additional
+        passes over the rows.
     ridge : float
-        Added to the diagonal of the divisor, in units of its mean diagonal.
+        Constant added to the diagonal of the denominator matrix, relative to the mean of the
+        diagonal.
     """
 
     shrinkage: float | str | None = optional_word(("auto",))
@@ -216,7 +217,7 @@ class Shrinking(Objective):
         return self.shrinkage is not None
 
     def compact(self, samples: Samples) -> Compact:
-        """Return the rows; with shrinkage in all columns, as the shrinkage target has full rank."""
+        """Return the rows in coordinates of their span, or in all columns with shrinkage."""
         if not self.shrinks:
             return Compact.of(samples)
         if samples.wide:
@@ -228,11 +229,11 @@ class Shrinking(Objective):
         return Compact.of_columns(samples)
 
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
-        """Shrink B towards its diagonal by Ledoit and Wolf's share, if the method shrinks.
+        """Shrink B towards its diagonal by Ledoit and Wolf's intensity, if the method shrinks.
 
-        For a minimised method A is the part of B that neighbours do not explain, and is shrunk like
-        B, towards its value for unrelated rows: if B alone were shrunk, nearly constant directions
-        would be optimal.
+        In minimised methods A is the part of B that neighbours do not explain. A is shrunk with the
+        same intensity, towards the expectation for independent rows: if only B were shrunk, nearly
+        constant directions would be optimal.
         """
         if self.shrinkage is None:
             return rows
@@ -247,13 +248,13 @@ class ShrinkingViews(Shrinking):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks the covariance of the views side by side towards its diagonal, by Ledoit and
-        Wolf's rule: that of each view, and those between views towards 0, by one share, so that no
-        correlation exceeds 1. The share is in the result's parameters.
+        "auto" shrinks the covariance of the concatenated views towards its diagonal by Ledoit and
+        Wolf's rule. One intensity for covariances within and between views ensures that no
+        correlation exceeds 1. The result's parameters contain the intensity.
     """
 
     def opened(self, data: Data) -> tuple[list[Compact], JointShrinkage | None]:
-        """Return the views and their shrinkage; with shrinkage the views keep all columns."""
+        """Return the views and the shrinkage; with shrinkage the views have all columns."""
         if self.shrinkage is None:
             two = len(data.views) == 2
             return [Compact.of(view, quiet=True, by_products=two) for view in data.views], None
@@ -267,7 +268,7 @@ def _unknown(data: object) -> NoReturn:
 
 
 def moved(rows: RowPencil, by: Shrinkage, times: float | None = None) -> RowPencil:
-    """Shrink B towards its diagonal, and A (unless None) towards that times a number."""
+    """Shrink B towards its diagonal D, and A towards `times` D unless `times` is None."""
     s = float(by.coefficients[0])
     diagonal = statistics.target(rows.plain.B, by.units[0])
 

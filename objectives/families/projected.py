@@ -1,9 +1,9 @@
 """Objectives of the projected data: f(M) = phi(Y) with Y = XM.
 
-With Y kept at a point, gradient and Hessian product of any phi come from its own derivatives in Y:
-grad f = X' phi'(Y) and Hess f [V] = X' phi''(Y)[XV]. A method defines phi, phi' and phi'' only.
+Derivatives of f follow from the derivatives of phi in Y: grad f = X' phi'(Y) and Hess f [V] = X'
+phi''(Y)[XV]. A method defines phi, phi' and phi''.
 
-Objectives of the projected data whose rows are white; for many rows a run on a sample comes first.
+For methods with many whitened rows a run on a sample of rows improves the start.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from ldr.solvers.trust_region import TrustRegion
 
 
 class ProjectedPoint(Point):
-    """phi at Y = XM, X some of the rows or all. Subclasses cache shared parts of phi's derivatives.
+    """phi at Y = XM. Subclasses cache shared parts of phi's derivatives.
 
-    - X (n, k): the rows
+    - X (n, k): some or all rows
     - Y (n, r): the projected rows
     """
 
@@ -47,15 +47,15 @@ class ProjectedPoint(Point):
     @property
     @abstractmethod
     def slope(self) -> Array:
-        """phi'(Y), of Y's shape."""
+        """Derivative phi'(Y), with Y's shape."""
 
     @abstractmethod
     def curvature(self, dY: Array) -> Array:
-        """Return phi''(Y)[dY], of Y's shape."""
+        """Return the derivative phi''(Y)[dY] of phi' along dY, with Y's shape."""
 
     @cached_property
     def Y1(self) -> Array:
-        """[Y, 1]."""
+        """The matrix [Y, 1]."""
         Y1 = np.ones((len(self.Y), self.Y.shape[1] + 1))
         Y1[:, :-1] = self.Y
         return Y1
@@ -68,7 +68,7 @@ class ProjectedPoint(Point):
         return self.X.T @ self.curvature(self.X @ V)
 
 
-# Up to this many pairs (32 MiB for each number) a point caches shared parts of Hessian products.
+# For at most this many pairs (32 MiB per matrix) points cache shared parts of Hessian products.
 KEPT = 2**22
 
 
@@ -88,12 +88,12 @@ class Change:
 
 
 class Started(LocalOptima):
-    """Base of problems with named starts, the first of which is the baseline."""
+    """Base of problems with named starts; the first start is the baseline."""
 
     heuristics: Mapping[str, Callable[[], Array]]
 
     def __post_init__(self) -> None:
-        """Each heuristic is called once."""
+        """Cache the results of the heuristics."""
         vars(self).update(heuristics={name: cache(f) for name, f in self.heuristics.items()})
 
     def baseline(self) -> Array | None:
@@ -125,7 +125,7 @@ class Projected(Started):
 
     @cached_property
     def manifold(self) -> Manifold:  # type: ignore[override]
-        """Subspaces of the k columns, unless phi tells rotations of Y apart."""
+        """The Grassmann manifold; overridden if phi is not invariant to rotations of Y."""
         return Grassmann(self.X.shape[1], self.r)
 
     def starts(self) -> dict[str, Array]:
@@ -135,10 +135,10 @@ class Projected(Started):
 
     @property
     def rough(self) -> Projected:
-        """The problem that evaluates random points: a cheaper approximation, if any."""
+        """The problem for evaluating random points, which may be a cheaper approximation."""
         return self
 
-    # How phi changes with the rows, for the derivatives of an optimum; none of them has a weight.
+    # Derivatives of phi in the rows, for derivatives of an optimum; rows are unweighted.
 
     @property
     def follows(self) -> bool:
@@ -146,17 +146,17 @@ class Projected(Started):
         return True
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """Return the derivatives of phi and its slope for fixed Y, by widths from the rows."""
+        """Return the derivatives of phi and its slope along dX by kernel widths, Y fixed."""
         return 0.0, np.zeros_like(point.Y)
 
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
-        """Return the derivative in X of <slope, dY> at constant Y."""
+        """Return the derivative of <slope, dY> in X at fixed Y."""
         return np.zeros_like(self.X)
 
 
 @dataclass(frozen=True)
 class DenseRows:
-    """The data as a dense matrix with means of zero, in coordinates that lose nothing.
+    """The data as a centred dense matrix, in coordinates of the rows' span.
 
     - X (n, k)
     - marks: sample metadata of the rows
@@ -173,7 +173,7 @@ class DenseRows:
 
     @classmethod
     def centred(cls, data: Data, objective: Stated) -> DenseRows:
-        """Return the centred rows; if n < d, in coordinates of their span."""
+        """Return the centred rows, for n < d in coordinates of the span."""
         samples = data.samples
         if samples.is_sparse:
             raise DataError(
@@ -182,7 +182,7 @@ class DenseRows:
         compact = Compact.of(samples)
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
-        X -= np.average(X, 0, samples.weights)  # removes the rounding error of a large mean
+        X -= np.average(X, 0, samples.weights)  # rounding error of a large mean
         return cls(X, compact.view(m), samples.marks)
 
     @classmethod
@@ -198,11 +198,12 @@ class DenseRows:
         return cls(X, rows.view.within(whitened), rows.marks)
 
 
-# Rows of a sample for each column, and at least; samples are used if n exceeds a multiple.
+# Rows of a sample per column, least size of a sample, and the multiple of it above which n must be
+# for a sample to be used.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
-# Local optima on a sample that differ by less, relative to their length, are one optimum.
+# Local optima on a sample with a smaller relative difference count as equal.
 _SAME = 1e-3
-# A step counts as short up to this length, relative to the point.
+# Largest length of a short step, relative to the point.
 _SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
 
@@ -212,35 +213,35 @@ class OfWhiteRows(Protocol):
     """A problem of white rows Z whose function depends on ZM and M."""
 
     def of_white_rows(self, Z: Array, M: Array) -> Any:
-        """Return slope and curvature of the part that depends on ZM; see `ProjectedPoint`."""
+        """Return the part of the function that depends on ZM; see `ProjectedPoint`."""
 
 
 class WhiteProjected(Projected):
-    """Base of problems that keep white rows in memory."""
+    """Base of problems with whitened rows in memory."""
 
     @cached_property
     def rough(self) -> WhiteProjected:
-        """The problem of a sample, if rows are many."""
+        """The problem of a sample of rows, if rows are many."""
         X, w = white_sample(self.X, self.w)
         return self if X is self.X else replace(self, X=X, w=w)
 
     def approach(self, M: Array) -> Array:
-        """Return the end of a run on a sample from M, if rows are many; else M."""
+        """Return the optimum of a run on a sample from M, if rows are many; else M."""
         return M if self.rough is self else minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
 
     def same(self, M: Array, N: Array) -> bool:
-        """Return True if M and N, ends of runs on a sample, coincide up to order and sign."""
+        """Return True if optima M and N on a sample agree up to order and signs of columns."""
         return self.rough is not self and _apart(matched(M, N), N) <= _SAME
 
     @property
     def leads(self) -> bool:
-        """True for few rows, where starts near a known optimum need no run; see `a_step_from`."""
+        """True for few rows: starts near a known optimum are then skipped; see `a_step_from`."""
         return self.rough is self
 
     def a_step_from(self, end: Run, M: Array) -> bool:
-        """Return True if a short Newton step from M leads to the end of a run.
+        """Return True if a short Newton step from M leads to the final point of a run.
 
-        The step V must solve Newton's equation g + H[V] = 0 as accurately as the trust region does.
+        The step V must solve Newton's equation g + H[V] = 0 to the trust region's accuracy.
         """
         N = matched(end.M, M)
         M = M * (np.linalg.norm(N, axis=0) / np.linalg.norm(M, axis=0))
@@ -274,10 +275,7 @@ def _apart(M: Array, N: Array) -> float:
 
 
 def white_sample(X: Array, w: Array | None) -> tuple[Array, Array | None]:
-    """Return a sample of many white rows, whitened again, with its weights; few rows as is.
-
-    For few rows the sample is all of them.
-    """
+    """Return a sample of whitened rows and its weights, or all rows if they are few."""
     count = max(_LEAST_SAMPLE, _SAMPLE_ROWS * X.shape[1])
     if (len(X) if w is None else np.count_nonzero(w)) < _MANY * count:
         return X, w

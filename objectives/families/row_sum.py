@@ -1,8 +1,8 @@
-"""Objectives that need the rows at every step, evaluated piece by piece where the rows are.
+"""Objectives that are sums over rows, evaluated chunk by chunk.
 
-f(M) = sum over pieces of phi(M; piece). Value and gradient are computed in one pass over the rows,
-each Hessian product in another; a piece returns only numbers of M's shape. A term centres and
-whitens its rows itself, so that there is no copy of the data.
+f(M) = sum over chunks of phi(M; chunk). One pass over the rows computes value and gradient, another
+pass each Hessian product. A chunk returns only arrays of M's shape. Rows are centred and whitened
+chunk by chunk, without a copy of the data.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point, Problem
 
-# Rows of the sample for starts that are not computed from sums.
+# Number of rows in the sample for starts that need rows in memory.
 SAMPLE_ROWS = 20_000
 
-# Stochastic solvers divide the rows into this many parts, with at least this many rows a column.
+# Number of parts for stochastic solvers, and least number of rows of a part per column.
 _PARTS = 32
 _PART_ROWS = 10
 
 Kept = TypeVar("Kept", bound=Point)
 
-# Value of a sum over rows: a number, or an array.
+# Value of a sum over rows: a scalar or an array.
 Total: TypeAlias = Any
 
 
 class RowTerm(ABC):
-    """Contribution of some rows to a sum. Immutable and picklable.
+    """Contribution of some rows to a sum; immutable and picklable.
 
     - has_hessian: True if `second` exists
     """
@@ -57,18 +57,18 @@ class RowTerm(ABC):
 
 
 class TermOfPoints(RowTerm):
-    """The sum of the points of problems of some rows each."""
+    """A term that is a sum of points, each of some of the rows."""
 
     @abstractmethod
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
-        """Yield the points of all rows of a piece."""
+        """Yield the points of the rows of a chunk."""
 
     def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
         value: Total = 0.0
         gradient = np.zeros_like(M)
         for point in self.points(M, rows, *beside):
             value = value + point.value
-            if np.isinf(value).any():  # at an infinite value there is no gradient
+            if np.isinf(value).any():  # no gradient at infinite values
                 break
             gradient += point.gradient
         return value, gradient
@@ -81,12 +81,12 @@ class TermOfPoints(RowTerm):
 
 
 def added(earlier: tuple[Total, Array], later: tuple[Total, Array]) -> tuple[Total, Array]:
-    """Add the sums of pairs."""
+    """Return the sums of values and of gradients."""
     return earlier[0] + later[0], earlier[1] + later[1]
 
 
 class OfRows:
-    """A term of rows, summed over samples, with the companions of the rows."""
+    """A term summed over samples and companions."""
 
     samples: Samples
     term: RowTerm
@@ -119,14 +119,14 @@ class SumPoint(Point):
 
 
 class Remembered(Generic[Kept]):
-    """Cache of the last points, which the result evaluates again without another pass."""
+    """Cache of the last points, which a result evaluates again."""
 
     def __init__(self, last: int = 32) -> None:
         self._last: deque[Kept] = deque(maxlen=last)
 
     def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
-        """Return the point at M: a recent point or a new point."""
-        for point in tuple(self._last):  # threads that solve from other starts extend it
+        """Return the cached point at M, or a new point by `make`."""
+        for point in tuple(self._last):  # other threads may append
             if np.array_equal(point.M, M):
                 return point
         point = make(M)
@@ -135,7 +135,7 @@ class Remembered(Generic[Kept]):
 
 
 class InParts(OfRows):
-    """Splits a sum over rows into a `Sum` of parts, for stochastic solvers."""
+    """Base of sums over rows that are also a `Sum` of parts, for stochastic solvers."""
 
     if TYPE_CHECKING:
 
@@ -148,7 +148,7 @@ class InParts(OfRows):
         return -(-self.samples.n // part_rows(*self.samples.shape))
 
     def each_part(self, order: np.random.Generator) -> Iterator[Part]:
-        """Yield the problem of each part of the rows, read once."""
+        """Yield the problem of each part of the rows; each row is read once."""
         rows = part_rows(*self.samples.shape)
         for piece, *beside in self.samples.in_turn(rows, order, *self.beside):
             yield Part(self.manifold, piece, self.term, tuple(beside))
@@ -158,7 +158,7 @@ class InParts(OfRows):
 class InPieces(OfRows, Started):
     """An objective of sums over rows that are read at every evaluation.
 
-    - beside: data of the rows: labels, a response
+    - beside: companions of the rows: labels, a response
     - heuristics: functions that return initial points, each called once; the first is the baseline
     """
 
@@ -201,9 +201,9 @@ class Part(OfRows, Problem):
 
 @dataclass(frozen=True)
 class Frame:
-    """Rows relative to a centre and a unit of length: z = (x - centre)/length.
+    """Normalised rows z = (x - centre)/length, and a map to the solver's coordinates.
 
-    - W (d, k): map to the coordinates of the solver; None is the identity
+    - W (d, k): map to the solver's coordinates; None means the identity
     """
 
     centre: Array
@@ -215,7 +215,7 @@ class Frame:
         return Z if self.length == 1.0 else Z / self.length
 
     def lifted(self, M: Array) -> Array:
-        """Return WM: rows are multiplied by WM, never by W."""
+        """Return WM, by which rows are multiplied."""
         return M if self.W is None else self.W @ M
 
     def lowered(self, N: Array) -> Array:
@@ -223,12 +223,12 @@ class Frame:
         return N if self.W is None else self.W.T @ N
 
     def white(self, rows: Array) -> Array:
-        """Return zW."""
+        """Return the rows zW."""
         return self.of(rows) if self.W is None else self.of(rows) @ self.W
 
     @classmethod
     def whitening(cls, samples: Samples, r: int) -> tuple[Frame, View]:
-        """Return the frame of white rows (covariance I, P = M'C^{-1/2}) from sums of a pass."""
+        """Return the Frame of whitened rows and the View with P = M'C^{-1/2}, by one pass."""
         from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 
         columns = Compact.of_columns(samples)
@@ -241,7 +241,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class ProjectedTerm(TermOfPoints):
-    """phi(Y) of the projected rows Y = ZWM, Z the rows in a frame, a block at a time.
+    """A term phi(Y) of the projected rows Y = ZWM, Z the normalised rows, in blocks.
 
     - formula: function of rows, a matrix and ``w``, weights of the rows, that returns the
       `ProjectedPoint`
@@ -269,5 +269,5 @@ def part_rows(n: int, d: int) -> int:
 
 
 def some_rows(samples: Samples, count: int) -> Samples:
-    """Return a sample of `count` rows in memory, a random row from each of as many stretches."""
+    """Return a stratified sample: a random row of each of `count` stretches of rows."""
     return samples.take(spread_rows(samples.n, count))

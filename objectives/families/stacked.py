@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# A within-class scatter below this share of the total is summed directly, not as a difference.
+# A within-class scatter below this share of the total is computed directly, not as a difference.
 _CANCELLED = 1e-3
 
 
@@ -30,7 +30,7 @@ class StackedData(DataSums):
         return self.views[0]
 
     def deviations(self) -> Array:
-        """Return (b, n), each response minus its mean, if numeric and not constant."""
+        """Return each response minus its mean, (b, n); responses must be numeric, not constant."""
         y = self.y
         assert y is not None
         known = y.dtype.kind in "iuf" and np.isfinite(y).all()
@@ -39,7 +39,7 @@ class StackedData(DataSums):
         return StackedRows.of(y[:, :, None].astype(np.float64)).X[:, :, 0]
 
     def labels(self) -> tuple[Codes, Cells]:
-        """Return the codes (b, n) and the classes, if no problem lacks a class."""
+        """Return class codes (b, n) and classes; every class must occur in every problem."""
         assert self.y is not None
         classes, codes = np.unique(self.y, return_inverse=True)
         codes = codes.reshape(self.y.shape)
@@ -53,10 +53,10 @@ class StackedData(DataSums):
         return self.rows.scatters_of_classes(self.labels()[0])
 
     def scatters_of_groups(self, of: Callable[[Cells], Cells]) -> tuple[Array, Array]:
-        """Return the scatters between and within groups that are made from each y."""
+        """Return the scatters between and within the groups that `of` forms from each y."""
         assert self.y is not None
         codes = np.stack([of(y) for y in self.y])
-        if np.ptp(codes.max(axis=1)) > 0:  # tied values of y leave fewer groups in some problems
+        if np.ptp(codes.max(axis=1)) > 0:  # ties in y give fewer groups
             raise UnknownError
         return self.rows.scatters_of_classes(codes)
 
@@ -77,9 +77,10 @@ class StackedRows:
 
     @classmethod
     def of(cls, X: Array, trials: Codes | None = None) -> StackedRows:
-        """Centre rows (n, d) or (b, n, d). The mean in two parts keeps its digits.
+        """Centre rows (n, d) or (b, n, d), in two passes for accuracy.
 
-        Sums over rows are products with ones: for few columns NumPy's own take eight times as long.
+        Sums over rows are products with ones; for few columns NumPy's sum takes eight times as
+        long.
         """
         stack = X if X.ndim == 3 else X[None]
         n = stack.shape[1]
@@ -91,13 +92,13 @@ class StackedRows:
 
     @property
     def n(self) -> int:
-        """Rows of each problem."""
+        """Number of rows of each problem."""
         return int(self.X.shape[1])
 
     count = n
 
     def about(self, shares: Array) -> StackedRows:
-        """Return the rows less sum_i shares_i x_i of each problem instead of their mean."""
+        """Return the rows centred by sum_i shares_i x_i of each problem instead of the mean."""
         apart = shares @ self.X - (1.0 - shares.sum()) * self.mean
         return replace(self, X=self.X - apart[:, None, :], mean=self.mean + apart)
 
@@ -109,7 +110,7 @@ class StackedRows:
         return by_links_of_pairs(self, lag)
 
     def form(self, K: Array | Between, moving: object = None) -> Array:
-        """Return X'KX of each problem, K sparse or given by its diagonal, (n,) or (b, n)."""
+        """Return X'KX of each problem, with K sparse or given by its diagonal, (n,) or (b, n)."""
         if isinstance(K, np.ndarray):
             return self.X.transpose(0, 2, 1) @ (K[..., None] * self.X)
         b, n, d = self.X.shape

@@ -1,4 +1,4 @@
-"""Problems made from a method's matrices, the statement shared by stacks and derivatives."""
+"""Problems defined by a method's matrices, as used also for stacks and derivatives."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 class SampleRows:
     """The `RowSums` of samples in memory or in files, in changed coordinates.
 
-    A pass over the rows for classes or pairs also yields mean and scatter, which are cached.
+    Mean and scatter from a pass for classes or pairs are cached.
 
-    - shares (n,): shares of the rows in the centre that is subtracted; None is their mean
+    - shares (n,): weights of the rows in the centre; None means the mean
     """
 
     def __init__(self, given: Samples, change: Change, shares: Array | None = None) -> None:
@@ -101,10 +101,10 @@ class SampleRows:
 
     @property
     def centre(self) -> list[Array]:
-        """Numbers that are subtracted from the samples in turn.
+        """Vectors that are subtracted from the rows one after the other.
 
-        One number cannot hold a mean far larger than the deviations: for rows in memory a second
-        one holds the rest.
+        If the mean is far larger than the deviations, one vector is not accurate enough: for rows
+        in memory the second vector is the mean of the remainder.
         """
         if self._at_zero:
             return []
@@ -151,7 +151,7 @@ class SampleRows:
         return statistics.difference_scatter(self.samples)
 
     def of_pairs(self, lag: int) -> tuple[Array, Array, None]:
-        """Return lagged covariance and covariance, centred by the mean of both members of pairs."""
+        """Return lagged covariance and covariance of pairs, centred by the mean of all members."""
         stats = statistics.pair_moments(self.samples, lag)
         (before, after), S = stats.means, stats.block
         mean, half = 0.5 * (before + after), 0.5 * (before - after)
@@ -175,9 +175,9 @@ def _shared(piece: Samples, shares: Array, mean: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """The data that a statement is of, in coordinates in which their rows are few columns.
+    """The data of a method's matrices, in coordinates with few columns.
 
-    - samples: samples of the rows and of a background, in these coordinates
+    - samples: samples and background, in these coordinates
     """
 
     name: str
@@ -187,7 +187,7 @@ class Opened:
     _links: list[csr_array] = field(default_factory=list)
 
     def at(self, change: Change) -> SampleSums:
-        """Return sums over the rows in further coordinates; a background's are about its mean."""
+        """Return sums over the rows in changed coordinates; a background has its own mean."""
         changes = [change] * len(self.samples)
         if change.T is not None:
             means = [statistics.mean(each) for each in self.samples[1:]]
@@ -258,7 +258,7 @@ class SampleSums:
     def with_inverse(
         self, A: Callable[[Array], Array], B: Array, ridge: float
     ) -> Callable[[Array], Array]:
-        """Return A as a function of a whitening W, WW' = B^{-1}: products of B^{-1} lose digits."""
+        """Return the function A of W, WW' = B^{-1}; products with B^{-1} are less accurate."""
         return A
 
     def square(self, A: Array, inverse: Array) -> Array:
@@ -277,7 +277,7 @@ class SampleSums:
         return X.T @ X
 
     def pencil(self, found: Against) -> Pencil:
-        """Return A and B as a pair, with the scales of their rounding errors."""
+        """Return the pair (A, B) with the sizes of rounding errors."""
         rows, shares = self.rows, found.shares
         pencil = partial(
             Pencil,
@@ -313,14 +313,14 @@ class SampleSums:
 
 @dataclass(frozen=True)
 class StatedMethod(Objective):
-    """Base of the methods that are their `matrices`: a trace, or A against B.
+    """Base of the methods defined by `matrices`: a trace, or a pair (A, B).
 
     Attributes
     ----------
     divisor : str
         The name of B, for messages; empty without B.
     about_zero, by_size : bool
-        True if sums are about zero, and if scores of directions count by their sizes.
+        True if sums are about zero; True if components are ordered by absolute scores.
     """
 
     divisor: ClassVar[str] = "the covariance"
@@ -329,14 +329,14 @@ class StatedMethod(Objective):
     spectral: ClassVar[type[AbsoluteTrace]] = AbsoluteTrace
 
     def opened(self, data: Data, room: int) -> Opened:
-        """Return the data of the matrices, with room for constant directions."""
+        """Return the data of the matrices, in coordinates with `room` constant directions."""
         samples = data.samples
-        # a minimised objective is 0 outside the span of few rows, where projections are constant
+        # for n < d a minimised objective is 0 in directions orthogonal to all rows
         empty_is_best = self.sense == "min" and samples.n_known and samples.n < samples.d
         if not self.traits.products or empty_is_best:
             data = data.everywhere()
         parts = data.samples, *filter(None, [data.background])
-        for part in parts[1:]:  # samples are checked when their rows are opened
+        for part in parts[1:]:  # samples are checked when opened
             check_squares(part)
         if isinstance(self, Shrinking) and self.shrinks:
             return Opened(self.name, data, self.compact(data.samples), parts)
@@ -400,7 +400,7 @@ class StatedMethod(Objective):
         return sums.pencil(found)
 
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
-        """Return the pair with B shrunk towards its diagonal, if the method shrinks."""
+        """Return the matrix pair with B shrunk towards its diagonal, if the method shrinks."""
         return rows
 
     def classes(self, data: Data) -> Cells | None:
@@ -408,5 +408,5 @@ class StatedMethod(Objective):
         return None
 
     def notes_on(self, data: Data, r: int) -> list[str]:
-        """Return notes for the user on the choice of r."""
+        """Return messages on the choice of r."""
         return []

@@ -27,9 +27,9 @@ from ldr.solvers.linalg.products import top_values
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
 
-# Least curvature that the preconditioner divides by, relative to the largest.
+# Lower limit of curvatures in the preconditioner, relative to the largest.
 _LEAST_CURVATURE = 1e-3
-# Residuals below this share of the total are summed directly, not as a difference of traces.
+# Residuals below this share of the total are computed directly, not as a difference of traces.
 _CANCELLED = 1e-4
 # Largest |M'M - I| of an orthonormal M.
 _ORTHONORMAL = 1e-12
@@ -40,7 +40,7 @@ RESIDUAL = 1e-12
 class TracePoint(Point):
     """f(M) = offset - scale tr(M'AM), gradient -2 scale AM, Hessian product -2 scale AV.
 
-    If it is a sum of squares, and the difference cancels, the squares are added up.
+    If f is a sum of squares and the difference cancels, f is computed as this sum.
     """
 
     def __init__(self, problem: Trace, M: Array) -> None:
@@ -68,17 +68,16 @@ class Trace(BoundObjective):
 
     Parameters
     ----------
-    A : symmetric matrix (k x k), or an operator, of which scale > 0 asks the largest eigenvalues
-    scale, offset : float
+    A : symmetric matrix (k x k), or with scale > 0 an operator scale, offset : float
         scale > 0 maximises tr(M'AM), scale < 0 minimises it.
     is_square : bool
-        True if the value is a sum of squares: A >= 0, minimised, or maximised with an offset of
-        scale tr A.
+        True if the value is a sum of squares: A is positive semidefinite and minimised, or
+        maximised with the offset scale tr A.
     outside : float or None
-        A's eigenvalue in the directions that the coordinates leave out: infinite without a bound
-        there; None if M cannot have a part in them.
+        Eigenvalue of A in the directions outside of the coordinates, infinite if unbounded; None if
+        M has no part outside of the coordinates.
     doubt : float
-        Bound of the change of a sum of r eigenvalues by rounding in the data of A, in the
+        Bound of the error of a sum of r eigenvalues by rounding in the data of A, in the
         objective's units.
     """
 
@@ -92,8 +91,8 @@ class Trace(BoundObjective):
     _size: float = field(default=1.0, init=False)  # A of the solver = A / _size
     _by_krylov: list[Ritz] = field(default_factory=list, init=False)
 
-    plain = True  # no map and no parameters beside the trace
-    preconditioner_cost = 3  # cost of a product with M and of an r x r decomposition
+    plain = True  # a trace without other maps or parameters
+    preconditioner_cost = 3  # a product with M and an r x r decomposition
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.A.shape[0])
@@ -128,10 +127,10 @@ class Trace(BoundObjective):
         return abs(self.scale) * float(np.abs(np.trace(self.A)))
 
     def squares(self, M: Array, value: float) -> float:
-        """Return a small value without cancellation, from squares of a factor F of A.
+        """Return the value without cancellation, as a sum of squares with A = F'F.
 
-        Minimised values are |scale| ||FM||^2, residuals scale ||F - FMM'||^2. An operator's F would
-        take a pass over the rows: its value is only bounded by 0.
+        Minimised values are |scale| ||FM||^2, residuals scale ||F - FMM'||^2. For an operator A the
+        factor F would take a pass over the rows: only negative values are replaced, by 0.
         """
         if not isinstance(self.A, np.ndarray):
             return max(value, 0.0)
@@ -140,7 +139,7 @@ class Trace(BoundObjective):
         left = self._factor @ M
         if self.offset:
             if np.abs(M.T @ M - np.eye(self.r)).max() > _ORTHONORMAL:
-                return max(value, 0.0)  # the part of a larger M in these coordinates
+                return max(value, 0.0)  # M is part of a larger matrix
             left = self._factor - left @ M.T
         return abs(self.scale) * float(np.vdot(left, left))
 
@@ -148,9 +147,9 @@ class Trace(BoundObjective):
         """Return the inverse of V -> 2 scale (V M'AM - mu V), a factor for each column.
 
         The Hessian is V -> 2 scale (V M'AM - AV), projected; mu is the mean eigenvalue of A on the
-        complement of M (0 for an operator). In the basis with diagonal M'AM each column is divided
-        by its mean curvature, so that all columns converge alike. None if a column has no positive
-        mean curvature yet.
+        complement of M (0 for an operator). In the eigenbasis of M'AM each column is divided by its
+        mean curvature, to equalise the columns' rates of convergence. The result is None unless all
+        mean curvatures are positive.
         """
         S = M.T @ (self.A @ M)
         outside = self.A.shape[0] - self.r
@@ -165,7 +164,7 @@ class Trace(BoundObjective):
         return lambda N, U: U @ inverse
 
     def compressed(self, M: Array) -> Array:
-        """Return M'AM, r x r, in the objective's units."""
+        """Return M'AM (r x r) in the objective's units."""
         return self._size * (M.T @ (self.A @ M))
 
     @cached_property
@@ -203,7 +202,7 @@ class Trace(BoundObjective):
         return Axes.principal(np.sign(self.scale) * self.compressed(M))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the diagonal of M'AM, and what the objective derives from it."""
+        """Return the diagonal of M'AM, and scores that the objective derives from this."""
         found = {"eigenvalue": np.sign(self.scale) * axes.numbers}
         derived = getattr(self.objective, "derived_numbers", None)
         if derived is not None and isinstance(self.A, np.ndarray) and self.rest is None:
@@ -217,12 +216,13 @@ class Trace(BoundObjective):
         return self._eigen[1]
 
     def certificate(self, M: Array) -> Certificate | None:
-        """Return the gap to the sum of the extreme eigenvalues, from a proved bound with rounding.
+        """Bound the optimality gap by a proved bound of the sum of extreme eigenvalues.
 
-        Products cannot prove that no eigenvalue was missed: for dense rows the matrix is computed,
-        by default if that takes no longer than the products did; for sparse rows a random vector
-        detects a missed eigenvalue, but for a small chance. If the coordinates omit directions,
-        their possible contribution is part of the gap, or the claim is restricted.
+        If A is known by products only, these cannot prove that no eigenvalue was missed. For dense
+        rows the matrix A is computed, by default only if this takes no longer than the solve's
+        products. For sparse rows a random vector detects missed eigenvalues, with a small
+        probability of error. The gap includes possible contributions of directions outside of the
+        coordinates, or the certificate is restricted.
         """
         V = self._eigen[1]
         if isinstance(self.A, np.ndarray):
@@ -282,7 +282,7 @@ def trace_where_varied(
 ) -> Trace:
     """Build tr(M'AM) in the objective's sense, M restricted to directions that vary.
 
-    A direction without variance is neither slow nor near, and is left out.
+    Directions without variance are excluded.
     """
     kept = Range.of(total, view.coordinates, "the covariance")
     return Trace(

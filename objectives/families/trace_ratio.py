@@ -45,31 +45,31 @@ from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.trace_ratio import SelfConsistentField
 
-# Levels with a larger ratio of weights vanish in value and gradient by rounding.
+# With a larger ratio of weights the smallest ones are lost to rounding in value and gradient.
 _FARTHEST = 1e8
 
 
 @dataclass(frozen=True)
 class NestedMethod(Objective):
-    """Base of the trace ratios, whose best subspaces of several dimensions are not nested.
+    """Base of the trace-ratio methods, with optional nested subspaces.
 
-    With levels r_1 < ... < r_K = r of weights w_k the value is that of all levels together,
-    sum_k w_k tr(M_k'AM_k) / sum_k w_k tr(M_k'BM_k), M_k the first r_k columns of M. A result's
-    parameters have the ratio at each level, and beside it the optimum of that level alone: the
-    price of nesting.
+    Optimal subspaces of different dimensions are not nested in general. With levels r_1 < ... < r_K
+    = r of weights w_k the value is sum_k w_k tr(M_k'AM_k) / sum_k w_k tr(M_k'BM_k), M_k the first
+    r_k columns of M. A result's parameters contain the ratio at each level; the optimum for this
+    dimension alone is reported for comparison.
 
     Source: Szwagier and Pennec 2025.
 
     Attributes
     ----------
     sibling : str
-        The method of the same matrices that weights every direction equally.
+        Method with the same matrices and the whitened criterion tr((M'BM)^{-1} M'AM).
 
     Parameters
     ----------
     nested : bool, sequence of int, or dict of int to float
-        The dimensions that the first columns of M serve: True for all from 1 to r; or some, the
-        largest of them r; or a weight for each.
+        Dimensions of the nested subspaces: True for all from 1 to r; a sequence whose largest
+        element is r; or a weight for each dimension.
     """
 
     sibling: ClassVar[str]
@@ -85,7 +85,7 @@ class NestedMethod(Objective):
             vars(self).update(domain="St", formula=formula)
 
     def column_weights(self, r: int) -> Array:
-        """Return v_j, the sum of the weights of all levels r_k >= j, in units of v_1."""
+        """Return the column weights v_j, sums of the weights of levels r_k >= j, with v_1 = 1."""
         if not self.nested:
             return np.ones(r)
         levels = range(1, r + 1) if self.nested is True else self.nested
@@ -124,18 +124,18 @@ def _levels(nested: Any) -> Any:
     return weights
 
 
-# Least gap of eigenvalues that the preconditioner divides by, relative to the largest.
+# Lower limit of eigenvalue gaps in the preconditioner, relative to the largest eigenvalue.
 _LEAST_GAP = 1e-12
-# A direction of M with less than this share of the denominator, times r, is nearly constant.
+# A column of M with a share of the denominator below this, over r, is nearly constant.
 _LEAST_SHARE = 1e-2
-# Rotating the columns to a basis can move eigenvalues this far below the tolerance.
+# A change of basis can lower eigenvalues to this share of the tolerance.
 _TURNED = 1e-2
 
 
 class TraceRatioPoint(Point):
     """f(M) = -rho with rho = a/b, a = tr(VM'AM), b = tr(VM'BM), V the weights of the columns.
 
-    Gradient -(2/b)(AM - rho BM)V. With K = A - rho B, made once a point, the Hessian product is
+    The gradient is -(2/b)(AM - rho BM)V. With K = A - rho B, computed once, the Hessian product is
     -(2/b)(KU - drho BM)V - (db/b) gradient, drho = -<gradient, U>, db = 2 <BMV, U>: one product
     with a k x k matrix. `products` are AM and BM, the `denominator` is b.
     """
@@ -180,36 +180,34 @@ class TraceRatioPoint(Point):
 class TraceRatio(BoundObjective, Compared):
     """Minimise -tr(M'AM) / tr(M'BM) on the Grassmann manifold.
 
-    The heuristic is the orthonormalised top_r generalised eigenvectors of (A, B), which maximise
-    another objective, tr((M'BM)^{-1} M'AM), and are optimal here for r = 1 only.
+    The baseline consists of the orthonormalised top_r generalised eigenvectors of (A, B). These
+    maximise another objective, tr((M'BM)^{-1} M'AM), and are optimal for r = 1 only.
 
-    With weights that fall along the columns it is -tr(VM'AM) / tr(VM'BM), V = diag(weights): of
-    nested subspaces, the spans of the first columns up to each level, where the weights fall.
-    Rotations of the columns inside a level change nothing. The largest ratio is the root of
-    f(rho) = sum_j v_j lambda_j(A - rho B), at the eigenvectors in order (Szwagier and Pennec 2025).
+    With descending weights the objective is -tr(VM'AM) / tr(VM'BM), V = diag(weights), on the
+    Stiefel manifold. The weights decrease after each level; rotations of the columns of a level do
+    not change the value. The largest ratio is the root of f(rho) = sum_j v_j lambda_j(A - rho B),
+    attained by eigenvectors in descending order (Szwagier and Pennec 2025).
 
     Parameters
     ----------
     A, B : symmetric k x k, B positive semidefinite of rank above k - r
     restricted : bool
-        True if B's null space has been left out already: values that are small beside the largest
-        eigenvalue now were not before the columns were rotated, and count as rank down to rounding.
+        True if B's null space has been excluded: small eigenvalues of B then count as nonzero down
+        to the level of rounding.
     outside : float
-        B's eigenvalue in the directions that the coordinates leave out, where A's is zero.
+        Eigenvalue of B in the directions outside of the coordinates; there A is zero.
     weights : ndarray (r,)
-        Weights of the columns: the first is 1, they decrease and are positive; by default all are
-        1.
+        Weights of the columns, positive and descending with the first one 1; by default all 1.
     sums : pair of ndarray (k,), optional
-        Reference sizes of the rounding errors of the sums A and B, which may exceed their
-        diagonals: see `trace_ratio_bound`.
+        Sizes of the terms summed in A and B, for rounding errors; see `trace_ratio_bound`.
     sibling : str
-        The method of the same matrices that weights every direction equally.
+        Method with the same matrices and the whitened criterion tr((M'BM)^{-1} M'AM).
     inside, left_out : symmetric k x k, float
-        B and 0; if M may leave these coordinates, B minus its value outside, and that value for all
-        of M.
+        B and 0. If M may have a part outside of the coordinates, B minus `outside` I, and `outside`
+        times the sum of the weights.
 
-    Both matrices are divided by the power of two next to B's size, which changes no digit of the
-    ratio and keeps squares in range, and made symmetric to the last bit.
+    Both matrices are symmetrised and divided by a power of two near B's size. This does not change
+    the ratio and prevents overflow of squares.
     """
 
     A: Array
@@ -246,12 +244,12 @@ class TraceRatio(BoundObjective, Compared):
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """The numbers of first columns whose span counts."""
+        """Dimensions of the nested subspaces."""
         return np.flatnonzero(np.diff(self.weights, append=0.0) < 0) + 1
 
     @cached_property
     def nested(self) -> bool:
-        """True if column weights fall, so that nested spans count."""
+        """True if column weights are not all equal."""
         return bool(self.weights[-1] < self.weights[0])
 
     @cached_property
@@ -296,9 +294,9 @@ class TraceRatio(BoundObjective, Compared):
     def preconditioner(self, M: Array) -> Preconditioner:
         """Return the inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B.
 
-        At the optimum M spans the top eigenvectors of K, and the Hessian multiplies the component
-        of V along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j, theta the
-        eigenvalues of K.
+        At the optimum M spans the top eigenvectors of K. The Hessian multiplies the component of
+        V's column i along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j, with theta
+        the eigenvalues of K.
         """
         point = self.at(M)
         theta, Q = symmetric_eigen(self.A + point.value * self.B)
@@ -310,7 +308,8 @@ class TraceRatio(BoundObjective, Compared):
 
     @cached_property
     def _heuristic(self) -> Array:
-        # Of a singular B, (A, B + |A|) has the same eigenvectors, in order; A >= 0 or A <= 0.
+        # For a singular B and semidefinite A, (A, B + |A|) has the same eigenvectors in the same
+        # order.
         size = self.A if self.objective.sense == "max" else -self.A
         B = self.B if self.definite else size + self.B
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)
@@ -323,10 +322,10 @@ class TraceRatio(BoundObjective, Compared):
         return Axes.nested(M.T @ (self.A + self.at(M).value * self.B) @ M, self.levels.tolist())
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return a_k = m_k'Am_k, b_k = m_k'Bm_k, their ratios, and each b_k's share of their sum.
+        """Return a_k = m_k'Am_k, b_k = m_k'Bm_k, the ratios a_k/b_k and shares b_k/sum b.
 
-        rho is the mean of the ratios, weighted by the shares. The generalised eigenvalues of
-        (M'AM, M'BM) belong to the span, not to its axes.
+        rho is the mean of the ratios weighted by the shares. The generalised eigenvalues of (M'AM,
+        M'BM) describe the span of M, not single columns.
         """
         AM, BM = self.at(M).products
         sign = -self.objective.sign
@@ -350,11 +349,12 @@ class TraceRatio(BoundObjective, Compared):
         return SelfConsistentField()
 
     def certificate(self, M: Array) -> Certificate:
-        """Bound rho* - rho(M) by a t at which f(t) = sum_j v_j lambda_j(A - tB) <= 0 is proved.
+        """Bound the optimality gap by a t with f(t) = sum_j v_j lambda_j(A - tB) <= 0.
 
-        f falls with t and rho* is its root, so no ratio exceeds t. Rounding is in the proof. A
-        direction that the coordinates leave out counts in f with -t B: if that exceeds the least of
-        the r eigenvalues, it would raise the ratio, and the claim is restricted.
+        f decreases with t, and its root is the largest ratio: no ratio exceeds t. The proof of f(t)
+        <= 0 includes rounding errors. A direction outside of the coordinates has the eigenvalue -t
+        `outside`: if this exceeds the least of the r eigenvalues, the direction would increase the
+        ratio, and the certificate is restricted.
         """
         rho = -self.at(M).value
         bound = trace_ratio_bound(self.A, self.B, M, self.weights, self.sums)
@@ -381,7 +381,7 @@ class TraceRatio(BoundObjective, Compared):
         return {**self.chosen, "levels": self.levels, "ratios": ratios}
 
     def comparisons(self, M: Array) -> Fitted:
-        """Return the optimum of each level alone, infinite if it has no bound."""
+        """Return the optimum for the dimension of each level alone; infinite if unbounded."""
         if not self.nested:
             return {}
         return {"unnested": np.array([self._alone(M[:, :level]) for level in self.levels])}
@@ -396,7 +396,7 @@ class TraceRatio(BoundObjective, Compared):
         return self.reported(run_through(alone, M, alone.specialist()).value)
 
     def remarks(self, M: Array) -> list[str]:
-        """Return a note if directions of M carry next to nothing of the denominator."""
+        """Return a message if columns of M have nearly no share of the denominator."""
         if not self.sibling:
             return []
         AM, BM = self.at(M).products
@@ -420,7 +420,7 @@ class TraceRatio(BoundObjective, Compared):
         if math.isinf(self.outside):
             return True
         value, eps = self.at(M).value, float(np.finfo(float).eps)
-        if self.outside == 0.0:  # in the norm of B, since a direction may have nearly zero length
+        if self.outside == 0.0:  # relative to B, because columns may be nearly constant
             lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
             if not lengths.all():
                 return True
@@ -446,8 +446,8 @@ def trace_ratio(
 ) -> TraceRatio:
     """Build tr(M'AM) / tr(M'BM) in the objective's sense, on the range of total scatter or B.
 
-    Outside the range A vanishes too, and the ratio is 0/0. A minimum is the maximum with the sign
-    of A changed. Levels are nested if the objective requires it.
+    Outside of this range the ratio is 0/0. A minimum is the maximum for -A. The objective's option
+    `nested` determines the weights.
     """
     weights, sign = objective.column_weights(r), -objective.sign
     rows, ridge, rest = rows.narrowed(r, ridge, sign, weights)
@@ -463,7 +463,7 @@ def trace_ratio(
     if ridge > 0:
         amount = ridge_amount(definite, ridge)
         definite, ridged = add_ridge(definite, ridge, rows.what)
-    # directions whose variation rounding hides are unknown: see `whitened`
+    # directions with variation below rounding are excluded: see `whitened`
     lost = ridge == 0 and kept.rank < int(np.count_nonzero(np.diag(varied) > 0))
     return TraceRatio(
         objective,

@@ -1,4 +1,4 @@
-"""Pairs of views by singular vectors, and white views: exact, of more than two by eigenvectors."""
+"""Pairs of views by singular vectors, and whitened views by eigenvectors; both exact."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True)
 class Bilinear(Blocks, BoundObjective):
-    """Maximise tr(Ma'K Mb) on St x St; exact by the leading singular vectors of K.
+    """Maximise tr(Ma'K Mb) over orthonormal Ma and Mb, by singular vectors of K.
 
-    Joint rotations (MaQ, MbQ) leave the value unchanged, separate ones do not.
+    The value is invariant to joint rotations (MaQ, MbQ), not to separate ones.
 
     - K (ka, kb)
-    - correlations: True if K's singular values are correlations, whose mean is then reported too
-    - doubt: bound of the change of a sum of r singular values by rounding in the data of K
-    - restricted: True if left-out directions may add to the value
+    - correlations: True if K's singular values are correlations
+    - doubt: bound of the error of a sum of r singular values by rounding in the data of K
+    - restricted: True if directions outside of the coordinates may increase the value
     """
 
     exchangeable = True
@@ -119,9 +119,10 @@ class Bilinear(Blocks, BoundObjective):
         return {**self.chosen, "mean_correlation": -self.at(M).value / self.r}
 
     def certificate(self, M: Array) -> Certificate:
-        """Certify the optimum, as no value exceeds the sum of the r largest singular values of K.
+        """Certify the optimum by the sum of the r largest singular values of K, an upper bound.
 
-        They are accurate to the order of K times the rounding of the largest.
+        The error of singular values is at most of the order of K's dimension times eps times the
+        largest.
         """
         values = self._singular[1]
         best = float(np.sum(values[: self.r]))
@@ -162,7 +163,7 @@ def white_bilinear(
     ridge: float,
     shrunk: JointShrinkage | None = None,
 ) -> tuple[Bilinear, float]:
-    """Build max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2}; count the rows."""
+    """Build max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2}; return also n."""
     (a, b), ridges = compacts, (ridge, ridge)
     found = leading_pairs(a.rows, b.rows, r, ridge)
     if found is not None:
@@ -189,10 +190,10 @@ def white_bilinear(
 class SharedDirections(Trace):
     """Maximise sum_{i<j} tr(Mi'Aij Mj) of white views over sum_i Mi'Mi = K I.
 
-    The blocks of the solver's M, which is orthonormal, are the Mi/sqrt(K), and the trace is that of
-    A with zeros on its diagonal blocks.
+    The blocks of the solver's orthonormal M are the Mi/sqrt(K). The objective is the trace
+    tr(M'AM), where the diagonal blocks of A are zero.
 
-    - widths: numbers of columns of the views
+    - widths: number of columns of each view
     """
 
     plain = False
@@ -275,7 +276,8 @@ def whitened_views(
 ) -> tuple[ViewMoments, list[Whitened], Array]:
     """Return sums over rows of several views, the whitening of each view, and their coupling.
 
-    The coupling is the matrix of blocks Cij in the white coordinates, with zeros for the Cii.
+    The coupling is the matrix of blocks Cij in whitened coordinates, with zeros in place of the
+    Cii.
     """
 
     def with_squares(*changes: Change) -> tuple[ViewMoments, list[SumOfSquares]]:

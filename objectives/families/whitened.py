@@ -1,12 +1,10 @@
-"""Whitening of rows by a sum of squares, with the accuracy lost to rounding.
+"""Whitening: coordinates of rows in which a sum of squares B is the identity.
 
-Whitening: coordinates of rows in which a sum of their squares is the identity.
-
-A sum of squares B is less accurate than its rows. Its entries are accurate to u = 1e-16 of its
-diagonal, so directions whose variance is below u of the columns' are lost in it, and generalised
-eigenvalues are accurate to u times its condition number, the square of the rows'. If that is too
-little, B is computed again, from rows in coordinates in which the first B is the identity as far as
-it is known: as in repeated Cholesky QR (Fukaya et al. 2014, 2020), which needs sums over rows only.
+A sum of squares B is less accurate than the rows. Entries of B are accurate to u = 1e-16 of the
+diagonal: directions with a variance below u times the columns' variance are lost. Generalised
+eigenvalues are accurate to u times the condition number of B, the square of the condition number of
+the rows. If this accuracy is insufficient, B is computed again from rows in coordinates that whiten
+the first B, as in repeated Cholesky QR (Fukaya et al. 2014, 2020), which needs sums over rows only.
 The remaining error is u times the condition number of the rows, as large as the effect of rounding
 in the data.
 """
@@ -42,7 +40,7 @@ from ldr.solvers.manifolds import Array
 
 
 def ridge_amount(B: Array, ridge: float) -> float:
-    """Return the amount that a ridge, in units of B's mean diagonal, adds to B's diagonal."""
+    """Return the constant added to B's diagonal by a ridge relative to the mean diagonal."""
     amount = ridge * float(B.trace()) / len(B)
     if not math.isfinite(amount):
         raise ArgumentError(f"ridge = {ridge:g} is too large for the unit of the data: lower it")
@@ -50,27 +48,26 @@ def ridge_amount(B: Array, ridge: float) -> float:
 
 
 def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
-    """Return B + ridge * mean(diag B) * I with a note; B itself if ridge = 0."""
+    """Return B + ridge * mean(diag B) * I and a message; B if ridge = 0."""
     if ridge == 0:
         return B, []
     amount = ridge_amount(B, ridge)
     return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]
 
 
-# Least eigenvalue of B, scaled to a unit diagonal, at which B's accuracy suffices.
+# If the least eigenvalue of B, scaled to a unit diagonal, is larger, B's accuracy suffices.
 LEAST = 1e-5
 
 
 @dataclass(frozen=True)
 class Unwhitened:
-    """Rows that are to be whitened.
+    """Description of rows to be whitened.
 
     - coordinates: coordinates of the rows
-    - what: the name of B, for messages
-    - repeatable: True if there are rows from which B can be computed again. Sparse ones would
-      become dense.
-    - behind: sizes of the numbers from which the rows were computed, column by column, if these are
-      no data; in units in which all of the rows have length 1
+    - what: name of B in messages
+    - repeatable: True if B can be computed again from dense rows
+    - behind: for rows that were computed from data, size of each column before cancellation,
+      relative to the norm of the rows; else None
     """
 
     coordinates: Coordinates
@@ -90,20 +87,20 @@ class Unwhitened:
     def varied(self, sums: SumOfSquares) -> tuple[Array, str]:
         """Return the matrix to whose range M is restricted, and its name.
 
-        It is B, or with a ridge all variation: a direction without variance stays outside, whatever
-        the ridge.
+        The matrix is B, or with a ridge the total scatter: directions without variance are excluded
+        even with a ridge.
         """
         if self.ridge > 0 and sums.total is not None:
             return sums.total, "the total scatter"
         return sums.B, self.what
 
     def sizes(self, sums: SumOfSquares) -> Array:
-        """Return the length of each column before cancellation, the scale of its rounding."""
+        """Return the length of each column before cancellation, the scale of rounding errors."""
         sizes = sums.sizes
         return sizes if self.behind is None else np.maximum(sizes, length(sizes) * self.behind)
 
     def known(self, sums: SumOfSquares) -> SumOfSquares:
-        """Drop columns that consist of rounding errors."""
+        """Return the sums with zeros for columns that consist of rounding errors."""
         if self.behind is None:
             return sums
         least = (rank_tolerance(len(sums.B)) * self.sizes(sums)) ** 2
@@ -129,15 +126,15 @@ def _well_conditioned(S: Array) -> bool:
 
 
 def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
-    """Return S: rounding errors E of rows G, or of B, move W by SC, rows of C at most 1 long.
+    """Return S such that rounding changes W by SC, with rows of C of length at most 1.
 
-    Where GN = 0 and W'G'GW = I, (G + E)(N + D) = 0 has D = -WW'G'EN, and the W orthogonal to N + D
-    is W - N(N'N)^{-1}D'W = W + N(N'N)^{-1}N' E'GW W'W. Of sums E stands in the place of E'G.
+    E are the rounding errors of the rows G with B = G'G. If GN = 0 and W'G'GW = I, (G + E)(N + D) =
+    0 has the solution D = -WW'G'EN. The W orthogonal to N + D is W - N(N'N)^{-1}D'W = W +
+    N(N'N)^{-1}N' E'GW W'W. For errors of B, E'G is replaced by the error of B.
 
-    - nothing, N (k, p): the directions without variance, in the coordinates of W and in the user's
-      columns
+    - nothing, N (k, p): directions without variance, in W's coordinates and in the user's columns
     - rounding (d,): upper bounds of the lengths of the rows of E'GW
-    - W (d, m): in the user's columns
+    - W (d, m): W in the user's columns
     """
     lengths = np.linalg.norm(N, axis=0)
     if not lengths.size:
@@ -155,19 +152,19 @@ ROWS_ROUNDING = 8.0 * _EPS
 
 @dataclass(frozen=True)
 class Whitened:
-    """Coordinates in which B is the identity: B restricted to its range, a ridge added on request.
+    """Coordinates in which B, restricted to its range and plus a ridge, is the identity.
 
-    - W (k, m): map to them, from the coordinates in which B and all other sums are computed
-    - change: map to those, from the original rows
+    - W (k, m): map to these from the coordinates in which B and other sums are computed
+    - change: map from the original rows to the coordinates in which sums are computed
     - mean: mean of the original rows
     - coordinates: map back to the user's columns
     - root (m, d): factor with root'root = B, for the original rows
     - outside: the whitened eigenvalue of directions outside the range: see `Trace`
-    - sizes, spreads (d, m): the roots of the sums of squares of the numbers in the rows, and of B's
-      diagonal, each times the column's share in these coordinates: the reference of rounding errors
+    - sizes, spreads (d, m): each column's root sum of squares, and root of B's diagonal, times the
+      map to whitened coordinates, for rounding errors
     - defect: ||W'BW - I||
-    - astray (k, p): bound of the change of W by rounding along the directions that B leaves out:
-      see `_astray`
+    - astray (k, p): bound S of the change of W by rounding along directions outside of B's range;
+      see the function `astray`
     - scatter: scatter of the original rows, if computed
     """
 
@@ -185,20 +182,20 @@ class Whitened:
     scatter: KnownScatter | None = None
 
     def __call__(self, A: Array) -> Array:
-        """Return the symmetric A in white coordinates."""
+        """Return W'AW, the symmetric A in whitened coordinates."""
         return self.W.T @ A @ self.W
 
     def rows(self, A: Array) -> Array:
-        """Return A with its rows in white coordinates, W'A."""
+        """Return W'A."""
         return self.W.T @ A
 
     @property
     def error(self) -> float:
-        """Bound of W'BW - I by the rounding of rows, of sums and of W."""
+        """Bound of ||W'BW - I|| for rounding errors of rows, sums and W."""
         return self._of(self.sizes, self.spreads)
 
     def error_along(self, M: Array) -> float:
-        """Bound the difference of M'W'BWM from I, M orthonormal."""
+        """Bound ||M'W'BWM - I|| for an orthonormal M."""
         return self._of(self.sizes @ M, self.spreads @ M)
 
     def _of(self, sizes: Array, spreads: Array) -> float:
@@ -208,8 +205,8 @@ class Whitened:
     def doubt(self, size: float, r: int) -> float:
         """Bound the rounding error of a sum of r eigenvalues (singular values) up to a size.
 
-        Coordinates that are not exactly white count by their share; rows of length s that are
-        rounded by e have squares between (s - e)^2 and (s + e)^2.
+        The bound includes errors of the whitening. Rows of length s with errors e have squares
+        between (s - e)^2 and (s + e)^2.
         """
         return math.sqrt(r) * (size + 2.0 * math.sqrt(size) + self.error) * self.error
 
@@ -217,9 +214,9 @@ class Whitened:
     def doubt_of_numerator(self, A: Array, r: int) -> float:
         """Bound the error of a sum of r eigenvalues of W'AW by rounding in A.
 
-        It is large if directions that B leaves out had to be removed from large entries of A. W is
-        orthogonal to them as far as they are known: if it changes by SC, S = `astray` and C with
-        rows of length 1 at most, W'AW changes by W'ASC, its transpose and C'S'ASC.
+        The bound is large if directions outside of B's range had to be removed from large entries
+        of A. If W changes by SC, with S = `astray` and rows of C of length at most 1, W'AW changes
+        by W'ASC, its transpose and C'S'ASC.
         """
         W, moved = np.abs(self.W), A @ self.astray
         of_sums = SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
@@ -228,12 +225,12 @@ class Whitened:
         return math.sqrt(r) * (of_sums + of_directions)
 
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
-        """Return a bound for the rounding error of ||Y - ZC||^2 = rest, Z the white rows.
+        """Return a bound of the rounding error of ||Y - ZC||^2 = rest, Z the whitened rows.
 
-        Rounding changes C = Z'Y too, and the fit by that difference; no fit exceeds ||Y||^2.
+        The bound includes the error of C = Z'Y, and is at most ||Y||^2.
 
         - C (m, q)
-        - outputs (q,): roots of the sums of squares of the numbers in Y
+        - outputs (q,): root of the sum of squares of each column of Y
         """
         size = float(np.linalg.norm(outputs))
         moved = ROWS_ROUNDING * (float(np.linalg.norm(self.sizes @ C)) + size)
@@ -246,7 +243,7 @@ class Whitened:
 def whiten(
     sums: Callable[..., Sums], squares: Callable[[Sums], Sequence[SumOfSquares]], *given: Unwhitened
 ) -> tuple[Sums, list[Whitened]]:
-    """Return sums over rows, and the coordinates that whiten each view of them.
+    """Return sums over rows, and the whitening of each view.
 
     - sums: function of a `Change` for each view that returns sums over the changed rows
     - squares: the matrices to be whitened, one for each view
@@ -294,7 +291,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
     else:
         kept = Range.of(varied, given.coordinates, name)
     inside = kept(sums.B)
-    # a direction of the range is not constant, even if rounding hides its variation
+    # a direction of the range has variance, even if below rounding
     hidden = np.maximum(0.0, _EPS * kept.squares(diagonal(sums.B)) - np.diag(inside))
     B, ridged = add_ridge(inside + np.diag(hidden), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
@@ -327,7 +324,7 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
     varied, name = given.varied(first)
     check_varies(varied, name)
     T, inverse, _ = inverse_root(varied)
-    if first.total is not None:  # the total may exceed the whitened matrix
+    if first.total is not None:  # the total may be larger than B
         with np.errstate(over="ignore", invalid="ignore"):
             check_comparable(np.sum(T * (first.total @ T), axis=0), name)
     return T, inverse
@@ -342,7 +339,7 @@ def _of_rows(
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
-    sized = scale * T  # sizes of the numbers in the rows, in coordinates
+    sized = scale * T  # sizes of columns before cancellation
     W, inverse, _ = inverse_root(varied)
     _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
     lost = shares * tolerance >= 1.0
@@ -362,8 +359,8 @@ def _of_rows(
         why = f"in others the rows vary by less than {tolerance:.1e} of their size"
         kept = Range.along(orthogonal_to(left_out), given.coordinates, name, why)
     W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
-    for _ in range(2 if nothing.size else 0):  # the second time removes the rounding of the first
-        # A may vary where B does not: M is orthogonal to it in the user's columns
+    for _ in range(2 if nothing.size else 0):  # the second step reduces rounding errors
+        # M is orthogonal to directions outside of B's range, where A may be nonzero
         W = W - nothing @ mixed @ np.linalg.lstsq(N, T @ W, rcond=None)[0]
     B = sums.B
     ridged: list[str] = []

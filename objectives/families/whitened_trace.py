@@ -34,8 +34,8 @@ def whitened_trace(
 ) -> Trace:
     """Build tr(M'B^{-1/2} A B^{-1/2} M) in the objective's sense; P = M'B^{-1/2}.
 
-    Exact by the extreme generalised eigenvectors of (A, B). Or of the absolute value of the matrix,
-    whose eigenvalues count by their size.
+    Extreme generalised eigenvectors of (A, B) are the exact solution. With `spectral` the absolute
+    value of B^{-1/2} A B^{-1/2} is used.
     """
     rows, ridge, rest = rows.narrowed(r, ridge, -objective.sign)
     notes = [*notes, *(() if rest is None else (rest.note,))]
@@ -70,7 +70,7 @@ def whitened_trace(
 
 @dataclass(frozen=True)
 class SpectralTrace(Trace):
-    """tr(M'h(S)M), h(S) with the eigenvectors of S and numbers h of its eigenvalues.
+    """tr(M'h(S)M) for a function h of the eigenvalues of a symmetric S.
 
     - signed (k, k): S
     """
@@ -82,10 +82,10 @@ class SpectralTrace(Trace):
 
 @dataclass(frozen=True)
 class AbsoluteTrace(SpectralTrace):
-    """tr(M'|S|M): of the absolute values of the eigenvalues."""
+    """tr(M'|S|M), |S| with the absolute values of the eigenvalues of S."""
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the diagonal of M'AM."""
+        """Return the diagonal of M'SM."""
         return {"eigenvalue": np.sum(M * (self.signed @ M), axis=0)}
 
 

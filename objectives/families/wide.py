@@ -1,10 +1,8 @@
-"""Symmetric matrices that are known by their products, made of others.
+"""Problems of sparse rows with very many columns, by products with the rows.
 
-Sparse rows of very many columns: products find the few relevant directions first.
-
-A method of A against B needs only a subspace of the columns that contains its solution. Block
-Davidson finds one from products with the rows, and the problem of the rows in it is small, dense
-and solved as any other. A claim about all columns is proved by products too.
+A method of a pair (A, B) only needs a subspace that contains the solution. A block Davidson
+iteration finds the subspace by products; the problem in this subspace is small and dense. Products
+also prove the certificate for all columns.
 """
 
 from __future__ import annotations
@@ -80,16 +78,16 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
     return operator(ka + kb, lambda V: np.concatenate([aa @ V[:ka], bb @ V[ka:]]))
 
 
-# Extra columns of a block, for faster convergence of the others.
+# Number of extra columns of a block, for faster convergence of the wanted columns.
 GUARDS = 4
-# Share of a ridge that is subtracted from B, for M with directions worse than zero.
+# Share of a ridge that is subtracted from B, for M with negative eigenvalues.
 _SHARE = 0.9
-# A variance below this, relative to uncorrelated columns, counts as zero.
+# A variance below this, relative to that of uncorrelated columns, counts as zero.
 _EMPTY = 1e-10
 
 
 def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
-    """Refuse an M with a constant direction, which dense matrices would have excluded."""
+    """Refuse an M with a constant direction."""
     if not M.shape[1]:
         return
     units = np.linalg.inv(np.linalg.cholesky(sym(M.T @ (diagonal[:, None] * M))))
@@ -103,11 +101,11 @@ def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class WidePencil:
-    """A, which is maximised, against B + ridge I, of the columns in which something varies.
+    """The pair (A, B + ridge I) as operators, for the non-constant columns.
 
-    - A, within: numerator, and denominator B
-    - spread (k,): the diagonal of B
-    - U (k, q): factor with A = UU', if A has a small rank
+    - A, within: numerator A and denominator B
+    - spread (k,): diagonal of B
+    - U (k, q): factor with A = UU' if A has a small rank, else None
     """
 
     rows: CentredRows
@@ -129,13 +127,13 @@ class WidePencil:
         return np.maximum(self.spread + self.ridge, least)
 
     def against(self, ridge: float, sign: float) -> WidePencil:
-        """Return the pencil with a ridge in units of B's mean diagonal, and A times a sign."""
+        """Return the pair with a ridge relative to B's mean diagonal, and A times a sign."""
         amount = ridge * self.rows.mean_of(self.spread)
         A, U = (self.A, self.U) if sign > 0 else (-self.A, None)
         return replace(self, A=A, U=U, ridge=amount, minimised=sign < 0)
 
     def solved(self, r: int, weights: Array | None = None) -> Narrow:
-        """Return a subspace with the top r eigenvectors, or the optimum of a weighted ratio.
+        """Return a subspace with the top r eigenvectors or the optimum of a trace ratio.
 
         - weights (r,): weights of the columns of a trace ratio
         """
@@ -172,7 +170,7 @@ class WidePencil:
 
 @dataclass(frozen=True, eq=False)
 class Narrow:
-    """A subspace of the columns that contains the optimum, and the bound for the rest.
+    """A subspace that contains the optimum, and bounds for all columns.
 
     - Z (k, m): basis of the subspace
     - products: number of vectors multiplied by A and B
@@ -188,7 +186,7 @@ class Narrow:
 
     @cached_property
     def basis(self) -> Array:
-        """Orthonormal, in all columns."""
+        """Orthonormal basis of the subspace, in all columns."""
         return self.pencil.rows.in_all_columns(np.linalg.qr(self.Z)[0])
 
     @property
@@ -200,10 +198,10 @@ class Narrow:
         )
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """Return the certificate from a random vector and as many products again; see `missed`.
+        """Return a certificate by a random vector and as many products as the solve took.
 
-        For M (d x r) with the maximised value, among all columns. Constant directions are covered
-        unless they would raise the value.
+        The certificate compares the value at M with all columns. Constant directions are included
+        unless these would increase the value.
         """
         pencil, r, Z = self.pencil, self.r, self.Z[:, : self.r + GUARDS]
         first, second = sym(Z.T @ (pencil.A @ Z)), sym(Z.T @ (pencil.B @ Z))
@@ -241,9 +239,9 @@ def _gap(value: float, most: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A symmetric matrix by its products.
+    """A symmetric matrix given by products.
 
-    - diagonal (k,), U (k, q): summand and factor with UU' for the matrix; None if unknown
+    - diagonal (k,), U (k, q): diagonal, and factor U if the matrix is UU'; None if unknown
     """
 
     products: LinearOperator
@@ -339,7 +337,7 @@ class WideSums:
         return self._links(weights)
 
     def pencil(self, found: Against) -> WidePencil:
-        """Return the pair of A and B stated from the sums."""
+        """Return the pair (A, B) of a method."""
         rows, A, B = self.rows, cast(Known, found.A), cast(Known, found.B)
         if found.shares is not None:
             rows = rows.about(found.shares)

@@ -1,4 +1,4 @@
-"""Two sparse views of very many columns: subspaces that their pairs lie in, by products."""
+"""Two sparse views with very many columns: subspaces of the solution, by products."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from ldr.solvers.trust_region import TrustRegion
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-# A part of a unit vector beyond this exceeds the rounding errors of products.
+# A larger part of a unit vector exceeds rounding errors of products.
 _BESIDE = 1e-6
 
 Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]
@@ -54,12 +54,12 @@ Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Two views in subspaces that their leading pairs lie in.
+    """Two views in subspaces that contain the leading pairs of directions.
 
-    - rows: rows of the views, in all columns that vary
-    - ridges: ridges in units of the covariances in the subspaces
-    - pencil: pair of matrices whose largest generalised eigenvalues give the value, up to a factor
-    - found: their eigenvectors
+    - rows: rows of the views, in all non-constant columns
+    - ridges: ridges relative to the mean variances in the subspaces
+    - pencil: matrix pair whose largest generalised eigenvalues give the value, up to a factor
+    - found: eigenvectors of this pair
     """
 
     rows: list[CentredRows]
@@ -74,7 +74,7 @@ class Pairs:
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        """Return the predictors of either view's columns from the second view's components."""
+        """Return predictors of each view's columns from the components of the other view."""
         return tuple(
             self._predictor(rows, other, P, mean)
             for rows, other, P, mean in zip(
@@ -105,7 +105,7 @@ class Covariances:
 
     - K: covariance between the views
     - spreads: the variances of each view's columns
-    - ridges: summands of the variances
+    - ridges: constants added to the variances
     """
 
     samples: tuple[Samples, Samples]
@@ -132,7 +132,7 @@ class Covariances:
 
     @cached_property
     def scale(self) -> Array:
-        """Scale of both views' columns that makes variances plus ridges 1."""
+        """Scale of both views' columns for which variances plus ridges are 1."""
         parts = zip(self.spreads, self.ridges, strict=True)
         return 1.0 / np.sqrt(np.concatenate([spread + ridge for spread, ridge in parts]))
 
@@ -141,7 +141,7 @@ class Covariances:
         return np.split(V, [self.K.shape[0]])
 
     def leading(self, r: int, whitened: bool) -> tuple[Pencil, Found]:
-        """Return the matrix pair and its r leading pairs of vectors."""
+        """Return the matrix pair and its r leading eigenvectors."""
         pencil: Pencil = coupled(self.K), diagonal_matrix(np.ones(sum(self.K.shape)))
         if whitened:
             pencil = scaled(pencil[0], self.scale), scaled(apart(*self.own), self.scale)
@@ -149,14 +149,11 @@ class Covariances:
         return pencil, largest_pairs(*pencil, columns_of(min(r + GUARDS, *self.K.shape), none), r)
 
     def directions(self, found: Found, r: int) -> Array:
-        """Return the directions of r pairs, undoing the scaling."""
+        """Return r pairs of directions in the unscaled columns."""
         return self.scale[:, None] * found.V[:, :r]
 
     def inside(self, Z: Array) -> tuple[Compact, Compact, tuple[float, float]]:
-        """Return the views in the spans of their blocks of Z, with ridges relative to variances.
-
-        Left-out directions have no ridge.
-        """
+        """Return the views in the spans of their blocks of Z, with ridges relative to variances."""
         bases = [np.linalg.qr(block)[0] for block in self.blocks(Z)]
         a, b = (
             Compact.along(view.in_all_columns(basis), view.mean, samples)
@@ -170,9 +167,9 @@ class Covariances:
 
 
 def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs | None:
-    """Return the subspaces of r pairs, of raw columns or, with a ridge, of whitened ones.
+    """Return the subspaces of r pairs, of whitened columns if a ridge is given.
 
-    It is None if neither view has too many columns for arrays.
+    The result is None if no view has too many columns for arrays.
     """
     if not (a.wide or b.wide):
         return None
@@ -206,7 +203,7 @@ class WideCorrelations(CorrelationBlocks):
         return CorrelationPoint(self, M)
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """Return the variances of the columns, with the ridges."""
+        """Return the division by the columns' variances plus ridges, projected."""
         squares = self.known.scale[:, None] ** 2
         project = self.manifold.project
         return lambda N, U: project(N, (squares * project(N, U).reshape(-1, self.r)).reshape(-1))
@@ -214,9 +211,9 @@ class WideCorrelations(CorrelationBlocks):
 
 @dataclass(frozen=True, eq=False)
 class Correlated(Pairs):
-    """Pairs of orthogonal-cca, which has no eigenproblem: the trust region's end and its bounds.
+    """Pairs of orthogonal-cca, found by the trust region because no eigenproblem exists.
 
-    - ends: ma and Mb, in the columns that vary
+    - ends: Ma and Mb, in the non-constant columns
     """
 
     known: Covariances
@@ -229,7 +226,7 @@ class Correlated(Pairs):
         return a, b
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """Bound all values by the multipliers' ratios, and by the first canonical correlation."""
+        """Bound all values by the multipliers' trace ratios and the first canonical correlation."""
         found, most = self.found, self._of_multipliers()
         if most - value > PROVED_GLOBAL * value:
             canonical = pencil_values(*self.pencil, found.V, 1, found.products, outside=0.0)
@@ -266,7 +263,7 @@ class Correlated(Pairs):
 def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | None:
     """Return subspaces that contain the optimum of orthogonal-cca and its baseline.
 
-    It is None for more than two views, and for views with few columns.
+    The result is None for more than two views and for views with few columns.
     """
     if len(views) > 2 or not any(view.rows.wide for view in views):
         return None

@@ -158,8 +158,7 @@ def ratio_steps(
     weights: Array,
     preconditioned: Preconditioned,
 ) -> Iterator[Found]:
-    """Yield iterates with increasing tr(VM'AM)/tr(VM'BM), V = diag(weights), M the first
-    columns."""
+    """Yield iterates with increasing tr(VM'AM)/tr(VM'BM); V = diag(weights)."""
 
     def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
         """Apply Newton's method from the ratio of the first columns."""

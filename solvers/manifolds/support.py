@@ -70,8 +70,7 @@ class SymmetricEquations:
         return np.tensordot(coordinates, self._basis, axes=1)
 
     def solve(self, R: Array) -> Array:
-        """Return the least-squares solution S of least norm; NaN if the equations are not
-        finite."""
+        """Return the least-squares solution S of least norm; NaN without finite equations."""
         return self.symmetric(self._inverse @ self.coordinates(R))
 
 

@@ -170,8 +170,7 @@ class ProximalPoint(RiemannianPoint):
         return self._problem.manifold.norm(self.M, self.proximal.V) / self.t
 
     def moved(self, M: Array) -> ProximalPoint:
-        """Return the point at M, with the same t and with the current multipliers as initial
-        ones."""
+        """Return the point at M with the same t; the multipliers are initial values."""
         return ProximalPoint(self._problem, M, self.t, self.longest, self.proximal.multipliers)
 
     def with_step(self, t: float) -> ProximalPoint:
@@ -396,8 +395,7 @@ class OnSupport(Problem):
         return SmoothSum(self._problem.at(M), h, self._slope)
 
     def crossed(self, M: Array) -> Array:
-        """Return True for each entry of M whose sign is opposite to the sign of the penalty's
-        slope."""
+        """Return True for each entry of M whose sign contradicts the penalty's slope."""
         return np.asarray(M * self._slope < 0)
 
 
