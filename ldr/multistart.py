@@ -152,7 +152,6 @@ def solve_near(
 
     Each stage of the run minimises one smooth approximation. The stages end when a new
     approximation no longer changes the value.
-    value no longer changes.
     """
     now = near(problem, M)
     if now is problem:
