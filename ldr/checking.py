@@ -246,7 +246,7 @@ def _order(errors: Array, noise: float) -> float:
     usable = np.flatnonzero(np.isfinite(errors) & (errors > 100.0 * noise) & (errors > 0))
     if len(usable) < 4:
         return math.inf
-    length = min(7, len(usable))  # steps in one decade
+    length = min(7, len(usable))  # the number of steps in one decade
     x, y = np.log10(_STEPS[usable]), np.log10(errors[usable])
     found = []
     for i in range(len(usable) - length + 1):

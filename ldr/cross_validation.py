@@ -64,7 +64,7 @@ class HeldOut:
 
     kind: str
     values: Array  # (m, q), of each sample and response or column; larger is better
-    weights: Array  # (m,)
+    weights: Array  # (m,), the sample weights
     reference: Array | None = None  # (m, q), scores of the training mean or largest class (r = 0)
     classes: np.ndarray | None = None  # (m,), the true classes
     log_loss: Array | None = None  # (m,), minus the logarithm of the true class's probability
@@ -305,13 +305,13 @@ def _objective_value(new: Part) -> float:
     new pairs (of earlier and of later samples), as in deeptime.
     """
     result, objective, P = new.result, new.result.objective, new.result.P
-    views = as_tuple(new.X)  # the samples, and a background
+    views = as_tuple(new.X)  # the samples, and a background if there is one
     if result.features is not None:
         views, objective = tuple(map(result.features, views)), of_features(objective)
     samples, *background = views
     samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
-    given = getattr(objective, "derivatives", None) is not None  # values for these samples
+    given = getattr(objective, "derivatives", None) is not None  # given for these samples
     if timed and not given and "right" not in result.parameters:
         samples = _mirrored(samples, result.mean)
     data = as_data(objective, single((samples, *background)), new.y)
@@ -541,7 +541,7 @@ class Folds:
     """Training and held-out samples of each fold, with their fits and scores."""
 
     sampled: Sampled
-    parts: list[tuple[Indices, Indices]]  # training and held-out samples
+    parts: list[tuple[Indices, Indices]]  # training and held-out samples of each fold
     notes: list[str]  # warnings about the folds, and reasons of failures
     trials: Indices | None  # trials of a time series, also for methods without a time order
 
@@ -575,7 +575,7 @@ class Folds:
             options = {"shuffle": True, "random_state": seed} if shuffled else {}
             splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
         try:
-            with warnings.catch_warnings():  # a note reports unused groups
+            with warnings.catch_warnings():  # a message reports unused groups
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
         except (TypeError, ValueError, UserWarning) as error:

@@ -56,7 +56,7 @@ class Diagnosis(Pickled):
     def rmse(self) -> Array | float | None:
         """Return the root mean squared error (RMSE) of the predictions, for each response.
 
-        For the samples that the result was solved for the value is RMSEC, for new samples RMSEP.
+        The value is called RMSEC for the samples of the fit, and RMSEP for new samples.
         The cross-validated RMSECV is `rmsecv` of `ldr.path`.
         """
         if self.measured is None or self.predicted is None:

@@ -113,7 +113,7 @@ def _by_bic(
             break
         if model.bic < least:
             least, best = model.bic, r
-        elif r - best >= 2:  # the criterion rose twice in a row
+        elif r - best >= 2:  # BIC has increased twice in a row
             break
     if best == 0:
         raise ArgumentError(f"r = 'auto' found no dimension for {objective.name!r}")
@@ -267,7 +267,7 @@ def _pairwise(there: Mask, correlation: bool, samples: Samples) -> Callable[[Arr
     The eigenvalues are of the pairwise complete covariances or correlations, in descending order.
     """
     T = there.astype(np.float64)
-    n = T.T @ T  # number of rows that have both columns
+    n = T.T @ T  # number of rows in which both columns are observed
     if n.min() < 2:
         i, j = np.unravel_index(int(np.argmin(n)), n.shape)
         names = samples.feature_names or range(samples.d)

@@ -374,7 +374,7 @@ def as_solver(solver: object) -> str | Solver:
         raise ArgumentError(f"solver must be a name or a Solver{hint}, got {solver!r}")
     if solver in ("auto", "closed-form"):
         return solver
-    from ldr.solvers.registry import named_solver  # imports every solver
+    from ldr.solvers.registry import named_solver  # delayed: it imports every solver
 
     return named_solver(solver)
 

@@ -116,7 +116,7 @@ def layer(
         def look(X: Traced, y: Traced) -> None:
             found.append(statement_of(objective, Given(X, y, parameters), 1))
 
-        jax.eval_shape(look, list(X), y)  # computes shapes only
+        jax.eval_shape(look, list(X), y)  # traces shapes without computing values
         return found[0] is not None
 
     def solved(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Result:

@@ -337,7 +337,7 @@ class Multistart:
                 for run in runs:
                     result_of(run)
             except BaseException:
-                self._stopped = True  # no further start begins
+                self._stopped = True  # no further run may begin
                 raise
 
     def _late(self, name: str) -> bool:

@@ -28,7 +28,7 @@ class Resampling:
     """Draws with replacement, permutations and shifts of samples in groups."""
 
     groups: Indices  # (n,), the group of each sample, as codes 0, 1, 2, ... without gaps
-    classes: Indices | None = None  # (n,), classes within which groups are drawn
+    classes: Indices | None = None  # (n,), groups are drawn within these classes
 
     @cached_property
     def sizes(self) -> Indices:

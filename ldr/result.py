@@ -28,7 +28,7 @@ from ldr.validation import in_words, plain, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from typing_extensions import TypeVar  # TypeVar with a default
+    from typing_extensions import TypeVar  # supports TypeVars with a default
 
     from ldr.objectives.factor_model import FactorModel
     from ldr.sensitivity.sensitivity import Sensitivity
@@ -130,8 +130,8 @@ class Result(Pickled, Generic[Matrices]):
     def components(self) -> Frame:
         """A table of the components, as a DataFrame, or without pandas as a dict of arrays.
 
-        The method's scores come first, then the variance (over n). For orthonormal M it follows
-        the share of X's variance (explained_variance_ratio). The last columns are the share of X's
+        The method's scores come first, then the variance (over n). For orthonormal M the
+        share of X's variance follows (explained_variance_ratio). The last columns are the share of X's
         variance that components 1 to k predict together (r2), and the increase of r2 (r2_share).
         """
         return self.directions.table([f"{self.objective.name}{k}" for k in range(self.r)])
@@ -375,7 +375,7 @@ class Result(Pickled, Generic[Matrices]):
         return convergence(self, ax=ax)
 
     def save(self, path: str | Path) -> None:
-        """Save to an .npz file that `ldr.load` reads, without pickle; written atomically.
+        """Save the result to an .npz file for `ldr.load`, atomically and without pickle.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ def _orthomax(L: Array, weight: float) -> Array:
         A = scaled @ T
         U, _, Vt = np.linalg.svd(scaled.T @ (A**3 - weight * A * np.mean(A**2, axis=0)))
         new = U @ Vt
-        if float(np.abs(new - T).max()) <= 1e-12:  # a few rounding errors
+        if float(np.abs(new - T).max()) <= 1e-12:  # a change of a few rounding errors
             return new
         T = new
     return T

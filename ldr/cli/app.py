@@ -439,7 +439,7 @@ def main() -> None:
         code = complain(f"{error.filename}: {reason}" if error.filename else reason)
     except MemoryError as error:
         code = complain(f"not enough memory: {error}" if str(error) else "not enough memory")
-    except (ValueError, ObjectiveError) as error:  # includes all errors of ldr.errors
+    except (ValueError, ObjectiveError) as error:  # covers all errors of ldr.errors
         code = complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED

@@ -454,7 +454,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_asked("n_components", r)
             r = r if is_open(r) else whole("n_components", r, least_r(objective))
         options = {name: getattr(self, name) for name in _PASSED}
-        if isinstance(options["random_state"], np.random.RandomState):  # of scikit-learn
+        if isinstance(options["random_state"], np.random.RandomState):  # a legacy generator
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
         # scikit-learn allows verbose=1 for True
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
@@ -687,7 +687,7 @@ class TwoViews(Projection):
             views = self._grouped(self._known_objective(), X, reset=False)
             first = as_tuple(views)[0]
             return in_precision_of(first, np.hstack(as_tuple(self.result_.transform(views))))
-        if not isinstance(self.components_, tuple):  # `transform` belongs to a `Reducer`
+        if not isinstance(self.components_, tuple):  # a `Reducer` of a method with one view
             return super().transform(X)
         if y is None and _all_views(X):
             return in_precision_of(_apart(X)[0], self.result_.transform(X))
@@ -780,7 +780,7 @@ class TwoViews(Projection):
             names = tuple(X) if isinstance(X, dict) else None
             X, y = _apart(X)
         given, response = super()._given(objective, X, y, background, **rows)
-        if rows["reset"]:  # y is no longer a ragged list
+        if rows["reset"]:  # afterwards y is no longer a ragged list
             alone = y is not None and not are_views(y) and not is_annotated(y)
             self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
         return given if names is None else dict(zip(names, given, strict=True)), response
@@ -807,7 +807,7 @@ class TwoViews(Projection):
             A tuple for several given views; with `views` all columns, NaN for columns in no view.
         """
         check_is_fitted(self)
-        if not isinstance(self.components_, tuple):  # `transform` belongs to a `Reducer`
+        if not isinstance(self.components_, tuple):  # a `Reducer` of a method with one view
             return super().inverse_transform(X)
         if self.views is not None:
             return self._ungrouped(X)

@@ -100,7 +100,7 @@ class Gaussian(Projection):
     def _variation(self) -> Variation:
         check_is_fitted(self)
         (seen,) = self.result_.directions.variations
-        assert seen is not None  # results of sums have it too
+        assert seen is not None  # results of `partial_fit` have one too
         return seen
 
 

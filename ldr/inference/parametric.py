@@ -165,7 +165,7 @@ def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
     b = n - 1 - p - q  # the error's degrees of freedom, n - 1 - q, less p
     df1, df2 = s * max(p, q), s * (b + s)
     of_all = [_F("Pillai", 0, V, V / (s - V) * df2 / df1, df1, df2)]
-    if b > 3:  # McKeon's approximation needs b > 3
+    if b > 3:  # McKeon's F approximation requires b > 3
         c = (b - 1 + p) * (b - 1 + q) / (b * (b - 3))
         df = 4 + (p * q + 2) / (c - 1)
         F = U * df / (p * q) * (b - 1) / (df - 2)

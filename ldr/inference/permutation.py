@@ -54,7 +54,7 @@ _MOVED = {
 class Null:
     """Null hypothesis of a method on its data; draws data under the hypothesis."""
 
-    kind: str  # a key of `NULLS`
+    kind: str  # a key of `NULLS`: the kind of permutation
     moved: str  # a key of `_MOVED`, the permuted part of the data
     views: tuple[Array, ...]  # (n, d); the last view is the background, if there is one
     y: np.ndarray | None
@@ -92,7 +92,7 @@ class Null:
                 "null='rows' assumes independent samples, and groups= declares dependent ones: "
                 "give one of them"
             )
-        elif kind in _MOVED:  # a key of version 0.9
+        elif kind in _MOVED:  # a name of a null hypothesis in version 0.9
             if kind != moved:
                 raise ArgumentError(
                     f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "

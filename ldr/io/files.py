@@ -66,7 +66,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         new.replace(target)
     except OSError as error:
-        if error.filename not in (None, str(new)):  # an error of another file
+        if error.filename not in (None, str(new)):  # the error concerns another file
             raise
         reason = f"cannot be written: {error.strerror or error}"
         raise OSError(error.errno or errno.EIO, reason, str(path)) from error
@@ -227,7 +227,7 @@ class Table:
         if not where:
             raise ArgumentError(f"{self.name}: every column is left out")
         if where == list(range(len(columns))):
-            return self  # a memory map is not loaded
+            return self  # unchanged, so a memory map is not loaded
         if isinstance(X, Source):
             return replace(self, X=X.select([columns[j] for j in where]))
         return replace(self, X=X.iloc[:, where] if hasattr(X, "iloc") else X[:, where])

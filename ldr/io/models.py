@@ -125,7 +125,7 @@ class Writer:
 
     def _array(self, array: Any) -> dict[str, Any]:
         array = np.asarray(array)
-        if array.dtype.kind == "O":  # strings from pandas are objects
+        if array.dtype.kind == "O":  # pandas stores strings as objects
             array = np.array(array.tolist())
         if array.dtype.kind not in "biufcSUmM":
             raise ArgumentError(

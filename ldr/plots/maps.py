@@ -487,7 +487,7 @@ def longest(loading: Array) -> np.ndarray:
 
 # Number of columns named in a plot, by largest correlations.
 _NAMED = 14
-_NUMERIC = "feature"  # label of an axis along numeric names
+_NUMERIC = "feature"  # label of an axis for numeric feature names
 
 
 def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:

@@ -591,7 +591,7 @@ class DataForms(DataSums):
         return weights(self._known)
 
     def scatters_of_classes(self) -> tuple[Square, Square]:
-        if self.data is None:  # first row of each class
+        if self.data is None:  # a class is coded by its first row
             return self.rows.of_groups((self.y[:, None] == self.y[None, :]).argmax(axis=1))
         return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
 

@@ -1,7 +1,7 @@
 """Statements in jax of methods that are not methods of matrices.
 
 Each method has two functions. One collects the data of the statement, or returns None for other
-problems. The other, the statement, computes the quantities at M from rows X (see `rule`).
+problems. The second, the statement, computes the quantities at M from rows X (see `rule`).
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class ProjectedRows(Known):
         if isinstance(problem, OfWhiteRows):
             L = frame(optimum)
             if getattr(objective, "ridge", 0.0) != 0:
-                return None  # coordinates are not exactly white
+                return None  # with a ridge coordinates are not white
             Z = problem.X if isinstance(problem, WhiteProjected) else centred(rows) @ L
             return cls(optimum, None, Z, L, 1.0, problem.of_white_rows(Z, optimum.M))
         if not isinstance(problem, Projected) or not problem.follows:
