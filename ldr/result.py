@@ -130,8 +130,8 @@ class Result(Pickled, Generic[Matrices]):
     def components(self) -> Frame:
         """A table of the components, as a DataFrame, or without pandas as a dict of arrays.
 
-        The method's scores come first, then the variance (over n). For orthonormal M the
-        share of X's variance follows (explained_variance_ratio). The last columns are the share of X's
+        The method's scores come first, then the variance (over n). For orthonormal M the share
+        of X's variance follows (explained_variance_ratio). The last columns are the share of X's
         variance that components 1 to k predict together (r2), and the increase of r2 (r2_share).
         """
         return self.directions.table([f"{self.objective.name}{k}" for k in range(self.r)])
