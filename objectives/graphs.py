@@ -213,7 +213,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        others[others.all(axis=1), 0] = False  # more than k rows equal this one: drop one at random
+        others[others.all(axis=1), 0] = False  # more than k rows equal this row: drop any
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
 
@@ -339,10 +339,10 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
     ----------
     graph : str or matrix
     neighbours : int
-        k of the neighbour graph: the nearest other rows, of rows equally far the first. Equal rows
-        are neighbours at distance zero and take the places of others: a row with k copies or more
-        has no other neighbours. Its edges add nothing to a Laplacian, and its reconstruction
-        weights are 1/k each.
+        Number k of nearest neighbours; among rows at equal distances the first are taken. Equal
+        rows are neighbours at distance zero: a row with k or more copies has no other neighbours.
+        Edges between equal rows do not contribute to a Laplacian, and their reconstruction weights
+        are 1/k.
     """
 
     sense = "min"
@@ -356,7 +356,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # in other graphs a row is never its own neighbour, whatever its weight
+            # weights act like repeated rows only in class graphs: no row is its own neighbour
             repeats=self._of_classes,
             by_place=not self.kind,
             # a neighbour graph depends on distances between rows
@@ -382,7 +382,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         return super().opened(data if self._of_classes else self._joined(data), room)
 
     def notes_on(self, data: Data, r: int) -> list[str]:
-        """Return a note if the search for neighbours of many rows takes long."""
+        """Return a message if the search for neighbours of many rows takes long."""
         n = data.samples.n
         if n <= _MANY_ROWS or "neighbours" not in self.kind:
             return []
@@ -392,7 +392,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         ]
 
     def against(self, data: DataSums, kind: type[Kind], **options: Any) -> Kind:
-        """Return A against B, to be minimised."""
+        """Return the matrices A and B of a minimised criterion."""
         if self._of_classes:
             between, within = data.scatters_of_classes()
             found: dict[str, Any] = {"A": within, "B": between + within}
@@ -427,22 +427,21 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
 
 @dataclass(frozen=True)
 class ShrinkingGraph(Shrinking, GraphMethod):
-    """Base of graph methods of A against B, with shrinkage.
+    """Base of graph methods of a matrix pair (A, B), with shrinkage.
 
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks B towards its diagonal, by the share that Ledoit and Wolf's rule finds for
-        the rows' covariance of standardised columns, and A as much towards the same diagonal, times
-        its expected value for rows that are unrelated to their neighbours: the variation that
-        neighbours share (X'WX of a Laplacian) shrinks, and directions of small variance do not
-        count as smooth. The share is in the result's parameters.
+        "auto" shrinks B towards its diagonal with Ledoit and Wolf's intensity for the covariance of
+        the standardised columns. A is shrunk with the same intensity towards this diagonal times
+        the expected ratio of A to B for rows independent of their neighbours, so that directions of
+        small variance do not count as smooth. The result's parameters contain the intensity.
     """
 
 
 @dataclass(frozen=True)
 class WhitenedGraph(ShrinkingGraph, transposed=False):
-    """Base of graph methods that whiten B: exact, by the bottom generalised eigenvectors."""
+    """Base of graph methods that whiten B; the bottom generalised eigenvectors are exact."""
 
     exact = "yes"
 
@@ -452,7 +451,7 @@ class WhitenedGraph(ShrinkingGraph, transposed=False):
 
 @dataclass(frozen=True)
 class OrthonormalGraph(GraphMethod, products=""):
-    """Base of graph methods of A alone: exact, by its bottom eigenvectors."""
+    """Base of graph methods of A without B; the bottom eigenvectors are exact."""
 
     exact = "yes"
     divisor = ""
@@ -475,14 +474,14 @@ class RatioGraph(NestedMethod, ShrinkingGraph):
 
 @dataclass(frozen=True, eq=False)
 class HeatedEdges:
-    """D - W, or D, of weights exp(-||x_i - x_j||^2 / heat) that move with the rows."""
+    """D - W, or D, for weights exp(-||x_i - x_j||^2 / heat), with derivatives in the rows."""
 
     W: csr_array
     heat: float | str
     degrees: bool = False
 
     def squared(self, X: Array) -> tuple[Integers, Integers, Array, Array, float, Integers]:
-        """Return i, j, weight and squared length of each edge, the heat, and the median edges."""
+        """Return i, j, weight and squared length of each edge, the heat, and the median's edges."""
         from scipy.sparse import triu
 
         upper = triu(self.W, 1).tocoo()
@@ -497,10 +496,10 @@ class HeatedEdges:
 
 
 class Neighbourhoods(NamedTuple):
-    """Rows with equally many neighbours: with Gv = 1 the weights of the neighbours are v / sum v.
+    """Rows with equal numbers of neighbours; the weights are v / sum v with Gv = 1.
 
     - i (m,), j (m, k), v (m, k)
-    - inverse (m, k, k): of G, regularised
+    - inverse (m, k, k): inverse of the regularised G
     """
 
     i: Integers
@@ -511,7 +510,7 @@ class Neighbourhoods(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NeighbourWeights:
-    """W of `lle_weights`, which move with the rows."""
+    """W of `lle_weights`, with derivatives in the rows."""
 
     W: csr_array
     regularisation: float
@@ -549,15 +548,15 @@ class LaplacianMethod(GraphMethod):
     Parameters
     ----------
     graph : {"neighbours", "epsilon", "classes", "class-neighbours"} or sparse n x n matrix
-        "neighbours": the symmetrised k-nearest-neighbour graph; "epsilon": rows within that
-        distance; "classes": weight 1/n_k between two members of class k, from the labels y;
-        "class-neighbours": neighbours of the same class; or symmetric weights of the user's. With
-        sample weights an edge counts w_i w_j times.
+        "neighbours": symmetrised k-nearest-neighbour graph; "epsilon": rows within the distance
+        `epsilon`; "classes": weight 1/n_k between members of a class of n_k samples, by the labels
+        y; "class-neighbours": nearest neighbours of the same class; or the user's symmetric
+        weights. Sample weights multiply the weight of an edge by w_i w_j.
     heat : float or "median" or None
-        Weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared distance
-        of the graph's edges; None gives weight 1.
+        Edges have the weight exp(-||x_i - x_j||^2 / heat); "median" is the median squared distance
+        of edges. None gives the weight 1.
     epsilon : float, optional
-        Distance of the epsilon graph.
+        Largest distance in the epsilon graph.
     """
 
     divisor = "X'DX"
@@ -593,7 +592,7 @@ class LaplacianMethod(GraphMethod):
     def _check_settled(self, data: Data) -> None:
         by_class = self.kind == "class-neighbours" and self.heat == "median"
         if self._is_heated and (by_class or self._shares(np.ones(1)) is not None):
-            raise UnknownError  # shares, and widths for each class, depend on the rows too
+            raise UnknownError  # shares and the classes' heats also depend on the rows
         super()._check_settled(data)
 
     @property

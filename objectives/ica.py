@@ -47,9 +47,9 @@ Function = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class Contrast:
-    """G with its first and second derivative, each elementwise; the second from y and G'(y).
+    """A contrast function G with first and second derivatives, elementwise.
 
-    - gaussian: E G(nu), nu standard normal; None for experts
+    - gaussian: E G(nu) for a standard normal nu; None for experts (negative log-densities)
     """
 
     value: Function
@@ -58,7 +58,7 @@ class Contrast:
     gaussian: float | None = None
 
     def costs(self, means: Array) -> Array:
-        """Return each direction's cost: -(E G(m'x) - E G(nu))^2, or E G(m'x) of experts."""
+        """Return each direction's cost -(E G(m'x) - E G(nu))^2, or E G(m'x) for experts."""
         return means if self.gaussian is None else -((means - self.gaussian) ** 2)
 
 
@@ -88,13 +88,13 @@ CONTRASTS = {"log cosh": LOG_COSH, "kurtosis": KURTOSIS, "exp": EXP}
 
 
 def hyperbolic_secant() -> Contrast:
-    """Return -log p(y) of p(y) = 1/(pi cosh y)."""
+    """Return the expert -log p(y) for p(y) = 1/(pi cosh y)."""
     constant = math.log(math.pi)
     return replace(LOG_COSH, value=lambda y: constant + _log_cosh(y), gaussian=None)
 
 
 def student(degrees: float) -> Contrast:
-    """Return -log p(y) of Student's t: (nu + 1)/2 log(1 + y^2/nu) and a constant."""
+    """Return the expert -log p(y) for Student's t distribution."""
     nu = degrees
     constant = math.lgamma(nu / 2) - math.lgamma((nu + 1) / 2) + 0.5 * math.log(nu * math.pi)
     return Contrast(
@@ -104,7 +104,7 @@ def student(degrees: float) -> Contrast:
     )
 
 
-# Limit of fixed-point steps; the last step's angle is small if 1 - cosine is below this.
+# Limit of fixed-point steps; tolerance of 1 - cosine of a step's angle.
 _STEPS, _SETTLED = 30, 1e-6
 _DIRECTIONS, _ENTRIES = 30, 2**22  # limits of random directions, and of their entries
 
@@ -114,8 +114,8 @@ def deflated_directions(
 ) -> Array:
     """Return r stationary directions of E G(m'x) in turn, each orthogonal to its predecessors.
 
-    The fixed point m <- E[x g(m'x)] - E[g'(m'x)] m starts from all columns of `first` together; the
-    end of least cost is kept.
+    The iteration m <- E[x g(m'x)] - E[g'(m'x)] m starts from all columns of `first` at once, with g
+    = G'; the result of least cost is selected.
 
     Source: Hyvarinen 1999 (FastICA).
     """
@@ -140,11 +140,11 @@ def deflated_directions(
 
 def _apart(M: Array, found: Array) -> Array:
     """Return the columns of M, orthogonalised against the columns found, with unit length."""
-    for _ in range(2):  # a second time for rounding errors
+    for _ in range(2):  # the second pass removes rounding errors
         M = M - found @ (found.T @ M)
         lengths = np.linalg.norm(M, axis=0)
         gone = lengths < 1e-12
-        if gone.any():  # the direction lies in the span: take any outside it
+        if gone.any():  # m lies in the span: take any other direction
             rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
             M = np.where(gone, rest[:, None], M)
             lengths = np.where(gone, 1.0, lengths)
@@ -159,13 +159,14 @@ def heuristics(
     r: int,
     contrast: Contrast,
 ) -> dict[str, Callable[[], Array]]:
-    """Return FOBI and FastICA's deflation from FOBI: the r directions m with the least cost.
+    """Return two initialisations: FOBI (fourth-order blind identification) and FastICA.
 
-    Deflation starts from FOBI's directions and random ones, fewer for many rows or columns.
+    Each consists of r directions of least cost. FastICA's deflation starts from FOBI's and random
+    directions.
 
     - fourth_order: FOBI's directions
-    - means: function that returns E G(m'x) of all rows for each direction, which give the cost
-    - rows: white rows and their weights, a sample if they are many
+    - means: function that returns E G(m'x) over all rows for each direction
+    - rows: function that returns whitened rows and weights, of a sample for many rows
     """
     directions = cache(fourth_order)
     known = cache(lambda: contrast.costs(means(directions())))
@@ -178,7 +179,7 @@ def heuristics(
         some, w = white_sample(*rows())
         axes, k = oriented(directions(), some, w), some.shape[1]
         count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
-        if r == k and len(some) >= 100 * k:  # FOBI's directions are near all sources
+        if r == k and len(some) >= 100 * k:  # FOBI's directions suffice
             count = 0
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
         first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])
@@ -188,10 +189,9 @@ def heuristics(
 
 
 class ContrastPoint(ProjectedPoint):
-    """The r means E G(m_k'x) of rows of the total weight n, of which X are some or all.
+    """The r means E G(m_k'x) over rows of total weight n; X are some or all of these rows.
 
-    The gradients of the means are the columns of E x g(m_k'x), their changes along V those of
-    E x g'(m_k'x) x'v_k.
+    The gradient of mean k is E x g(m_k'x); its derivative along V is E x g'(m_k'x) x'v_k.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class ContrastPoint(ProjectedPoint):
 
     @cached_property
     def second(self) -> Array:
-        """g'(Y)/n, times the weights."""
+        """Weighted second derivatives g'(Y)/n."""
         return counted_rows(self._contrast.second(self.Y, self._first), self._w) / self._n
 
     def curvature(self, dY: Array) -> Array:
@@ -236,13 +236,13 @@ def _fourth_order(frame: Frame, piece: Samples) -> Array:
 
 
 class SourcesPoint(Point):
-    """f = sum_k F(c_k) of the means c_k = E G(m_k'x), from their point.
+    """f = sum_k F(c_k) with the means c_k = E G(m_k'x).
 
-    F(c) is -(c - E G(nu))^2, or c for experts, to which -1/2 log|S|, S = M'M, is added: it keeps
-    columns apart. With h_k the gradient of the mean k, F'(c_k) h_k changes along V by F'(c_k) dh_k
-    + F''(c_k) (h_k'v_k) h_k, and M S^{-1} by (V - M S^{-1} dS) S^{-1}.
+    F(c) is -(c - E G(nu))^2. For experts F(c) = c, and -1/2 log|S|, S = M'M, is added, which
+    prevents equal columns. Let h_k be the gradient of mean k. Along V, the derivative of F'(c_k)
+    h_k is F'(c_k) dh_k + F''(c_k) (h_k'v_k) h_k, and that of M S^{-1} is (V - M S^{-1} dS) S^{-1}.
 
-    - share: share of the weight of all rows, and of the volume
+    - share: share of the rows in the total weight; log|S| is multiplied by this share
     """
 
     def __init__(self, means: Point, contrast: Contrast, share: float = 1.0) -> None:
@@ -286,7 +286,7 @@ class SourcesPoint(Point):
 
     @property
     def slope(self) -> Array:
-        """Slope in Y for rows in memory, without the volume."""
+        """Slope in Y for rows in memory, without the term log|S|."""
         assert isinstance(self._means, ContrastPoint)
         return self._pull * self._means.slope
 
@@ -296,9 +296,9 @@ class SourcesPoint(Point):
 
 
 class Sources(BoundObjective):
-    """Directions, ordered by each source's own contribution to -f.
+    """Base of the problems of independent sources.
 
-    - contrast: of experts, M is any matrix
+    - contrast: contrast or expert; for experts M is unconstrained
     """
 
     exchangeable = True
@@ -307,13 +307,13 @@ class Sources(BoundObjective):
 
     @abstractmethod
     def means(self, M: Array) -> Point:
-        """Return the point of E G(m_k'x)."""
+        """Return the point of the means E G(m_k'x)."""
 
     def at(self, M: Array) -> SourcesPoint:
         return SourcesPoint(self.means(M), self.contrast)
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Return random sources of unit variance."""
+        """Draw random directions, with sources of unit variance."""
         k, r = self.manifold.shape
         return Stiefel(k, r).random_point(rng)
 
@@ -322,7 +322,7 @@ class Sources(BoundObjective):
         return Axes.ordered(np.log(np.linalg.norm(M, axis=0)) - costs)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the contribution of each direction to the value."""
+        """Return the contribution of each component to the value."""
         return {"contribution": axes.numbers}
 
 
@@ -332,7 +332,7 @@ def _manifold(k: int, r: int, contrast: Contrast) -> Manifold:
 
 @dataclass(frozen=True)
 class SourcesInMemory(Sources, WhiteProjected):
-    """Sources of white rows in memory."""
+    """Problem of sources for whitened rows in memory."""
 
     preconditioner_cost = 4
 
@@ -348,7 +348,7 @@ class SourcesInMemory(Sources, WhiteProjected):
 
 @dataclass(frozen=True)
 class SourcesInPieces(Sources, InPieces):
-    """Sources of rows that are read at every step."""
+    """Problem of sources for rows that are read at every evaluation."""
 
     contrast: Contrast = field(kw_only=True)
 
@@ -357,11 +357,11 @@ class SourcesInPieces(Sources, InPieces):
 
 
 class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, transposed=False):
-    """Base of the methods of white rows that look for sources."""
+    """Base of the methods that find independent sources of whitened rows."""
 
     baseline = "FOBI (fourth-order blind identification)"
 
-    # Classes of problems for rows in memory, and for rows that are read.
+    # Problem classes for rows in memory and for rows that are read.
     kinds: ClassVar[tuple[type[SourcesInMemory], type[SourcesInPieces]]]
 
     @abstractmethod
@@ -415,7 +415,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
         )
 
 
-# Least curvature of a preconditioner, relative to the largest curvature for ica, to 1 for uica.
+# Lower limit of curvatures in the preconditioner, relative to the largest (ica) or to 1 (uica).
 _LEAST_CURVATURE = 1e-2
 
 
@@ -423,12 +423,13 @@ class Pursuit(SourcesInMemory):
     """Projection pursuit on the Stiefel manifold."""
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """Return the inverse of the Hessian for y_k independent of the complement of m_k.
+        """Return the inverse of an approximate Hessian, for independent components y_k.
 
-        It multiplies v_k across M by a_k = 2 c_k (E y_k g(y_k) - E g'(y_k)), and the entries ik of
-        M'V, which is skew, by (a_i + a_k)/2.
+        If y_k is independent of the complement of m_k, the Hessian multiplies the part of v_k
+        orthogonal to M by a_k = 2 c_k (E y_k g(y_k) - E g'(y_k)), and the entry ik of the skew
+        matrix M'V by (a_i + a_k)/2.
 
-        Source: Ablin, Cardoso and Gramfort 2018 (Picard-O), of another function of the means.
+        Source: Ablin, Cardoso and Gramfort 2018 (Picard-O), for another function of the means.
         """
         means = self.means(M)
         moments = np.sum(M * means.gradient, axis=0) - means.second.sum(axis=0)
@@ -450,25 +451,24 @@ class ICA(SourceMethod):
 
     .. math:: \max_{M'M=I} \sum_k \left(\mathrm{E}\, G(m_k'x) - \mathrm{E}\, G(\nu)\right)^2
 
-    nu is standard normal. The square makes it FastICA's contrast, which finds sources with heavier
-    and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x is
-    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}, so that components are uncorrelated, of variance
-    1, in the order of their terms. The baseline is FOBI; the other default start is FastICA's
-    deflation from many directions at once. With many samples a run on a sample of them comes first.
-
-    Cost of an evaluation: time O(n d r), memory O(n d); for samples in a file or on a cluster a
-    pass over them, with memory for a chunk, and deflation is that of a random subset of samples.
+    nu is standard normal. The squared difference is FastICA's contrast: it finds sources with
+    heavier or lighter tails than a Gaussian. x is whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}:
+    components are uncorrelated with variance 1, in descending order of their terms. The baseline is
+    FOBI (fourth-order blind identification); the other default start is FastICA's deflation from
+    many initial directions. For many samples a run on a sample precedes. An evaluation takes O(n d
+    r) time and O(n d) memory. For samples in a file or on a cluster, an evaluation is one pass with
+    memory for a chunk, and deflation uses a random subset.
 
     Use it when features are mixtures of independent sources, at most one of which is Gaussian. Do
-    not use it for normal sources, which have no directions of their own.
+    not use it for Gaussian sources, whose directions are not identifiable.
 
     Source: Hyvarinen 1999.
 
     Parameters
     ----------
     contrast : {"log cosh", "kurtosis", "exp"}
-        G: log cosh y, y^4/4 or -exp(-y^2/2). Kurtosis is sensitive to outliers; exp suits sources
-        with very heavy tails.
+        G(y) = log cosh y, y^4/4 or -exp(-y^2/2). "kurtosis" is sensitive to outliers; "exp" suits
+        sources with very heavy tails.
     """
 
     name = "ica"
@@ -484,17 +484,18 @@ class ICA(SourceMethod):
 
 
 class ProductOfExperts(SourcesInMemory):
-    """Undercomplete ica on the Euclidean space of k x r matrices."""
+    """Problem of undercomplete ICA over all k x r matrices."""
 
     def starts(self) -> dict[str, Array]:
         drawn = random_points(self, self.X, few_or_more(self.X.shape[1], 100), self.w)
         return super().starts() | {f"random direction {k + 1}": M for k, M in enumerate(drawn)}
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """Return the inverse of the Hessian for independent y_k, also across M.
+        """Return the inverse of an approximate Hessian, for independent components y_k.
 
-        Along V = ME it is that of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, h_ij = E g'(y_j) E
-        y_i^2 and h_jj = E g'(y_j) y_j^2; v_j across M is multiplied by E g'(y_j) - 1/E y_j^2.
+        Along V = ME the Hessian is that of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, with h_ij
+        = E g'(y_j) E y_i^2 and h_jj = E g'(y_j) y_j^2. The part of v_j orthogonal to M is
+        multiplied by E g'(y_j) - 1/E y_j^2.
 
         Source: Ablin, Cardoso and Gramfort 2018 (Picard).
         """
@@ -515,7 +516,7 @@ class ProductOfExperts(SourcesInMemory):
 
 @dataclass(frozen=True)
 class PartOfExperts(Part):
-    """The experts' sum over some rows, and their share of the volume."""
+    """The experts' sum over some rows, with the rows' share of the term log|M'M|."""
 
     contrast: Contrast = field(kw_only=True)
     share: float = field(kw_only=True)
@@ -543,25 +544,24 @@ class UndercompleteICA(SourceMethod):
 
     .. math:: \min_M -\frac{1}{2} \log|M'M| - \frac{1}{n} \sum_{ik} \log p(m_k'x_i)
 
-    M is any d x r matrix: the sources need not be orthogonal, and their scales are fitted. x is
-    whitened: C^{-1/2}(x - mean), P = M'C^{-1/2}. Both experts have heavy tails: they find sources
-    with heavier tails than a Gaussian; for lighter tails see `ICA`. Components come in the order of
-    their terms. The baseline is FOBI; FastICA's deflation from many directions at once and, with
-    few features in memory, random directions are the other default starts. With many samples a run
-    on a sample of them comes first.
+    M is any d x r matrix: sources need not be orthogonal, and their scales are estimated. x is
+    whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}. Both experts have heavy tails and find sources
+    with heavier tails than a Gaussian; for lighter tails see `ICA`. Components are in descending
+    order of their terms. The baseline is FOBI (fourth-order blind identification). Other default
+    starts are FastICA's deflation from many initial directions and, with few features in memory,
+    random directions. For many samples a run on a sample precedes. An evaluation takes O(n d r)
+    time and O(n d) memory. For samples in a file or on a cluster, an evaluation is one pass with
+    memory for a chunk, and deflation uses a random subset.
 
-    Cost of an evaluation: time O(n d r), memory O(n d); for samples in a file or on a cluster a
-    pass over them, with memory for a chunk, and deflation is that of a random subset of samples.
-
-    Use it for fewer sources than features, with a likelihood. Do not use it for all sources: take
-    ica.
+    Use it for fewer sources than features, with a likelihood. Do not use it for as many sources as
+    features: take ica.
 
     Source: Porrill & Stone 1998; Welling, Zemel & Hinton 2004; Cunningham & Ghahramani 2015.
 
     Parameters
     ----------
     expert : {"log cosh", "student-t"}
-        p(y) = 1/(pi cosh y), or Student's t.
+        Density p of a source: 1/(pi cosh y), or Student's t.
     degrees : float
         Degrees of freedom of Student's t.
     """

@@ -27,14 +27,14 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
-# Number of rows from which a median distance is computed.
+# Largest number of rows for a median distance.
 _DISTANCE_ROWS = 1000
-# A response with at most this many whole values may be labels.
+# A response with at most this many distinct integers may be labels.
 _FEW_VALUES = 20
 
 
 def centred_gram(K: Array, weights: Array | None = None) -> Array:
-    """Return P'KP with P = I - 11'/n, or I - w1'/N, for symmetric K, without forming P."""
+    """Return P'KP for a symmetric K, P = I - 11'/n or, with weights w of sum N, I - w1'/N."""
     means = K.mean(axis=0) if weights is None else K @ (weights / weights.sum())
     centred, mean = np.empty(K.shape), np.average(means, weights=weights)
     for rows in steps(len(K), 100 * len(K)):
@@ -43,7 +43,7 @@ def centred_gram(K: Array, weights: Array | None = None) -> Array:
 
 
 def gaussian(A: Array, B: Array, width: float) -> Array:
-    """Return exp(-||a_i - b_j||^2 / (2 width^2)) of rows of A and of B."""
+    """Return exp(-||a_i - b_j||^2 / (2 width^2)) for the rows of A and B."""
     A, B = A / width, B / width
     found = np.empty((len(A), len(B)))
     for rows in steps(len(A), 100 * len(B)):
@@ -65,13 +65,14 @@ def gaussian_gram(Y: Array, width: float) -> Array:
 def incomplete_cholesky(
     Y: Array, width: float, rank: int, negligible: float = 1e-9
 ) -> tuple[Array, npt.NDArray[np.intp], float]:
-    """Factor the Gram matrix of Y's rows by pivoted Cholesky, without forming it, in O(n p^2).
+    """Factor the Gaussian Gram matrix of Y's rows by pivoted Cholesky, in O(n p^2).
 
     Source: Fine and Scheinberg 2001; Bach and Jordan 2002.
 
-    - returns L (n, p): p <= rank; LL' is near the Gram matrix.
+    - returns L (n, p): LL' approximates the Gram matrix, which is never formed; p <= rank.
     - returns pivots (p,)
-    - returns left_out: share of the trace; p is the first for which it is at most `negligible`.
+    - returns left_out: omitted share of the trace; p is the least rank with a share <=
+      `negligible`.
     """
     n = len(Y)
     L, left, pivots = np.empty((min(rank, n), n)), np.ones(n), []
@@ -89,7 +90,7 @@ def incomplete_cholesky(
 
 
 def median_distance(X: Array, weights: Array | None = None) -> float:
-    """Return the median distance of pairs of rows, over at most 1000 evenly spaced ones."""
+    """Return the median distance between rows, of at most 1000 evenly spaced rows."""
     from scipy.spatial.distance import pdist
 
     return float(np.median(pdist(X[even_rows(len(X), _DISTANCE_ROWS, weights)])))
@@ -127,7 +128,7 @@ def _whole_values(array: Cells) -> int:
 
 
 def deviations(y: Array, weights: Cells | None) -> Array:
-    """Return y minus its mean; a second pass removes the rounding error of a large mean."""
+    """Return y minus its mean, in two passes for accuracy with a large mean."""
     for _ in range(2):
         y = y - np.average(y, axis=0, weights=weights)
     return y
@@ -157,10 +158,10 @@ KINDS = ("auto", "labels", "quantity")
 class Response:
     """The response of n samples: codes of labels, or values.
 
-    - codes (n,): codes 0, 1, ... of labels
-    - values (n, q): quantities; for labels, an indicator column of each
-    - weights (n,): of the samples
-    - notes: notes on guesses
+    - codes (n,): class codes from 0; None for a quantitative response
+    - values (n, q): quantitative response; for labels, an indicator column per class
+    - weights (n,): weights of the samples
+    - notes: messages on the detected kind of response
     """
 
     codes: np.ndarray | None
@@ -194,17 +195,18 @@ class Response:
         return gaussian_gram(self.values, self.width(width))
 
     def factor(self, width: float | None, rank: int | None) -> tuple[Array, float]:
-        """Return centred Z (n x p), ZZ' the centred Gram matrix, and the share of trace left out.
+        """Return a centred factor Z of the centred Gram matrix, and the omitted trace share.
 
-        As of `features`.
+        See `features`.
         """
         Z, left_out = self.features(width, rank)
         return Z - np.average(Z, axis=0, weights=self.weights), left_out
 
     def features(self, width: float | None, rank: int | None) -> tuple[Array, float]:
-        """Return Z (n x p) with ZZ' the Gram matrix, and the share of its trace that is left out.
+        """Return a factor Z (n x p) of the Gram matrix, and the omitted share of the trace.
 
-        To rounding where `rank` is None; else p <= rank. The n x n matrix is never formed.
+        ZZ' is exact to rounding if `rank` is None; else p <= rank. The n x n matrix is never
+        formed.
         """
         if self.codes is not None:
             Z, left_out = self.values, 0.0
@@ -216,7 +218,7 @@ class Response:
         return Z, left_out
 
     def width(self, width: float | None) -> float:
-        """Return sigma of quantities: as given, or their median distance."""
+        """Return the kernel width: the given one, or the median distance of the values."""
         sigma = width or median_distance(self.values, self.weights)
         if sigma == 0 or not math.isfinite(sigma):
             raise DataError(
@@ -230,7 +232,7 @@ KernelFunction = Callable[[Samples, Samples], Array]
 
 @dataclass(frozen=True)
 class KernelFeatures(Features):
-    """phi(x) = W'(k(x) - centre), k(x) the kernel's values with the rows of `landmarks`."""
+    """Features phi(x) = W'(k(x) - centre), k(x) the kernel between x and each landmark."""
 
     kernel: KernelFunction
     landmarks: Samples
@@ -247,7 +249,7 @@ class KernelFeatures(Features):
 
     @classmethod
     def exact(cls, kernel: KernelFunction, samples: Samples) -> tuple[KernelFeatures, Array]:
-        """Build features of all rows, whose inner products are the centred kernel."""
+        """Build features of all rows whose inner products are the centred kernel."""
         K = kernel(samples, samples)
         values, vectors = _positive_eigen(centred_gram(K))
         features = cls(kernel, samples, K.mean(axis=0), vectors / np.sqrt(values), True)
@@ -272,7 +274,7 @@ def _positive_eigen(K: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Kernel(OfFeatures):
-    """A linear objective of the features of a kernel; made by `ldr.kernel`.
+    """A linear objective of a kernel's features, created by `ldr.kernel`.
 
     Source: Schoelkopf, Smola and Mueller 1998; Williams and Seeger 2001 (Nystrom); Kokiopoulou,
     Chen and Saad 2011, section 5.
@@ -305,7 +307,7 @@ class Kernel(OfFeatures):
         shared = ("transposed", "relative_improvement", "weighted", "any_views")
         self._set_traits(
             **{trait: getattr(inner.traits, trait) for trait in shared},
-            # The second view would be predicted as features.
+            # A second view would be predicted in feature space.
             predicts="" if inner.views > 1 else inner.traits.predicts,
         )
 
@@ -317,7 +319,7 @@ class Kernel(OfFeatures):
         return n if self.components is None else min(n, self.components)
 
     def order(self, data: Data) -> int:
-        """Return the order of a square array of the kernel's size; 0 for a stream."""
+        """Return the order of a square array with the size of the n x m kernel; 0 for a stream."""
         if not data.samples.n_known:
             return 0
         n = data.samples.n
@@ -388,18 +390,17 @@ def kernel(
     random_state: int = 0,
     **parameters: object,
 ) -> Kernel:
-    """Return the kernel version of a linear objective, the objective of the kernel's features.
+    """Return the kernel version of a linear objective.
 
     Parameters
     ----------
     objective : str or Objective
-        A name, with its default parameters, or an objective.
-    metric : str or callable
-        A kernel of scikit-learn's `pairwise_kernels` ("rbf", "polynomial", "laplacian", "cosine",
-        "linear", ...) or a function of two rows.
+        A name, for default parameters, or an objective.
+        metric : str or callable A kernel of scikit-learn's `pairwise_kernels` ("rbf", "polynomial",
+        "laplacian", "cosine", "linear", ...) or a function of two rows.
     components : int, optional
-        Landmark rows of the Nystrom approximation, drawn at random; by default all n rows, which
-        is exact and takes O(n^2) memory and O(n^3) time.
+        Number of random landmark rows of the Nystrom approximation. By default all n rows are used,
+        which is exact and takes O(n^2) memory and O(n^3) time.
     random_state : int
         Seed of the landmarks.
     **parameters
@@ -408,12 +409,12 @@ def kernel(
     Returns
     -------
     Kernel
-        An objective for `ldr.solve`; `transform` of its result takes new rows.
+        An objective for `ldr.solve`; the result's `transform` accepts new rows.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown objective or kernel, one of distances, or a number of components below 1.
+        The objective or kernel is unknown, the objective needs distances, or components < 1.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from ldr.solvers.errors import ArgumentError
 
 
 def coefficient(value: object) -> float | None:
-    """Return a number to multiply by, or None for any other value."""
+    """Return a finite number as a float, or None if the value is not a number."""
     weight = real(value)
     if weight is not None and not math.isfinite(weight):
         raise ArgumentError(f"the weight of an objective must be a finite number, got {value!r}")
@@ -19,7 +19,7 @@ def coefficient(value: object) -> float | None:
 
 @dataclass(frozen=True, repr=False)
 class L1:
-    """Penalty weight * sum_ij |m_ij|, to be added to an objective; made by `ldr.l1`.
+    """Penalty weight * sum_ij |m_ij| for a sum with an objective, created by `ldr.l1`.
 
     Parameters
     ----------
@@ -65,10 +65,9 @@ class L1:
 def l1(weight: float) -> L1:
     """Return a penalty that makes entries of M exactly zero: weight * sum_ij |m_ij|.
 
-    It counts against an objective of either sense: a minimised f becomes min f + weight ||M||_1, a
-    maximised one max f - weight ||M||_1. The sum of the absolute values depends on the basis M, not
-    on its span alone, so that the problem is on the Stiefel manifold even if the objective's is the
-    Grassmann manifold.
+    The penalty is added to a minimised f, min f + weight ||M||_1, and subtracted from a maximised
+    f, max f - weight ||M||_1. As ||M||_1 depends on the basis M and not only on the span of M, the
+    problem is on the Stiefel manifold even if the objective's manifold is Grassmann.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ def l1(weight: float) -> L1:
     Raises
     ------
     ldr.errors.ArgumentError
-        A weight that is negative, infinite or no number.
+        The weight is negative, infinite or not a number.
 
     Examples
     --------

@@ -52,22 +52,23 @@ class DiscriminantMethod(
     stacks=True,
     products="optimum",
 ):
-    """Base of the methods of S_B against S_W, the scatters between and within classes.
+    """Base of the methods of the pair (S_B, S_W), the scatters between and within classes.
 
     Parameters
     ----------
     shrinkage : "auto", float or None
-        "auto" shrinks the covariance of every class, and that of all rows, towards its diagonal by
-        Ledoit and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is then their
-        difference. The shares of shrinkage are in the result's parameters. A number s between 0 and
-        1 replaces each C by (1 - s) C + s tr(C)/d I.
+        "auto" shrinks the covariance of each class and of all rows towards its diagonal by Ledoit
+        and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is the difference of
+        the total and the within-class scatter. The result's parameters contain the intensities. A
+        number s between 0 and 1 replaces each covariance C by (1 - s) C + s tr(C)/d I.
     ridge : float
-        Added to the diagonal of S_W, in units of its mean diagonal. If S_W is singular, orthogonal
-        LDA needs a ridge; LDA without one is restricted to the range of S_W.
+        Constant added to the diagonal of S_W, relative to the mean of the diagonal. If S_W is
+        singular, orthogonal LDA needs a ridge, and LDA without a ridge is restricted to the range
+        of S_W.
     covariance_estimator : object, optional
-        Estimator of the covariance of every class, and of all rows, instead of shrinkage: an
-        estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. It needs
-        rows in memory.
+        Estimator of the covariance of each class and of all rows, instead of shrinkage: an
+        estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. Rows are
+        loaded into memory.
     """
 
     sense = "max"
@@ -151,14 +152,14 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
 
     .. math:: \max_{M'M=I} \frac{\operatorname{tr}(M'S_B M)}{\operatorname{tr}(M'S_W M)}
 
-    S_W = sum_i (x_i - mu_c)(x_i - mu_c)', S_B = sum_i (mu_c - mu)(mu_c - mu)'. P = M'. The
-    baseline, the generalised eigenvectors of (S_B, S_W) made orthonormal, maximises tr((M'S_W
-    M)^{-1} M'S_B M) and is optimal here for r = 1 only.
+    S_W = sum_i (x_i - mu_c)(x_i - mu_c)', S_B = sum_i (mu_c - mu)(mu_c - mu)'. P = M'. The baseline
+    consists of the orthonormalised generalised eigenvectors of (S_B, S_W), which maximise tr((M'S_W
+    M)^{-1} M'S_B M); it is optimal for r = 1 only.
 
-    Use it to separate classes in an orthogonal projection, which keeps angles and distances. Take
-    leading principal components first if some features hardly vary. Do not use it to classify: take
-    lda. A trace ratio weights a direction by its scatter, so that one with hardly any variance
-    costs nothing; standardise first.
+    Use it to separate classes in an orthogonal projection. If the variance of some features is
+    small, apply it to leading principal components. Do not use it to classify: take lda. The trace
+    ratio weights directions by their scatter and can include directions with hardly any variance;
+    standardise the features first.
 
     Source: Fisher 1936; Cunningham & Ghahramani 2015, 3.1.3.
     """
@@ -169,7 +170,7 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
     sibling = "lda"
 
     def notes_on(self, data: Data, r: int) -> list[str]:
-        """Return a note if the baseline has fewer than r directions."""
+        """Return a message if the baseline has fewer than r directions."""
         rank = len(data.labels[1]) - 1
         if self.shrinks or r <= rank:
             return []
@@ -186,18 +187,17 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
 
 @dataclass(frozen=True)
 class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=True):
-    r"""Linear discriminant analysis (LDA): the ratio trace, with oblique directions.
+    r"""Linear discriminant analysis (LDA), the textbook's method.
 
     .. math:: \max_M \operatorname{tr}\left((M'S_W M)^{-1} M'S_B M\right)
 
-    S_W and S_B are the scatters within and between classes. In the whitened variable max
-    tr(M'S_W^{-1/2} S_B S_W^{-1/2} M), P = M'S_W^{-1/2}. Exact by the top generalised eigenvectors
-    of (S_B, S_W), at most c - 1 of them informative for c classes.
+    S_W and S_B are the scatters within and between classes. In whitened variables the problem is
+    max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M), with P = M'S_W^{-1/2}. The top generalised eigenvectors
+    of (S_B, S_W) are the exact solution; for c classes at most c - 1 have nonzero eigenvalues.
 
-    Use it as a step before a classifier, or to predict classes: this is the textbook's method, with
-    components uncorrelated within classes. Do not use it for more directions than classes minus
-    one, or for orthonormal directions: take orthogonal-lda. With fewer samples than features give
-    shrinkage.
+    Use it before a classifier or to predict classes; components are uncorrelated within classes. Do
+    not use it for orthonormal directions or for more than c - 1 directions: take orthogonal-lda.
+    With fewer samples than features set shrinkage.
 
     Source: Fisher 1936; Rao 1948; Burges 2010, 4.3.
     """
@@ -215,12 +215,12 @@ class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=T
         return PencilMatrices(*data.scatters_of_classes(), ridge=self.ridge)
 
     def derived_numbers(self, eigenvalues: Array, trace: float) -> dict[str, Array]:
-        """Return the shares in tr(S_W^{-1} S_B)."""
+        """Return the eigenvalues' shares in tr(S_W^{-1} S_B)."""
         return {"explained_share": eigenvalues / (trace or 1.0)}
 
 
 def few_directions(r: int, groups: int, what: str) -> list[str]:
-    """Return a note if r exceeds the number of directions that the groups can separate."""
+    """Return a message if r exceeds the number of groups minus 1."""
     if r < groups:
         return []
     return [
@@ -237,23 +237,24 @@ class SemiSupervisedDA(
 
     .. math:: \max_M \operatorname{tr}\left((M'(S_T + \mu X'LX)M)^{-1} M'S_B M\right)
 
-    S_B and S_T are the scatters of the labelled samples, X'LX that of a graph of all samples. In
-    the whitened variable max tr(M'B^{-1/2} S_B B^{-1/2} M), B = S_T + mu X'LX, P = M'B^{-1/2};
-    exact by the top generalised eigenvectors.
+    S_B and S_T are the between-class and the total scatter of the labelled samples; L is the
+    Laplacian of a graph of all samples. In whitened variables the problem is max tr(M'B^{-1/2} S_B
+    B^{-1/2} M), with B = S_T + mu X'LX and P = M'B^{-1/2}. The top generalised eigenvectors of
+    (S_B, B) are the exact solution.
 
-    Use it when few samples have labels (the others have -1), and many have none. Do not use it if
-    all labels are known: take lda.
+    Use it when few samples have labels; the label of the other samples is -1 (see `unlabelled`). Do
+    not use it if all labels are known: take lda.
 
     Source: Cai, He & Han 2007.
 
     Parameters
     ----------
     mu : float
-        Weight of the graph, mu >= 0.
+        Weight of the graph term, mu >= 0.
     unlabelled : label
         Entry of y for samples without a label.
     shrinkage : "auto" or None
-        "auto" shrinks S_T, of the labelled rows, towards its diagonal by Ledoit and Wolf's rule.
+        "auto" shrinks S_T towards its diagonal by Ledoit and Wolf's rule.
     """
 
     name = "semi-supervised-da"

@@ -37,19 +37,20 @@ class LPP(WhitenedGraph, LaplacianMethod):
 
     .. math:: \min_{Y'DY=I} \frac{1}{2} \sum_{ij} w_{ij} \|y_i - y_j\|^2
 
-    In M: min tr(M'B^{-1/2} A B^{-1/2} M) with A = X'LX, B = X'DX, L = D - W, D the row sums of W; P
-    = M'B^{-1/2}. Exact by the bottom generalised eigenvectors of (A, B).
+    W are the weights of a graph, D is the diagonal matrix of W's row sums, and L = D - W. In
+    whitened variables the problem is min tr(M'B^{-1/2} A B^{-1/2} M), with A = X'LX, B = X'DX and P
+    = M'B^{-1/2}. The bottom generalised eigenvectors of (A, B) are the exact solution.
 
-    Use it to keep neighbours together, in components of unit variance. Do not use it with thousands
-    of features: it needs their scatter.
+    Use it to keep neighbours close, in components of unit variance. Do not use it with thousands of
+    features, because a d x d scatter is formed.
 
     Source: He & Niyogi 2003; Kokiopoulou, Chen & Saad 2011.
 
     Parameters
     ----------
     centre : {"mean", "degree"}
-        Centre of X in X'DX, which depends on it: its mean, or the mean weighted by the degrees,
-        which makes Y'D1 = 0 as in Laplacian eigenmaps.
+        Centre of X in X'DX: the mean, or the mean weighted by degrees, with Y'D1 = 0 as in
+        Laplacian eigenmaps.
     """
 
     name = "lpp"
@@ -67,12 +68,13 @@ class OLPP(OrthonormalGraph, LaplacianMethod):
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'X'LXM)
 
-    L = D - W, D the row sums of W. With the class graph X'LX is S_W. P = M'. Exact by the bottom
-    eigenvectors, outside the directions without variance.
+    W are the weights of a graph, D is the diagonal matrix of W's row sums, and L = D - W. With the
+    class graph X'LX is the within-class scatter. P = M'. The bottom eigenvectors, among directions
+    with variance, are the exact solution.
 
-    Use it to keep neighbours together, with orthonormal directions. No scale is fixed, so
-    directions of small variance win; see orthogonal-lpp. Do not use it if some directions hardly
-    vary, as these come first: take orthogonal-lpp, or pca before it.
+    Use it to keep neighbours close, with orthonormal directions. Do not use it if the variance of
+    some directions is very small, because such directions are optimal: take orthogonal-lpp, or
+    apply it after pca.
 
     Source: Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011.
     """
@@ -87,11 +89,12 @@ class OrthogonalLPP(RatioGraph, LaplacianMethod):
 
     .. math:: \min_{M'M=I} \frac{\operatorname{tr}(M'X'LXM)}{\operatorname{tr}(M'X'DXM)}
 
-    L = D - W, D the row sums of W. P = M'. The baseline, the bottom generalised eigenvectors made
-    orthonormal, minimises tr((M'BM)^{-1} M'AM) instead and is optimal here for r = 1 only.
+    W are the weights of a graph, D is the diagonal matrix of W's row sums, and L = D - W. P = M'.
+    The baseline consists of the orthonormalised bottom generalised eigenvectors of (X'LX, X'DX); it
+    is optimal for r = 1 only.
 
-    Use it to keep neighbours together relative to the spread, in an orthogonal projection. Do not
-    use it to unroll a curved sheet: a linear map cannot.
+    Use it to keep neighbours close relative to the total variation, in an orthogonal projection. Do
+    not use it to unfold a curved manifold, which no linear map can.
 
     Source: Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012.
     """
@@ -109,12 +112,11 @@ class ReconstructionMethod(GraphMethod):
     ----------
     graph : {"neighbours", "classes", "class-neighbours"} or sparse n x n matrix
         "neighbours": the weights of locally linear embedding, which reconstruct each row from its k
-        nearest neighbours; "class-neighbours": from those of its class; "classes": 1/n_k between
-        two members of class k; or weights of the user's. For samples with weights the residual of
-        each counts w_i times.
+        nearest neighbours; "class-neighbours": from the k nearest rows of its class; "classes":
+        weight 1/n_k between members of a class of n_k samples; or the user's weights. Sample
+        weights multiply the squared residuals.
     regularisation : float
-        Regularisation of the weights: this share of the trace of each row's local Gram matrix is
-        added to its diagonal.
+        Share of the trace of each row's local Gram matrix that is added to its diagonal.
     """
 
     divisor = "X'X"
@@ -158,12 +160,13 @@ class NPE(WhitenedGraph, ReconstructionMethod):
 
     .. math:: \min_{Y'Y=I} \|(I - W)Y\|_F^2
 
-    In M: min tr(M'B^{-1/2} A B^{-1/2} M) with A = X'(I-W)'(I-W)X and B = X'X, W the weights of
-    locally linear embedding; P = M'B^{-1/2}. Exact by the bottom generalised eigenvectors.
+    W are the weights of locally linear embedding. In whitened variables the problem is min
+    tr(M'B^{-1/2} A B^{-1/2} M), with A = X'(I-W)'(I-W)X, B = X'X and P = M'B^{-1/2}. The bottom
+    generalised eigenvectors of (A, B) are the exact solution.
 
-    Use it to keep each sample the same combination of its neighbours, in components of unit
-    variance: a linear version of locally linear embedding. Do not use it with more neighbours than
-    features: the weights are then not unique.
+    Use it to preserve each sample's reconstruction from neighbours, in components of unit variance:
+    a linear version of locally linear embedding. Do not use it with more neighbours than features,
+    because the weights are not unique.
 
     Source: He, Cai, Yan & Zhang 2005; Kokiopoulou, Chen & Saad 2011.
     """
@@ -178,12 +181,13 @@ class ONPP(OrthonormalGraph, ReconstructionMethod):
 
     .. math:: \min_{M'M=I} \|(I - W)XM\|_F^2
 
-    W are the weights of locally linear embedding. With the class graph the matrix is S_W. P = M'.
-    Exact by the bottom eigenvectors, outside the directions without variance.
+    W are the weights of locally linear embedding. With the class graph X'(I - W)'(I - W)X is the
+    within-class scatter. P = M'. The bottom eigenvectors, among directions with variance, are the
+    exact solution.
 
-    Use it to keep each sample the same combination of its neighbours, with orthonormal directions.
-    Do not use it if some directions hardly vary, as these come first: take orthogonal-npe, or pca
-    before it.
+    Use it to preserve each sample's reconstruction from neighbours, with orthonormal directions. Do
+    not use it if the variance of some directions is very small, because such directions are
+    optimal: take orthogonal-npe, or apply it after pca.
 
     Source: Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011.
     """
@@ -198,12 +202,13 @@ class OrthogonalNPE(RatioGraph, ReconstructionMethod):
 
     .. math:: \min_{M'M=I} \frac{\|(I - W)XM\|_F^2}{\|XM\|_F^2}
 
-    W are the weights of locally linear embedding. P = M'. The baseline, the bottom generalised
-    eigenvectors made orthonormal, minimises tr((M'BM)^{-1} M'AM) instead and is optimal here for r
-    = 1 only.
+    W are the weights of locally linear embedding. P = M'. The baseline consists of the
+    orthonormalised bottom generalised eigenvectors of the two matrices; it is optimal for r = 1
+    only.
 
-    Use it to keep each sample the same combination of its neighbours, relative to the spread, in an
-    orthogonal projection. Do not use it to unroll a curved sheet: a linear map cannot.
+    Use it to preserve each sample's reconstruction from neighbours, relative to the total
+    variation, in an orthogonal projection. Do not use it to unfold a curved manifold, which no
+    linear map can.
 
     Source: Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012.
     """

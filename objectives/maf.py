@@ -1,4 +1,4 @@
-"""Maximum autocorrelation factors and trace variants: slow directions of a series."""
+"""Maximum autocorrelation factors (MAF) and related traces, for samples in time order."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True)
 class LaggedMethod(Objective, weighted=True, from_sums=True):
-    """Base of the methods of S_lag, the lagged covariance of rows in time order.
+    """Base of the methods of the lagged covariance S_lag of rows in time order.
 
     Parameters
     ----------
     lag : int
-        Lag in rows, at least 1.
+        Lag in samples, at least 1.
     """
 
     sense = "max"
@@ -31,16 +31,16 @@ class LaggedMethod(Objective, weighted=True, from_sums=True):
     lag: int = whole(1, 1)
 
     def autocovariances(self, data: DataSums) -> tuple[Array, Array]:
-        """Return (S_lag, C)."""
+        """Return the lagged covariance S_lag and the covariance C."""
         return data.rows.lagged(self.lag), data.rows.scatter() / data.rows.n
 
 
 @dataclass(frozen=True)
 class AutocorrelationMethod(Shrinking, StatedMethod, LaggedMethod, stacks=True, products="optimum"):
-    """Base of the methods of S_lag against the covariance C."""
+    """Base of the methods of the pair (S_lag, C), C the covariance."""
 
     def autocorrelations(self, r: int) -> int:
-        """Return the number of autocorrelations in the sum, for r factors."""
+        """Return the number of autocorrelations whose sum is the value, for r factors."""
         return r
 
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
@@ -61,11 +61,11 @@ class OrthogonalMAF(NestedMethod, AutocorrelationMethod):
     .. math:: \max_{M'M=I} \frac{\operatorname{tr}(M'S_{\text{lag}} M)}{\operatorname{tr}(M'CM)}
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, samples in time
-    order. P = M'. The baseline is the orthonormalised generalised eigenvectors of (S_lag, C).
+    order. P = M'. The baseline consists of the orthonormalised generalised eigenvectors of (S_lag,
+    C).
 
-    Use it when samples are in time or space order, for directions that stay correlated from one
-    sample to the next, however little they vary. Do not use it for uncorrelated factors, each with
-    its own autocorrelation: take maf.
+    Use it when samples are in time or space order, for orthogonal directions of large
+    autocorrelation, whatever their variance. Do not use it for uncorrelated factors: take maf.
 
     Source: Larsen 2002; Cunningham & Ghahramani 2015, 3.1.5.
     """
@@ -76,7 +76,7 @@ class OrthogonalMAF(NestedMethod, AutocorrelationMethod):
     sibling = "maf"
 
     def autocorrelations(self, r: int) -> int:
-        return 1  # their mean is the ratio
+        return 1  # the ratio is a mean
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         both = self.autocovariances(data)
@@ -90,12 +90,11 @@ class MAF(AutocorrelationMethod, transposed=False, scale_free=True):
     .. math:: \max_M \operatorname{tr}\left((M'CM)^{-1} M'S_{\text{lag}} M\right)
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, samples in time
-    order. In the whitened variable max tr(M'C^{-1/2} S_lag C^{-1/2} M), P = M'C^{-1/2}; exact by
-    the top generalised eigenvectors of (S_lag, C).
+    order. In whitened variables the problem is max tr(M'C^{-1/2} S_lag C^{-1/2} M), with P =
+    M'C^{-1/2}. The top generalised eigenvectors of (S_lag, C) are the exact solution.
 
-    Use it for the textbook's maximum autocorrelation factors, which are uncorrelated but not
-    orthogonal. Do not use it if distances in the projection must equal those in X: take
-    orthogonal-maf.
+    Use it for the textbook's maximum autocorrelation factors, uncorrelated with oblique directions.
+    Do not use it if the projection must be orthogonal: take orthogonal-maf.
 
     Source: Switzer & Green 1984; Larsen 2002.
     """
@@ -115,12 +114,12 @@ class Autocovariance(StatedMethod, LaggedMethod):
     .. math:: \max_{M'M=I} \operatorname{tr}(M'S_{\text{lag}} M)
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, samples in time order. P = M'.
-    Exact by the top eigenvectors of S_lag, which may be indefinite: a direction without variance is
-    better than one with negative autocovariance.
+    The top eigenvectors of S_lag are the exact solution. S_lag may be indefinite: a direction
+    without variance is preferred to a direction with negative autocovariance.
 
-    Use it when samples are in time order, for variation that is large and persists; orthogonal-maf
-    is its counterpart that does not depend on the variance. Do not use it for features in different
-    units: those of large variance dominate.
+    Use it when samples are in time order, for variation that is large and persistent;
+    orthogonal-maf is the counterpart relative to the variance. Do not use it for features in
+    different units, because features of large variance dominate.
 
     Source: Cunningham & Ghahramani 2015, 3.1.5.
     """
@@ -140,20 +139,21 @@ class SquaredDifference(StatedMethod, LaggedMethod):
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'(C - S_{\text{lag}})M)
 
-    With S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n, both of the centred X, it is
-    half the mean squared change over the lag, apart from the ends of the series: the discrete
-    analogue of slow feature analysis. P = M'. Exact by the extreme eigenvectors of C - S_lag. It is
-    a maximum with extreme="max".
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n of the centred X, samples in time
+    order. Except for the ends of the series, the value is half the mean squared change over the
+    lag. P = M'. The extreme eigenvectors of C - S_lag are the exact solution. With extreme="max"
+    the trace is maximised.
 
-    Use it when samples are in time order, for the largest, or the smallest, changes over a lag. Do
-    not use it to find slow components, as small variances dominate; take sfa with whiten=True.
+    Use it when samples are in time order, for the largest or smallest changes over a lag. Do not
+    use it to find slow components, because directions of small variance are optimal: take sfa with
+    whiten=True.
 
     Source: Cunningham & Ghahramani 2015, 3.1.5 and 3.1.6.
 
     Parameters
     ----------
     extreme : {"min", "max"}
-        The smallest or the largest change.
+        Minimise or maximise the squared difference.
     """
 
     name = "squared-difference"

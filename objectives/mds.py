@@ -1,4 +1,4 @@
-"""Multidimensional scaling: of inner products, of given distances, of distances by stress."""
+"""Multidimensional scaling (MDS): classical, of a distance matrix, and by stress."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ class MDS(Objective, weighted=True, from_sums=True, rule="parallel analysis"):
 
     .. math:: \max_{M'M=I} \sum_{ij} \|M'(x_i - x_j)\|^2
 
-    It is 2 n^2 tr(M'CM): the span, and the scores up to an orthogonal matrix, are those of pca. P =
-    M'.
+    The value is 2 n^2 tr(M'CM), C the covariance: the span of M, and the scores up to an orthogonal
+    matrix, are those of pca. P = M'.
 
-    Use it to keep inner products of the samples. Among linear maps pca gives the same answer. Do
-    not use it if only distances are known: take mds-distances or, if distances are not Euclidean,
-    mds-stress.
+    Use it to preserve inner products of the samples; pca gives the same map. Do not use it if only
+    distances are known: take mds-distances. To preserve distances take mds-stress.
 
     Source: Torgerson 1952; Cunningham & Ghahramani 2015, 3.1.2.
     """
@@ -65,16 +64,16 @@ class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transpo
 
     .. math:: \max_{M'M=I} 2n \operatorname{tr}(M'BM), \quad B = -\frac{1}{2} J D^{(2)} J
 
-    X is the n x n matrix of distances d(i, j), D^(2) their squares, J = I - 11'/n. B is the Gram
-    matrix of the centred points if the distances are Euclidean; a note counts its negative
-    eigenvalues, which show that they are not. M spans the top eigenvectors of B; the value is the
-    sum of squared distances of the scores. P = (M'BM)^{-1/2} M' is applied to -D^(2)/2, so that
-    `transform` gives the scores B M (M'BM)^{-1/2} of the points and, from their distances to the n
-    points, of new ones. Weights W = diag(w) take W^{1/2} H'(-D^(2)/2)H W^{1/2}, H = I - w1'/N, for
-    B and N for n.
+    X is the n x n matrix of distances d(i, j), D^(2) their squares, J = I - 11'/n. If the distances
+    are Euclidean B is the Gram matrix of the centred points; negative eigenvalues of B show that
+    distances are not Euclidean, which is reported. M spans the top eigenvectors of B; the value is
+    the sum of squared distances of the scores. P = (M'BM)^{-1/2} M' is applied to -D^(2)/2:
+    `transform` returns the scores B M (M'BM)^{-1/2} of the n points, or those of new points from
+    their distances to the n points. With weights W = diag(w) of sum N, B is W^{1/2} H'(-D^(2)/2)H
+    W^{1/2}, H = I - w1'/N, and N replaces n.
 
-    Use it when there are no samples, only the distances between them. Do not use it if the samples
-    are known: there is no map from features to coordinates; take mds or mds-stress.
+    Use it when only distances between samples are known. Do not use it if features are known,
+    because no map from features to coordinates results: take mds or mds-stress.
 
     Source: Torgerson 1952; Gower 1968 (new points).
     """
@@ -112,7 +111,7 @@ class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transpo
 
 @dataclass(frozen=True)
 class ClassicalScaling(Trace):
-    """Trace of B whose map gives the points of the distances.
+    """Trace of B, with a map that reconstructs points from distances.
 
     - root (n,): square roots of the weights
     """
@@ -156,7 +155,7 @@ def _negative(eigenvalues: Array, floor: float) -> list[str]:
 
 WEIGHTS = ("none", "sammon")
 
-# Up to this many distances (256 MiB) are cached; more are computed at each evaluation.
+# At most this many distances (256 MiB) are cached; otherwise each evaluation computes them.
 _KEPT = 2**25
 
 
@@ -166,24 +165,23 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
 
     .. math:: \min_{M'M=I} \sum_{ij} w_{ij} \left(\|x_i - x_j\| - \|M'(x_i - x_j)\|\right)^2
 
-    w_ij = 1, or 1/||x_i - x_j|| for Sammon's mapping (his stress is this divided by the sum of the
-    distances). If two projected points coincide their distance is not smooth; every distance t, of
-    samples and of projected points, is therefore sqrt(t^2 + e^2): a projection that keeps all
-    distances still has stress 0. P = M'. There are local optima in general. An evaluation takes
-    O(n^2 r) time, after O(n^2 d) once. Memory is n^2 numbers, or O(n (d + r)) for n > 5792, where
-    the O(n^2 d) are spent at each evaluation.
+    w_ij = 1, or 1/||x_i - x_j|| for Sammon's mapping, whose stress is the value divided by the sum
+    of the distances. As distances are not smooth at zero, each distance t of samples and of
+    projected points is replaced by sqrt(t^2 + e^2). P = M'. Local optima exist in general. An
+    evaluation takes O(n^2 r) time, after O(n^2 d) once, and memory for n^2 distances. For n > 5792
+    memory is O(n (d + r)), and every evaluation takes O(n^2 d) time.
 
-    Use it to keep the distances themselves, as closely as r dimensions allow. Do not use it with
-    many samples: each evaluation visits all pairs.
+    Use it to preserve distances between samples. Do not use it with many samples, because each
+    evaluation computes all pairs.
 
     Source: Kruskal 1964; Sammon 1969; Cunningham & Ghahramani 2015, 3.1.2.
 
     Parameters
     ----------
     weights : {"none", "sammon"}
-        w_ij.
-    epsilon : float
-        e, in units of the root mean square distance of the rows from their mean.
+        Weights w_ij.
+        epsilon : float The constant e, relative to the root mean square distance of the rows from
+        their mean.
     """
 
     name = "mds-stress"
@@ -213,7 +211,7 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
 
 
 class StressPoint(PairwisePoint):
-    """phi = sum_ij w_ij (s_ij - d_ij)^2 with s_ij = sqrt(D_ij + e^2), d_ij likewise of the rows.
+    """phi = sum_ij w_ij (s_ij - d_ij)^2, s_ij = sqrt(D_ij + e^2), d_ij likewise of X.
 
     W = w (1 - d/s), dW = w d/(2 s^3) dD. Sample weights multiply w_ij by w_i w_j.
     """
@@ -241,7 +239,7 @@ class StressPoint(PairwisePoint):
         return value, np.divide(W, s, out=W), lambda dD: np.multiply(dD, rate(), out=dD)
 
     def changes(self, rows: slice) -> tuple[Array, Array, Array, Array]:
-        """Return derivatives of phi and of W: in d^2 at fixed s^2, then in s^2."""
+        """Return derivatives of phi and W in d^2 at fixed s^2, and in s^2."""
         d, s = self._lengths(rows, self.squares(rows))
         own = (1.0 - d / s) / d if self._problem.sammon else np.zeros_like(d)
         of_value, of_s = -(s - d) / d - 0.5 * own * s * (s - d) / d, 0.5 * d / s**3
@@ -252,9 +250,9 @@ class StressPoint(PairwisePoint):
 
 @dataclass(frozen=True)
 class Stress(Pairwise):
-    """Stress on the Grassmann manifold.
+    """Problem of the stress on the Grassmann manifold.
 
-    - smoothing: e
+    - smoothing: the constant e
     - sammon: True if w_ij = 1/d_ij
     """
 

@@ -1,4 +1,4 @@
-"""Neighbourhood components analysis, and large-margin nearest neighbours."""
+"""Neighbourhood components analysis (NCA), and large-margin nearest neighbours (LMNN)."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from ldr.solvers.loop import minimise, run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping
 
-# With every p_i this close to 0 or 1 only the scale of M still grows.
+# If every p_i is this close to 0 or 1, NCA is saturated: only the scale of M grows.
 _SATURATED = 1e-6
 
-# Annealing: a ridge bounds the scale of M and decreases from the first value to the last. From a
-# large first value nearly all starts end alike.
+# Annealing: a ridge bounds the scale of M and decreases from the first value to the last. With a
+# large first value nearly all starts lead to the same optimum.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# Up to this many rows evaluations are fast. There are more starts and more ridges, and each start
-# also runs from a small ridge and without one, which keeps the starts apart.
+# For at most this many rows there are more starts and more ridges. Each start is also run with a
+# small initial ridge and without a ridge, which gives different optima.
 _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
-# Factor of M used to test if all nearest neighbours are correct.
+# Factor by which M is multiplied to test if all nearest neighbours are correct.
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
@@ -78,25 +78,24 @@ class NCA(NeighbourMethod):
         \max_M \sum_i \sum_{j: z_j = z_i} p_{ij}, \quad p_{ij} \propto \exp(-\|M'(x_i -
         x_j)\|^2)
 
-    sum_{j != i} p_ij = 1 and p_ii = 0: the value is the expected number of samples that a random
-    neighbour classifies correctly. M is any d x r matrix; its scale matters, its rotation does not.
-    If nearest neighbours in the projection make no mistake, a larger M is always better, towards n.
-    Otherwise a large M saturates too: every sum over j is 0 or 1, the gradient vanishes, and the
-    result proves nothing about other M. A note and the certificate report it. P = M'. There are
-    local optima: in about one of ten data sets a random start (`starts=`) ends a sample or two
-    higher. An evaluation takes O(n^2 r) time, memory is O(n (d + r)), and up to 2048 samples
-    O(n^2). The baseline is orthogonal-lda with unit variance within classes. From it, as from every
-    start that is not given as a matrix, the solver proceeds by annealing: ridge ||Y||^2, Y = XM, is
-    added, and the ridge decreases from 0.1 to 2e-5 in six steps, so that the scale of M grows
-    slowly. With at most 250 samples pca and five random directions are further default starts.
+    z are the classes, sum_{j != i} p_ij = 1 and p_ii = 0: the value is the expected number of
+    samples that a random neighbour classifies correctly. M is any d x r matrix; the value depends
+    on the scale of M but not on rotations. P = M'. If nearest neighbours in the projection classify
+    all samples correctly, the value increases with the scale of M towards n. For any large M the
+    objective saturates: every sum over j is 0 or 1, and the gradient vanishes. A message and the
+    certificate report saturation. Local optima exist: in about one of ten data sets a random start
+    (`starts=`) gives a value larger by one or two. An evaluation takes O(n^2 r) time; memory is O(n
+    (d + r)), and O(n^2) for at most 2048 samples. The baseline is orthogonal-lda with unit variance
+    within classes. From each start that is not given as a matrix, the solver proceeds by annealing:
+    ridge ||Y||^2, Y = XM, is added, and the ridge decreases from 0.1 to 2e-5 in six steps. With at
+    most 250 samples pca and five random directions are further default starts. Sample weights
+    multiply the terms and the neighbours' probabilities: max sum_i w_i sum_j p_ij with p_ij in
+    proportion to w_j exp(-||M'(x_i - x_j)||^2). Integer weights are not equivalent to repeated
+    samples, because no sample is its own neighbour.
 
-    Weights count samples as ones to classify and as neighbours: max sum_i w_i sum_j p_ij with p_ij
-    in proportion to w_j exp(-||M'(x_i - x_j)||^2). They do not repeat samples, since no sample is
-    its own neighbour.
-
-    Use it when a nearest-neighbour classifier is to work well after the projection. Do not use it
-    with many samples: each evaluation visits all pairs. On separable classes it saturates, which a
-    note reports.
+    Use it when a nearest-neighbour classifier follows the projection. Do not use it with many
+    samples, because each evaluation computes all pairs, or with separable classes, because the
+    objective saturates.
 
     Source: Goldberger, Roweis, Hinton & Salakhutdinov 2004; Cunningham & Ghahramani 2015.
     """
@@ -112,7 +111,7 @@ class NCA(NeighbourMethod):
 
 
 class SoftNeighbourPoint(PairwisePoint):
-    """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, with c_ij = 1 where classes agree.
+    """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, with c_ij = 1 for equal classes.
 
     W_ij = w_i (c_ij - p_i) p_ij, because dp_ij = (e_i - dD_ij) p_ij with e_i = sum_l p_il dD_il.
     Hence dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i), and dp_i = sum_j (c_ij - p_i) dp_ij.
@@ -150,7 +149,7 @@ class SoftNeighbourPoint(PairwisePoint):
 
     @property
     def right(self) -> Array:
-        """All p_i."""
+        """Probability p_i of a correct classification of each row."""
         return np.concatenate(
             [self._neighbours(rows, self.squares(rows))[1] for rows in self._blocks]
         )
@@ -171,7 +170,7 @@ class SoftNeighbourPoint(PairwisePoint):
 
 @dataclass(frozen=True)
 class SoftNeighbours(LabelledPairs):
-    """Neighbourhood components analysis over all matrices.
+    """Problem of neighbourhood components analysis, over all k x r matrices.
 
     - ridge: weight of ||Y||^2, which bounds the scale of M
     """
@@ -182,10 +181,10 @@ class SoftNeighbours(LabelledPairs):
 
     @cached_property
     def log_weights(self) -> Array | float:
-        """Summand of each row's weight in squared distances to it."""
+        """Logarithm of each row's weight, relative to the largest."""
         if self.w is None:
             return 0.0
-        with np.errstate(divide="ignore"):  # a row of weight zero is infinitely far away
+        with np.errstate(divide="ignore"):  # weight zero: infinite distance
             return np.asarray(np.log(self.w / self.w.max()))
 
     def at(self, M: Array) -> SoftNeighbourPoint:
@@ -196,7 +195,7 @@ class SoftNeighbours(LabelledPairs):
         return found if found is not None and found.is_optimal else None
 
     def starts(self) -> dict[str, Array]:
-        """Return PCA and random directions for few rows; for many all starts end nearly alike."""
+        """Return PCA and random directions for few rows; for many rows the baseline suffices."""
         if len(self.X) > _FEW_ROWS:
             return {}
         directions = enumerate(random_points(self, self.X, 5, self.w), start=1)
@@ -206,7 +205,7 @@ class SoftNeighbours(LabelledPairs):
         }
 
     def approach(self, M: Array) -> Array:
-        """Return the end of annealing; for few rows the best of three, or a first perfect one."""
+        """Return the optimum of annealing, for few rows the best of three annealing schedules."""
         if len(self.X) > _FEW_ROWS:
             return self._annealed(M, _FIRST_RIDGE)
         runs = []
@@ -242,9 +241,9 @@ class SoftNeighbours(LabelledPairs):
         return next((a * M for a in (1.0, *factors) if self.proof(a * M)), _LARGER * M)
 
     def certificate(self, M: Array) -> Certificate | None:
-        """Bound the value by n; a saturated M is no meaningful optimum.
+        """Bound the value by n, and report saturation.
 
-        A point is not settled if rounding in the squared distances affects the neighbours.
+        The optimum is not determined if rounding errors of squared distances change the neighbours.
         """
         n, point = self.weight, self.at(M)
         longest = float(np.max(np.einsum("ij,ij->i", point.Y, point.Y)))
@@ -278,7 +277,7 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Tolerance and limit of steps of the full-rank problem, which gives a start.
+# Tolerance and limit of iterations for the full-rank problem, which provides a start.
 _ROUGHLY = Stopping(1e-4, 50)
 
 
@@ -291,31 +290,32 @@ class LMNN(NeighbourMethod):
         \min_M \sum_i \sum_{j \in \eta(i)} \left[d_{ij}^2 + \lambda \sum_{l: z_l \ne z_i} h(1 +
         d_{ij}^2 - d_{il}^2)\right], \quad d_{ij} = \|M'(x_i - x_j)\|
 
-    lambda is `penalty`; eta(i) are the nearest samples of i's class in X, so that X should be
-    standardised. h is the hinge squared, [t]_+^2, by default: it is smooth and far easier than the
-    hinge [t]_+ itself. P = M', M any d x r matrix. There are local optima. An evaluation takes
-    O(n^2 r) time to find the margin's violators and O(k) for each of them; memory is O(n (d + r)),
-    and up to 2048 samples O(k) for each violator. The baseline is orthogonal-lda with unit variance
-    within classes. Weights count samples: the summand of sample i is multiplied by w_i, and h by
-    w_l too. They do not repeat samples, since no sample is its own neighbour.
+    z are the classes, lambda is `penalty`, and eta(i) are the k samples of the same class nearest
+    to sample i in X, which should be standardised. By default h is the squared hinge [t]_+^2, which
+    is smooth and much easier to minimise than the hinge [t]_+. P = M', M any d x r matrix. Local
+    optima exist. An evaluation takes O(n^2 r) time to find the samples l that violate a margin, and
+    O(k) per violator; memory is O(n (d + r)), plus O(k) per violator for at most 2048 samples. The
+    baseline is orthogonal-lda with unit variance within classes. Sample weights multiply the term
+    of sample i by w_i, and h also by w_l. Integer weights are not equivalent to repeated samples,
+    because no sample is its own neighbour.
 
-    Use it when a nearest-neighbour classifier is to work well after the projection, with a margin.
-    Do not use it with many features and few samples, which it overfits: take lda with shrinkage.
+    Use it when a nearest-neighbour classifier with a margin follows the projection. Do not use it
+    with many features and few samples, because of overfitting: take lda with shrinkage.
 
     Source: Weinberger & Saul 2009; Cunningham & Ghahramani 2015.
 
     Parameters
     ----------
     neighbours : int
-        The number k of target neighbours of a row. Each class must have more rows.
+        Number k of target neighbours of a sample. Each class must have more than k samples.
     penalty : float
         Weight of the violations.
     hinge : {"squared", "linear"}
-        h: [t]_+^2, or [t]_+ with its kink rounded.
+        h(t): [t]_+^2, or [t]_+ smoothed at its kink.
     width : float
-        Width of the linear hinge's rounding: a parabola t^2/(2 width) for 0 < t < width, so that h
-        is less than [t]_+ by width/2 at most. 0 is the hinge itself, on which no solver here is
-        certain to converge.
+        Width of the smoothing of the linear hinge: h is the parabola t^2/(2 width) for 0 < t <
+        width and below [t]_+ by at most width/2. With width 0 the hinge is not smoothed, and
+        solvers may not converge.
     """
 
     name = "lmnn"
@@ -345,7 +345,7 @@ class LMNN(NeighbourMethod):
 
 
 def target_neighbours(X: Array, codes: Codes, k: int) -> Codes:
-    """Return the k nearest rows of each row's own class (n x k)."""
+    """Return the k nearest rows in the class of each row (n x k)."""
     targets = np.empty((len(X), k), dtype=np.intp)
     for code in np.unique(codes):
         own = np.flatnonzero(codes == code)
@@ -353,7 +353,7 @@ def target_neighbours(X: Array, codes: Codes, k: int) -> Codes:
     return targets
 
 
-# h(t), which is 0 for t <= 0; its slope; a function that computes its curvature.
+# Function that returns h(t), h'(t), and a function that computes h''(t); h = 0 for t <= 0.
 Hinge = Callable[[Array], tuple[Array, Array, Callable[[], Array]]]
 
 
@@ -373,14 +373,15 @@ def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Ar
 
 
 class Margins:
-    """Targets and violators of some rows; violators are within the farthest target's margin.
+    """Targets j and violators l of some rows i: rows l within the farthest target's margin.
 
-    With D = |BY|^2 of targets and violators and t = 1 + GD, W is w_i at targets + G'(penalty w_i
-    w_l h'(t)). A pair has a row of B, e_i - e_j, and a positive t one of G.
+    With the squared distances D = |BY|^2 of targets and violators and t = 1 + GD, W is w_i for
+    targets plus G'(penalty w_i w_l h'(t)). B has a row e_i - e_j for each pair, and G a row for
+    each positive t.
 
     - near (n, k): squared distances of the targets
-    - i, j (p,): row, counted among these, and violator of each pair
-    - t (k, p): 1 + D_ij - D_il of each target, positive for some of them
+    - i, j (p,): row, by index among these rows, and violator of each pair
+    - t (k, p): 1 + D_ij - D_il for each target j
     - own (n,): weights of these rows
     - counts (p,): the objective's penalty times the weights of both rows
     """
@@ -449,7 +450,7 @@ class LargeMarginPoint(PairwisePoint):
 
 @dataclass(frozen=True)
 class LargeMargin(LabelledPairs):
-    """Large-margin nearest neighbours over all matrices.
+    """Problem of large-margin nearest neighbours, over all k x r matrices.
 
     - targets (n, k): target neighbours of each row
     - impostor_weight: the objective's penalty
@@ -460,9 +461,10 @@ class LargeMargin(LabelledPairs):
     impostor_weight: float = 1.0
 
     def specialist(self) -> None:
-        """Prefer the trust region: curvature jumps at margins, so gradients alone need many steps.
+        """Prefer the trust region to first-order methods.
 
-        Products with the few violators are cheap.
+        The curvature is discontinuous at margins, so that first-order methods need many steps.
+        Hessian products are cheap because violators are few.
         """
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LargeMargin | None:

@@ -1,4 +1,4 @@
-"""Objectives in comparable units: 0 at the best M, 1 at a random M."""
+"""Objectives normalised to 0 at the optimum and 1 at a random M."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.trust_region import TrustRegion
 
-# Number of random M; the median of their values is the unit.
+# Number of random M; the median value is the typical value.
 _TYPICAL = 21
-# A range of values below this, relative to the values' size, is rounding error.
+# A range of values below this share of the values' magnitude is rounding error.
 _LEAST_RANGE = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
 class Normalised(Objective, relative_improvement=False):
-    """(f - f_best) / (f_typical - f_best), minimised: made by `ldr.normalised`."""
+    """Normalised objective (f - f_best) / (f_typical - f_best), created by `ldr.normalised`."""
 
     objective: Objective
 
@@ -60,7 +60,7 @@ class Normalised(Objective, relative_improvement=False):
         rng = np.random.default_rng(0)
         values = [bound.at(bound.random_point(rng)).value for _ in range(_TYPICAL)]
         typical = float(np.median(values)) * bound.unit
-        # A zero value can be a difference of large terms; the gradient shows their size.
+        # A zero value can be a difference of large terms, whose size the gradient shows.
         terms = abs(float(np.vdot(found.M, found.gradient))) * bound.unit
         if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best), terms):
             raise DataError(
@@ -90,30 +90,30 @@ def _best(bound: BoundObjective) -> Array:
 
 
 def normalised(objective: str | Objective) -> Normalised:
-    """Return an objective in comparable units: 0 at its best M, 1 at a random M.
+    """Return an objective normalised to 0 at its optimum and 1 at a random M.
 
-    (f - f_best)/(f_typical - f_best), minimised whatever the objective's own sense: f_best is its
-    optimum on the data (found by its closed form or a trust region from its baseline, which may
-    stop at a local optimum), f_typical the median over random M. The result's notes state both
-    values.
+    The normalised objective (f - f_best)/(f_typical - f_best) is minimised, whatever the sense of
+    f. f_best is the optimum of f on the data, found by the closed form or by a trust region from
+    the baseline, which may end at a local optimum. f_typical is the median over random M. The
+    result's notes contain f_best and f_typical.
 
     Parameters
     ----------
     objective : str or Objective
-        A name, with its default parameters, or a smooth objective.
+        A name, for default parameters, or a smooth objective.
 
     Returns
     -------
     Normalised
-        An objective, to be added to others:
-        ``0.5 * ldr.normalised("pca") + 0.5 * ldr.normalised("orthogonal-lda")``.
+        An objective for sums such as ``0.5 * ldr.normalised("pca") + 0.5 *
+        ldr.normalised("orthogonal-lda")``.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown objective, or one with a penalty.
+        The objective is unknown or has a penalty.
     ldr.errors.DataError
-        Raised when data arrive: the objective is the same for all M.
+        Raised by `ldr.solve` if f is constant on the data.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Objectives, and sums of them: 0.7 * PCA() + 0.3 * OrthogonalLDA()."""
+"""Objectives and their weighted sums, such as 0.7 * PCA() + 0.3 * OrthogonalLDA()."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ldr.solvers.errors import ArgumentError
 if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataSums, Matrices
 
-# Inputs that any projection can match perfectly if rows are few.
+# Inputs that some projection fits perfectly if rows are few.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
 # Number of square arrays in memory at once: matrices, factors and eigenvectors.
 _ARRAYS = 8
@@ -31,7 +31,7 @@ _FEWER_COLUMNS = (
     "leave out columns, or take a method that knows sparse rows by products, in no sum, without a "
     "penalty and not normalised ({})"
 )
-# Methods that do, by the input beside X.
+# Methods that support products, by the input beside X.
 _BY_PRODUCTS = {
     Need.LABELS: "lda, orthogonal-lda",
     Need.RESPONSE: "ridge-regression, lasso, pls-regression",
@@ -42,28 +42,28 @@ _FEWER_ROWS = "give fewer rows, or landmarks= or components= where there are suc
 
 
 class Objective(Brief, Pickled, ABC):
-    """Base of objectives: functions of a projection. Subclasses are frozen dataclasses.
+    """Base of objectives, functions of a projection; subclasses are frozen dataclasses.
 
     Attributes
     ----------
     name : str
         Name in the registry.
     formula, source : str
-        Formula and source, by default those of the docstring.
+        Formula and source, by default from the docstring.
     sense : {"min", "max"}
-        Sense of the reported value; solvers always minimise.
+        Sense of the optimisation of the reported value; solvers always minimise.
     views : int
-        Number of data matrices it takes.
+        Number of data matrices.
     needs : tuple of Need
-        Required data beside X; strings of that name are accepted.
+        Required data beside X; names as strings are accepted.
     baseline : str
-        Name of the usual solution in practice.
+        Name of the baseline, the usual solution in practice.
     domain : str
-        Name of the manifold in the formula: Gr, St x St, R.
+        Name of the manifold, such as Gr, St x St or R.
     exact : str
-        Condition under which the baseline is the global optimum: "yes", "no" or a condition.
+        "yes" or "no" if the baseline is or is not the global optimum, or a condition.
     traits : Traits
-        Its abilities with data, given with the class: ``class PCA(Objective, weighted=True)``.
+        Supported kinds of data, given as class arguments: ``class PCA(Objective, weighted=True)``.
     """
 
     name: ClassVar[str]
@@ -107,17 +107,17 @@ class Objective(Brief, Pickled, ABC):
                 each.metadata[CHECK](self, each.name)
 
     def largest_r(self, data: Data) -> int:
-        """Return the largest allowed r: the number of columns of the narrowest view."""
+        """Return the largest allowed r, the smallest number of columns of a view."""
         return min([view.d for view in data.views])
 
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
-        """Return cautions on the value reached with r of d columns, for known n."""
+        """Return messages on the reliability of a value for r of d columns, for known n."""
         notes = chance_notes(self, data, d) if _EXPLAINED & set(self.needs) else []
         labelled = Need.LABELS in self.needs and not hasattr(self, "unlabelled")
         return notes + single_samples(data) if labelled else notes
 
     def order(self, data: Data) -> int:
-        """Return the order of the largest square arrays for the data: columns, rows, or 0."""
+        """Return the order of the largest square arrays for the data; 0 if there are none."""
         order = 0
         for view in data.views:
             if self.traits.products and view.wide:
@@ -126,7 +126,7 @@ class Objective(Brief, Pickled, ABC):
         return order
 
     def check_memory(self, data: Data) -> None:
-        """Refuse data whose square arrays would not fit into memory, with a way out."""
+        """Refuse data whose square arrays would not fit into memory."""
         order = self.order(data)
         if (size := _ARRAYS * 8.0 * order**2) <= memory.SMALL:
             return
@@ -141,22 +141,22 @@ class Objective(Brief, Pickled, ABC):
         """Return the problem of the data in r dimensions."""
 
     def matrices(self, data: DataSums) -> Matrices:
-        """Return the method's matrices from sums over the rows, in any coordinates.
+        """Return the method's matrices, computed from sums over the rows, in any coordinates.
 
-        They are the objective's matrices for an M of all columns; without such matrices, or if the
-        data do not determine them, it raises `UnknownError`.
+        For methods without such matrices, and for data from which they cannot be computed,
+        `UnknownError` is raised.
         """
         raise UnknownError
 
     @property
     def sign(self) -> float:
-        """Value reported = sign * value minimised."""
+        """Factor of the minimised value that gives the reported value."""
         return 1.0 if self.sense == "min" else -1.0
 
-    __array_ufunc__ = None  # a NumPy number times an objective then calls the objective
+    __array_ufunc__ = None  # NumPy scalars then defer to __rmul__
 
     def __add__(self, other: object) -> Objective:
-        """Another objective or a penalty more; 0, where `sum` begins, changes nothing."""
+        """Return the sum with an objective or a penalty; 0, the start of `sum`, is ignored."""
         if type(other) is int and other == 0:
             return self
         own = penalty_of(self)
@@ -177,7 +177,7 @@ class Objective(Brief, Pickled, ABC):
         return -1.0 * self
 
     def __mul__(self, weight: object) -> Objective:
-        """The penalty included."""
+        """Return the objective, including its penalty, multiplied by a weight."""
         factor = coefficient(weight)
         if factor is None:
             return NotImplemented
@@ -199,7 +199,7 @@ class Objective(Brief, Pickled, ABC):
 
 
 def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
-    """Return a note if samples are so few that noise reaches nearly the same value."""
+    """Return a message if samples are so few that noise would give nearly the same value."""
     n = data.samples.n
     if n > d:
         return []
@@ -212,7 +212,7 @@ def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
 
 
 def single_samples(data: Data) -> list[str]:
-    """Return a note on classes with a single sample, which have no variation within."""
+    """Return a message on classes with a single sample, which have no variation within."""
     codes, classes = data.labels
     alone = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 1)
     if len(alone) == 0:
@@ -225,7 +225,7 @@ def single_samples(data: Data) -> list[str]:
 
 
 def known_everywhere(objective: Objective, data: Data) -> Data:
-    """Return the data, with a matrix of columns x columns where products find only the optimum."""
+    """Return the data, with dense d x d matrices if products only support the optimum."""
     return data.everywhere() if objective.traits.products == "optimum" else data
 
 
