@@ -460,7 +460,7 @@ def check_weighted(objective: Objective) -> None:
 def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:
     """Return X, y and sample metadata in the order of the first view's index.
 
-    The rows of a background differ from those of the samples.
+    A background has other rows than the samples, and is not reordered.
     """
     beside = {"y": y, **beside}
     if objective.views == 1 and Need.BACKGROUND not in objective.needs:

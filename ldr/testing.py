@@ -1,4 +1,4 @@
-"""Tests of users' manifolds, solvers and objectives; those of the library pass the same tests.
+"""Tests of users' manifolds, solvers and objectives; the library passes the same tests.
 
 Each function takes one object and runs every test of its kind. The lists of tests are for pytest::
 

@@ -193,8 +193,8 @@ def tune(
     """Tune parameters of an objective by the gradient of a held-out loss.
 
     The optimum of every fold is differentiated with respect to every parameter
-    (`Result.sensitivity`). A quasi-Newton method then searches all log parameters together. It
-    finds the nearest local minimum; a grid, as in `ldr.compare` of a few values, searches wider.
+    (`Result.sensitivity`). A quasi-Newton method then searches all log parameters together, and
+    finds the nearest local minimum. A grid, as in `ldr.compare` of a few values, searches wider.
 
     Parameters
     ----------

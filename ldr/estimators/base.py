@@ -312,7 +312,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def inverse_transform(self, X: Rows) -> Array:
         """Return the samples nearest to the mean with projection X: mean_ + X pinv(components_)'.
 
-        For orthonormal components they are mean_ + X components_. With ``standardise=True``
+        For orthonormal components the samples are mean_ + X components_. With ``standardise=True``
         distances are in units of standard deviations.
 
         Parameters

@@ -84,8 +84,8 @@ def parametric_test(
     """Compute the classical tests of cca, lda, sir and save, exact or asymptotic.
 
     The tests of cca and lda, orthogonal or not, use the canonical correlations d_j of two views, or
-    of the columns with the classes. For every k they are Wilks' lambda prod_{j>k}(1 - d_j^2), by
-    Rao's F and by Bartlett's chi-square. For k = 0 they are also Pillai's trace sum d_j^2,
+    of the columns with the classes. For every k the statistic is Wilks' lambda prod_{j>k}(1 - d_j^2), by
+    Rao's F and by Bartlett's chi-square. For k = 0 there are also Pillai's trace sum d_j^2,
     Hotelling and Lawley's sum d_j^2/(1 - d_j^2), and Roy's largest root d_1^2/(1 - d_1^2), whose F
     is a bound: its p-value is too small. sir has n sum_{j>k} lambda_j, and save has (n/2) sum_h f_h
     |T'(I - V_h)T|^2; for each k these are compared with chi-squares.

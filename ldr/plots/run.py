@@ -178,7 +178,7 @@ def path(found: Path, *, ax: Panels = None) -> Figure:
 
 
 def bootstrap(found: Bootstrap, *, ax: Panels = None) -> Figure:
-    """Plot the principal angles of the draws, and those of random subspaces.
+    """Plot the principal angles of the draws, and the angles between random subspaces.
 
     Parameters
     ----------
