@@ -302,7 +302,7 @@ def _with_hint(given: Initialises) -> Initialises:
 class Reducer(TwoViews):
     """Linear dimensionality reduction by any objective, as a scikit-learn transformer.
 
-    The named estimators (`ldr.OrthogonalLDA`, `ldr.OrthogonalMAF`, ...) have the parameters of
+    The named estimators (such as `ldr.OrthogonalLDA`) have the parameters of
     their objective, for grid searches. `Reducer` accepts objectives of your own, kernel versions
     and names.
 

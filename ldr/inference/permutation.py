@@ -354,8 +354,8 @@ def permutation_test(
         - "shift": circular shifts of y, other views or columns within groups, which keep
           autocorrelations. Approximate, for stationary series; the p-value is at least 1/n.
 
-        "auto" is "rows" without groups. With groups "auto" is "groups" if y is constant in groups or
-        several views have trials of equal length, otherwise "within".
+        "auto" is "rows" without groups. With groups "auto" is "groups" if y is constant in groups,
+        or if several views have trials of equal length; otherwise "within".
     groups : array (n,), optional
         Subject, block or trial of each sample. Data from `ldr.trials` need no groups. For methods
         with time order groups are trials, as in `ldr.solve`.

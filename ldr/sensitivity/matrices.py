@@ -266,7 +266,7 @@ class MatrixRows(TracedRows):
 
 
 def of_matrices(optimum: Optimum, objective: Objective, data: Data) -> MatrixRows | None:
-    """State a method of matrices in jax; None if the method has no statement."""
+    """Return the jax statement of a method of matrices; None if the method has none."""
     problem, M, rows = optimum.problem, optimum.M, DataForms.of(data)
     if any(view.centre != "mean" or view.features is not None for view in problem.views):
         return None

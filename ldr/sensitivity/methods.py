@@ -121,7 +121,7 @@ def regression(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 
 
 def of_regression(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """State regression: rows of the map are B's leading u', of length (1 + s^2)^{1/2}."""
+    """Compute regression: rows of the map are B's leading u', of length (1 + s^2)^{1/2}."""
     Y, w, lifting, P, leading = given
     B = lifting @ M
     left, U = _centred(Y, w) - _centred(X[0], w) @ B, leading(B)
@@ -139,7 +139,7 @@ def reduced_rank(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
 
 
 def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
-    """State ||Y - X Min S Mout'||^2 at the best diagonal S; then Pin = S Min'."""
+    """Compute ||Y - X Min S Mout'||^2 at the best diagonal S; then Pin = S Min'."""
     (_, d), (_, q) = (each.shape for each in X)
     r = M.size // (d + q)
     Min, Mout = M[: d * r].reshape(d, r), M[d * r :].reshape(q, r)
@@ -152,7 +152,7 @@ def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
 
 
 def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """State PLS; None if the response is fully explained before the last weight."""
+    """Return the statement of PLS; None if the last weight has no response left to explain."""
     problem, samples = optimum.problem, data.samples
     if not isinstance(problem, ScoreRegression) or not isinstance(objective, PLSRegression):
         return None
@@ -177,7 +177,7 @@ def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) ->
 
 
 def of_scores(X: Traced, M: Traced, *given: Traced, nipals: bool) -> Observed:
-    """State partial least squares weight by weight, not as an optimum of M.
+    """Compute partial least squares weight by weight, not as an optimum of M.
 
     The weight w is the leading left singular vector of S, which is X'Y without the part explained
     by earlier scores. Scores and rotations follow by Gram-Schmidt steps.
@@ -230,7 +230,7 @@ def dynamics(optimum: Optimum, objective: Objective, data: Data) -> TracedRows |
 
 
 def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
-    """State ||Xdot - X M D'M'||^2 at the best D, with states and derivatives each rescaled."""
+    """Compute ||Xdot - X M D'M'||^2 at the best D, with states and derivatives each rescaled."""
     (moves, place, pace), mean = given, X[0].mean(axis=0)
     states = Z = X[0] - mean
     if moves is None:
@@ -248,7 +248,7 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
 
 
 def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """State dca; None for covariances that no stationary series has."""
+    """Return the statement of dca; None for covariances of no stationary series."""
     problem, X = optimum.problem, data.samples.dense()
     if not isinstance(problem, Predictive) or not isinstance(objective, DCA):
         return None
@@ -260,7 +260,7 @@ def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> 
 
 
 def of_windows(X: Traced, M: Traced, L: Traced, ridge: Traced, *, length: int) -> Observed:
-    """State dca by the covariances C_k of white rows at lag k in a window.
+    """Compute dca from the covariances C_k of white rows at lag k in a window.
 
     T'C_0T = M'M holds to first order for T = L(I - E/2)M, where L'C_0L = I + E.
     """
@@ -295,7 +295,7 @@ def _lagged(k: int, Z: Sequence[Traced], Y: Sequence[Traced]) -> Traced:
 
 
 def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """State robust PCA; None for a row at the centre, the least threshold, or a sphere."""
+    """Return the statement of robust PCA; None for spherical PCA or a row at the centre."""
     problem, X = optimum.problem, data.samples.dense()
     if not isinstance(problem, Reconstruction) or not isinstance(objective, RobustPCA):
         return None
@@ -304,7 +304,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     Z, (view,), loss = problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)
     least = objective.epsilon * median(lengths)
-    if not lengths.min() > 1e-12 * lengths.mean():  # equal apart from rounding errors
+    if not lengths.min() > 1e-12 * lengths.mean():  # a row is at the centre
         return None
     if isinstance(loss, Huber) and not loss.threshold > least:
         return None
@@ -324,7 +324,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 
 
 def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """State the sum of losses of ||z_i - MM'z_i||^2, for z_i centred at the geometric median.
+    """Compute the sum of losses of ||z_i - MM'z_i||^2, for z_i centred at the geometric median.
 
     Centre and width are medians, and depend on the rows.
     """
@@ -354,7 +354,7 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
 
 
 def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """State the method of kernel gradients; None if it uses a sample of many rows."""
+    """Return the statement of kernel gradients; None if the method uses a subsample."""
     problem, samples, own = optimum.problem, data.samples, objective
     if not isinstance(own, GKDR) or type(problem) is not Trace:
         return None
@@ -371,7 +371,7 @@ def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> Trac
 
 
 def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """State M'GM of gradients B_p = (K diag(a_p) - diag(Ka_p))XM/sigma^2, A = K^{-1}Z."""
+    """Compute M'GM of gradients B_p = (K diag(a_p) - diag(Ka_p))XM/sigma^2, A = K^{-1}Z."""
     old, width, widens, Z, ridge, factor, A = given
     if widens is not None:
         width = width * (1.0 + jnp.vdot(widens, X[0] - old))
@@ -387,7 +387,7 @@ def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
 
 
 def function(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """State a user's jax function with a declared manifold."""
+    """Return the statement of a user's jax function with a declared manifold."""
     own = objective
     if not isinstance(own, CustomObjective) or own.backend != "jax" or own.manifold == "auto":
         return None
@@ -415,7 +415,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
 
 
 def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
-    """State the negative log-likelihood for S = LL' + Psi without constants, by Woodbury.
+    """Compute the negative log-likelihood for S = LL' + Psi without constants, by Woodbury.
 
     - mask (n, d): 1 for an observed entry; None if all are observed
     """
@@ -489,7 +489,7 @@ class FiltersOfRows(TracedRows):
 def of_filters(
     X: Traced, M: Traced, shares: Traced, F: Traced, members: Traced, ridge: Traced
 ) -> Observed:
-    """State filters FV of mean power 1, and the scores by which columns of M are chosen."""
+    """Compute filters FV of mean power 1, and the scores by which columns of M are chosen."""
     rows, V = X
     powers = jnp.stack([jnp.diag(C) for C in moments_of(rows, F @ V, members, ridge)])
     scales = (shares @ powers) ** -0.5

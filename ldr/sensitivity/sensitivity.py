@@ -37,7 +37,7 @@ _SAME = 1e-6
 class Sensitivity:
     """An optimum as a function of its data, the sample weights and its parameters.
 
-    ``result.sensitivity(X, ...)`` makes this object. Slices of a response (sir, save, ...) are held
+    ``result.sensitivity(X, ...)`` makes this object. Slices of a response (sir, save) are held
     fixed, because they change discontinuously with the rows.
     """
 
