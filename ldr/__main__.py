@@ -6,7 +6,7 @@ from ldr.solvers.errors import ArgumentError, needed
 
 
 def main() -> None:
-    """Run the command line, or name the missing package."""
+    """Run the command line; if a package is missing, print its name."""
     try:
         for package in ("typer", "rich"):
             needed(package, "the command line")

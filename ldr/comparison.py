@@ -45,7 +45,7 @@ _UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the secon
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A method in a comparison: its result, its held-out scores and those of its baseline.
+    """A method in a comparison: its result, and held-out scores of optimum and baseline.
 
     Attributes
     ----------
@@ -270,7 +270,7 @@ def _means(scores: Mapping[str, Array], numbers: Mapping[str, float]) -> dict[st
 def at_heuristic(result: Result) -> Result | None:
     """Return the baseline's projection as a result, to transform and to score with.
 
-    None without a baseline, if the baseline is the optimum, and for models with a likelihood.
+    The value is None without a baseline, if the baseline is optimal, and for likelihoods.
     """
     # solvers stop at a relative decrease of 1e-10, so smaller differences are not real
     same = result.improvement is None or abs(result.improvement) <= 1e-9

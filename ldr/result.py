@@ -140,7 +140,7 @@ class Result(Pickled, Generic[Matrices]):
     def correlations(self) -> PerView:
         """Correlation matrix of the components (r, r); a pair for two views.
 
-        None for distances, and if the samples cannot be read again.
+        The value is None for distances, and if the samples cannot be read again.
         """
         found = [seen and seen.correlations for seen in self.directions.variations]
         return single(found or [None])
@@ -164,8 +164,8 @@ class Result(Pickled, Generic[Matrices]):
     def evaluations(self) -> dict[str, int]:
         """Numbers of evaluations of the value, the gradient and Hessian products.
 
-        svrg adds gradients of parts of the sum, your own jax objectives add "compilation", the
-        number of compiled functions, and data read in chunks add "passes".
+        svrg also counts gradients of parts of the sum. Objectives of your own in jax count compiled
+        functions ("compilation"), and data in chunks count passes over the data ("passes").
         """
         return self.run.evaluations
 

@@ -23,7 +23,7 @@ _STEPS = 20_000
 
 
 def varimax(L: Array) -> Array:
-    """Return the orthogonal T that maximises the variances of squared entries in LT's columns.
+    """Return the orthogonal T that maximises the variances, by column, of squares of LT.
 
     Source: Kaiser 1958, without Kaiser's normalisation of rows.
     """

@@ -194,7 +194,7 @@ def tune(
 
     The optimum of every fold is differentiated with respect to every parameter
     (`Result.sensitivity`). A quasi-Newton method then searches all log parameters together, and
-    finds the nearest local minimum. A grid, as in `ldr.compare` of a few values, searches wider.
+    finds the nearest local minimum. A grid of values, compared by `ldr.compare`, searches a wider range.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Types of arguments and results; an alias stands for a union that callers would have to narrow."""
+"""Types of arguments and results; an alias replaces a union that type checkers would have to narrow."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def solve(
 ) -> None:
     """Find the projection of a file's samples that optimises an objective.
 
-    Prints the value, the baseline's value, the improvement and the certificate.
+    The command prints the value, the baseline's value, the improvement and the certificate.
     """
     import ldr
     from ldr.io.files import write_figure, write_projection
@@ -396,7 +396,7 @@ def _ldr(
 def demo(folder: Path = Path("."), r: int = 2, show_progress: bool = False) -> None:
     """Compare orthogonal LDA with its eigenvector baseline on three real data sets.
 
-    Prints a table and saves a picture of the projections.
+    The command prints a table and saves a plot of the projections.
     """
     from ldr.cli.demo import NOTES, PICTURE, save_picture, solve_all, table
 

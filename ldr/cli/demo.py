@@ -103,7 +103,7 @@ def picture(solved: Sequence[tuple[DataSet, Result]]) -> Figure:
 
 
 def save_picture(solved: Sequence[tuple[DataSet, Result]], folder: Path) -> Path:
-    """Write `picture` into a folder and return its path."""
+    """Write the plot of `picture` to a file in a folder, and return the file's path."""
     path = folder / PICTURE
     write_figure(path, picture(solved), dpi=100)
     return path

@@ -1,7 +1,7 @@
 """The options of the command, its printed output, its exit codes and its output files.
 
 An option is a parameter of a function: of the subcommand, of the function of `ldr` that the
-subcommand calls, or of the named method. Its help is the parameter's entry in a docstring.
+subcommand calls, or of the named method. The option's help is the parameter's docstring entry.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def predicts(estimator: Projection) -> bool:
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base class of the estimators, which project the samples X to n_components dimensions.
+    """Base class of the estimators, which project samples X to n_components dimensions.
 
     A subclass has `n_components` and the names in OPTIONS as parameters, and defines the objective.
 
@@ -792,7 +792,7 @@ class TwoViews(Projection):
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
     def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Map projected samples back, for the first view or for all; see `Projection`.
+        """Return the samples nearest to the mean with given projections; see `Projection`.
 
         Parameters
         ----------

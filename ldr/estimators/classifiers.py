@@ -144,8 +144,8 @@ class Discriminates(Classifies):
     """`LDA` and `OrthogonalLDA`, with attributes of scikit-learn's LinearDiscriminantAnalysis.
 
     `transform` of `LDA` has another scale: within the classes a component has the sum of squares 1,
-    and with scikit-learn's `scalings_` the variance 1. Predictions are equal if n_components is at
-    least c - 1 for c classes (with shrinkage, all columns); None selects that number.
+    and with scikit-learn's `scalings_` the variance 1. For c classes and d columns predictions are
+    equal if n_components is at least c - 1 (d with shrinkage); n_components=None selects this.
 
     Attributes
     ----------

@@ -87,8 +87,8 @@ class Regresses(RegressorMixin, Projection):
 class Latent(Regresses):
     """A regressor with scores of X and of the response: `PLSRegression`.
 
-    ``transform(X, y)`` returns both scores, as in scikit-learn. `fit_transform` returns only the
-    scores of X, as a step of a Pipeline must, unless y has several columns.
+    ``transform(X, y)`` returns the scores of X and y, as in scikit-learn. `fit_transform` returns
+    only the scores of X, as a step of a Pipeline must, unless y has several columns.
 
     Attributes
     ----------

@@ -194,7 +194,7 @@ def bootstrap(
 
     Samples are drawn with replacement, with their weights, and within classes for methods of
     labels. With `groups` whole groups are drawn (the cluster bootstrap), within classes if labels
-    are constant in groups. Of data in trials whole trials are drawn. Time series are drawn in
+    are constant in groups. If data have trials, whole trials are drawn. Time series are drawn in
     blocks of `block` successive samples (the moving block bootstrap). One in `block` pairs of
     successive samples is spurious, so blocks should be long compared with the lag. Repeated samples
     have distance zero, which distorts graphs of neighbours. Iterative solvers start at M of all

@@ -227,8 +227,8 @@ def _statistic(d: Array) -> Array:
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
     """Return the two matrices whose canonical correlations a method maximises, and their ridges.
 
-    The first matrix is the permuted one. None for other methods, and with shrinkage. Classes and
-    slices are indicators. The ridge of orthogonal-lda is in units of the covariance of all samples.
+    The first matrix is the permuted one. The value is None for other methods, and with shrinkage.
+    Classes and slices are indicators. The ridge of orthogonal-lda is in units of total covariance.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
     if getattr(objective, "shrinks", False):
@@ -352,7 +352,7 @@ def permutation_test(
           independent and identically distributed: if trials share a drift over the session, the
           test rejects far too often.
         - "shift": circular shifts of y, other views or columns within groups, which keep
-          autocorrelations. Approximate, for stationary series; the p-value is at least 1/n.
+          autocorrelations. The test is approximate, for stationary series; p is at least 1/n.
 
         "auto" is "rows" without groups. With groups "auto" is "groups" if y is constant in groups,
         or if several views have trials of equal length; otherwise "within".

@@ -400,9 +400,9 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
 def loadings(result: Result) -> Figure:
     """Plot the map P, or a factor model's loadings M, as a heat map: one row per feature.
 
-    With ``standardise=True`` both are for the standardised columns. Of up to 100 features the 40
-    with the largest loadings are shown, in their own order. More than 100 features, or more than 40
-    with numeric names such as wavelengths, are drawn as lines, one for each component.
+    With ``standardise=True`` P and M are for the standardised columns. The heat map has the
+    40 features with the largest loadings, in the order of the columns. More than 100 features, or
+    40 with numeric names such as wavelengths, are drawn as lines, one for each component.
 
     Parameters
     ----------

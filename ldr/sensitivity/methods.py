@@ -52,7 +52,7 @@ def frame(optimum: Optimum) -> Array:
 class LeadingVectors:
     """Leading left singular vectors of S, from the decomposition U diag(s) V' of a nearby matrix.
 
-    Orthogonally to u the derivative solves (s^2 I - SS') du = d(SS') u.
+    The derivative du, orthogonal to u, solves (s^2 I - SS') du = d(SS') u off the span of u.
 
     - U (d, k), s (k,)
     """

@@ -1,7 +1,7 @@
 """Optima whose derivatives with respect to the rows are known, without a new problem.
 
 Functions f = phi(Y) of projected rows Y = ZM use slope and curvature of the solver: the gradient
-Z'phi'(Y) changes by dZ'phi'(Y) + Z'phi''(Y)[dZ M], and with numbers in phi that depend on the rows.
+Z'phi'(Y) changes by dZ'phi'(Y) + Z'phi''(Y)[dZ M], plus changes of parameters of phi with the rows.
 White rows are Z = XL with L'CL = I: with E = L'dC L, L changes by -LE/2, so dZ = dX L - ZE/2. The
 gradient of a sum is the sum of the gradients of its terms.
 """
