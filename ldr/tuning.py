@@ -194,7 +194,7 @@ def tune(
 
     The optimum of every fold is differentiated with respect to every parameter
     (`Result.sensitivity`). A quasi-Newton method then searches all log parameters together, and
-    finds the nearest local minimum. A grid of values, compared by `ldr.compare`, searches a wider range.
+    finds the nearest local minimum; a grid of values, as in `ldr.compare`, searches a wider range.
 
     Parameters
     ----------

@@ -104,8 +104,8 @@ class Sensitivity:
         """Return the derivative with respect to X of <P, map>, for the gradient P of a loss.
 
         Methods of sums over rows, graphs, spectra, projected rows and factors have this derivative.
-        With sample weights and trials only regressions, and methods of covariances, lags, classes and
-        graphs have this derivative. An objective of your own must be in jax.
+        With sample weights and trials only regressions and methods of covariances, lags, classes
+        and graphs have this derivative. An objective of your own must be in jax.
 
         - P (r, d): the gradient of a loss with respect to the map P
         - returns ndarray (n, d), or one for each view: the gradient with respect to X
