@@ -241,18 +241,19 @@ Term = tuple[float, Objective]
 
 @dataclass(frozen=True, repr=False)
 class Sum(Objective):
-    """Weighted sum of objectives and penalties; made by ``+``, ``-``, ``*`` and ``/``.
+    """Weighted sum of objectives and penalties, created by ``+``, ``-``, ``*`` and ``/``.
 
-    A weight states how much an objective counts, in its own sense: ``0.7 * PCA() + 0.3 *
-    OrthogonalLDA()`` prefers a small reconstruction error and a large ratio of the classes. If all
-    terms have the same sense the sum has it too, and its value is sum_k w_k f_k. Otherwise the sum
-    is minimised, and its value is sum_k w_k f_k over the minimised terms minus the same sum over
-    the maximised ones. A negative weight reverses the objective's sense. A penalty counts against
-    the sum in either sense. Terms keep their own units: `ldr.normalised` makes weights comparable.
+    A positive weight w_k keeps the sense of the objective f_k: ``0.7 * PCA() + 0.3 *
+    OrthogonalLDA()`` prefers a small reconstruction error and a large class ratio. If all terms
+    have the same sense, the sum has this sense and the value sum_k w_k f_k. Otherwise the sum is
+    minimised, and the value is sum_k w_k f_k over minimised terms minus this sum over maximised
+    terms. A negative weight reverses the sense of a term. A penalty is added to a minimised sum and
+    subtracted from a maximised sum. Terms are not rescaled: `ldr.normalised` makes weights
+    comparable.
 
-    The terms share M, orthonormal in the columns of X (or any matrix, if all are unconstrained): a
-    function of the span and one of the basis add up to a function of the basis. Methods with a
-    whitened variable, or with another map than P = M', cannot be added to others.
+    All terms are functions of the same M, orthonormal in the columns of X, or unconstrained if M is
+    unconstrained in all terms. The manifold is Stiefel if one term depends on the basis. Methods
+    with a whitened variable, or with another map than P = M', cannot be added to other methods.
 
     Parameters
     ----------
@@ -329,7 +330,7 @@ class Sum(Objective):
         return max(part.order(self._seen(data)) for _, part in self.terms)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        """Return the problem on the terms' common manifold, in their common coordinates."""
+        """Return the problem on the common manifold and in common coordinates of the terms."""
         from ldr.objectives.families.composite import weighted_sum
 
         bounds = [part.bind(self._seen(data), r) for _, part in self.terms]
@@ -374,23 +375,23 @@ def _common_domain(parts: Sequence[Objective], penalised: bool) -> str:
 
 
 class Shorthand(Objective):
-    """Base of objectives that are short for a sum."""
+    """Base of objectives that abbreviate a sum."""
 
     @abstractmethod
     def expanded(self) -> Objective:
-        """Return the sum."""
+        """Return the abbreviated sum."""
 
 
 class OfFeatures(Objective):
-    """Base of objectives that are of a feature map of the rows."""
+    """Base of linear objectives applied to features of the rows."""
 
     @abstractmethod
     def of_features(self) -> Objective:
-        """Return the linear objective behind the feature map."""
+        """Return the linear objective that is applied to the features."""
 
 
 def of_features(objective: Objective) -> Objective:
-    """Return the linear objective behind a feature map; other objectives unchanged."""
+    """Return the linear objective of an `OfFeatures`; other objectives unchanged."""
     return objective.of_features() if isinstance(objective, OfFeatures) else objective
 
 
@@ -399,7 +400,7 @@ def _expanded(objective: Objective) -> Objective:
 
 
 def terms_of(objective: Objective) -> tuple[Term, ...]:
-    """Return the weighted terms of an objective."""
+    """Return the weighted terms of an objective, a single term unless it is a sum."""
     expanded = _expanded(objective)
     return expanded.terms if isinstance(expanded, Sum) else ((1.0, expanded),)
 

@@ -1,4 +1,4 @@
-"""Declarations of a method: its traits, its needs besides X, and its parameters.
+"""Declarations of a method: traits, needs beside X, and parameters.
 
 A parameter is a field, ``ridge: float = number(0.0)``.
 """
@@ -18,7 +18,7 @@ Default = TypeVar("Default")
 
 
 class Need(StrEnum):
-    """A requirement of a method beside X; equal to its name."""
+    """An input that a method requires beside X; equal to its name as a string."""
 
     LABELS = "labels"
     RESPONSE = "response"
@@ -40,40 +40,38 @@ def need_named(name: str) -> Need:
 
 @dataclass(frozen=True)
 class Traits:
-    """Capabilities of a method; given with its class, ``class PCA(Objective, stacks=True)``.
+    """Capabilities of a method, given as class arguments: ``class A(Objective, stacks=True)``.
 
-    A class inherits those of its bases that it does not set.
+    Traits that a class does not set are inherited.
 
     Attributes
     ----------
     any_views : bool
         More data matrices than `views` are accepted.
     transposed : bool
-        The map is P = M' (not where M is whitened or the coefficients of a model).
+        True if the map is P = M', False for whitened variables and coefficients of a model.
     relative_improvement : bool
-        The improvement over the baseline is relative to its value.
+        The improvement over the baseline is reported relative to the baseline's value.
     predicts : {"", "classes", "response", "view"}
-        Prediction for new rows; "view" is the other view.
+        Prediction for new rows; "view" means the other view.
     missing, imputes, sparse : bool
-        Missing values in X (NaN) are accepted; the model fills them in; X may be sparse.
+        Missing values in X (NaN) are accepted; the model imputes missing values; X may be sparse.
     rule : {"parallel analysis", "bic"} or None
         Rule that chooses r automatically.
     weighted, repeats : bool
-        Weights of the rows are accepted; whole ones repeat rows, otherwise they are importance.
+        Sample weights are accepted; integer weights are equivalent to repeated rows.
     by_pairs, by_place : bool
-        Every step uses all pairs of rows, or a factor of their kernel; rows are identified by their
-        places, so that none may be left out.
+        Each evaluation uses all pairs of rows, or a factor of a kernel matrix; rows are identified
+        by position, so that no row may be omitted.
     from_sums : bool
-        Only sums over rows are used of the data: `Samples.reduce` adds them up, and their terms do
-        not depend on other sums, so that blocks of rows can be added one at a time. (For n >= d,
-        and without missing values.)
+        For n >= d and without missing values the method only uses sums over rows whose terms do not
+        depend on other sums: blocks of rows can be added one at a time.
     scale_free, stacks : bool
-        The projection is the same whatever the units of the columns (without a ridge); many
-        problems are solved as stacks of their matrices.
+        The projection does not depend on the columns' units (without a ridge); many problems can be
+        solved as stacks of matrices.
     products : {"", "optimum", "everywhere"}
-        Products with sparse rows of very many columns suffice, so that no d x d array is made: ""
-        (one is made), "optimum" (they find an optimum and its neighbourhood) or "everywhere" (at
-        every M).
+        Support for sparse rows with very many columns by products, without d x d arrays: "" (no
+        support), "optimum" (for an optimum and its neighbourhood) or "everywhere" (for every M).
     """
 
     any_views: bool = False
@@ -103,7 +101,7 @@ TRAITS = tuple(each.name for each in fields(Traits))
 
 
 def check_traits(cls: type, given: Collection[str]) -> None:
-    """Refuse words that are no trait, and traits that the body of a class sets."""
+    """Refuse unknown traits, and traits that are set in the body of a class."""
     name = cls.__name__
     if unknown := [word for word in given if word not in TRAITS]:
         raise ArgumentError(
@@ -138,34 +136,34 @@ def number(default: Default, **limits: Unpack[NumberLimits]) -> Default:
 
 
 def whole(default: Default, least: int, *, optional: bool = False) -> Default:
-    """Check a whole number of at least `least`."""
+    """Declare an integer of at least `least`; see `keep_whole`."""
     return declared(default, partial(keep_whole, least=least, optional=optional))
 
 
 def numbers(default: Default, **limits: Unpack[Limits]) -> Default:
-    """Check a tuple of whole numbers of at least `least`."""
+    """Declare a tuple of numbers; see `keep_numbers`."""
     return declared(default, partial(keep_numbers, **limits))
 
 
 def flag(default: bool) -> bool:
-    """Check True or False."""
+    """Declare a boolean."""
     return declared(default, keep_flag)
 
 
 def word(default: str, allowed: Collection[str]) -> str:
-    """Declare a parameter with allowed words."""
+    """Declare a string parameter with allowed values."""
     return declared(default, partial(_check_word, allowed=allowed))
 
 
 def optional_word(allowed: Collection[str]) -> str | None:
-    """Declare a keyword-only parameter with allowed words, or None."""
+    """Declare a keyword-only string parameter with allowed values, or None."""
     return declared(None, partial(_check_word, allowed=allowed, optional=True), kw_only=True)
 
 
 def declared(
     default: Default, check: Callable[[object, str], None], *, kw_only: bool = False
 ) -> Default:
-    """Declare a field that `check`, given the owner and the name, refuses or keeps."""
+    """Declare a field with a function `check(owner, name)` that refuses or converts values."""
     return field(default=default, metadata={CHECK: check}, kw_only=kw_only)
 
 

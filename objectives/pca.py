@@ -1,4 +1,4 @@
-"""Principal component analysis: most variance, by the trace or the determinant."""
+"""Principal component analysis (PCA): the trace or the determinant of M'CM."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ldr.solvers.problem import Point
 
 
 class LogDeterminantPoint(Point):
-    """f = -log|Phi|, Phi = M'CM; gradient -2 CM Phi^{-1}.
+    """f = -log|Phi|, Phi = M'CM, with the gradient -2 CM Phi^{-1}.
 
-    Hessian product -2 (CV - CM Phi^{-1} dPhi) Phi^{-1}, dPhi = V'CM + M'CV.
+    The Hessian product is -2 (CV - CM Phi^{-1} dPhi) Phi^{-1}, dPhi = V'CM + M'CV.
     """
 
     def __init__(self, problem: LogDeterminant, M: Array) -> None:
@@ -58,7 +58,7 @@ class LogDeterminantPoint(Point):
 
 @dataclass(frozen=True)
 class LogDeterminant(BoundObjective):
-    """The largest determinant of M'CM on the Grassmann manifold; exact by eigenvectors."""
+    """Maximise log|M'CM| on the Grassmann manifold; eigenvectors are the exact solution."""
 
     C: Array
     r: int
@@ -97,7 +97,7 @@ class LogDeterminant(BoundObjective):
         return self._optimum
 
     def certificate(self, M: Array) -> Certificate:
-        """Return the gap to the sum of the logarithms of the r largest eigenvalues.
+        """Bound the optimality gap by the sum of the logarithms of C's r largest eigenvalues.
 
         Computed eigenvalues of C and of M'CM have errors of at most k eps times the largest.
         """
@@ -117,7 +117,7 @@ class LogDeterminant(BoundObjective):
 
 @dataclass(frozen=True)
 class PrincipalMethod(Objective, from_sums=True, rule="parallel analysis"):
-    """Base of the methods of the covariance's leading eigenvectors."""
+    """Base of the methods solved by the covariance's leading eigenvectors."""
 
     baseline = "top eigenvectors of the covariance"
     exact = "yes"
@@ -129,13 +129,13 @@ class PCA(PrincipalMethod, weighted=True, stacks=True):
 
     .. math:: \min_{M'M=I} \sum_i \|x_i - MM'x_i\|^2
 
-    With C = X'X/n of the centred X this is n (tr C - tr(M'CM)), so the r leading eigenvectors of C
-    are the global optimum. P = M'.
+    With C = X'X/n of the centred X the value is n (tr C - tr(M'CM)): the r leading eigenvectors of
+    C are the global optimum. P = M'.
 
     Use it for a first look at any data, and as a step before another method. Divide features in
-    different units by their standard deviations first. Do not use it for the variation that labels,
-    a response or time explain: the directions of largest variance need not be those that matter.
-    One corrupt sample can turn the result: take robust-pca.
+    different units by their standard deviations first. Do not use it for variation related to
+    labels, a response or time, which need not have large variance. Do not use it with outliers,
+    because a single one can change the result: take robust-pca.
 
     Source: Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1.
     """
@@ -168,14 +168,14 @@ class LogDetPCA(PrincipalMethod, weighted=True):
 
     .. math:: \max_{M'M=I} \log |M'CM|
 
-    Twice the entropy of the projection of normal data, up to a constant: the mutual information of
-    the projection and x under vanishing noise. The eigenvalues of M'CM interlace with those of C,
-    so the r leading eigenvectors of C, those of pca, are the global optimum. Where C is singular, M
-    is restricted to its range. P = M'. O(nd^2) time once, then O(d^2 r) an evaluation.
+    For Gaussian data the value is twice the entropy of the projection, up to a constant: the mutual
+    information of the projection and x for vanishing noise. The eigenvalues of M'CM interlace with
+    the eigenvalues of C. Therefore the r leading eigenvectors of C, the solution of pca, are the
+    global optimum. If C is singular, M is restricted to the range of C. P = M'. Time is O(nd^2)
+    once and O(d^2 r) per evaluation.
 
-    Use it instead of pca if the volume (the entropy of normal data) is to be kept, not the sum of
-    variances. Do not use it to find other directions than pca: the optimum is the same, only the
-    value differs.
+    Use it instead of pca if the entropy of Gaussian data is of interest, not the sum of variances.
+    Do not use it to find other directions than pca, because the optimum is the same.
 
     Source: Linsker 1988; Burges 2010, 3.
     """

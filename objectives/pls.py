@@ -1,4 +1,4 @@
-"""Partial least squares of two views, and of a response: successive directions."""
+"""Partial least squares (PLS) of two views, and PLS regression."""
 
 from __future__ import annotations
 
@@ -49,12 +49,13 @@ class PLS(
 
     .. math:: \max_{M_a'M_a = M_b'M_b = I} \operatorname{tr}(M_a'X_a'X_b M_b)
 
-    P_a = M_a', P_b = M_b'. Exact by the leading singular vectors of X_a'X_b of the centred views.
-    For three views or more it is maxdiff times the number of samples, which is not exact.
+    P_a = M_a', P_b = M_b'. The leading singular vectors of X_a'X_b, for centred views, are the
+    exact solution. For three or more views the value is that of maxdiff times the number of
+    samples, and the solution is not exact.
 
-    Use it for two views and directions of large covariance: unlike orthogonal-cca it ignores
-    directions that hardly vary, and needs no inverse. Do not use it if the relation is of interest
-    and not the variance: take cca.
+    Use it for directions of large covariance between two views: unlike orthogonal-cca, directions
+    of small variance have no influence, and no matrix is inverted. Do not use it if correlation is
+    of interest rather than covariance: take cca.
 
     Source: Wold 1975; Bookstein 1994 (singular value decomposition).
     """
@@ -80,7 +81,7 @@ class PLS(
         return PairMatrices(a.cross(b))
 
 
-# Products with the response below this share of the first are rounding errors.
+# If products with the response fall below this share of the first ones, the response is explained.
 EXPLAINED = 1e-13
 
 
@@ -97,27 +98,27 @@ class PLSRegression(
 
     .. math:: \min_M \|Y - XM\|_F^2, \quad M \in \operatorname{span}(w_1, \dots, w_r)
 
-    w_k maximises ||w'X'Y|| among unit vectors whose scores Xw are uncorrelated with the earlier
-    ones (simpls), or does so with X deflated by the earlier scores (nipals). M (d x q) are the
-    coefficients on the centred data; P has the weights with which the scores are uncorrelated and
-    of unit variance. The scores U of Y predict it best: they minimise ||Y - UQ'||_F, with least
-    norm, Q the regression of Y on the scores. `parameters["vip"]` is the variable importance in
-    projection of each feature, whose mean square is 1: sqrt(d sum_k s_k w_jk^2 / sum_k s_k), s_k
-    the part of ||Y||^2 that score k explains and w_k the orthonormal weights of NIPALS, whatever
-    the algorithm. Features of X and of Y in different units should be standardised. Once the
-    response is explained, further weights are principal components of the deflated X, and the
-    coefficients stay.
+    w_k maximises ||w'X'Y|| over unit vectors whose scores Xw are uncorrelated with earlier scores
+    (simpls), or with X deflated by earlier scores (nipals). M (d x q) contains the coefficients for
+    centred data. P maps X to uncorrelated scores of unit variance. The scores U of Y minimise ||Y -
+    UQ'||_F with least norm, where Q are the coefficients of Y on the scores of X.
+    `parameters["vip"]` is the variable importance in projection (VIP) of each feature j, sqrt(d
+    sum_k s_k w_jk^2 / sum_k s_k), with mean square 1: s_k is the part of ||Y||^2 that score k
+    explains, and w_k are the orthonormal weights of NIPALS for either algorithm. Columns of X and Y
+    in different units should be standardised. Once the response is explained, further weights are
+    principal components of the deflated X, and the coefficients do not change.
 
-    Use it instead of principal-components-regression, for directions that covary with the
-    responses: many collinear features, and few samples. Do not use it if the response does not
-    depend linearly on X: take sir or sdr.
+    Use it to predict responses from many collinear features and few samples, by directions of large
+    covariance with the responses. Do not use it if the response does not depend linearly on X: take
+    sir or sdr.
 
     Source: de Jong 1993 (SIMPLS); Wold 1975 (NIPALS).
 
     Parameters
     ----------
     algorithm : {"simpls", "nipals"}
-        nipals equals scikit-learn's PLSRegression. Both agree for one response, and for all of X.
+        "nipals" equals scikit-learn's PLSRegression. Both algorithms agree for a single response,
+        and if the scores span all of X.
     """
 
     name = "pls-regression"
@@ -188,10 +189,10 @@ class PLSRegression(
 
 @dataclass(frozen=True)
 class ScoreRounding:
-    """Bound of the change of a fit by rounding of products with sparse rows.
+    """Bound of a fit's rounding error by products with sparse rows.
 
-    - sizes (r,): lengths of the sums of absolute terms of each score of length 1
-    - outputs: the length of Y
+    - sizes (r,): norm of the sums of absolute terms of each score of length 1
+    - outputs: Frobenius norm of Y
     """
 
     sizes: Array
@@ -204,10 +205,10 @@ class ScoreRounding:
 
 
 def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Array:
-    """Return rotations R of rows Z to orthonormal scores ZR, one after another.
+    """Return rotations R with orthonormal scores ZR, computed one after the other.
 
-    The weight is the leading singular vector of S, the products Z'T minus those of earlier scores.
-    Once T is explained, Z replaces it.
+    Each weight is the leading singular vector of Z'T, deflated by earlier scores. Once T is
+    explained, Z takes the place of T.
     """
     k, unit = Z.shape[1], unit_of(Z)
     Z, T = Z * (1.0 / unit), T / power_of_two(T)
@@ -221,7 +222,7 @@ def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Arr
             w = np.linalg.svd(S, full_matrices=False)[0][:, 0]
         t = Z @ w
         rotation = w
-        for _ in range(2):  # a second time for rounding errors
+        for _ in range(2):  # the second pass removes rounding errors
             along = (Z @ R[:, :j]).T @ t
             rotation, t = rotation - R[:, :j] @ along, t - Z @ (R[:, :j] @ along)
         length = np.linalg.norm(t)
@@ -261,12 +262,12 @@ def _leading_vector(Z: Array | LessMeans, left: Array, right: Array) -> Array:
 
 @dataclass(frozen=True)
 class ScoreRegression(Regression):
-    """Least squares on scores, whose map is that of the scores.
+    """Least squares on scores, with the map P to the scores.
 
-    - weights (d, r): orthonormal, of the span of the first k rotations for each k
+    - weights (d, r): orthonormal; the first k weights span the first k rotations for each k
     - P (r, d): map to scores of unit variance
-    - scores (m, r): scores in the rows of Z, of length 1
-    - n: the number of rows of the data, or the sum of their weights
+    - scores (m, r): scores of the rows of Z, with columns of length 1
+    - n: number of rows of the data, or sum of weights
     """
 
     weights: Array = field(kw_only=True)
@@ -291,7 +292,7 @@ class ScoreRegression(Regression):
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[LinearPredictor, ...]:
-        """Return the predictor by the scores, which explain ZM completely."""
+        """Return the predictor of the outputs by the scores."""
         loadings = self.scores.T @ (self.Z @ M) * math.sqrt(self.unit / self.n)
         return (self.outputs.predictor(self.P, loadings),)
 

@@ -1,4 +1,4 @@
-"""Predictions for new rows from their projection: class, response, second view."""
+"""Predictions for new rows from the projection: classes, responses, the other view."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True, eq=False)
 class LinearPredictor:
-    """mean + (y - y's mean) B, where y = Px are coordinates of a row x.
+    """Linear predictor mean + (y - y's mean) B from the components y = Px of a row x.
 
     - P (k, d), B (k, q)
-    - mean (q,): the prediction for a row at the mean: the intercept on the scale of the response
-    - flat: True if a prediction is one number, not an array of one
-    - classes (q,): of which the columns predict the indicators; the largest is the class
+    - mean (q,): the prediction for the mean row
+    - flat: True if the prediction is a scalar per row
+    - classes (q,): classes whose indicators the outputs predict; the largest output gives the class
     """
 
     P: Array
@@ -38,28 +38,28 @@ class LinearPredictor:
         return replace(self, P=self.P / scale, B=self.B * outputs, mean=self.mean * outputs)
 
     def predict(self, Y: Array) -> Array:
-        """Predict (m, q), or (m,), from the centred components Y (m, k)."""
+        """Predict the response, (m, q) or (m,), from the centred components Y (m, k)."""
         predicted = self.decision(Y)
         if self.classes is not None:
             return np.asarray(self.classes[np.argmax(predicted, axis=1)])
         return predicted[:, 0] if self.flat else predicted
 
     def decision(self, Y: Array) -> Array:
-        """Return the predicted numbers, (m, q)."""
+        """Return the predicted outputs (m, q)."""
         return np.asarray(Y @ self.B + self.mean)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassPredictor:
-    """Predict the nearest class mean: Gaussian classes with a common covariance.
+    """Predictor of classes by a Gaussian model with a common covariance.
 
     log p(k | y) = log prior_k + y'C^{-1}m_k - m_k'C^{-1}m_k / 2 + a term common to all classes,
-    with the classes' means m_k and their pooled covariance C = S_W/n in the components y = Px. In
-    the c - 1 directions of lda this is linear discriminant analysis on all columns.
+    with class means m_k and pooled covariance C = S_W/n in the components y = Px. In the c - 1
+    directions of lda the prediction is that of linear discriminant analysis in all columns.
 
     - P (r, d), classes (c,)
-    - priors (c,): the shares of the classes
-    - means (c, r): means of the classes, relative to the mean of all rows
+    - priors (c,): prior probabilities, the shares of the classes
+    - means (c, r): class means minus the mean of all rows
     - W (r, r): factor with WW' = C^{-1}
     """
 
@@ -73,7 +73,7 @@ class ClassPredictor:
     def of(cls, P: Array, classes: Cells, groups: ClassMoments) -> ClassPredictor:
         """Return the predictor from moments in the projection.
 
-        A direction without variance within classes is given the variance of rounding errors.
+        Directions without variance within classes are given the variance of rounding errors.
         """
         n = groups.counts.sum()
         total = np.diag(np.maximum(np.diag(groups.total), 0.0))
@@ -91,7 +91,7 @@ class ClassPredictor:
         return (Y @ self.W) @ centres.T + offsets
 
     def probabilities(self, Y: Array) -> Array:
-        """Return p(k | y), (m, c)."""
+        """Return the class probabilities p(k | y), (m, c)."""
         decision = self.decision(Y)
         weights = np.exp(decision - decision.max(axis=1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
@@ -105,21 +105,21 @@ Predictor = LinearPredictor | ClassPredictor
 
 
 class Answers(Protocol):
-    """Source of the predictors of a map."""
+    """Data from which predictors for given maps are computed."""
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        """Return the predictor of each view, from the maps P and the means subtracted first."""
+        """Return the predictor of each view, for maps P of rows minus `means`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Classes known by their moments.
+    """Predictors of classes from class moments.
 
     - classes (c,)
-    - moments: moments of the rows in the components
-    - ridge: added to the scatter within classes, in all columns
+    - moments: class moments of the rows, in the solver's coordinates
+    - ridge: constant added to the diagonal of the within-class scatter, in all columns
     """
 
     classes: Cells
@@ -138,7 +138,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class GroupedRows:
-    """Classes known by their rows."""
+    """Predictors of classes from labelled rows."""
 
     classes: Cells
     codes: npt.NDArray[np.intp]
@@ -161,13 +161,13 @@ class GroupedRows:
 
 @dataclass(frozen=True, eq=False)
 class PairedViews:
-    """Joint moments of two views: either is predicted from the second by least squares.
+    """Least-squares predictors of each of two views from the other, by joint moments.
 
-    It is b = mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, Ya the projected rows of a; and
-    the same from b to a.
+    View b is predicted by mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, Ya the projected
+    rows of view a, and view a likewise.
 
     - scatters: scatters of the rows
-    - roots: from the rows to the coordinates; 1 if the scatters are in the coordinates
+    - roots: maps from rows to coordinates; 1 if the scatters are in these coordinates
     """
 
     scatters: ViewMoments
@@ -193,7 +193,7 @@ class Outputs:
 
     - mean (q,)
     - flat: True if the response is a vector, not a matrix
-    - classes (q,): of a response of text, which has a column for each
+    - classes (q,): classes of a text response, which has an indicator column per class
     """
 
     mean: Array
@@ -212,9 +212,9 @@ class Outputs:
 
 @dataclass(frozen=True, eq=False)
 class Regressed:
-    """A response known by its joint moments with the rows: least squares on their projection.
+    """Least-squares predictor of a response from projected rows, by joint moments.
 
-    - scatters: scatters of the components, and of the response
+    - scatters: joint scatters of the rows and the response
     """
 
     scatters: ViewMoments
@@ -230,7 +230,7 @@ class Regressed:
 
 
 def fitted(scatter: Array, cross: Array, Z: Array) -> Array:
-    """Fit outputs to the inputs' components Z by least squares: (Z'X'XZ)^{-1} Z'X'Y, (r, q).
+    """Fit outputs Y to the components XZ by least squares: (Z'X'XZ)^{-1} Z'X'Y, (r, q).
 
     The solution has least norm if the components are collinear.
     """

@@ -33,11 +33,10 @@ if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
 
 
-# A proved gap up to this is "global"; relative to the value of ratios, to the subtracted terms of
-# traces.
+# A proved gap up to this is "global", relative to the value (ratios) or to the terms (traces).
 PROVED_GLOBAL = 1e-8
 
-# Message of a gap at the level of rounding errors.
+# Message for a gap at the level of rounding errors.
 NEARLY_COLLINEAR = (
     "the columns are nearly collinear, and rounding of the data and their sums may hide a gap of "
     "this size"
@@ -46,22 +45,22 @@ NEARLY_COLLINEAR = (
 
 @dataclass(frozen=True)
 class Certificate(Pickled):
-    """A statement about the returned M, and its theory.
+    """Certificate of optimality of the returned M.
 
     Attributes
     ----------
     kind : {"global", "restricted", "bound", "local", "saddle", "none"}
-        "global": no M is better, up to `gap`. "restricted": no M in the subspace that the message
-        names is better, up to `gap`, but one outside may be. "bound": no M is better by more than
-        `gap`. "local": no M nearby is better. If the message of these two begins with "within",
-        they are about the M in that subspace. "saddle": a better M is nearby. "none": nothing is
-        known.
+        "global": no M is better, up to `gap`. "restricted": no M in the subspace named in the
+        message is better, up to `gap`, but an M outside may be. "bound": no M is better by more
+        than `gap`. "local": M is a local optimum. A message of "bound" or "local" that begins with
+        "within" restricts the statement to a subspace. "saddle": M is a saddle point. "none":
+        nothing is proved.
     gap : float
-        Upper bound of the improvement that the global optimum may bring, in the objective's own
-        units; infinite without a bound. For traces and trace ratios it is proved for the matrices
-        as they are stored, including rounding of its own computation.
+        Optimality gap: an upper bound of the difference between the global optimum and the value,
+        in the objective's units; infinite without a bound. For traces and trace ratios the bound is
+        proved for the stored matrices, with rounding errors of its computation included.
     message : str
-        The reason, in a sentence.
+        Reason of the statement.
     curvature : float or None
         Smallest eigenvalue of the Riemannian Hessian, for "local" and "saddle".
     """
@@ -84,7 +83,7 @@ class Certificate(Pickled):
 
     @classmethod
     def of_chance(cls, gap: float, residual: float, within: str = "") -> Certificate:
-        """Return "bound" for a gap from a random vector, "none" for an infinite gap."""
+        """Return "bound" for a gap by random vectors, "none" for an infinite gap."""
         if gap == math.inf:
             message = (
                 f"eigenvectors from products, residual {residual:.0e}; as many products again do "
@@ -103,11 +102,11 @@ class Certificate(Pickled):
 
     @property
     def is_optimal(self) -> bool:
-        """True if no M that the solver was free to choose is better."""
+        """True if no M in the solver's feasible set is better."""
         return self.kind in ("global", "restricted")
 
     def restricted_to(self, span: str) -> Certificate:
-        """Restrict the claim to the M in a subspace; a better M may exist outside."""
+        """Restrict the certificate to M in a subspace."""
         match self.kind:
             case "global":
                 message = f"global within {span}; an M outside may be better: "
@@ -122,26 +121,26 @@ class Certificate(Pickled):
         return f"{self.kind}{within}: {self.message}"
 
 
-# The objective that a problem belongs to; its module imports this one.
+# The objective of a problem; its module imports this module.
 Stated: TypeAlias = "Objective"
 
 
-# Quantities that a model fits along with M, by name.
+# Quantities estimated together with M, by name.
 Fitted: TypeAlias = Mapping[str, float | Array]
 
 
 class Rest(Protocol):
-    """Bound for the columns that views leave out."""
+    """Certificates over all columns if the coordinates do not cover all columns."""
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """Return the certificate of the user's M with its maximised value, among all M."""
+        """Return the certificate, over all columns, of the user's M with a maximised value."""
 
 
 @dataclass(frozen=True)
 class BoundObjective(Problem):
-    """An objective on data: a Problem in the solver's coordinates, and the way back.
+    """An objective on data: a Problem in the solver's coordinates, mapped to the user's.
 
-    Families subclass it. Attributes that a method sets:
+    Subclasses are families of objectives. A method sets these attributes:
 
     Attributes
     ----------
@@ -150,15 +149,15 @@ class BoundObjective(Problem):
     manifold : Manifold
         Manifold of the solver's variable.
     views : tuple of View
-        Map from the solver's coordinates back to each data matrix.
+        Map from the solver's coordinates to the columns of each data matrix.
     unit : float
-        Power of two that divides the objective's values to give the solver's.
+        Power of two by which the objective's values are divided for the solver.
     answers : Answers or None
-        Data from which predictors are made: classes, another view.
+        Data from which predictors are computed: classes, a response, another view.
     chosen : mapping
-        Numbers of the problem that depend on the data, for the result's parameters.
+        Parameters estimated from the data, reported in the result's parameters.
     rest : Rest or None
-        Knowledge of columns that the views leave out, for claims about all columns.
+        Certificates over all columns, if the coordinates do not cover all columns.
     """
 
     objective: Stated
@@ -169,7 +168,7 @@ class BoundObjective(Problem):
     rest: Rest | None = field(default=None, kw_only=True)
 
     def hidden(self, M: Array) -> float:
-        """Return a bound for the rounding error of the value at M by the data's sums, if known."""
+        """Return a bound of the value's rounding error at M by the data's sums; 0 if unknown."""
         return 0.0
 
     def baseline(self) -> Array | None:
@@ -177,11 +176,11 @@ class BoundObjective(Problem):
         return None
 
     def starts(self) -> dict[str, Array]:
-        """Return initial points by name; the baseline can be among them."""
+        """Return initial points by name, possibly with the baseline."""
         return {}
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Return a random start of the right scale."""
+        """Return a random start with the scale of the data."""
         return self.manifold.random_point(rng)
 
     def specialist(self) -> AnySolver | None:
@@ -193,23 +192,23 @@ class BoundObjective(Problem):
         return None
 
     def certificate(self, M: Array) -> Certificate | None:
-        """Return the certificate of M by theory; None without a theory."""
+        """Return a certificate of M that is specific to the problem, or None."""
         return None
 
     def reported(self, value: float) -> float:
         """Return the value in the objective's own sense and units."""
-        return self.objective.sign * value * self.unit + 0.0  # never -0
+        return self.objective.sign * value * self.unit + 0.0  # avoids -0
 
     def blocks(self, M: Array) -> list[Array]:
-        """Split a point into its matrices, one a view."""
+        """Split a point into the matrices of the views."""
         return self.manifold.split(M)[: len(self.views)]
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        """Return the point of the matrices, the inverse of `blocks`."""
+        """Return the point of the views' matrices, the inverse of `blocks`."""
         return self.manifold.join(blocks)
 
     def lift(self, M: Array) -> tuple[Array, ...]:
-        """Return the user's matrices, one a view, orthonormal to machine precision if required."""
+        """Return the user's matrix of each view, orthonormal to machine precision if required."""
         manifold, lifted = self.manifold, []
         for view, factor, Z in zip(self.views, manifold.factors, manifold.split(M), strict=False):
             N = view.coordinates.lift(Z)
@@ -218,15 +217,15 @@ class BoundObjective(Problem):
 
     @property
     def exchangeable(self) -> bool:
-        """True if columns may be permuted and change signs, in all views alike."""
+        """True if the value is invariant to joint permutations and sign changes of columns."""
         return all(isinstance(factor, Grassmann) for factor in self.manifold.factors)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """Return the canonical axes of M, given the variation `seen` of the rows under M.
 
-        If only the span matters they are the principal axes of the projected rows; without the
-        rows, those of M if columns count by their places, the first most. Columns that may be
-        exchanged are ordered by their variance.
+        If only the span of M matters, the canonical axes are the principal axes of the projected
+        rows; if the rows cannot be read again, those of M. Exchangeable columns are ordered by
+        variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]
         if others or not isinstance(first, Grassmann):
@@ -240,21 +239,22 @@ class BoundObjective(Problem):
         return Axes.principal(lifted.T @ (np.arange(len(lifted), 0.0, -1.0)[:, None] * lifted))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the scores of each component, by name, for M in canonical `axes`."""
+        """Return the components' scores by name, for M in canonical `axes`."""
         return {}
 
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
-        """Return the variation of the rows under the maps of M, from at most one pass.
+        """Return the variation of the rows under the maps of M, by at most one pass.
 
-        It is None if the rows cannot be read again; missing entries take the model at M.
+        The result is None for rows that cannot be read again. With missing entries the model at M
+        is used.
         """
         pairs = zip(self.views, maps or self.maps(M), strict=True)
         return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        """Return the linear maps P (r x d), one a view."""
+        """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        white = all(view.coordinates.is_whitened for view in self.views)  # maps need no matrices
+        white = all(view.coordinates.is_whitened for view in self.views)  # lifted M is not needed
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)
 
@@ -264,15 +264,15 @@ class BoundObjective(Problem):
         return self.manifold.nearest(self.point(blocks))
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
-        """Return the mean of each view, subtracted before the map; some models fit it with M."""
+        """Return the mean of each view, subtracted before the map; some models estimate it."""
         return tuple([view.mean for view in self.views])
 
     def parameters(self, M: Array) -> Fitted:
-        """Return numbers and small matrices that a model fits along with M."""
+        """Return scalars and small matrices that are estimated together with M."""
         return self.chosen
 
     def model(self, M: Array) -> FactorModel | None:
-        """Return the fitted model, for likelihoods."""
+        """Return the fitted model of a likelihood, else None."""
         return None
 
     def predictors(
@@ -280,21 +280,22 @@ class BoundObjective(Problem):
     ) -> tuple[Predictor, ...]:
         """Return the predictor of each view; empty if nothing is predicted.
 
-        `maps` and `means` belong to M, or replace those of M.
+        `maps` and `means` are those of M or replacements.
         """
         return () if self.answers is None else self.answers.predictors(maps, means)
 
     def remarks(self, M: Array) -> list[str]:
-        """Return notes for the user on M, beside the notes on the problem."""
+        """Return messages on M, in addition to messages on the problem."""
         return []
 
 
 @dataclass(frozen=True)
 class LocalOptima(BoundObjective):
-    """Base of problems that know more about a search from several initialisations.
+    """Base of problems with methods for a search from several initialisations.
 
-    - provable: True if the end of a run can be proved optimal, so that no other run is needed
-    - leads: True if other starts can be `a_step_from` the end of the first run
+    - provable: True if the final point of a run can be proved optimal, which makes other runs
+      unnecessary
+    - leads: True if other starts are skipped that are `a_step_from` the end of the first run
     """
 
     provable: ClassVar[bool] = False
@@ -305,31 +306,31 @@ class LocalOptima(BoundObjective):
 
     @property
     def easier(self) -> Sequence[Problem]:
-        """Problems with fewer local optima, each solved roughly on the way from every start."""
+        """Problems with fewer local optima, solved roughly in sequence from every start."""
         return ()
 
     def approach(self, M: Array) -> Array:
-        """Return a better start than M, which was not given."""
+        """Return an improved start from M, for an M not given by the user."""
         return M
 
     def near(self, M: Array) -> Self:
-        """Return the function, approximated near M if the method approximates."""
+        """Return the problem, with the approximation chosen near M if there is one."""
         return self
 
     def like(self, other: Self) -> Self:
-        """Return the function, with the approximation of the given problem, if any."""
+        """Return the problem, with the approximation of `other` if there is one."""
         return self
 
     def same(self, M: Array, N: Array) -> bool:
-        """Return True if approaches that ended at M and at N came to the same point."""
+        """Return True if the improved starts M and N are the same local optimum."""
         return False
 
     def a_step_from(self, end: Run, M: Array) -> bool:
-        """Return True if the first step from M leads to the end of another run."""
+        """Return True if the first step from M leads to the final point of another run."""
         return False
 
     def proof(self, M: Array) -> Certificate | None:
-        """Prove that M is optimal if that costs less than another start; else return None."""
+        """Return a proof that M is optimal, or None; cheaper than a run from another start."""
         return None
 
 
@@ -470,12 +471,12 @@ def has_orthonormal_maps(problem: BoundObjective) -> bool:
 
 
 def near(problem: BoundObjective, M: Array) -> BoundObjective:
-    """Return the function, approximated near M if the method approximates."""
+    """Return the problem, with the approximation chosen near M if there is one."""
     return problem.near(M) if isinstance(problem, LocalOptima) else problem
 
 
 def like(problem: BoundObjective, other: BoundObjective) -> BoundObjective:
-    """Return the function, with the approximation of the given problem, if any."""
+    """Return the problem, with the approximation of `other` if there is one."""
     if isinstance(problem, LocalOptima) and isinstance(other, LocalOptima):
         return problem.like(other)
     return problem

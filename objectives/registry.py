@@ -1,4 +1,4 @@
-"""Every method by its name, and as a table."""
+"""Registry of all methods by name, and the table of methods."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def _named(name: str) -> type[Objective]:
 REGISTRY = Registry()
 
 
-# Second names of methods.
+# Alternative names of methods.
 ALIASES = {"shared-response": "maxbet", "gcca": "mcca"}
 
 
 def nearest_names(name: str, known: list[str]) -> str:
-    """Return a phrase that offers names similar to `name`, or all of them."""
+    """Return a phrase that suggests names similar to `name`, or lists all names."""
     close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(repr(c) for c in close)}?"
@@ -76,9 +76,9 @@ def nearest_names(name: str, known: list[str]) -> str:
 
 
 def as_objective(given: object) -> Objective:
-    """Return the objective of a name, or the instance itself.
+    """Return the objective with a name; an Objective is returned unchanged.
 
-    - raises ArgumentError: The object is neither.
+    - raises ArgumentError: The argument is neither a name nor an Objective.
     """
     if isinstance(given, str):
         return named(given)
@@ -97,7 +97,7 @@ def as_objective(given: object) -> Objective:
 def named(name: str, **parameters: object) -> Objective:
     """Return the objective with a name and parameters.
 
-    - raises ArgumentError: An unknown name (with similar ones) or parameter (with those there are).
+    - raises ArgumentError: The name or a parameter is unknown; the message lists known ones.
     """
     lower = name.lower()
     if lower in RENAMED or lower in CHANGED:
@@ -126,7 +126,7 @@ class Entry:
     """Summary of a method in the registry.
 
     - summary: full name of the method
-    - exact: if the baseline is the global optimum: "yes", "no" or a condition
+    - exact: "yes" or "no" if the baseline is or is not the global optimum, or a condition
     """
 
     name: str

@@ -55,10 +55,10 @@ from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 
-# Eigenvectors by products: the residual relative to the largest eigenvalue (its square is the error
-# of a value), and a limit of products.
+# Eigenvectors by products: tolerance of residuals relative to the largest eigenvalue (errors of
+# values are of the order of the square), and limit of products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
-# Limit of LSMR's steps for the lasso's baseline: well-conditioned columns take some tens.
+# Limit of LSMR's steps for the lasso's baseline; well-conditioned columns need some tens.
 _LSMR_STEPS = 500
 # Rounding error of a value; see `Regression.rounding`.
 Rounding = Callable[[Array, float], float]
@@ -67,7 +67,7 @@ Rounding = Callable[[Array, float], float]
 class RegressionPoint(Point):
     """f = constant + ||T - ZM||^2 + ridge ||M||^2 + lasso ||M||_1.
 
-    At a zero of M, the lasso's gradient is the subgradient of least size.
+    For zero entries of M, the lasso's gradient is the subgradient of least magnitude.
     """
 
     def __init__(self, problem: Regression, M: Array) -> None:
@@ -79,7 +79,7 @@ class RegressionPoint(Point):
     def value(self) -> float:
         problem, M = self._problem, self.M
         fit = problem.constant + float(np.vdot(self.residual, self.residual))
-        root = math.sqrt(problem.ridge) * M  # without a ridge no square of coefficients is needed
+        root = math.sqrt(problem.ridge) * M  # squares could overflow without a ridge
         return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
 
     @cached_property
@@ -96,23 +96,23 @@ class RegressionPoint(Point):
 
 @dataclass(frozen=True)
 class Regression(BoundObjective):
-    """Linear regression with a ridge or a lasso penalty, on R^{k x q}.
+    """Problem of linear regression with a ridge or lasso penalty, over M in R^{k x q}.
 
     Parameters
     ----------
     Z : ndarray (m, k)
-        Rows with the Gram matrix of the centred inputs.
+        Rows with the same Gram matrix as the centred inputs.
     T : ndarray (m, q)
-        Outputs in the same rows; `constant` is the rest of the outputs' sum of squares.
+        Outputs of these rows; `constant` is the remaining part of the outputs' sum of squares.
     r : int
-        Rows of the map.
+        Number of rows of the map.
     inverse : ndarray (k, k), optional
-        Inverse of Z, if it has one.
+        Inverse of Z, if Z is invertible.
     restricted : bool
-        True if directions that the coordinates leave out may contribute.
+        True if directions outside of the coordinates may reduce the value.
     rounding : callable, optional
-        Function of the fitted values ZM and the remaining sum of squares that bounds its change by
-        rounding of the data. It is not used with a lasso.
+        Function of the fitted values ZM and the residual sum of squares that bounds the rounding
+        error of this sum; not used with a lasso.
 
     Z and T are divided by powers of two, and the coefficients are scaled accordingly: for any units
     of the data, the solver's variables are of order 1.
@@ -167,7 +167,7 @@ class Regression(BoundObjective):
         return s > rounding * s[0]
 
     def baseline(self) -> Array:
-        """Return least squares of least norm, with the ridge if positive."""
+        """Return the least-squares solution of least norm, with the ridge if any."""
         if self.inverse is not None and self.ridge == 0:
             return self.inverse @ self.T
         U, s, Vt = self._singular
@@ -181,27 +181,28 @@ class Regression(BoundObjective):
         return CoordinateDescent()
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        """Return the r leading rows of S V' from [I; M'] = U S V': the outputs' part is zero.
+        """Return the r leading rows of S V' from the decomposition [I; M'] = U S V' (SVD).
 
-        In these r coordinates inputs have the inner products of inputs and predictions [x, xM].
+        In these r components inputs x have the inner products of the vectors [x, xM] of inputs and
+        predictions.
         """
         coefficients = self.lift(M)[0]
         d = len(coefficients)
         U, s, Vt = np.linalg.svd(coefficients, full_matrices=False)
-        if self.r > U.shape[1]:  # any orthonormal completion: it does not affect the prediction
+        if self.r > U.shape[1]:  # completed arbitrarily, without effect on the prediction
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
         P = scale[:, None] * U[:, : self.r].T
         sign = signs(P)
-        # Signs: a component rises with the response that it predicts best.
+        # Signs: a component increases with the response that it predicts best.
         sign[: min(len(s), self.r)] = signs(Vt)[: self.r]
         return (sign[:, None] * P,)
 
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[LinearPredictor, ...]:
-        """Return the predictor by all coefficients, whatever r."""
+        """Return the predictor by all coefficients, independent of r."""
         coefficients = self.lift(M)[0]
         return (self.outputs.predictor(coefficients.T, np.eye(coefficients.shape[1])),)
 
@@ -211,7 +212,7 @@ class Regression(BoundObjective):
         return SUMS_ROUNDING * float(sizes @ sizes)
 
     def certificate(self, M: Array) -> Certificate:
-        """Return the gap from the normal equations; for the lasso, the duality gap."""
+        """Bound the optimality gap by the normal equations; for the lasso, by the duality gap."""
         point = self.at(M)
         if self.lasso == 0:
             assert self.rounding is not None
@@ -246,7 +247,7 @@ class Regression(BoundObjective):
 
 @dataclass(frozen=True)
 class WideRegression(Regression):
-    """Regression on sparse rows of very many columns, by products."""
+    """Regression on sparse rows with very many columns, by products."""
 
     Z: LessMeans  # type: ignore[assignment]
 
@@ -264,7 +265,7 @@ class WideRegression(Regression):
         return SUMS_ROUNDING * size**2
 
     def certificate(self, M: Array) -> Certificate:
-        """Bound f(M) - f* = g'H^{-1}g (no lasso), 2g the gradient and H at least the ridge."""
+        """Bound the optimality gap g'H^{-1}g (no lasso), 2g the gradient, H >= ridge I."""
         if self.lasso > 0:
             return super().certificate(M)
         slope = 0.5 * float(np.linalg.norm(self.at(M).gradient))
@@ -290,21 +291,21 @@ def least_squares(Z: LessMeans, T: Array, ridge: float = 0.0, steps: int | None 
         atol=float(np.finfo(float).eps),
         btol=float(np.finfo(float).eps),
         conlim=0.0,
-        maxiter=steps or 50 * min(Z.shape),  # rounding may need more steps than columns
+        maxiter=steps or 50 * min(Z.shape),  # more than columns, for rounding
     )
     return np.column_stack([solved(t)[0] for t in T.T])
 
 
 def unit_of(Z: Array | LessMeans) -> float:
-    """Return the power of two next above the largest entry, for sparse rows the largest stored."""
+    """Return the power of two next above the largest (stored) entry."""
     return power_of_two(Z.K.data if isinstance(Z, LessMeans) else Z)
 
 
 @dataclass(frozen=True)
 class WideRows:
-    """Sparse rows of very many columns minus their mean, which are never formed.
+    """Sparse rows with very many columns minus the mean, by products.
 
-    - Z: these rows, times the square roots of their weights
+    - Z: the centred rows times square roots of the weights
     - mean (d,)
     """
 
@@ -329,14 +330,14 @@ class WideRows:
 
 
 def centred_outputs(data: Data) -> tuple[Array, Outputs]:
-    """Return the response minus its mean, times the roots of the weights, and its predictor."""
+    """Return the centred response times square roots of the weights, and its `Outputs`."""
     Y, w = outputs_of(data).dense(), data.samples.weights
     mean = np.average(Y, 0, w)
     return weighted(Y - mean, w), Outputs.of(data.y, mean)
 
 
 def outputs_of(data: Data) -> Samples:
-    """Return the response as rows, with the sample metadata; of labels a column for each."""
+    """Return the response as Samples; labels have an indicator column per class."""
     samples = data.samples
     if is_text(data.y):
         codes, classes = as_labels(data.y, samples.n)
@@ -351,8 +352,8 @@ def regression(
 ) -> Regression:
     """Build the Regression of inputs X and outputs y, both centred.
 
-    Without a lasso the coefficients lie in the span of the rows, so that n < d costs only n x n.
-    With one they do not, and for n < d the rows themselves are used.
+    Without a lasso the coefficients lie in the span of the rows, and n < d requires n x n arrays
+    only. With a lasso this does not hold, and for n < d the rows are used.
     """
     samples, outputs = data.samples, outputs_of(data)
     short = samples.is_sparse and samples.n < samples.d and not samples.is_small
@@ -370,7 +371,7 @@ def regression(
             Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
         elif not (samples.stored or samples.is_sparse):  # rows are more accurate than their sums
             return _of_rows(objective, data, outputs, r, lasso)
-        else:  # penalise the columns themselves, also those that add no variance
+        else:  # the penalty applies to all columns, even linearly dependent ones
             stats = view_moments((compact.rows, outputs))
             gram = stats.block(0, 0)
             Z, T = _square_root(gram, stats.block(0, 1))
@@ -402,11 +403,11 @@ def _left(stats: ViewMoments, T: Array) -> float:
 
 @dataclass(frozen=True)
 class Fit:
-    """Inputs and outputs of a regression: X = QZ, and Y = QT + a part orthogonal to Q.
+    """Inputs X = QZ and outputs Y = QT + a part orthogonal to Q, with orthonormal Q.
 
     - view: view of the coefficients M of Z
-    - whitened: whitening of the inputs; the rows in its coordinates are Q
-    - stats: of inputs, changed by `whitened`, and outputs
+    - whitened: whitening of the inputs; Q are the whitened rows
+    - stats: joint moments of changed inputs and outputs
     - beyond: sum of squares of outputs outside the rows
     """
 
@@ -475,7 +476,7 @@ def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: flo
 
 
 class LinearRegression(Objective, weighted=True, predicts="response", transposed=False):
-    """Base of the regressions, whose M are coefficients."""
+    """Base of the regressions; M are the coefficients."""
 
     sense = "min"
     needs = (Need.RESPONSE,)
@@ -489,7 +490,7 @@ class PenalisedRegression(LinearRegression):
     Parameters
     ----------
     penalty : float
-        Penalty in units of the sum of squared residuals, at least 0.
+        Weight lambda >= 0 of the penalty, relative to the sum of squared residuals.
     """
 
     penalty: float = number(1.0, power=2)
@@ -501,12 +502,12 @@ class LeastSquares(LinearRegression, products="optimum", from_sums=True):
 
     .. math:: \min_M \|Y - XM\|_F^2
 
-    M (d x q) are the coefficients on the centred data, whatever r; where X'X is singular, those of
-    least norm. P holds the r leading rows of S V' from the SVD [I; M'] = U S V', of inputs and
-    predictions together; for r = d they are all.
+    M (d x q) are the coefficients for centred data, independent of r; if X'X is singular M has
+    least norm. P consists of the r leading rows of S V' from the singular value decomposition (SVD)
+    [I; M'] = U S V', that is, the leading components of inputs and predictions [x, xM].
 
-    Use it to predict one or several responses by a linear function of all features. Do not use it
-    with nearly as many features as samples: take ridge-regression.
+    Use it to predict responses by a linear function of all features. Do not use it with nearly as
+    many features as samples: take ridge-regression.
 
     Source: Legendre 1805; Cunningham & Ghahramani 2015, 3.2.
     """
@@ -525,12 +526,12 @@ class RidgeRegression(PenalisedRegression, products="optimum", from_sums=True):
 
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \|M\|_F^2
 
-    lambda is `penalty`. M (d x q) are the coefficients on the centred data, whatever r. P holds the
-    r leading rows of S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r
-    = d they are all.
+    lambda is `penalty`. M (d x q) are the coefficients for centred data, independent of r. P
+    consists of the r leading rows of S V' from the singular value decomposition (SVD) [I; M'] = U S
+    V', that is, the leading components of inputs and predictions [x, xM].
 
     Use it instead of least-squares if features are nearly collinear or samples are few. Do not use
-    it to leave out irrelevant features: take lasso.
+    it to exclude irrelevant features: take lasso.
 
     Source: Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2.
     """
@@ -549,12 +550,13 @@ class Lasso(PenalisedRegression, products="optimum"):
 
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \sum_{ij} |m_{ij}|
 
-    lambda is `penalty`. Solved by coordinate descent, certified by the duality gap. M (d x q) are
-    the coefficients on the centred data, whatever r. P holds the r leading rows of S V' from the
-    SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
+    lambda is `penalty`. The solver is coordinate descent, and the duality gap certifies the
+    optimum. M (d x q) are the coefficients for centred data, independent of r. P consists of the r
+    leading rows of S V' from the singular value decomposition (SVD) [I; M'] = U S V', that is, the
+    leading components of inputs and predictions [x, xM].
 
-    Use it instead of least-squares if few features matter and these are to be found. Do not use it
-    to interpret which of several collinear features matters: it selects one of them arbitrarily.
+    Use it instead of least-squares to select a few relevant features. Do not use it to interpret
+    selections among collinear features, which are arbitrary.
 
     Source: Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2.
     """
@@ -573,11 +575,11 @@ class PrincipalComponentsRegression(Objective, weighted=True, predicts="response
 
     .. math:: \max_{M'M=I} \operatorname{tr}(M'X'XM), \quad \text{then } \min_B \|Y - XMB\|_F^2
 
-    M does not depend on the response; `parameters["residual"]` of the result is ||Y - XMB||^2 at
-    the best B. P = M'. It is a baseline of reduced-rank regression.
+    M does not depend on the response. The result's `parameters["residual"]` is ||Y - XMB||^2 at the
+    best B. P = M'.
 
-    Use it to predict a response from the leading principal components alone. Do not use it if
-    components of large variance need not predict: take pls-regression.
+    Use it to predict a response from the leading principal components. Do not use it if components
+    of large variance may be irrelevant for the response: take pls-regression.
 
     Source: Massy 1965.
     """
@@ -608,7 +610,7 @@ class PrincipalComponentsRegression(Objective, weighted=True, predicts="response
 
 @dataclass(frozen=True)
 class Components(Trace):
-    """Trace of X'X, with the residuals of the response.
+    """Trace tr(M'X'XM), with the residuals of the response.
 
     - cross (k, q): X'Y
     - total: ||Y||^2
@@ -626,14 +628,14 @@ class Components(Trace):
 
 
 class ReducedRankPoint(Point):
-    """f = t - sum_k c_k^2/a_k, which is ||Y - X Min S Mout'||^2 at the best diagonal S.
+    """f = t - sum_k c_k^2/a_k, equal to ||Y - X Min S Mout'||^2 at the best diagonal S.
 
-    It is the sum of least squares' residual and of ||T - Z Min S Mout'||^2, with Z'Z = X'X and Z'T
-    = X'Y: squares, where the difference could be negative.
+    f is computed as a sum of squares, the least-squares residual plus ||T - Z Min S Mout'||^2, with
+    Z'Z = X'X and Z'T = X'Y.
 
-    t = ||Y||^2, c_k = m_k'X'Y n_k and a_k = m_k'X'X m_k for the columns m_k of Min and n_k of Mout;
-    S_k = c_k/a_k, whose sign is that of m_k. Gradient [-2 X'Y n S + 2 X'X m S^2; -2 Y'X m S].
-    Products are of Zm and Tn, X'X = Z'Z and X'Y = Z'T: Z keeps short columns, which Z'Z loses.
+    Here t = ||Y||^2, c_k = m_k'X'Y n_k and a_k = m_k'X'X m_k for the columns m_k of Min and n_k of
+    Mout, and S_k = c_k/a_k. The gradient is [-2 X'Y n S + 2 X'X m S^2; -2 Y'X m S]. Products use Z
+    and T, which are more accurate than Z'Z and Z'T for short columns.
     """
 
     def __init__(self, problem: ReducedRank, M: Array) -> None:
@@ -647,7 +649,7 @@ class ReducedRankPoint(Point):
         self._Am = problem.Z.T @ self.fitted
         self._a = np.einsum("ik,ik->k", self.fitted, self.fitted)
         self._c = np.einsum("ik,ik->k", self.fitted, Tn)
-        there = self._a > 0  # a direction in which nothing varies explains nothing
+        there = self._a > 0  # directions without variance explain nothing
         self.S = np.divide(self._c, self._a, out=np.zeros_like(self._a), where=there)
 
     @cached_property
@@ -677,10 +679,11 @@ class ReducedRankPoint(Point):
 
 @dataclass(frozen=True)
 class ReducedRank(BoundObjective):
-    """Minimise ||Y - X Min S Mout'||_F^2 over St x St and diagonal S >= 0, S in closed form.
+    """Minimise ||Y - X Min S Mout'||_F^2 over orthonormal Min, Mout and diagonal S >= 0.
 
-    Exact: with the fitted values of least squares F = X B, B_r = B V_r V_r' for the leading right
-    singular vectors V_r of F, and Min S Mout' the singular value decomposition of B_r.
+    S has a closed form for given Min and Mout. The exact solution is the singular value
+    decomposition Min S Mout' of B_r = B V_r V_r', with B the least-squares coefficients and V_r the
+    leading right singular vectors of the fitted values XB.
 
     - fit: Z and T with Z'Z = X'X, positive definite, and Z'T = X'Y
     - heuristic in {"pcr", "pls"}: directions of X on which the baseline regresses Y
@@ -755,7 +758,7 @@ class ReducedRank(BoundObjective):
         return {"singular_value": np.abs(self.at(M).S)}
 
     def lift(self, M: Array) -> tuple[Array, ...]:
-        """Return M; Min's columns have the signs that make S >= 0."""
+        """Return Min and Mout, with signs of Min's columns that make S >= 0."""
         signs = np.where(self.at(M).S < 0, -1.0, 1.0)
         inward, outward = super().lift(M)
         return inward * signs, outward
@@ -775,7 +778,7 @@ class ReducedRank(BoundObjective):
         return {f"S_{k + 1}": float(abs(s)) for k, s in enumerate(self.at(M).S)}
 
     def certificate(self, M: Array) -> Certificate:
-        """Certify the fit: no rank r explains more than the r largest singular values of T."""
+        """Certify the optimum by the sum of T's r largest squared singular values."""
         point = self.at(M)
         best = self.fit.left + float(np.sum(self._singular[1][self.r :] ** 2))
         fitted = (point.fitted * point.S) @ self.manifold.split(M)[1].T
@@ -803,12 +806,12 @@ class ReducedRankRegression(
     .. math:: \min_{\operatorname{rank} B \le r} \|Y - XB\|_F^2
 
     B = M_in S M_out' with S >= 0 diagonal. X is a pair (inputs, outputs). P_in = S M_in', P_out =
-    M_out': the prediction is mean_out + (x - mean_in) P_in' P_out. Exact by the singular vectors of
-    the fitted values of least squares. The baseline regresses the outputs on a few directions of
-    the inputs, chosen by principal components or partial least squares.
+    M_out': the prediction is mean_out + (x - mean_in) P_in' P_out. The singular vectors of the
+    least-squares fitted values give the exact solution. The baseline regresses the outputs on r
+    directions of the inputs, by principal components or partial least squares.
 
-    Use it to predict many responses through few components of X. Do not use it for one response:
-    take least-squares, which is the same.
+    Use it to predict many responses through few components of X. Do not use it for a single
+    response, for which least-squares is the same.
 
     Source: Izenman 1975; Cunningham & Ghahramani 2015, 3.2.
 
@@ -882,10 +885,10 @@ class ReducedRankRegression(
 
 @dataclass(frozen=True)
 class WideReducedRank(ReducedRank):
-    """Reduced rank of sparse rows of very many columns, in a subspace found by products.
+    """Reduced-rank regression of sparse rows with very many columns, in a subspace.
 
-    - pencil, found: the eigenproblem of the leading pairs, whose eigenvalues s_k explain
-      n (s_1^2 + ... + s_r^2) of the total sum of squares
+    - pencil, found: eigenproblem of the leading pairs; eigenvalues s_1, ..., s_r explain n (s_1^2 +
+      ... + s_r^2) of the total sum of squares
     """
 
     pencil: Pencil = field(kw_only=True)

@@ -1,14 +1,14 @@
-"""Renamed methods: the names of version 0.9 work for one version, with a warning."""
+"""Renamed methods: names of version 0.9 are accepted for one version, with a warning."""
 
 from __future__ import annotations
 
 from ldr.solvers.errors import warn
 
-# Present names of methods that version 0.9 called otherwise.
+# Current names of methods with another name in version 0.9.
 RENAMED = {f"classical-{name}": name for name in ("lda", "cca", "maf", "gcpca")}
 # Names that meant the variant with orthonormal directions until version 0.9.
 CHANGED = {name: f"orthogonal-{name}" for name in RENAMED.values()}
-# Present names of classes that version 0.9 called otherwise.
+# Current names of classes with another name in version 0.9.
 RENAMED_CLASSES = {f"Classical{name}": name for name in ("LDA", "CCA", "MAF", "GCPCA")}
 CHANGED_CLASSES = {name: f"Orthogonal{name}" for name in RENAMED_CLASSES.values()}
 

@@ -1,8 +1,8 @@
-"""Robust principal component analysis, and the geometric median that is its centre.
+"""Robust principal component analysis (PCA), and the geometric median as its centre.
 
-The median minimises the sum of distances to the samples, which is convex. At a sample the gradient
-has a kink: the sample is the median where the gradient of the others is no longer than the number
-of samples at that point (Vardi and Zhang 2000).
+The median minimises the sum of distances to the samples, which is convex. The sum is not
+differentiable at a sample: the sample is the median if the gradient of the other terms is at most
+as long as the number of samples at this point (Vardi and Zhang 2000).
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 
 _EPS = float(np.finfo(float).eps)
-# A row closer to the candidate than this, in units of the frame, coincides with it.
+# A row at a smaller distance, in units of the frame, coincides with the candidate.
 _NO_DISTANCE = 1e-14
-# Limit of steps of the median, and of reweighted PCA, each step of which reads the file.
+# Limits of steps of the median and of reweighted PCA; each step is a pass over the rows.
 _STEPS, _PASSES = 200, 10
 
 
 @dataclass(frozen=True)
 class Sphere(Frame):
-    """The directions of rows from a centre: unit vectors, and zero for a row at the centre."""
+    """Unit vectors of rows from a centre; zero for a row at the centre."""
 
     def of(self, rows: Array) -> Array:
         Z = super().of(rows)
@@ -63,10 +63,10 @@ class Sphere(Frame):
 class Distances(NamedTuple):
     """Sums over rows u, relative to the candidate for the median.
 
-    - n, value: the number of rows, or their weight, and the sum of |u|
-    - held: the number of rows at the candidate, which the sums leave out
-    - pull, weight, bend (d,): the sums of u/|u|, of 1/|u| and of uu'/|u|^3
-    - nearest: 1/|u| of the nearest row, and that row as in the data
+    - n, value: number (or weight) of rows, and sum of |u|
+    - held: number of rows at the candidate, which are excluded from the sums
+    - pull, weight, bend: sums of u/|u|, of 1/|u| and of uu'/|u|^3
+    - nearest: 1/|u| of the nearest row, and the nearest row in the data's coordinates
     """
 
     n: float
@@ -104,15 +104,15 @@ class Distances(NamedTuple):
         return max(0.0, float(np.linalg.norm(self.pull)) - self.held)
 
     def rounding(self, frame: Frame) -> float:
-        """Bound the gradient's rounding error: of unit vectors, their sum and the candidate."""
+        """Bound the gradient's rounding error."""
         place = float(np.linalg.norm(frame.centre / frame.length))
         return _EPS * (4.0 * self.n + self.weight * place)
 
     def candidates(self, frame: Frame) -> Iterator[Array]:
-        """Yield points that may lower the sum; the last does, unless the point is the median.
+        """Yield points that may lower the sum; the last one does so except at the median.
 
-        Newton's step, the nearest row, and Weiszfeld's step, which Vardi and Zhang shorten at a
-        row.
+        The points are those of Newton's step, the nearest row, and Weiszfeld's step, shortened at a
+        row as by Vardi and Zhang.
         """
         if not self.held:
             hessian = self.weight * np.eye(len(self.pull)) - self.bend
@@ -123,11 +123,11 @@ class Distances(NamedTuple):
 
 
 def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
-    """Return the geometric median of the rows, and a note if it has not converged.
+    """Return the geometric median of the rows, and a message if not converged.
 
-    By Newton's method; a step that raises the sum of distances is replaced. It starts from the
-    median of a sample of rows, or from the columns' medians. Rows from files take a pass for each
-    step.
+    Newton's method starts from the median of a sample of rows, or from the columns' medians. A step
+    that raises the sum of distances is replaced by another candidate. Rows in files take one pass
+    per step.
     """
     some = some_rows(samples, SAMPLE_ROWS)
     if some.n < samples.n:
@@ -142,7 +142,7 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     here, sums = seen(start)
     passes = 1
     while sums.gradient() > sums.rounding(here) and passes < _STEPS:
-        most = sums.value * (1 + 1e-13)  # allow for rounding errors
+        most = sums.value * (1 + 1e-13)  # margin for rounding
         for candidate in sums.candidates(here):
             there, found = seen(candidate)
             passes += 1
@@ -157,14 +157,14 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     ]
 
 
-# rho as a function g(q) of the squared distance q = t^2, with its first two derivatives in q. It is
-# concave, so that pca weighted with g' never raises the sum.
+# rho as a function g(q) of the squared distance q = t^2, with first and second derivatives. As g is
+# concave, PCA with the weights g'(q) never raises the sum.
 Loss: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 
 
 @dataclass(frozen=True)
 class RoundedDistance:
-    """sqrt(q + e^2) - e, written without cancellation."""
+    """Smoothed distance sqrt(q + e^2) - e, computed without cancellation."""
 
     rounding: float
 
@@ -175,7 +175,7 @@ class RoundedDistance:
 
 @dataclass(frozen=True)
 class Huber:
-    """q/2 up to the square of the threshold c, c sqrt(q) - c^2/2 beyond."""
+    """Huber's loss: q/2 for q <= c^2, c sqrt(q) - c^2/2 for larger q, c the threshold."""
 
     threshold: float
 
@@ -190,7 +190,7 @@ LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
-# A median distance from the centre below this, relative to the mean distance, is rounding.
+# A median distance below this share of the mean distance is rounding error.
 _NO_LENGTH = 1e-12
 
 IN_PIECES = (
@@ -205,38 +205,37 @@ class RobustPCA(Objective, weighted=True, sparse=False):
 
     .. math:: \min_{M'M=I} \sum_i \rho(\|x_i - MM'x_i\|)
 
-    rho(t) = t, with its kink rounded: sqrt(t^2 + e^2) - e. Or Huber's rho(t) = t^2/2 up to a
-    threshold, and linear beyond it. The data are centred at their geometric median, the point of
-    least sum of distances, as outliers move the mean. P = M'. There are local optima.
+    rho is the smoothed distance sqrt(t^2 + e^2) - e, or Huber's loss, t^2/2 up to a threshold and
+    linear for larger t. The data are centred at the geometric median, the point with the least sum
+    of distances, because outliers affect the mean. P = M'. Local optima exist.
 
-    Use sphere=True if outliers may be far: each sample is divided by its distance from the centre,
-    and counts by its direction alone. Without it an outlier counts by its distance instead of its
-    square, but still counts: many outliers in one direction, or 2 % at 500 times the distance of
-    the others, attract the result.
+    With sphere=True each sample is divided by its distance from the centre, and only directions
+    matter. Otherwise the influence of an outlier is proportional to its distance instead of the
+    squared distance: many outliers in one direction, or 2 % of the samples at 500 times the
+    distance of the others, still determine the result.
 
-    An evaluation takes O(ndr) time; for samples in a file or on a cluster it is a pass over them.
-    The baseline is iteratively reweighted pca, O(nd^2 + d^3) a step, from pca of the samples'
-    directions (spherical pca). Every step lowers the value, so it often ends at the optimum itself,
-    and then the improvement is zero.
+    An evaluation takes O(ndr) time; for samples in a file or on a cluster an evaluation is one
+    pass. The baseline is iteratively reweighted PCA, O(nd^2 + d^3) per step, from PCA of the
+    samples' directions (spherical PCA). Every step lowers the value: the baseline often is the
+    optimum, with an improvement of zero.
 
-    Use it instead of pca if some samples are outliers that should not count. Do not use it if all
-    samples are sound: pca is exact and certified. Outliers that are close together move the median
-    too: remove them first.
+    Use it instead of pca if some samples are outliers. Do not use it without outliers, because pca
+    is exact and certified. Remove clusters of outliers first, because these also affect the median.
 
     Source: Ding, Zhou, He & Zha 2006; Huber 1964; Locantore et al. 1999 (spherical PCA).
 
     Parameters
     ----------
     loss : {"l1", "huber"}
-        rho.
-    epsilon : float
-        e, in units of the median distance of the rows from the centre.
+        The loss rho.
+        epsilon : float The constant e, relative to the median distance of the samples from the
+        centre.
     threshold : float, optional
         Threshold of Huber's loss, in units of X, or of unit vectors with sphere=True; by default
-        the median distance of the rows from the subspace of spherical pca.
+        the median distance of the samples from the subspace of spherical PCA.
     sphere : bool
-        True to divide the samples by their distances from the centre first. A sample at the centre
-        then does not count.
+        True to divide the samples by their distances from the centre; a sample at the centre is
+        then excluded.
     """
 
     name = "robust-pca"
@@ -295,9 +294,9 @@ class RobustPCA(Objective, weighted=True, sparse=False):
 
 @dataclass(frozen=True)
 class MedianRows:
-    """The rows from their geometric median, in the power of two next to their typical length.
+    """The rows minus the geometric median, divided by a power of two near their length.
 
-    - frame: coordinates in which the samples are these rows
+    - frame: the map from samples to these rows
     """
 
     samples: Samples
@@ -331,7 +330,7 @@ class MedianRows:
         return np.concatenate(self.samples.reduce(term, add))
 
     def scatters(self) -> tuple[Array, Array]:
-        """Return the scatters of the rows and of the normalised rows, in a single pass."""
+        """Return the scatters of the rows and of the normalised rows, by one pass."""
         return self.samples.reduce(partial(_scatters, frame=self.frame), added)
 
     def reweighted(self, loss: Loss, M: Array) -> tuple[float, Array]:
@@ -361,16 +360,16 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
     """Return squared distances of the rows from zero, or from the subspace of M."""
     if M is None:
         return np.einsum("ij,ij->i", Z, Z)
-    if M.shape[0] == M.shape[1]:  # full rank: the residual is exactly zero
+    if M.shape[0] == M.shape[1]:  # full rank: zero residual
         return np.zeros(len(Z))
-    residual = Z - (Z @ M if Y is None else Y) @ M.T  # differences of squares lose small residuals
+    residual = Z - (Z @ M if Y is None else Y) @ M.T  # more accurate than differences of squares
     return np.einsum("ij,ij->i", residual, residual)
 
 
 class ReconstructionPoint(ProjectedPoint):
     """phi = sum_i w_i g(q_i), q_i = ||x_i - My_i||^2 = ||x_i||^2 - ||y_i||^2 for orthonormal M.
 
-    Slope -2 g' y and curvature -2 (g' dy + g'' dq y) with dq = -2 y'dy, a row a sample, times w_i.
+    For each row the slope is -2 w_i g' y and the curvature -2 w_i (g' dy + g'' dq y), dq = -2 y'dy.
     """
 
     def __init__(self, X: Array, M: Array, loss: Loss, w: Array | None = None) -> None:
@@ -393,7 +392,7 @@ class ReconstructionPoint(ProjectedPoint):
 
 @dataclass(frozen=True)
 class Reconstruction(Projected):
-    """Robust reconstruction of rows in memory on the Grassmann manifold."""
+    """Problem of the robust reconstruction of rows in memory, on the Grassmann manifold."""
 
     loss: Loss
 
@@ -402,14 +401,14 @@ class Reconstruction(Projected):
 
     @property
     def follows(self) -> bool:
-        """The centre is a median, and so is a number of the loss."""
+        """False: the centre and a parameter of the loss are medians of the rows."""
         return False
 
 
 def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], Array]]:
-    """Return starts: pca, pca of rows divided by their norms, reweighted pca from there.
+    """Return starts: PCA, spherical PCA, and reweighted PCA from spherical PCA.
 
-    Reweighted pca is pca of sum_i g'(q_i) x_i x_i', repeated.
+    Reweighted PCA repeats PCA of sum_i g'(q_i) x_i x_i'.
     """
 
     scatters = cache(rows.scatters)
@@ -425,7 +424,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M
-            if least - value <= 1e-9 * value:  # a start need not be more accurate
+            if least - value <= 1e-9 * value:  # accurate enough for a start
                 break
             least, M = value, top_eigenvectors(scatter, r)[1]
         return best
