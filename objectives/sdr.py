@@ -52,24 +52,23 @@ Heuristic = Callable[[Array], Array]
 
 
 class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
-    """Base of methods of two Gram matrices: K_XM of the projected rows, and another, K_z.
+    """Base of methods of two Gram matrices: K_XM of the projected rows, and K_z of z.
 
     Parameters
     ----------
     width : float, optional
-        sigma of XM's kernel; by default the median distance of the rows of X, times sqrt(r/d).
+        Width sigma of XM's kernel; by default sqrt(r/d) times the median distance of the rows of X.
     response : {"auto", "labels", "quantity"}
-        Kind of y. "auto" treats strings, booleans and integers of at most 20 distinct values as
-        labels, other numbers as a quantity, including whole floats; a note names the choice if few
-        distinct whole numbers could be either.
+        Kind of y. "auto" treats strings, booleans and integers with at most 20 distinct values as
+        labels, and all other values, including floats, as a quantity. A message reports the choice
+        if y has few distinct integer values.
     landmarks : int, "auto" or None
-        Number of random landmark rows that approximate K_XM (Nystrom); Kz is then approximated by
-        incomplete Cholesky of at most that rank; the approximated objective has exact derivatives.
-        None is the exact form. "auto" takes, above n = 500, the pivots of an incomplete Cholesky
-        decomposition of K_XM if 300 (or n/4) leave out 1e-10 of its trace, as in few dimensions:
-        the landmarks are renewed at each stage of the run, and a note bounds the difference of the
-        value from the exact one. Otherwise it takes 200 random rows above n = 2000 and the exact
-        form up to it.
+        Number of random landmark rows of the Nystrom approximation of K_XM; Kz is then approximated
+        by incomplete Cholesky with at most this rank. None is the exact form. For n > 500 "auto"
+        uses the pivots of an incomplete Cholesky decomposition of K_XM as landmarks, if 300 (or
+        n/4) pivots leave at most 1e-10 of the trace, as in few dimensions: the landmarks are
+        renewed at each stage of the run, and a message bounds the error of the value. Otherwise
+        "auto" uses 200 random rows for n > 2000 and the exact form for smaller n.
     """
 
     width: float | None
@@ -78,7 +77,7 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
     landmarks: int | str | None
 
     def order(self, data: Data) -> int:
-        """Return the number of rows for the exact form, whose arrays are n x n."""
+        """Return the order of the largest arrays, n x n for the exact form."""
         rows = data.samples
         in_memory = rows.n_known and not rows.stored
         exact = in_memory and landmarks_for(rows.n, self.landmarks) is None
@@ -102,13 +101,13 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
 
     @abstractmethod
     def heuristic(self, X: Array, z: Response, r: int) -> Heuristic:
-        """Return M from a factor of K_z."""
+        """Return the function that computes a start M from a factor of K_z."""
 
     @abstractmethod
     def form(
         self, X: Array, r: int, z: Response, near: Approximation | None, first: Heuristic, n: float
     ) -> Callable[..., Gram]:
-        """Return the problem for total weight n, with landmarks or exact."""
+        """Return the constructor of the problem for total weight n, with landmarks or exact."""
 
 
 @dataclass(frozen=True)
@@ -117,20 +116,20 @@ class SDR(KernelMethod):
 
     .. math:: \min_{M'M=I} \operatorname{tr}\left(K_z (K_{XM} + n\varepsilon I)^{-1}\right)
 
-    K are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)), of the
-    projected data XM and of the response z = y (for labels, 1 where two are equal). z is
-    independent of X given XM where this is least. P = M'. There are local optima in general: sliced
-    inverse regression (the baseline), the gradient outer product of a kernel regression, principal
-    components and the best of random directions after a few steps ("screened") are the default
-    starts, and the best result counts. The baseline alone (``starts=1``) misses a symmetric
-    dependence, such as y = x_1^2, from which the solver often ends at a poor optimum.
+    K_XM and K_z are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)),
+    of the projected data XM and of the response z = y (for labels, 1 for equal and 0 for different
+    labels). The minimum characterises an M for which z is independent of X given XM. P = M'. Local
+    optima exist in general. The default starts are sliced inverse regression (the baseline), the
+    gradient outer product of a kernel regression, principal components, and the best of random
+    directions after a few steps ("screened"). From the baseline alone (``starts=1``) a symmetric
+    dependence, such as y = x_1^2, is often missed.
 
-    Cost of an evaluation: exact, time O(n^3 + n^2 p) and memory O(n^2), p the numerical rank of
-    K_z; from m landmarks O(n m (m + p) + n d r), memory O(n (m + p)).
+    An evaluation of the exact form takes O(n^3 + n^2 p) time and O(n^2) memory, p the numerical
+    rank of K_z; with m landmarks O(n m (m + p) + n d r) time and O(n (m + p)) memory.
 
-    Use it when a response depends on few directions in an unknown way: no form of the dependence is
-    assumed. It is costly in the number of samples, and there are local optima. Do not use it with
-    thousands of samples without landmarks: the matrices are n by n.
+    Use it when a response depends on few directions in an unknown way, as no form of the dependence
+    is assumed. Do not use it with thousands of samples without landmarks, because matrices are n x
+    n.
 
     Source: Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8; low rank: Williams &
     Seeger 2001 (Nystrom), Fine & Scheinberg 2001 (incomplete Cholesky).
@@ -140,13 +139,12 @@ class SDR(KernelMethod):
     epsilon : float
         Regularisation, eps > 0.
     response_width : float, optional
-        sigma of the response's kernel; by default the median distance of the responses.
+        Width sigma of the response's kernel; by default the median distance of the responses.
     slices : int
         Number of slices of the baseline, for a continuous response.
     annealing : tuple of float
-        Factors of sigma, such as (4, 2): from every start the objective with these wider kernels is
-        solved first, in turn. Wider kernels have fewer local optima; a run takes about twice the
-        time.
+        Factors of sigma, such as (4, 2): from each start the problems with these wider kernels,
+        which have fewer local optima, are solved first. A run takes about twice the time.
     """
 
     name = "sdr"
@@ -191,10 +189,11 @@ class SDR(KernelMethod):
 class KernelPoint(PairwisePoint):
     """F(K) = tr(Z'RZ), R = (G + n eps I)^{-1}, G = PKP. With T = RZ, F' = -P TT'P = -TT'.
 
-    T is centred like Z, as R maps 1 to a multiple of 1. dT = -R dG T, and dK = c K o dD.
+    T is centred because Z is centred and 1 is an eigenvector of R. Derivatives are dT = -R dG T and
+    dK = c K o dD.
 
-    For weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: S = W^{1/2}T
-    replaces T in F', as T is orthogonal to the square roots of the weights like Z.
+    For weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: In F', S =
+    W^{1/2}T takes the place of T.
     """
 
     symmetric = True
@@ -238,36 +237,36 @@ class KernelPoint(PairwisePoint):
 
 @dataclass(frozen=True)
 class KernelRegression(Gram):
-    """Kernel dimension reduction on the Grassmann manifold, exact.
+    """Problem of kernel dimension reduction in the exact form, on the Grassmann manifold.
 
-    - Z (n, p): centred factor of the response's Gram matrix; of weighted rows times their roots
-    - ridge: n eps; N eps of weighted rows
+    - Z (n, p): centred factor of the response's Gram matrix, times square roots of weights
+    - ridge: n eps, or N eps for weights of sum N
     """
 
     Z: Array = field(kw_only=True)
     ridge: float = field(kw_only=True)
 
     def at(self, M: Array) -> KernelPoint:
-        return KernelPoint(self, M, [slice(0, len(self.X))])  # one slice: the factor is of all rows
+        return KernelPoint(self, M, [slice(0, len(self.X))])  # one block of all rows
 
 
 @dataclass(frozen=True)
 class HSIC(KernelMethod):
-    r"""Hilbert-Schmidt independence criterion (HSIC), maximised: kernel dependence.
+    r"""Hilbert-Schmidt independence criterion (HSIC), maximised.
 
     .. math:: \max_{M'M=I} \frac{\operatorname{tr}(K_{XM} K_z)}{(n-1)^2}
 
-    K are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)), of the
-    projected data XM and of the response z = y (for labels, 1 where two are equal). Without y, z is
-    X itself: the projection that keeps the similarities of the samples (unsupervised). P = M'. The
-    baseline is the solution for a linear kernel of XM, the top eigenvectors of X'K_z X.
+    K_XM and K_z are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)),
+    of the projected data XM and of the response z = y (for labels, 1 for equal and 0 for different
+    labels). Without y, z = X: the unsupervised projection preserves similarities of samples. P =
+    M'. The baseline is the solution for a linear kernel of XM, the top eigenvectors of X'K_z X.
 
-    Cost of an evaluation: exact, time O(n^2 r) and memory O(n^2); from m landmarks and a factor of
-    K_z of rank p <= m O(n m (m + p) + n d r), memory O(n (m + p)).
+    An evaluation of the exact form takes O(n^2 r) time and O(n^2) memory; with m landmarks and a
+    factor of K_z of rank p <= m, O(n m (m + p) + n d r) time and O(n (m + p)) memory.
 
-    Use it when the projection should depend on a response in any way; it is cheaper than sdr, which
-    also requires that nothing else helps to predict the response. Do not use it if the width of the
-    kernel is uncertain: its directions depend on it more than those of sdr.
+    Use it for a projection with a strong dependence of any form on a response, cheaper than sdr. Do
+    not use it if the kernel width is uncertain, because directions depend on the width more than in
+    sdr.
 
     Source: Gretton, Bousquet, Smola & Schoelkopf 2005; Barshan, Ghodsi, Azimifar & Zolghadri
     Jahromi 2011 (linear kernel); Wang, Sha & Jordan 2010 (unsupervised).
@@ -275,7 +274,7 @@ class HSIC(KernelMethod):
     Parameters
     ----------
     response_width : float, optional
-        sigma of z's kernel; by default the median distance of its rows.
+        Width sigma of z's kernel; by default the median distance of z's rows.
     """
 
     name = "hsic"
@@ -315,7 +314,7 @@ class HSIC(KernelMethod):
 
 
 class DependencePoint(PairwisePoint):
-    """F(K) = -tr(K G)/(n - 1)^2, linear in K, of which c K is the derivative in D."""
+    """F(K) = -tr(K G)/(n - 1)^2, linear in K; the derivative of K in D is c K."""
 
     symmetric = True
     _problem: Dependence
@@ -333,17 +332,17 @@ class DependencePoint(PairwisePoint):
         return value, W, lambda dD: np.multiply(np.multiply(dD, W, out=dD), c, out=dD)
 
     def change(self, dY: Array) -> Array:
-        """Return the change of K along dY."""
+        """Return the derivative of K along dY."""
         along = Change(self.Y, dY)
         return self.c * gaussian_gram(self.Y, self._problem.width) * (along.left @ along.right.T)
 
 
 @dataclass(frozen=True)
 class Dependence(Gram):
-    """HSIC on the Grassmann manifold, exact.
+    """Problem of HSIC in the exact form, on the Grassmann manifold.
 
-    - G (n, n): centred Gram matrix of z; of weighted rows W H'KH W, H = I - w1'/N
-    - n: N
+    - G (n, n): centred Gram matrix of z, for weighted rows W H'KH W, H = I - w1'/N
+    - n: number of rows, or sum N of weights
     """
 
     G: Array = field(kw_only=True)
@@ -378,14 +377,14 @@ class GKDR(Objective, weighted=True, sparse=False):
         I)^{-1} K_z (K + n\varepsilon I)^{-1} D_i
 
     G is the mean outer product of the gradients of the kernel regression of the response's features
-    on X: K and K_z are Gram matrices of Gaussian kernels of X and of the response (of labels, 1
-    where two are equal), and D_i has the rows (x_j - x_i)'k(x_j, x_i)/width^2. Like sdr it assumes
-    no form of the dependence, and needs no start; sdr uses it as a start. P = M'. Time is cubic in
-    the samples: beyond 5000 a random subset is used.
+    on X. K and K_z are Gram matrices of Gaussian kernels of X and of the response (for labels, 1
+    for equal and 0 for different labels), and D_i has the rows (x_j - x_i)'k(x_j, x_i)/width^2. No
+    form of the dependence is assumed. P = M'. Time is cubic in the number of samples; for more than
+    5000 samples a random subset is used.
 
-    Use it as sdr, in one step: no starts, no local optima; its result is near that of sdr if the
-    response is smooth. Do not use it with many samples: the matrices are n by n; sir and
-    directional-regression need sums alone.
+    Use it in place of sdr, by one eigenproblem without local optima; the result is near that of sdr
+    if the response is smooth. Do not use it with many samples, because matrices are n x n: sir and
+    directional-regression only need sums over samples.
 
     Source: Fukumizu & Leng 2014.
 
@@ -394,7 +393,7 @@ class GKDR(Objective, weighted=True, sparse=False):
     epsilon : float
         Regularisation, eps > 0.
     width : float, optional
-        Width of X's kernel; by default the median distance of the rows.
+        Width of X's kernel; by default the median distance of the samples.
     response_width : float, optional
         Width of the response's kernel; by default the median distance of the responses.
     response : {"auto", "labels", "quantity"}

@@ -1,4 +1,4 @@
-"""Slow feature analysis (SFA), time-lagged independent components (TICA) and VAMP."""
+"""Slow feature analysis (SFA), time-lagged independent component analysis (TICA) and VAMP."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from ldr.solvers.manifolds.manifold import thin_svd
 
 @dataclass(frozen=True)
 class SlowMethod(Objective, weighted=True, from_sums=True, stacks=True):
-    """Base of the methods of the differences of successive rows, in time order."""
+    """Base of the methods of differences of successive rows in time order."""
 
     sense = "min"
     needs = (Need.TIME_ORDER,)
@@ -55,13 +55,13 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'\dot X'\dot X M)
 
-    Xdot holds the differences of successive samples. Plain, P = M' with orthonormal M; with
-    `whiten`, the usual SFA: features of unit variance, min tr(M'C^{-1/2} Xdot'Xdot C^{-1/2} M), P =
-    M'C^{-1/2}. Exact by the bottom eigenvectors.
+    Xdot contains the differences of successive samples. By default M is orthonormal and P = M'.
+    With whiten=True, the usual SFA, components have unit variance: min tr(M'C^{-1/2} Xdot'Xdot
+    C^{-1/2} M), P = M'C^{-1/2}. The bottom eigenvectors are the exact solution.
 
-    Use it when samples are in time order, and their causes change slowly. Give whiten=True for the
-    usual method, in which small variance does not make a direction slow. Do not use it without
-    whiten=True if features differ in variance: those of small variance dominate, slow or not.
+    Use it when samples are in time order, for slowly changing components; whiten=True measures
+    slowness relative to variance. Do not use it without whiten=True if features differ in variance,
+    because features of small variance dominate.
 
     Source: Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6.
 
@@ -70,10 +70,10 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
     whiten : bool
         Require components of unit variance instead of orthonormal directions.
     degree : {1, 2}
-        2 adds the products of all pairs of columns, d(d + 3)/2 features in all; `transform` expands
-        new rows too.
+        2 adds the products of all pairs of columns, d(d + 3)/2 features in all; `transform` also
+        expands new samples.
     derivatives : array (n, d), optional
-        X_dot, if it is known more accurately than by differences; for degree 1.
+        Xdot, if derivatives are known more accurately than by differences; for degree 1.
     """
 
     name = "sfa"
@@ -90,7 +90,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
             raise ArgumentError("derivatives= are of the columns, expected degree=1 with them")
-        # An expansion depends on the columns' mean and makes sparse rows dense.
+        # An expansion depends on the mean and is dense for sparse rows.
         from_sums = self.degree == 1 and self.derivatives is None
         self._set_traits(
             transposed=not self.whiten,
@@ -143,8 +143,9 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
 
     .. math:: \min_{M'M=I} \frac{\operatorname{tr}(M'\dot X'\dot X M)}{\operatorname{tr}(M'CM)}
 
-    Xdot holds the differences of successive samples, C = X'X/n. P = M'. The baseline is the bottom
-    generalised eigenvectors (whitened slow feature analysis) made orthonormal.
+    Xdot contains the differences of successive samples, and C = X'X/n. P = M'. The baseline
+    consists of the orthonormalised bottom generalised eigenvectors (whitened slow feature
+    analysis).
 
     Use it for slowness relative to the variance, in an orthogonal projection. Do not use it for
     uncorrelated components: take sfa with whiten=True.
@@ -161,7 +162,7 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
         if self.shrinkage is None:
             return rows
         of_rows = rows.compact.rows
-        return moved(rows, ledoit_wolf(of_rows), 2.0 * count_pairs(of_rows, 1))  # 2 rows a pair
+        return moved(rows, ledoit_wolf(of_rows), 2.0 * count_pairs(of_rows, 1))  # two rows per pair
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         A, C = data.rows.scatter_of_changes(), data.rows.scatter() / data.rows.n
@@ -172,14 +173,14 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
 class PairMethod(Shrinking, LaggedMethod, transposed=False, scale_free=True):
     """Base of the methods of the pairs (x_t, x_{t+lag}) as rows of two views.
 
-    No pair joins two trials; pairs of weighted rows count sqrt(w_t w_{t+lag}).
+    Pairs are formed within trials; a pair of weighted rows has the weight sqrt(w_t w_{t+lag}).
 
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks the covariances towards their diagonals, by the share that Ledoit and Wolf's
-        rule finds for all rows, with standardised columns; it is in the result's parameters. For
-        vamp the covariances between the members shrink towards 0, too.
+        "auto" shrinks the covariances towards their diagonals with Ledoit and Wolf's intensity for
+        all rows with standardised columns, and for vamp also the cross-covariances towards 0. The
+        result's parameters contain the intensity.
     """
 
     exact = "yes"
@@ -191,16 +192,17 @@ class TICA(PairMethod, StatedMethod, stacks=True):
 
     .. math:: \max_M \operatorname{tr}\left((M'C_0 M)^{-1} M'C_{\text{lag}} M\right)
 
-    With the N pairs (x_t, x_{t+lag}), both members minus mu = (mean x_t + mean x_{t+lag})/2: C_0 =
-    (X_0'X_0 + X_lag'X_lag)/2N, C_lag = (X_0'X_lag + X_lag'X_0)/2N, so that no autocorrelation
-    exceeds 1: the reversible estimate. maf differs only by the ends of the series. In the whitened
-    variable max tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), P = M'C_0^{-1/2}; exact by the top generalised
-    eigenvectors, so that negative autocorrelations come last, whatever their size.
+    The rows of X_0 and X_lag are the members of N pairs (x_t, x_{t+lag}), minus mu = (mean x_t +
+    mean x_{t+lag})/2. C_0 = (X_0'X_0 + X_lag'X_lag)/2N and C_lag = (X_0'X_lag + X_lag'X_0)/2N are
+    the reversible estimates: no autocorrelation exceeds 1. maf differs only at the ends of the
+    series. In whitened variables the problem is max tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), with P =
+    M'C_0^{-1/2}. The top generalised eigenvectors are the exact solution; negative autocorrelations
+    come last.
 
-    Use it when samples are in time order, for the slowest processes, such as those between the
-    states of a molecule; autocorrelations never exceed 1, as those of maf may. The components have
-    their implied `timescale`, -lag / log|eigenvalue|, in samples. Do not use
-    it for short series whose means drift: the drift is the slowest process.
+    Use it when samples are in time order, for the slowest processes, such as transitions between
+    states of a molecule. The result's components contain the implied `timescale`, -lag /
+    log|eigenvalue|, in samples. Do not use it for short series with a drift, because the drift is
+    the slowest process.
 
     Source: Molgedey & Schuster 1994; Perez-Hernandez et al. 2013.
     """
@@ -214,7 +216,7 @@ class TICA(PairMethod, StatedMethod, stacks=True):
         return PencilMatrices(A, C, ridge=self.ridge, shares=shares, cancels=1.0)
 
     def derived_numbers(self, eigenvalues: Array, trace: float) -> dict[str, Array]:
-        """Return the implied timescales."""
+        """Return the implied timescales of the components."""
         return {"timescale": timescales(eigenvalues, self.lag)}
 
 
@@ -230,20 +232,21 @@ class VAMP(PairMethod):
 
     .. math:: \max_U 1 + \|(U'C_{00} U)^{-1/2} U'C_{0t} C_{tt}^{-1/2}\|_p^p
 
-    With the pairs (x_t, x_{t+lag}), each member less its own mean; p is `power`. In the whitened
-    variable max 1 + tr(M'(KK')^{p/2} M), K = C_00^{-1/2} C_0t C_tt^{-1/2}, P = M'C_00^{-1/2}; exact
-    by the leading left singular vectors of K, at 1 + sum_k sigma_k^p, the VAMP-1 or VAMP-2 score (1
-    is that of the constant). The singular functions of the later samples, P of x_{t+lag} less its
-    mean, are in the result's parameters as `right` and `right_mean`. Unlike tica, no process has to
-    be reversible.
+    C_00, C_tt and C_0t are the covariances of the pairs (x_t, x_{t+lag}), each member minus its own
+    mean; p is `power`. In whitened variables the problem is max 1 + tr(M'(KK')^{p/2} M), with K =
+    C_00^{-1/2} C_0t C_tt^{-1/2} and P = M'C_00^{-1/2}. The leading left singular vectors of K are
+    the exact solution. The value is the VAMP-1 or VAMP-2 score 1 + sum_k sigma_k^p, where the 1 is
+    due to the constant function. The result's parameters `right` and `right_mean` are the map and
+    the mean of the right singular functions, of x_{t+lag}. Unlike in tica, the process need not be
+    reversible.
 
-    `ldr.score`, and so `ldr.path` with folds, uses the covariances of other samples, 1 + ||(U'C_00
-    U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p with the norm over r singular values: the
-    cross-validated score.
+    `ldr.score`, and `ldr.path` with folds, compute the cross-validated score 1 + ||(U'C_00
+    U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p from the covariances of held-out samples, U and V the
+    maps of the members.
 
-    Use it when samples are in time order, for components that predict the future, whether or not
-    the process is reversible. Its score on held-out samples chooses lag and features. Do not use it
-    in equilibrium: take tica, whose eigenvalues are time scales.
+    Use it when samples are in time order, for components that predict the future of a process,
+    reversible or not; the cross-validated score can select lag and features. Do not use it for a
+    process in equilibrium: take tica, whose eigenvalues give time scales.
 
     Source: Wu & Noe 2020; McGibbon & Pande 2015 (the cross-validated score).
 
@@ -312,10 +315,10 @@ class VAMP(PairMethod):
 
 @dataclass(frozen=True)
 class Propagator(SpectralTrace):
-    """A trace of S^{power/2}, S = KK', with the singular functions of the later rows of M.
+    """A trace tr(M'S^{power/2}M), S = KK', with right singular functions of pairs.
 
-    - K (k, l): the correlations of both members of the pairs, in their whitened coordinates
-    - right: coordinates of the later members
+    - K (k, l): cross-covariance of the pairs' members in whitened coordinates
+    - right: whitened coordinates of the later members
     - right_mean (d,)
     """
 
@@ -331,12 +334,12 @@ class Propagator(SpectralTrace):
         return {**self.chosen, "right": right, "right_mean": self.right_mean}
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the singular values of M'K, in canonical axes the singular values of K."""
+        """Return the norms of M'K's rows, in the optimum singular values of K, and timescales."""
         sizes = np.linalg.norm(self.K.T @ M, axis=0)
         return {"singular_value": sizes, "timescale": timescales(sizes, self.lag)}
 
     def value_of(self, M: Array, fitted: Fitted) -> float:
-        """Return the value with the singular functions of an earlier fit."""
+        """Return the value at M with the right singular functions of an earlier fit."""
         right = np.asarray(fitted["right"])
         V = polar_factor(self.right.carried(right.T, right))
         sigma = np.linalg.svd(M.T @ self.K @ V, compute_uv=False)

@@ -1,4 +1,4 @@
-"""Signal against noise, contrastive and demixed principal component analysis."""
+"""Oriented, contrastive and demixed principal component analysis (PCA)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True)
 class NoiseMethod(StatedMethod, weighted=True, from_sums=True):
-    """Base of the methods of two arrays with the same columns: signal and noise."""
+    """Base of the methods of a pair (signal, noise) of arrays with the same columns."""
 
     sense = "max"
     needs = (Need.BACKGROUND,)
@@ -55,11 +55,11 @@ class SignalNoise(NoiseMethod):
     .. math:: \max_{M'M=I} \operatorname{tr}(M'(C_{\text{signal}} - \alpha C_{\text{noise}})M)
 
     X is a pair (signal, noise) of arrays with the same features, each centred separately. P = M'.
-    Exact by the top eigenvectors of the difference, which is indefinite. Unlike that of oriented
-    PCA, its span changes when the noise is rescaled.
+    The top eigenvectors of the difference, which is indefinite, are the exact solution. Unlike in
+    oriented PCA, the span of M depends on the scale of the noise.
 
-    Use it when a sample of the noise alone was measured, and the difference of variances is needed;
-    opca is the ratio. Do not use it if no alpha is known: opca has none.
+    Use it when the noise was measured separately and the difference of variances is of interest. Do
+    not use it if no alpha is known: take opca, which maximises a ratio.
 
     Source: Cunningham & Ghahramani 2015; Burges 2010, 4.2.
 
@@ -87,10 +87,10 @@ class ContrastivePCA(SignalNoise):
     .. math:: \max_{M'M=I} \operatorname{tr}(M'(C_{\text{target}} - \alpha C_{\text{background}})M)
 
     X is a pair (target, background) of arrays with the same features, each centred separately. P =
-    M'. Exact by the top eigenvectors of the difference.
+    M'. The top eigenvectors of the difference are the exact solution.
 
-    Use it for variation in one sample that a background sample lacks; alpha is the weight of the
-    background. Do not use it if no alpha is known: try several, or take orthogonal-gcpca or opca.
+    Use it for variation that is present in a target data set and not in a background data set. Do
+    not use it if no alpha is known: try several values, or take orthogonal-gcpca or opca.
 
     Source: Abid, Zhang, Bagaria & Zou 2018.
 
@@ -111,23 +111,24 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'CM\right)
 
     X is a pair (signal, noise) of arrays with the same features; C is the covariance of the signal,
-    R the second moment of the noise about zero. In the whitened variable max tr(M'R^{-1/2} C
-    R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors of (C, R), which maximise
-    log|M'CM| - log|M'RM| too. The span does not change when signal or noise is rescaled.
+    R the second moment of the noise about zero. In whitened variables the problem is max
+    tr(M'R^{-1/2} C R^{-1/2} M), with P = M'R^{-1/2}. The top generalised eigenvectors of (C, R) are
+    the exact solution and also maximise log|M'CM| - log|M'RM|. The span does not depend on the
+    scales of signal and noise.
 
-    Use it when a sample of the noise alone was measured, for the largest ratio of signal to noise.
-    Do not use it with fewer noise samples than features, unless with a ridge.
+    Use it when the noise was measured separately, for the largest ratio of signal to noise. Do not
+    use it with fewer noise samples than features unless with a ridge.
 
     Source: Diamantaras & Kung 1996; Burges 2010, 4.2.
 
     Parameters
     ----------
     ridge : float
-        Added to the diagonal of R, in units of its mean diagonal. Without it, and where R is
-        singular, M is restricted to the range of R.
+        Constant added to the diagonal of R, relative to the mean of the diagonal. Without a ridge M
+        is restricted to the range of a singular R.
     shrinkage : "auto" or None
-        "auto" shrinks R towards its diagonal by Ledoit and Wolf's rule for second moments, with
-        columns in units of their root mean squares.
+        "auto" shrinks R towards its diagonal by Ledoit and Wolf's rule for second moments, for
+        columns divided by their root mean squares.
     """
 
     name = "opca"
@@ -149,12 +150,13 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
 
 @dataclass(frozen=True)
 class GeneralisedContrast(NoiseMethod):
-    """Base of the methods of C_target - C_background against C_target + C_background.
+    """Base of the methods of the pair (C_target - C_background, C_target + C_background).
 
     Parameters
     ----------
     ridge : float
-        Added to the diagonal of C_target + C_background, in units of its mean diagonal.
+        Constant added to the diagonal of C_target + C_background, relative to the mean of the
+        diagonal.
     """
 
     ridge: float = number(0.0)
@@ -177,12 +179,12 @@ class OrthogonalGCPCA(NestedMethod, GeneralisedContrast):
         \max_{M'M=I} \frac{\operatorname{tr}(M'(C_t - C_b)M)}{\operatorname{tr}(M'(C_t + C_b)M)}
 
     X is a pair (target, background) of arrays with the same features, each centred separately, with
-    the covariances C_t and C_b. P = M'. The value lies between -1 and 1 and needs no alpha: it is
-    largest where tr(M'C_tM) / tr(M'C_bM) is.
+    the covariances C_t and C_b. P = M'. The value lies between -1 and 1 and is an increasing
+    function of tr(M'C_tM) / tr(M'C_bM).
 
-    Use it for variation in one sample that a background sample lacks, in orthonormal directions and
-    without an alpha to choose. Do not use it if the background has fewer samples than features:
-    take opca with a ridge.
+    Use it for variation that is present in a target data set and not in a background data set, in
+    orthonormal directions and without a parameter alpha. Do not use it if the background has fewer
+    samples than features: take opca with a ridge.
 
     Source: de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025.
     """
@@ -199,18 +201,17 @@ class OrthogonalGCPCA(NestedMethod, GeneralisedContrast):
 
 @dataclass(frozen=True)
 class GCPCA(GeneralisedContrast, transposed=False, scale_free=True):
-    r"""Generalised contrastive principal component analysis (gcPCA): the ratio trace.
+    r"""Generalised contrastive principal component analysis (gcPCA), whitened.
 
     .. math:: \max_M \operatorname{tr}\left((M'(C_t + C_b)M)^{-1} M'(C_t - C_b)M\right)
 
     X is a pair (target, background) of arrays with the same features, each centred separately, with
-    the covariances C_t and C_b. In the whitened variable max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), B
-    = C_t + C_b, P = M'B^{-1/2}; exact by the top generalised eigenvectors, whose eigenvalues lie
-    between -1 and 1.
+    the covariances C_t and C_b. In whitened variables the problem is max tr(M'B^{-1/2}(C_t -
+    C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The top generalised eigenvectors are the
+    exact solution; eigenvalues lie between -1 and 1.
 
-    Use it as orthogonal-gcpca, for directions that are uncorrelated over both samples but not
-    orthogonal. Do not use it if distances in the projection must equal those in X: take
-    orthogonal-gcpca.
+    Use it like orthogonal-gcpca, for components that are uncorrelated over both data sets. Do not
+    use it if the projection must be orthogonal: take orthogonal-gcpca.
 
     Source: de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025.
     """
@@ -252,26 +253,24 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         \max_{M'M=I} \operatorname{tr}(M'A(X'X + \lambda I)A'M),
         \quad A' = (X'X + \lambda I)^{-1} X'X_f
 
-    y has a column for each factor (stimulus, decision, time), with any labels; X_f is the
-    contribution of the sets of factors `of` to the samples: the mean over all other factors, minus
-    the contributions of smaller sets, every combination of levels counting alike. Samples are
-    trials, or means of them. lambda is `ridge` in the units below. With D = M'A this is min ||X_f -
-    XD'M'||_F^2 + lambda ||MD||_F^2, exact by the top eigenvectors; `parameters["explained_share"]`
-    is the value's share of ||X_f||^2. P = D, which demixes: a direction may be found where M, the
-    features that it explains, is not.
+    y has a column of labels for each factor (stimulus, decision, time). X_f is the contribution of
+    the sets of factors `of` to the samples: the mean over all other factors, minus the
+    contributions of smaller sets, with equal weights for all combinations of levels. Samples are
+    trials or means of trials. lambda is `ridge` times the mean diagonal of X'X. With the decoder D
+    = M'A the problem is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2; the top eigenvectors are the
+    exact solution. `parameters["explained_share"]` is the value's share of ||X_f||^2. P = D.
 
     Use it when samples come from an experiment with several factors (stimulus, decision, time), to
-    separate each factor's part from those of the others. Do not use it to separate classes rather
-    than to reconstruct: take lda.
+    separate the contributions of the factors. Do not use it to discriminate classes: take lda.
 
     Source: Kobak et al. 2016.
 
     Parameters
     ----------
     of : tuple of tuples of int
-        Sets of columns of y whose contributions are added up.
+        Sets of columns of y whose contributions are summed.
     ridge : float
-        Added to the diagonal of X'X, in units of its mean diagonal.
+        Constant added to the diagonal of X'X, relative to the mean of the diagonal.
     """
 
     name = "dpca"
@@ -346,7 +345,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         return cells, shape
 
     def added(self, means: Array, shape: tuple[int, ...]) -> Array:
-        """Return the contribution of the sets to each cell mean, by inclusion and exclusion."""
+        """Return the contribution of the sets to each cell mean, by inclusion-exclusion."""
         grid = means.reshape(*shape, -1)
         total = np.zeros_like(grid)
         for subset in self.of:
@@ -359,10 +358,10 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
 
 @dataclass(frozen=True)
 class Demixed(Trace):
-    """Trace whose map decodes the reconstruction by M.
+    """Trace with the map P = D, the decoder of the reconstruction by M.
 
-    - decoding: white coordinates of the rows
-    - K (m, k): A' in the white coordinates, so that D = M'A
+    - decoding: whitened coordinates of the rows
+    - K (m, k): A' in the whitened coordinates, so that D = M'A
     - total: ||X_f||^2
     """
 
@@ -376,7 +375,7 @@ class Demixed(Trace):
         return (self.decoding.map(self.K @ M, M),)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the singular values, and each one's share of ||X_f||^2."""
+        """Return the eigenvalues, and their shares of ||X_f||^2."""
         found = super().numbers(M, axes, seen)
         return {**found, "explained_share": found["eigenvalue"] / (self.total or 1.0)}
 

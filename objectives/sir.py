@@ -1,4 +1,4 @@
-"""Inverse regression: means within slices of a response, or its curvature."""
+"""Inverse regression by slices of a response, and principal Hessian directions (PHD)."""
 
 from __future__ import annotations
 
@@ -36,17 +36,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SlicedMethod(Objective, weighted=True, transposed=False, scale_free=True):
-    """Base of the methods of slices of the response, of equal weight, or of its labels.
+    """Base of the methods of slices of a response, or of classes.
 
     Parameters
     ----------
     slices : int
-        Number of slices of a quantity: the edges are its quantiles k/slices, interpolated linearly.
-        Without ties the slices differ by one sample at most; the larger ones are spread over the
-        range. Samples of the same response stay together, in the upper of the slices that meet
-        there, and slices without samples are left out. With several responses the first one is
-        sliced. Labels (strings, booleans, integers of at most 20 distinct values) are slices
-        themselves.
+        Number of slices of a quantitative response: the edges are the quantiles k/slices. Without
+        ties the numbers of samples of slices differ by at most one. Samples with equal responses
+        are in the same slice, the upper one at an edge; empty slices are removed. Of several
+        responses the first is sliced. Labels (strings, booleans, integers of at most 20 distinct
+        values) define slices.
     """
 
     sense = "max"
@@ -65,7 +64,7 @@ class SlicedMethod(Objective, weighted=True, transposed=False, scale_free=True):
         return data.groups(lambda y: sliced(y, rows.count, slices, rows.weights))
 
     def held(self, data: Data) -> Data:
-        """Return the data with fixed slices as labels, because slices jump as rows move."""
+        """Return the data with fixed slices as labels, because slices are discontinuous in y."""
         return replace(data, y=self.codes(data).astype(str))
 
 
@@ -75,13 +74,13 @@ class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
 
     .. math:: \max_M \operatorname{tr}(M' \operatorname{Cov}(\mathrm{E}[z \mid \text{slice}]) M)
 
-    z = C^{-1/2}(x - mean), slices of the sorted response of equal weight (or its labels); P =
-    M'C^{-1/2}. Exact by the top eigenvectors. At most (slices - 1) directions; a symmetric
-    dependence is not found. With slices = classes its span is that of classical LDA.
+    z = C^{-1/2}(x - mean); slices of the sorted response have equal weight, or are classes. P =
+    M'C^{-1/2}. The top eigenvectors are the exact solution. At most slices - 1 directions are
+    found. With classes as slices the span is that of lda.
 
-    Use it when a response depends on few directions of X, and X is roughly elliptical. It is fast,
-    and does not find dependence that is symmetric around the mean; save and sdr do. Do not use it
-    for a response that depends on x symmetrically, such as on its square: take save or sdr.
+    Use it when a response depends on few directions of X, and X is roughly elliptically
+    distributed. Do not use it for a dependence symmetric around the mean, such as y = x_1^2: take
+    save or sdr.
 
     Source: Li 1991; Burges 2010, 4.5.
     """
@@ -107,14 +106,13 @@ class SAVE(Shrinking, StatedMethod, SlicedMethod):
 
     .. math:: \max_M \operatorname{tr}\left(M' \sum_b p_b (I - \operatorname{Cov}_b(z))^2 M\right)
 
-    z = C^{-1/2}(x - mean), p_b the share of slice b, Cov_b(z) its covariance; P = M'C^{-1/2}. Exact
-    by the top eigenvectors. It finds symmetric dependence too; its noise level grows with the
-    number of slices. With a ridge, or shrinkage, of C in C^{-1/2}, I is replaced by Cov(z): slices
-    like the whole sample contribute zero.
+    z = C^{-1/2}(x - mean), p_b is the share of slice b, and Cov_b(z) the covariance within slice b.
+    P = M'C^{-1/2}. The top eigenvectors are the exact solution. SAVE also finds symmetric
+    dependence; noise increases with the number of slices. With a ridge or shrinkage of C, Cov(z)
+    takes the place of I.
 
-    Use it when a response depends on few directions, perhaps through the variance or symmetrically.
-    It needs more samples than sir. Do not use it for a linear dependence in few samples: sir needs
-    fewer.
+    Use it when a response depends on few directions, possibly symmetrically or through the
+    variance. Do not use it for a linear dependence with few samples: take sir.
 
     Source: Cook & Weisberg 1991; Burges 2010, 4.5.
     """
@@ -151,13 +149,14 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
         \max_M \operatorname{tr}\left(M'\, \mathrm{E}(2I - A)^2 M\right), \quad A =
         \mathrm{E}[(z - z')(z - z')' \mid y, y']
 
-    For two samples with z = C^{-1/2}(x - mean); A is 2I where their slices have no information:
-    E(2I - A)^2 = 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I, V_b = E[zz' | b], K = Cov(E[z | b]). P
-    = M'C^{-1/2}. Exact by the top eigenvectors. It finds all that sir and save find, with fewer
-    samples than save. With a ridge, or shrinkage, of C in C^{-1/2}, I is replaced by Cov(z).
+    (z, y) and (z', y') are independent samples, z = C^{-1/2}(x - mean); A = 2I if the slices of y
+    and y' carry no information. E(2I - A)^2 = 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I, with V_b =
+    E[zz' | b] and K = Cov(E[z | b]). P = M'C^{-1/2}. The top eigenvectors are the exact solution.
+    DR finds the dependence that sir and save find, with fewer samples than save. With a ridge or
+    shrinkage of C, Cov(z) takes the place of I.
 
-    Use it as save, with fewer samples: the response may depend on the mean of X or on its spread.
-    Do not use it for X far from normal, as its own shape enters these moments: take sdr or gkdr.
+    Use it like save with fewer samples: the response may depend on the mean or the spread of X. Do
+    not use it for X far from Gaussian, which biases these moments: take sdr or gkdr.
 
     Source: Li & Wang 2007.
     """
@@ -194,7 +193,7 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
 
 
 def shares(codes: Codes, weights: Array | None) -> list[tuple[float, Array]]:
-    """Return the share of each slice, and the weight of each row in its mean."""
+    """Return the share of each slice, and the weight of each row in the slice's mean."""
     counts = np.ones(len(codes)) if weights is None else weights
     parts = [counts * (codes == b) for b in range(int(codes.max()) + 1)]
     return [(float(own.sum() / counts.sum()), own / own.sum()) for own in parts]
@@ -202,10 +201,10 @@ def shares(codes: Codes, weights: Array | None) -> list[tuple[float, Array]]:
 
 @dataclass(frozen=True)
 class Hessian(AbsoluteTrace):
-    """The trace of |H|, with the signs of H's eigenvalues."""
+    """The trace tr(M'|H|M), with signed curvatures as scores."""
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return m'Hm, positive where the response bends upwards, and m'|H|m."""
+        """Return m'Hm, positive for a convex dependence, and m'|H|m of each direction m."""
         curvature = super().numbers(M, axes, seen)["eigenvalue"]
         return {"curvature": curvature, **Trace.numbers(self, M, axes, seen)}
 
@@ -218,14 +217,15 @@ class PrincipalHessianDirections(
 
     .. math:: \max_M \operatorname{tr}(M'|H|M), \quad H = \frac{1}{n} \sum_i (y_i - \bar y) z_i z_i'
 
-    z = C^{-1/2}(x - mean); for normal X, H is the mean Hessian of the regression function. |H| has
-    the eigenvalues of H without their signs, which are those of `curvature` in the result's
-    components. P = M'C^{-1/2}. Exact by the eigenvectors of H with the largest |eigenvalues|. It
-    finds dependence that sir misses, such as y = x_1^2, but not linear dependence.
+    z = C^{-1/2}(x - mean). For Gaussian X, H is the mean Hessian of the regression function. |H|
+    has the absolute eigenvalues of H; the column `curvature` of the result's components has the
+    signs. P = M'C^{-1/2}. The eigenvectors of H with the largest absolute eigenvalues are the exact
+    solution. PHD finds dependence that sir does not find, such as y = x_1^2, but not linear
+    dependence.
 
-    Use it when a response bends along few directions, up or down, which a linear fit and sir miss;
-    features should be normal. Do not use it for a linear dependence: take sir, or
-    directional-regression for both.
+    Use it when the regression function is curved along few directions, and features are roughly
+    Gaussian. Do not use it for a linear dependence: take sir, or directional-regression for both
+    kinds.
 
     Source: Li 1992.
     """

@@ -1,4 +1,4 @@
-"""Slices of a response, and directions along which its kernel regression changes most."""
+"""Slices of a response, and directions of largest gradients of a kernel regression."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ldr.solvers.linalg.eigen import (
 )
 from ldr.solvers.manifolds import Array
 
-_ROWS = 1000  # rows of the gradient outer product, whose time is cubic in rows
-_RESPONSES = 20  # principal components of the response that are used
+_ROWS = 1000  # rows of the gradient outer product: cubic time
+_RESPONSES = 20  # number of principal components of the response
 
 
 def gradient_directions(
@@ -28,11 +28,11 @@ def gradient_directions(
 ) -> Array:
     """Return k x r directions of the largest gradients of the kernel regression of Z on X.
 
-    It returns the top_r eigenvectors of `gradient_outer_product`, for at most 1000 evenly spaced
-    rows and the leading features of the response.
+    The directions are the top_r eigenvectors of `gradient_outer_product`, for at most 1000 evenly
+    spaced rows and the leading principal components of the response's features.
 
     - X (n, k)
-    - Z (n, p): features of the response: a factor of its Gram matrix
+    - Z (n, p): features of the response, a factor of the response's Gram matrix
     - epsilon: regularisation of the regression
     """
     rows = even_rows(len(X), _ROWS, weights)
@@ -47,13 +47,14 @@ def gradient_outer_product(
 ) -> tuple[Array, float]:
     """Return mean_i sum_p grad g_p(x_i) grad g_p(x_i)', g the kernel regression of Z on X.
 
-    g(x) = Z'(K + n eps I)^{-1} k(x), K the Gaussian Gram matrix, so that with the rows (x_j - x_i)'
-    k(x_j, x_i)/width^2 of D_i it is mean_i D_i'(K + n eps I)^{-1} ZZ' (K + n eps I)^{-1} D_i. For
-    weighted rows W^{1/2}(W^{1/2}KW^{1/2} + N eps I)^{-1}W^{1/2} replaces the inverse.
+    g(x) = Z'(K + n eps I)^{-1} k(x) with the Gaussian Gram matrix K. If D_i has the rows (x_j -
+    x_i)'k(x_j, x_i)/width^2, the result is mean_i D_i'(K + n eps I)^{-1} ZZ' (K + n eps I)^{-1}
+    D_i. For weighted rows W^{1/2}(W^{1/2}KW^{1/2} + N eps I)^{-1}W^{1/2} takes the place of the
+    inverse.
 
     Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
 
-    - returns rounding: bound of the change of an eigenvalue by differences of nearly equal terms
+    - returns rounding: bound of the rounding error of an eigenvalue
     """
     n, k = len(X) if weights is None else weights.sum(), X.shape[1]
     K = gaussian_gram(X, width)
@@ -79,11 +80,11 @@ def gradient_outer_product(
 
 
 def slice_codes(response: Response, slices: int, weights: Array | None = None) -> Codes:
-    """Return the slice of each sample: its label, or the quantile bin of its (first) response."""
+    """Return the slice of each sample: the label, or the quantile bin of the (first) response."""
     if response.codes is not None:
         return response.codes
     z, cuts = response.values[:, 0], np.arange(1, slices)
-    if weights is None:  # count in integers: rounding could move a sample to another slice
+    if weights is None:  # integer counts are exact
         edges = np.sort(z)[-(-(len(z) - 1) * cuts // slices)]
     else:
         edges = quantiles(z, cuts / slices, weights)
@@ -92,7 +93,7 @@ def slice_codes(response: Response, slices: int, weights: Array | None = None) -
 
 
 def sliced(y: npt.ArrayLike, n: int, slices: int, weights: Array | None = None) -> Codes:
-    """Return the slice of each sample; at least two slices are needed."""
+    """Return the slice of each sample; refuse a response with a single slice."""
     codes = slice_codes(Response.of(y, n), slices, weights)
     if codes.max() == 0:
         raise DataError("y is constant, or nearly, and has a single slice: expected at least two")

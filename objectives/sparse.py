@@ -1,4 +1,4 @@
-"""Methods with few columns in each direction: a smooth objective and an l1 penalty on M."""
+"""Sparse methods: a smooth objective with an l1 penalty on M."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ldr.solvers.manifolds import Array, nearest_with_zeros
 
 @dataclass(frozen=True)
 class SparseMethod(Shorthand, weighted=True):
-    """Base of methods that add a penalty ||M||_1 to a smooth method, M orthonormal."""
+    """Base of methods that add a penalty on ||M||_1, M orthonormal, to a smooth method."""
 
     kind: ClassVar[type[WeightedSum]] = WeightedSum
 
@@ -57,24 +57,23 @@ class SparseLDA(SparseMethod, predicts="classes"):
         \max_{M'M=I} \frac{\operatorname{tr}(M'S_B M)}{\operatorname{tr}(M'S_W M)} - \lambda
         \|M\|_1
 
-    lambda is `penalty`. ||M||_1 lies between r, where each direction is one feature, and r sqrt(d).
-    The zeros of M are exact. Features should be standardised; fewer samples than features need a
-    ridge. P = M'. `ldr.regularisation_path` takes many penalties, each from the last M, and
-    `ldr.refit` removes the shrinkage. The baseline is that of orthogonal-lda, which is not sparse;
-    local optima exist.
+    lambda is `penalty`. ||M||_1 lies between r, if each direction is a single feature, and r
+    sqrt(d). Zeros of M are exact. Features should be standardised; with fewer samples than features
+    a ridge is required. P = M'. `ldr.regularisation_path` solves a sequence of penalties with warm
+    starts, and `ldr.refit` removes the shrinkage. The baseline is that of orthogonal-lda, which is
+    not sparse; local optima exist.
 
-    Use it instead of orthogonal-lda if each direction should use few features.
-    ldr.regularisation_path shows the price of each zero. Do not use it if all features may take
-    part: take orthogonal-lda, which is certified.
+    Use it instead of orthogonal-lda if each direction should depend on few features. Do not use it
+    if sparsity is not needed: take orthogonal-lda, which is certified.
 
     Source: Clemmensen, Hastie, Witten & Ersboll 2011 (another form); Chen, Ma, So & Zhang 2020.
 
     Parameters
     ----------
     penalty : float
-        At least 0, in units of the ratio; with 0 this is orthogonal-lda.
+        Weight lambda >= 0, relative to the ratio; with 0 the method is orthogonal-lda.
     ridge : float
-        Added to the diagonal of S_W, in units of its mean diagonal.
+        Constant added to the diagonal of S_W, relative to the mean of the diagonal.
     """
 
     name = "sparse-lda"
@@ -100,23 +99,23 @@ class SparseCCA(SparseMethod, CorrelationMethod, relative_improvement=False):
         M_b)}{\sqrt{\operatorname{tr}(M_a'C_{aa} M_a) \operatorname{tr}(M_b'C_{bb} M_b)}} -
         \lambda (\|M_a\|_1 + \|M_b\|_1)
 
-    lambda is `penalty`. The zeros are exact. Features should be standardised; fewer samples than
-    features need a ridge, without which directions without variance cost nothing. P_a = M_a', P_b =
-    M_b'. `ldr.regularisation_path` takes many penalties, each from the last M, and `ldr.refit`
-    removes the shrinkage. The baseline is that of orthogonal-cca, which is not sparse; local optima
-    exist.
+    lambda is `penalty`. Zeros are exact. Features should be standardised; with fewer samples than
+    features a ridge is required, because directions without variance do not change the correlation.
+    P_a = M_a', P_b = M_b'. `ldr.regularisation_path` solves a sequence of penalties with warm
+    starts, and `ldr.refit` removes the shrinkage. The baseline is that of orthogonal-cca, which is
+    not sparse; local optima exist.
 
-    Use it instead of orthogonal-cca if each direction should use few features of either view. Do
-    not use it if all features may take part: take orthogonal-cca, or cca, which is exact.
+    Use it instead of orthogonal-cca if each direction should depend on few features of its view. Do
+    not use it if sparsity is not needed: take orthogonal-cca, or cca, which is exact.
 
     Source: Witten, Tibshirani & Hastie 2009 (another form); Chen, Ma, So & Zhang 2020.
 
     Parameters
     ----------
     penalty : float
-        At least 0, in units of the correlation; with 0 this is orthogonal-cca.
+        Weight lambda >= 0, relative to the correlation; with 0 the method is orthogonal-cca.
     ridge : float
-        Added to the diagonals of Caa and Cbb, in units of their mean diagonals.
+        Constants added to the diagonals of Caa and Cbb, relative to the means of the diagonals.
     """
 
     name = "sparse-cca"
@@ -145,9 +144,9 @@ class PenalisedLoadings(WeightedSum):
         loadings = term.bound.closed_form()
         assert loadings is not None
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
-        # -2 X'XV is the gradient; the factor 2 cancels, since soft(2A, 2t) = 2 soft(A, t).
+        # The gradient is -2 X'XV; the factor 2 cancels because soft(2A, 2t) = 2 soft(A, t).
         covariances = -self.at(V).gradient
-        covariances = np.where(covariances.any(axis=0), covariances, V)  # others have no variance
+        covariances = np.where(covariances.any(axis=0), covariances, V)  # columns without variance
         assert self.penalty is not None
         M = self.penalty.prox(covariances, 1.0)
         largest = np.abs(covariances).argmax(axis=0)
@@ -160,9 +159,9 @@ class PenalisedLoadings(WeightedSum):
 
 
 def varimax(V: Array) -> Array:
-    """Return VR with the orthogonal R of largest variance of squared loadings, column-wise.
+    """Return VR with the orthogonal R that maximises the varimax criterion.
 
-    R <- polar factor of V'(L^3 - L diag(mean L^2)), L = VR, an ascent of the criterion.
+    Each step R <- polar factor of V'(L^3 - L diag(mean L^2)), L = VR, increases the criterion.
     """
     R = np.eye(V.shape[1])
     for _ in range(_ROTATIONS):
@@ -181,18 +180,17 @@ class SparsePCA(SparseMethod):
 
     .. math:: \min_{M'M=I} \|X - XMM'\|_F^2 + \lambda \|M\|_1
 
-    X is centred and n x d, lambda is `penalty`. The squared error is a sum over samples and
-    features, so that the penalty grows with n and with the variance of the features: an entry of M
-    becomes nonzero if it explains about lambda/2 more. ||M||_1 lies between r, where each column of
-    M picks one feature, and r sqrt(d). The zeros of the returned M are exact, and M is orthonormal.
-    P = M'.
+    X is centred and n x d; lambda is `penalty`. As the squared error is a sum over samples and
+    features, suitable penalties are proportional to n and to the variance of the features: an entry
+    of M is nonzero if the squared error then decreases by about lambda/2. ||M||_1 lies between r,
+    if each column of M is a single feature, and r sqrt(d). Zeros of M are exact. P = M'.
 
-    The baseline is thresholded loadings: the pca loadings V in varimax rotation, then soft(X'XV,
-    lambda/2), with orthonormal columns and the zeros kept where such a matrix is near. Solved by
-    smoothing continuation and manifold proximal gradients; local optima exist.
+    The baseline consists of thresholded loadings soft(X'XV, lambda/2), V the varimax-rotated
+    loadings of pca, orthonormalised with the same zeros if possible. The solver is smoothing
+    continuation, followed by manifold proximal gradients; local optima exist.
 
-    Use it instead of pca if each direction should use few features, so that it can be interpreted.
-    Do not use it for uncorrelated components or for the largest variance: zeros cost both.
+    Use it instead of pca if directions with few features are required for interpretation. Do not
+    use it for uncorrelated components or for the largest variance: take pca.
 
     Source: Jolliffe, Trendafilov & Uddin 2003 (the penalty); Chen, Ma, So & Zhang 2020 (the
     method); Kaiser 1958 (varimax).
@@ -200,7 +198,7 @@ class SparsePCA(SparseMethod):
     Parameters
     ----------
     penalty : float
-        At least 0, in the units of the squared error; with 0 this is pca.
+        Weight lambda >= 0, relative to the squared error; with 0 the method is pca.
     """
 
     name = "sparse-pca"

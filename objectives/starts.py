@@ -1,4 +1,4 @@
-"""Directions that are cheap to find, X centred throughout, and a point that is found among many."""
+"""Initialisations: cheap directions of the centred rows X, and screened random points."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def principal_directions(X: Array, r: int) -> Array:
 def fourth_order_directions(X: Array, weights: Array | None = None) -> Array:
     """Return all k eigenvectors of E[|x|^2 x x'] (FOBI).
 
-    For white X they are the directions of sources with different kurtoses.
+    For whitened X the eigenvectors are the directions of sources with different kurtoses.
 
     Source: Cardoso 1989.
     """
@@ -49,14 +49,15 @@ def oriented(axes: Array, X: Array, weights: Array | None = None) -> Array:
 
 
 SCREENED = "screened"
-_RUNS, _GROUP = 5, 8  # runs, and random points for each: the lowest starts a run
+_RUNS, _GROUP = 5, 8  # number of runs, and of random points per run
 _SHORT = Stopping(1e-6, 10)
 
 
 def screened(problem: BoundObjective, X: Array, weights: Array | None = None) -> Array:
-    """Return the lowest end of short runs from fixed random points.
+    """Return the best final point of short runs from random points of a fixed seed.
 
-    A run starts from the lowest point of each group, as the lowest of all may lie in one basin.
+    Each run starts from the best point of a group of random points: the best points of all groups
+    together could lie in a single basin.
     """
     points = random_points(problem, X, _RUNS * _GROUP, weights)
     starts = (min(islice(points, _GROUP), key=problem.value) for _ in range(_RUNS))
@@ -67,12 +68,12 @@ def screened(problem: BoundObjective, X: Array, weights: Array | None = None) ->
 def random_points(
     problem: BoundObjective, X: Array, count: int, weights: Array | None = None
 ) -> Iterator[Array]:
-    """Draw M that turn with the columns of X and do not depend on the order of its rows.
+    """Draw M, equivariant to rotations of X's columns and independent of the rows' order.
 
-    They are combinations of the eigenvectors of E[|x|^2 x x'] with variance, signed for positive
-    skewness. X is centred.
+    The M are combinations of the eigenvectors of E[|x|^2 x x'] with variance, signed for positive
+    skewness.
     """
-    X = X / power_of_two(X)  # fourth powers then stay in range
+    X = X / power_of_two(X)  # fourth powers must not overflow
     axes = oriented(fourth_order_directions(X, weights), X, weights)
     lengths, (k, r) = np.linalg.norm(X @ axes, axis=0), problem.manifold.shape
     varied = lengths > rank_tolerance(k) * lengths.max()
@@ -85,7 +86,7 @@ def random_points(
 
 
 def few_or_more(k: int, share: int, least: int = 0) -> int:
-    """Return the number of random starts, share / k^2, at most 12: few columns k are cheap."""
+    """Return the number of random starts for k columns, share / k^2, between `least` and 12."""
     return max(least, min(12, share // (k * k)))
 
 
@@ -112,8 +113,8 @@ def _untied(values: Array, directions: Array, count: int) -> Array:
 def sliced_directions(X: Array, codes: Codes, r: int, weights: Array | None = None) -> Array:
     """Return an orthonormal span of the top r SIR directions C^{-1/2} eta; X is centred.
 
-    eta are eigenvectors of Cov(E[x | slice]), the codes are the slices of the rows. Beyond slices -
-    1 directions the leading principal components of the rest follow.
+    eta are eigenvectors of Cov(E[z | slice]) for the whitened rows z; `codes` are the slices of the
+    rows. If r exceeds slices - 1, leading principal components of the complement are added.
     """
     d = X.shape[1]
     counts = np.bincount(codes, weights)
