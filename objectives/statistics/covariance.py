@@ -1,4 +1,4 @@
-"""Covariances as arrays, as stacks of many small data sets, or as linear operators."""
+"""Covariances as arrays or as linear operators, and the variation under a map."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ from ldr.objectives.statistics.sums import (
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# Up to this many rows or columns the matrix is computed densely.
+# Up to this many rows or columns the dense matrix is computed.
 _LEAST_ORDER = 2000
-# Wider data, dense with more columns than this times r, are not squared. Block Krylov usually needs
-# 10 r to 15 r products; its limit is d/8, half of the work of squaring.
+# For dense data with more columns than this times r, block Krylov is used. It usually needs 10 r to
+# 15 r products; the limit is d/8, half of the operations of forming the covariance.
 _COLUMNS_PER_VECTOR = 150
-# In the time of one product with a block's column, squaring computes this many products of rows; a
-# Cholesky factor and its input take as long as two squarings of the covariance.
+# Forming the covariance computes this many products of rows in the time of one product with a
+# column of a block. A Cholesky factorisation takes as long as two products of the covariance with
+# itself.
 _SQUARED_PER_PRODUCT = 25
 
 
 @dataclass(frozen=True)
 class CovarianceOperator:
-    """C = (X - 1m')'(X - 1m')/n, known by its products C @ V.
+    """The covariance C = (X - 1m')'(X - 1m')/n as an operator, with products C @ V.
 
-    A product costs one pass over dense rows, centred block by block; two passes over the nonzero
-    entries of sparse ones, whose centring is algebra.
+    A product takes one pass over dense rows, centred block by block, or two passes over the nonzero
+    entries of sparse rows.
 
-    - samples: the rows minus a shift, which only sparse ones have
-    - centre (d,): their mean
-    - mean (d,): of the rows themselves
+    - samples: the rows, minus a shift if sparse
+    - centre (d,): mean of these rows
+    - mean (d,): mean of the unshifted rows
     """
 
     samples: Samples
@@ -62,14 +63,11 @@ class CovarianceOperator:
 
     @staticmethod
     def worthwhile(samples: Samples, r: int) -> bool:
-        """Return True if products for r eigenvectors should cost less than the covariance.
-
-        Products need all rows each time, which a stream cannot guarantee.
-        """
+        """Return True if products for r eigenvectors should cost less than the covariance."""
         if not samples.n_known:
             return False
         order = min(samples.shape)
-        if samples.stored:  # a product costs a pass over the file; the covariance costs one in all
+        if samples.stored:  # one pass per product, or one pass for the covariance
             return order > WIDE
         if samples.is_sparse:
             return order > _LEAST_ORDER
@@ -85,25 +83,25 @@ class CovarianceOperator:
 
     @property
     def most_products(self) -> int:
-        """Limit of products beyond which a dense covariance is cheaper."""
+        """Number of products beyond which a dense covariance is cheaper."""
         return self.samples.d if self.samples.is_sparse else min(self.samples.shape) // 8
 
     def array(self) -> Array | None:
-        """Return the covariance; None for sparse data, which are not squared."""
+        """Return the covariance as an array; None for sparse data."""
         return None if self.samples.is_sparse else moments(self.samples).covariance
 
     def worth_squaring(self, products: int) -> bool:
-        """Return True if `squared` and a proof by its factor cost less than so many products."""
+        """Return True if `squared` and a proof by Cholesky factors cost less than `products`."""
         order, longest = sorted(self.samples.shape)
         cost = order * (1.0 + 2.0 * order / longest)
         affordable = order <= WIDE and not (self.samples.is_sparse or self.samples.stored)
         return affordable and cost <= _SQUARED_PER_PRODUCT * products
 
     def squared(self) -> tuple[Array, Callable[[Array], Array]] | None:
-        """Return C, or if n < d XX'/n of the centred rows, with C's eigenvalues.
+        """Return C, or for n < d the matrix XX'/n of the centred rows, with the same eigenvalues.
 
-        It also returns the map from a basis of C's eigenvectors to one of the same eigenvalues'
-        there. None for sparse data, which are not squared.
+        The second result maps eigenvectors of C to eigenvectors of this matrix. The result is None
+        for sparse data.
         """
         samples, centre, n = self.samples, self.centre, self.samples.weight
         if samples.is_sparse:
@@ -178,17 +176,17 @@ class DenseCovariance:
         return top_eigenvectors(self.C * weights * weights[:, None], r)
 
     def spectrum(self) -> Array:
-        """Return its eigenvalues, ascending."""
+        """Return the eigenvalues of C, ascending."""
         return np.asarray(scipy.linalg.eigvalsh(self.C, check_finite=False))
 
     def unexplained(self) -> Array:
-        """Return 1/(C^{-1})_jj: each column's variance that the others leave unexplained."""
+        """Return 1/(C^{-1})_jj, each column's variance not explained by the other columns."""
         return np.asarray(1.0 / np.diag(np.linalg.inv(self.C)))
 
 
 @dataclass(frozen=True)
 class RowCovariance:
-    """C = Z'Z of m < d rows, by products with Z and eigenvectors of the m x m Gram matrix."""
+    """The covariance C = Z'Z of m < d rows Z, by products and the m x m Gram matrix."""
 
     Z: Array
 
@@ -202,18 +200,18 @@ class RowCovariance:
         return values, (rows.T @ vectors) / np.sqrt(values)
 
     def spectrum(self) -> Array:
-        """Return its m largest eigenvalues, ascending."""
+        """Return the m largest eigenvalues of C, ascending."""
         return np.asarray(scipy.linalg.eigvalsh(self.Z @ self.Z.T, check_finite=False))
 
 
 @dataclass(frozen=True)
 class Variation:
-    """Covariances of the components y = P(x - mean).
+    """Covariances of the components y = P(x - mean), C the covariance of x.
 
     - within (r, r): PCP', the covariance of y
     - columns (d, r): CP', the covariances of x and y
     - total: tr C
-    - n: rows, or the sum of their weights
+    - n: number of rows, or sum of weights
     """
 
     within: Array
@@ -232,7 +230,7 @@ class Variation:
         return Variation(Q.T @ self.within @ Q, self.columns @ Q, self.total, self.n)
 
     def of_rows(self, where: slice) -> Variation:
-        """Return the variation of some components."""
+        """Return the variation of a slice of the components."""
         return Variation(self.within[where, where], self.columns[:, where], self.total, self.n)
 
     @property
@@ -242,7 +240,7 @@ class Variation:
 
     @property
     def shares(self) -> Array | None:
-        """Shares of the variance of x, one a component; None for constant x."""
+        """Share of each component in the total variance of x; None for constant x."""
         return self.variances / self.total if self.total > 0 else None
 
     @property
@@ -254,12 +252,12 @@ class Variation:
 
     @property
     def loadings(self) -> Array:
-        """CP'(PCP')^+, the coefficients of x on y."""
+        """Regression coefficients of x on y, CP'(PCP')^+."""
         return np.asarray(self.columns @ np.linalg.pinv(self.within, hermitian=True))
 
     @property
     def predicted(self) -> Array:
-        """R2_k = tr(CP_k'(P_kCP_k')^+ P_kC) / tr C: of x, by the first k coordinates."""
+        """Share of x's variance explained by the first k components, for each k."""
         if not self.total > 0:
             return np.zeros(len(self.within))
         shares = self.columns.T @ (self.columns / self.total)
@@ -297,7 +295,7 @@ class KnownScatter:
 class RowScatter:
     """Scatter of rows read on demand, in a single pass.
 
-    - centre (d,): near their mean; a further pass finds it
+    - centre (d,): approximate mean of the rows
     """
 
     samples: Samples
@@ -342,7 +340,7 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
 
 @dataclass(frozen=True)
 class SpannedScatter:
-    """The scatter of rows in an orthonormal basis of a space that they do not leave."""
+    """The scatter of rows in an orthonormal basis of the rows' span."""
 
     space: Basis
     inner: Scatter

@@ -1,4 +1,4 @@
-"""Forms Xc'KXc of rows about a centre, for diagonal K or K that links rows."""
+"""Quadratic forms Xc'KXc of centred rows Xc, for a diagonal or sparse K."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def diagonal_forms(samples: Samples, counts: Sequence[Array], centre: Centre = (
     """Return sum_i c_i (x_i - m)(x_i - m)' for each c, in a single pass, ignoring weights.
 
     - samples (n, d)
-    - counts (n,): c, of either sign; a row with count zero costs nothing
+    - counts (n,): vectors c, of any sign
     - centre: m, as numbers (d,) that are subtracted in turn; none is zero
     """
     term = partial(_diagonal_forms, centre=centre)
@@ -52,7 +52,7 @@ def _diagonal_form(piece: Samples, counts: Array, centre: Centre) -> Array:
         if not c.all():
             Z, c = Z[there := np.flatnonzero(c)], c[there]
         Z = less(Z, centre)
-        if (c > 0).all():  # a product with its own transpose takes half of the time
+        if (c > 0).all():  # a symmetric product takes half of the time
             Z = Z * np.sqrt(c)[:, None]
             found += Z.T @ Z
         else:
@@ -61,12 +61,12 @@ def _diagonal_form(piece: Samples, counts: Array, centre: Centre) -> Array:
 
 
 def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
-    """Return (X - 1m')'K(X - 1m') of a symmetric K between rows: csr, or F'F as `Squares`.
+    """Return (X - 1m')'K(X - 1m') for a symmetric n x n matrix K: csr, or F'F as `Squares`.
 
-    - samples (n, d): sums of groups are made from pieces, others need all rows in memory
+    - samples (n, d): for sums of groups read in chunks, otherwise all rows are loaded
     - centre: m, as numbers (d,) that are subtracted in turn; none is zero
-    - returns (d, d): entries are accurate relative to those of the rows times |K|; for squares only
-      FX itself cancels
+    - centre: m, as vectors (d,) that are subtracted one after the other
+    - returns (d, d): entries are accurate relative to |Xc|'|K||Xc|; for `Squares` only FX cancels
     """
     F = K.F if isinstance(K, Squares) else None
     if samples.is_sparse:

@@ -1,10 +1,11 @@
-"""Matrices of sparse rows minus a sparse shift, which avoids cancellation by a large mean.
+"""Products with sparse rows minus a shift, and operators of sparse rows.
 
-X'X - n mean mean' cancels where a mean is large against the spread. For a column with a share p of
-its entries stored, |mean| <= sqrt(p/(1 - p)) standard deviations: only that of a nearly full column
-can be large, and subtracting the typical value of such a column leaves few further entries.
+X'X - n mean mean' is inaccurate if a mean is large relative to the standard deviation. If a share p
+of a column's entries is stored, |mean| <= sqrt(p/(1 - p)) standard deviations: the mean of a column
+can only be large if the column is nearly full. The shift of such a column is near its mean and adds
+few stored entries.
 
-Matrices Xc'LZc of sparse rows, known by their products, without d x d or n x n arrays.
+Matrices Xc'LZc of sparse rows are operators, without d x d or n x n arrays.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# Share of nonzero entries beyond which a mean can exceed NO_SHIFT standard deviations: 25/26.
+# With a larger share of nonzero entries (25/26) a mean can exceed NO_SHIFT standard deviations.
 _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
 
 
 def shifted_rows(samples: Samples) -> tuple[csr_array, Array]:
     """Return X - 1 shift' as csr, and the shift: near the mean of nearly full columns, else 0.
 
-    Constant columns that are full become empty. At most a 25th more entries are stored.
+    Full constant columns become empty. The number of stored entries increases by at most 1/25.
     """
     codes = np.zeros(samples.n, dtype=np.intp)
     rows, shift = shifted_classes(samples, codes, np.array([samples.n]))
@@ -45,13 +46,13 @@ def shifted_rows(samples: Samples) -> tuple[csr_array, Array]:
 
 
 def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_array, Array]:
-    """Return the rows minus a shift for each class, (c, d), where columns are nearly full.
+    """Return the rows minus a shift of each class (c, d), nonzero for nearly full columns.
 
-    Every class must occur; `counts` are their sizes.
+    Every class must occur; `counts` are the classes' sizes.
     """
     X, (c, d) = sparse_rows(samples), (len(counts), samples.d)
     stored = np.bincount(X.indices, minlength=d)
-    if not np.any(stored > _NEARLY_FULL * counts.min()):  # most data have no nearly full columns
+    if not np.any(stored > _NEARLY_FULL * counts.min()):  # the usual case
         return X, np.zeros((c, d))
     cells = X.indices + d * np.repeat(codes, np.diff(X.indptr))
     stored = np.bincount(cells, minlength=c * d).reshape(c, d)
@@ -64,21 +65,21 @@ def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_
 
 
 def less(X: csr_array, shift: Array, codes: Codes) -> csr_array:
-    """Subtract from the rows of X the shift of their class, which is mostly zero."""
+    """Return the rows of X minus the sparse shift of each row's class."""
     from scipy.sparse import csr_array
 
     return (X - csr_array(shift)[codes]).tocsr()
 
 
 def column_means(rows: csr_array, weights: Array | None = None) -> Array:
-    """Return means of the columns of sparse rows; zero of rows without weight."""
+    """Return the column means of sparse rows; zero if all weights are zero."""
     if weights is None:
         return np.asarray(rows.sum(axis=0)).ravel() / rows.shape[0]
     return np.asarray(rows.T @ weights) / (weights.sum() or 1.0)
 
 
 def scaled_rows(rows: csr_array, weights: Array | None) -> csr_array:
-    """Return WX of sparse rows; X itself if every row counts once."""
+    """Return WX for sparse rows X, W = diag(weights); X itself without weights."""
     if weights is None:
         return rows
     from scipy.sparse import diags_array
@@ -98,25 +99,26 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
 
 # A variance below this share of a column's mean square is rounding error.
 _CONSTANT = 1e-14
-# Number of random sums that detect proportional columns; least difference of other columns.
+# Number of random sums that detect proportional columns, and tolerance of their differences.
 _TELLING, _DIFFERENT = 3, 1e-11
-# X'LZ is computed up to this many entries for each entry of X.
+# X'LZ is computed if it has at most this many entries per entry of X.
 _FILLED = 4.0
-# Eigenvectors: the residual relative to the largest eigenvalue, and a limit of products.
+# Eigenvectors: tolerance of residuals relative to the largest eigenvalue, and limit of products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 
 
 @dataclass(frozen=True, eq=False)
 class CentredRows:
-    """Xc = X - 1m' of sparse rows X, by products.
+    """Centred sparse rows Xc = X - 1m', by products.
 
-    m is the part of the mean that a shift of nearly full columns leaves: no digits cancel.
+    Nearly full columns of X are shifted, which avoids cancellation; m is the mean of the shifted
+    rows.
 
-    - X (n, k): the rows less the shift, in the basis
-    - counts (n,): the weights of the rows
-    - centre (k,): the mean of X
-    - mean (d,): of the rows themselves
-    - basis (d, k): orthonormal: the columns that vary, or sums of some of them
+    - X (n, k): the rows minus the shift, in the basis
+    - counts (n,): weights of the rows
+    - centre (k,): the mean m of X
+    - mean (d,): mean of the unshifted rows
+    - basis (d, k): orthonormal basis: non-constant columns, or combinations of proportional ones
     """
 
     X: csr_array
@@ -139,9 +141,9 @@ class CentredRows:
 
     @property
     def distinct(self) -> CentredRows:
-        """The rows with proportional columns merged: their difference does not vary.
+        """The rows with proportional columns merged.
 
-        Random sums over the rows detect them, each column divided by its length.
+        Random sums over the rows, of columns scaled to length 1, detect proportional columns.
         """
         from scipy.sparse import csr_array
 
@@ -172,12 +174,12 @@ class CentredRows:
 
     @property
     def k(self) -> int:
-        """Directions in which something varies."""
+        """Dimension of the basis."""
         return int(self.X.shape[1])
 
     @property
     def weight(self) -> float:
-        """The sum of the weights."""
+        """Sum of the weights."""
         return float(self.counts.sum())
 
     def times(self, V: Array) -> Array:
@@ -203,28 +205,28 @@ class CentredRows:
         return np.maximum(np.asarray(squares - self.centre * about), 0.0)
 
     def mean_of(self, spread: Array) -> float:
-        """Return the mean diagonal of a matrix in the span of the rows, from its diagonal here."""
+        """Return the mean diagonal entry of a matrix restricted to the span of the rows."""
         return float(spread.sum()) / max(1, min(len(spread), self.n - 1))
 
     def about(self, middle: Array) -> CentredRows:
-        """Return the rows less another centre (d,) than their mean."""
+        """Return the rows centred by `middle` (d,) instead of the mean."""
         centre = self.centre + self.basis.T @ (middle - self.mean)
         return replace(self, centre=centre, mean=middle)
 
     def in_all_columns(self, V: Array) -> Array:
-        """Return V of the basis in the columns, with zeros where nothing varies."""
+        """Return V, given in the basis, in all columns."""
         return np.asarray(self.basis @ V)
 
 
 class Between(Protocol):
-    """A matrix of numbers between rows, perhaps only known by its products."""
+    """An n x n matrix of weights between rows, given as an array or by products."""
 
     def __matmul__(self, Y: Array, /) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """F'F."""
+    """The matrix F'F, by products with F."""
 
     F: csr_array
 
@@ -234,7 +236,7 @@ class Squares:
 
 @dataclass(frozen=True, eq=False)
 class ProductOf:
-    """A product of matrices, sparse or not, that need not be symmetric."""
+    """A product of matrices, by products with each factor."""
 
     factors: tuple[csr_array | Array, ...]
 
@@ -248,12 +250,12 @@ class ProductOf:
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """(Xc'LZc - PP') / divisor, L symmetric, known by its products.
+    """The matrix (Xc'LZc - PP') / divisor with a symmetric L, as an operator.
 
-    If the rows have few entries X'LZ is sparse too, and computed: a product then has the length of
-    the columns, not of the rows.
+    If rows have few entries, the sparse X'LZ is computed: products then do not involve vectors of
+    length n.
 
-    - between (n, n): L, or its diagonal; or an object with its products
+    - between (n, n): L, as its diagonal, an array, or an operator
     - less (k, q): P
     """
 
@@ -265,7 +267,7 @@ class Form:
 
     @classmethod
     def covariance(cls, rows: CentredRows, other: CentredRows | None = None) -> Form:
-        """Return the covariance form of the rows; or between them and a second view's."""
+        """Return the covariance of the rows, or the covariance with a second view's rows."""
         return cls(rows, other or rows, rows.counts, rows.weight)
 
     @property
@@ -329,10 +331,10 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Correlations:
-    """The correlation matrix of sparse rows, by its products; no column may be constant.
+    """The correlation matrix of sparse rows as an operator; no column may be constant.
 
     - C: the covariance
-    - deviations (d,)
+    - deviations (d,): standard deviations of the columns
     """
 
     C: Form
@@ -351,7 +353,7 @@ class Correlations:
     def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
         """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights).
 
-        They are found to rounding, from those of the previous weights, which are usually near.
+        The iteration starts from the eigenvectors for the previous weights.
         """
         weighted = replace(self, deviations=self.deviations / weights)
         found = block_krylov(
@@ -362,7 +364,7 @@ class Correlations:
             near=self._near.pop() if self._near else None,
         )
         self._near.append(found.block)
-        return found.values, found.vectors.copy()  # a copy, without the extra columns of the block
+        return found.values, found.vectors.copy()  # a copy: not a view of the block
 
 
 def _counted(X: csr_array, counts: Array) -> csr_array:

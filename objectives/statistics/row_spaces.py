@@ -16,11 +16,11 @@ from ldr.objectives.statistics.sums import dense, symmetric
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import graded_qr, orthogonal_to, rank_tolerance
 
-# Directions of the rows' span below this share of the largest eigenvalue are lost in a Gram matrix.
+# Eigenvalues of a Gram matrix below this share of the largest are inaccurate.
 _GRAM_CUT = 1e-10
-# Number of lost directions searched at a time.
+# Number of inaccurate directions that are recomputed at a time.
 _DIRECTIONS = 64
-# Reciprocal condition below which directions of dense rows may be rounding errors.
+# Below this reciprocal condition number directions of dense rows may be rounding errors.
 _NEARLY_SINGULAR = 1e-7
 
 
@@ -28,13 +28,12 @@ _NEARLY_SINGULAR = 1e-7
 class RowSpace(ABC):
     """Orthonormal basis Q (d x k) of the span of the centred rows, and the rows' coordinates.
 
-    For n < d all relevant directions lie in this span, so a method can work on `scores`, in k
-    dimensions, and `lift` its solution: no d x d array.
+    For n < d all relevant directions lie in this span: a method uses the k-dimensional `scores` and
+    maps the solution by `lift`, without d x d arrays.
 
     - mean (d,)
     - scores (n, k): T = Xc Q, so that Xc = T Q'
-    - sizes (k,): reference sizes of the rounding errors of T's columns: lengths of the numbers
-      behind them, which are far longer than the column if a direction is short beside the features
+    - sizes (k,): sizes of T's columns before cancellation, the scale of rounding errors
     """
 
     mean: Array
@@ -48,16 +47,16 @@ class RowSpace(ABC):
 
     @abstractmethod
     def lift(self, Z: Array) -> Array:
-        """Return Q Z: from coordinates, shape (k, r), to features, shape (d, r)."""
+        """Return QZ (d x r) for Z (k x r)."""
 
     @abstractmethod
     def lower(self, M: Array) -> Array:
-        """Return Q'M: from features, shape (d, r), to coordinates, shape (k, r)."""
+        """Return Q'M (k x r) for M (d x r)."""
 
 
 @dataclass(frozen=True, eq=False)
 class DenseRowSpace(RowSpace):
-    """Row space with its basis at hand.
+    """Row space with a stored basis.
 
     - basis (d, k): Q, orthonormal to rounding
     """
@@ -73,10 +72,10 @@ class DenseRowSpace(RowSpace):
 
 @dataclass(frozen=True, eq=False)
 class SparseRowSpace(RowSpace):
-    """Row space whose basis Q = Xc'W is never formed (it would fill a d x k array).
+    """Row space of sparse rows with the basis Q = Xc'W, which is never formed.
 
-    - samples (n, d): minus a shift
-    - centre (d,): their mean
+    - samples (n, d): the rows minus a shift
+    - centre (d,): mean of these rows
     - weights (n, k): W
     """
 
@@ -93,7 +92,7 @@ class SparseRowSpace(RowSpace):
 
 @dataclass(frozen=True, eq=False)
 class WidenedRowSpace(RowSpace):
-    """A row space extended by directions outside.
+    """A row space extended by orthogonal directions.
 
     - outside (d, m): orthonormal, and orthogonal to the basis of `inner`
     """
@@ -113,9 +112,9 @@ class WidenedRowSpace(RowSpace):
 
     @classmethod
     def of_rows(cls, space: RowSpace, Z: Array, weights: Array, lengths: Array) -> WidenedRowSpace:
-        """Add the span of Z, (d, m); the centred rows have weights Z' outside the space.
+        """Add the span of Z (d, m); the part of the centred rows outside the space is weights Z'.
 
-        The features have those lengths there.
+        `lengths` (d,) are the sizes of the features, for rounding errors.
         """
         for _ in range(2):
             Z, R = np.linalg.qr(_split(space, Z)[1])
@@ -134,15 +133,15 @@ def row_space(samples: Samples) -> RowSpace:
     """Return an orthonormal basis of the span of the centred rows, for data with n < d.
 
     Dense data: QR of the centred rows, in O(n^2 d), with one copy of X in float64.
-    Sparse data: the eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) and the
-    cost of X X'. Directions lost in the Gram matrix are found from the rows.
+    Sparse data: eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) plus the cost
+    of XX'. Directions with small eigenvalues are recomputed from the rows.
 
-    - returns: dense data: k = min(n - 1, d), with Q orthonormal to 1e-15 also where the rows are
-      dependent (Q then has directions whose scores are exactly zero). Sparse data: k is their rank,
-      and Q is orthonormal to 1e-16 over the smallest share of a Gram eigenvalue (1e-6 at worst:
-      directions below 1e-10 are found from the rows, which fills d x m for m of them).
+    - returns: For dense data k = min(n - 1, d), and Q is orthonormal to 1e-15; directions outside
+      of the span of dependent rows have zero scores. For sparse data k is the rank, and Q is
+      orthonormal to 1e-16 divided by the smallest relative Gram eigenvalue (at worst 1e-6). The m
+      directions with relative eigenvalues below 1e-10 are recomputed, with a d x m array.
     """
-    samples = replace(samples, marks=None)  # weights leave the span of the rows unchanged
+    samples = replace(samples, marks=None)  # weights do not change the span
     if samples.is_sparse:
         return _sparse_row_space(samples)
     return _dense_row_space(samples)
@@ -175,7 +174,7 @@ def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
     Z = np.empty((n, d))
     for where, block in samples.blocks():
         np.subtract(block, centre, out=Z[where])
-    # H = I - v v' / (1 + 1/root n) with v = 1/root n + e_1; v's entries agree but for the first.
+    # Householder reflection I - v v' / (1 + 1/root n) with v = 1/root n + e_1.
     Z[1:] -= Z[0] / (np.sqrt(n) + 1) + Z.sum(axis=0) / (n + np.sqrt(n))
     return Z[1:]
 
@@ -206,7 +205,7 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     with decomposing(len(gram)):
         values, vectors = scipy.linalg.eigh(symmetric(blind.T @ gram @ blind), check_finite=False)
     vectors = blind @ vectors
-    largest = max(values, default=0.0)  # a single row has no eigenvalues
+    largest = max(values, default=0.0)  # no eigenvalues for n = 1
     kept = values > _GRAM_CUT * max(largest, 0.0)
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]
@@ -235,8 +234,7 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
     V, Z = (np.hstack(parts) for parts in zip(*found, strict=True))
     if not V.size:
         return space
-    # Q is the rows divided by their singular values, so products with Q amplify rounding errors of
-    # Z.
+    # Products with Q = Xc'W amplify rounding errors of Z by the condition number of W.
     lost = n * np.finfo(float).eps * np.linalg.norm(units * Z) * np.linalg.cond(space.weights)
     inside, Z = _split(space, Z)
     space = replace(space, scores=space.scores + V @ inside.T)

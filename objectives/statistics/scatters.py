@@ -49,12 +49,12 @@ if TYPE_CHECKING:
 class ClassMoments:
     """Scatters within and between c classes.
 
-    - counts (c,): n_k, the samples in each class, or the sum of their weights
+    - counts (c,): n_k, number of samples of each class, or sum of weights
     - means (c, d): mu_k
     - mean (d,): mu, the mean of all samples
     - within (d, d): s_W = sum_i (x_i - mu_{z_i})(x_i - mu_{z_i})'
     - between (d, d): s_B = sum_k n_k (mu_k - mu)(mu_k - mu)'
-    - apart (c, d): mu_k - mu, with digits that these two may have lost
+    - apart (c, d): mu_k - mu, more accurate than the difference of `means` and `mean`
     """
 
     counts: Codes | Array
@@ -66,7 +66,7 @@ class ClassMoments:
 
     @property
     def n(self) -> float:
-        """The number of samples, or the sum of their weights."""
+        """Number of samples, or sum of weights."""
         return float(self.counts.sum()) if self.counts.dtype.kind == "f" else int(self.counts.sum())
 
     @cached_property
@@ -75,20 +75,22 @@ class ClassMoments:
         return self.within + self.between
 
     def through(self, T: Array) -> ClassMoments:
-        """Return the moments of the rows x'T."""
+        """Return the class moments of the rows x'T."""
         within, between = T.T @ self.within @ T, T.T @ self.between @ T
         means = self.means @ T, self.mean @ T
         return ClassMoments(self.counts, *means, within, between, self.apart @ T)
 
 
 def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoments:
-    """Return scatters within and between classes, in a single pass; classes in any order.
+    """Return scatters within and between classes, in a single pass.
 
     - samples (n, d)
     - codes (n,): class of each sample, 0..n_classes-1, every class occurring (see `as_labels`)
-    - returns: S_W is accurate relative to its own diagonal even where the classes lie far apart,
-      since each class has its own pilot, and S_B relative to its own where they lie close.
-    - raises ArgumentError: Wrong number of codes, codes out of range, or a class that never occurs.
+    - returns: S_W is accurate relative to its diagonal even if class means differ widely, because
+      each class has its own pilot. S_B is accurate relative to its diagonal even if class means are
+      close.
+    - raises ArgumentError: The number of codes is wrong, codes are out of range, or a class does
+      not occur.
     """
     _check_codes(codes, samples.n, n_classes)
     term = partial(_class_spread, n_classes=n_classes)
@@ -97,13 +99,13 @@ def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoment
 
 @dataclass(eq=False)
 class ClassSpread:
-    """Counts, means and the scatter within classes of some rows; can be merged with others.
+    """Counts, means and within-class scatter of some rows, which can be merged.
 
-    The means are kept in two parts, as in `TwoPartMean`. Classes may be missing: their count is
-    zero and their means are arbitrary.
+    Means have two parts, as in `TwoPartMean`. A class without rows has the count zero and an
+    arbitrary mean.
 
     - counts (c,), origins, offsets (c, d)
-    - within (d, d): its upper triangle, in Fortran order
+    - within (d, d): upper triangle, in Fortran order
     """
 
     counts: Codes | Array
@@ -112,7 +114,7 @@ class ClassSpread:
     within: Array
 
     def merge(self, other: ClassSpread) -> ClassSpread:
-        """Merge with the moments of further rows, in place; each class like a `Spread`."""
+        """Merge with the moments of further rows, in place."""
         counts = self.counts + other.counts
         share = other.counts / np.where(counts > 0, counts, 1)
         apart = (other.origins - self.origins) + (other.offsets - self.offsets)
@@ -131,7 +133,7 @@ class ClassSpread:
             raise ArgumentError(
                 f"class {missing} of {len(self.counts)} has no samples, or none with a weight"
             )
-        # Class means are measured from an origin, so that their differences keep their digits.
+        # Differences of class means are accurate relative to an origin near the means.
         origin = self.origins[0]
         offsets = (self.origins - origin) + self.offsets
         centre = self.counts @ offsets / self.counts.sum()
@@ -147,10 +149,10 @@ def _class_spread(piece: Samples, codes: Codes, n_classes: int) -> ClassSpread:
     """Counts, means and the scatter within the classes of a piece."""
     counts = np.bincount(codes, piece.weights, minlength=n_classes)
     there = np.flatnonzero(counts)
-    if len(there) == 0:  # no row of the piece has a weight
+    if len(there) == 0:  # all weights of the chunk are zero
         origins, offsets = np.zeros((2, n_classes, piece.d))
         return ClassSpread(counts, origins, offsets, zeros(piece.d, piece.d))
-    if len(there) < n_classes:  # work with the classes of this piece only
+    if len(there) < n_classes:  # use the classes of this chunk only
         place = np.zeros(n_classes, dtype=np.intp)
         place[there] = np.arange(len(there))
         codes = place[codes]
@@ -204,7 +206,7 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     first_rows = np.empty(len(counts), dtype=np.intp)
     weights = samples.weights
     counting = (np.arange(samples.n) if weights is None else np.flatnonzero(weights))[::-1]
-    first_rows[codes[counting]] = counting  # of equal codes the last one written counts
+    first_rows[codes[counting]] = counting  # the first row of each class, written last
     rows = pilot_rows(samples)
     if len(rows) < len(counting):
         rows = np.union1d(rows, first_rows)
@@ -232,9 +234,9 @@ def _sparse_class_sums(
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mean and scatter of n rows.
+    """Mean and scatter of rows.
 
-    - n: number of rows, or the sum of their weights
+    - n: number of rows, or sum of weights
     - mean (d,)
     - scatter (d, d): sum_i w_i (x_i - mean)(x_i - mean)'
     """
@@ -250,10 +252,10 @@ class Moments:
 
 
 def mean(samples: Samples) -> Array:
-    """Return mean of the rows.
+    """Return the mean of the rows.
 
-    - returns (d,): accurate to a few units in the last place of max(|mean|, spread); exact for
-      constant columns of dense data.
+    - returns (d,): the mean, accurate to a few eps times max(|mean|, standard deviation), and exact
+      for constant columns of dense data
     """
     return samples.reduce(_mean, TwoPartMean.merge).value
 
@@ -276,9 +278,9 @@ def moments(samples: Samples) -> Moments:
 
 @dataclass(eq=False)
 class Spread:
-    """Mean and scatter of some rows, which can be merged with further rows'.
+    """Mean and scatter of some rows, which can be merged with those of further rows.
 
-    - scatter (d, d): its upper triangle, in Fortran order
+    - scatter (d, d): upper triangle, in Fortran order
     """
 
     mean: TwoPartMean
@@ -290,7 +292,7 @@ class Spread:
         return cls(TwoPartMean(0, np.zeros(d), np.zeros(d)), zeros(d, d))
 
     def merge(self, other: Spread) -> Spread:
-        """Merge with further rows, in place: S = S_a + S_b + (n_a n_b/n) delta delta'."""
+        """Merge with the moments of further rows, in place."""
         na, nb = self.mean.n, other.mean.n
         self.scatter += other.scatter
         if na and nb:
@@ -306,7 +308,7 @@ class Spread:
 def moments_of_parts(samples: Samples, counts: Sequence[Array]) -> list[Moments]:
     """Return mean and scatter of some parts of the rows, in a single pass.
 
-    - counts (n,): weight of each row in each part, at least 0, replacing its own weight
+    - counts (n,): weight >= 0 of each row in each part, in place of the sample weights
     """
     table = np.column_stack(counts).astype(np.float64)
     return [each.moments for each in samples.reduce(_spreads, _merged_spreads, table)]
@@ -337,7 +339,7 @@ def _merged_spreads(earlier: list[Spread], later: list[Spread]) -> list[Spread]:
 
 
 def spread(piece: Samples) -> Spread:
-    """Compute mean and scatter of a piece."""
+    """Compute mean and scatter of a chunk of rows."""
     if piece.is_sparse:
         return sparse_spread(*shifted_rows(piece), piece.weights)
     shift = pilot(piece)
@@ -347,7 +349,7 @@ def spread(piece: Samples) -> Spread:
 
 
 def spread_of(Z: Array, piece: Samples, shift: Array | None) -> Spread:
-    """Return mean and scatter of a piece from its shifted rows Z."""
+    """Return mean and scatter of a chunk from the shifted rows Z."""
     mean = TwoPartMean.about(shift, column_sums(Z, piece.weights), piece.weight)
     squares = square(weighted(Z, piece.weights))
     return Spread(mean, add_outer(squares, mean.offset, -float(piece.weight)))
@@ -370,12 +372,12 @@ def sparse_spread(X: csr_array, shift: Array, weights: Array | None = None) -> S
 
 @dataclass(frozen=True, eq=False)
 class ViewMoments:
-    """Means and scatters of several views of the same n samples.
+    """Means and scatters of several views of the same samples.
 
-    - n: number of rows, or the sum of their weights
+    - n: number of rows, or sum of weights
     - means (d_i,)
-    - scatter (sum d_i, sum d_i): of the views side by side: its blocks are the scatters and cross
-      scatters
+    - scatter (sum d_i, sum d_i): scatter of the concatenated views, with scatters and cross
+      scatters as blocks
     """
 
     n: float
@@ -389,13 +391,13 @@ class ViewMoments:
 
 
 def view_moments(views: Sequence[Samples]) -> ViewMoments:
-    """Return Means, scatters and cross scatters of several views of the same samples.
+    """Return means, scatters and cross scatters of several views of the same samples.
 
-    One pass over all views if all are dense. With a sparse view, three passes: the scatters, then
-    A'(B - 1 mean_b'), which is exact because A's own mean drops out.
+    Dense views take one pass. With a sparse view three passes are needed: scatters first, then A'(B
+    - 1 mean_b'), in which A need not be centred.
 
-    - returns: accuracy as for `moments`: the error of cross entry (i, j) is relative to sqrt(Saa_ii
-      Sbb_jj).
+    - returns: the accuracy is that of `moments`; the error of cross entry (i, j) is relative to
+      sqrt(Saa_ii Sbb_jj)
     """
     first, *others = views
     for other in others:
@@ -410,7 +412,7 @@ def view_moments(views: Sequence[Samples]) -> ViewMoments:
 
 
 def joint_spread(*views: Samples) -> Spread:
-    """Return mean and scatter of a piece of all views side by side."""
+    """Return mean and scatter of a chunk of rows of the concatenated views."""
     if any(view.is_sparse for view in views):
         return _joint_spread_apart(views)
     first = views[0]

@@ -1,9 +1,9 @@
 """Shrinkage of covariances by the rule of Ledoit and Wolf, in two passes over the rows.
 
-Of n rows z with columns in units of their standard deviations, S/n is moved to mu I, mu its mean
-eigenvalue: (1 - s) S/n + s mu I, with s = min(1, b/d) for d = ||S/n - mu I||^2 and
-b = sum_i ||z_i z_i' - S/n||^2 / n^2, which is (sum_i |z_i|^4 / n - ||S/n||^2) / n: one number a row
-beside the scatter. In the units of the columns the target is diagonal.
+For n rows z with standardised columns, S/n is shrunk towards mu I, mu the mean eigenvalue: (1 - s)
+S/n + s mu I, with s = min(1, b/d), d = ||S/n - mu I||^2 and b = sum_i ||z_i z_i' - S/n||^2 / n^2,
+which is (sum_i |z_i|^4 / n - ||S/n||^2) / n. In the original units of the columns the target is
+diagonal.
 
 Source: O. Ledoit and M. Wolf, A well-conditioned estimator for large-dimensional covariance
 matrices, Journal of Multivariate Analysis 88 (2004).
@@ -34,9 +34,9 @@ _EPS = float(np.finfo(float).eps)
 class Shrinkage:
     """Shrinkage of the scatters of groups of rows, each about its own mean.
 
-    - coefficients (c,): s of each group
-    - units (c, d): of the columns in each group: standard deviations
-    - added (d, d): added to the sum of the groups' scatters
+    - coefficients (c,): intensity s of each group
+    - units (c, d): standard deviations of the columns in each group
+    - added (d, d): matrix added to the sum of the groups' scatters
     """
 
     coefficients: Array
@@ -47,7 +47,7 @@ class Shrinkage:
 def ledoit_wolf(
     samples: Samples, codes: Codes | None = None, groups: int = 1, *, about_zero: bool = False
 ) -> Shrinkage:
-    """Return the shrinkage of each group's covariance; without codes there is a single group.
+    """Return the shrinkage of each group's covariance, by default of a single group.
 
     - samples (n, d)
     - codes (n,): group of each row, 0..groups-1, every group occurring
@@ -73,12 +73,12 @@ def ledoit_wolf(
 class JointShrinkage:
     """Shrinkage of the joint covariance of several views.
 
-    One share for all blocks keeps the whole positive semidefinite, and so correlations within 1.
-    The target has no covariances. The whole, divided by 1 - s, has unchanged covariances between
-    views, so that correlations scale alike.
+    With a common intensity s for all blocks the joint covariance is positive semidefinite, so that
+    correlations do not exceed 1. The target is diagonal. The shrunk covariance is divided by 1 - s,
+    which leaves covariances between views unchanged.
 
-    - share: s < 1
-    - added (d_i, d_i): s/(1 - s) times the target, to the covariance of each view
+    - share: intensity s < 1
+    - added (d_i, d_i): s/(1 - s) times the target, added to the covariance of each view
     """
 
     share: float
@@ -86,7 +86,7 @@ class JointShrinkage:
 
     @classmethod
     def of(cls, share: float, variances: Sequence[Array]) -> JointShrinkage:
-        """Shrink by a share towards the variances of each view's columns."""
+        """Return the shrinkage with intensity `share` towards the columns' variances."""
         if share == 1.0:
             raise SingularError(
                 "the correlations of the columns are no larger than those of noise: "
@@ -97,7 +97,7 @@ class JointShrinkage:
 
 
 def chosen_by(shrunk: JointShrinkage | None) -> dict[str, float]:
-    """Return the shrinkage share for a result's parameters."""
+    """Return the shrinkage intensity for a result's parameters."""
     return {} if shrunk is None else {"shrinkage": shrunk.share}
 
 
@@ -105,7 +105,7 @@ def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
     """Return the shrinkage of the covariance of views of the same rows.
 
     - raises ArgumentError: The rows have weights.
-    - raises SingularError: s = 1.
+    - raises SingularError: The intensity is 1.
     """
     first, *others = views
     _check_alike(first)
@@ -120,7 +120,7 @@ def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
 
 
 def target(S: Array, unit: Array) -> Array:
-    """Return the target of shrinkage: in units of the columns, S's mean eigenvalue."""
+    """Return the target of shrinkage: for standardised columns S's mean eigenvalue times I."""
     return np.diag(np.mean(np.diag(S) / unit**2) * unit**2)
 
 

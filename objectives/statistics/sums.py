@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.intp]
 
-# The pilot is the mean of this many rows; the remaining mean is a sixteenth of the spread.
+# The pilot is the mean of this many rows; its error is about 1/16 of the standard deviation.
 _PILOT_ROWS = 256
-# Columns whose mean is within this many standard deviations of zero are not shifted. This saves a
-# copy and a fifth of the time; the correction then costs a factor 26 of the 1e16 of float64.
+# Rows are not shifted if all means are within this many standard deviations of zero. This saves a
+# copy and a fifth of the time, and increases relative errors by a factor of at most 26.
 NO_SHIFT = 5.0
-# Up to this many numbers class sums avoid a sparse matrix, whose module takes 10 ms to import.
+# For at most this many entries class sums avoid the import of scipy.sparse, which takes 10 ms.
 _FEW_NUMBERS = 2**15
-# Columns multiplied at a time, so that arrays as long as the rows need little memory.
+# Least number of columns multiplied at a time, and number of entries of such a block.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 
@@ -44,10 +44,10 @@ def few_columns(m: int, n: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, eq=False)
 class TwoPartMean:
-    """The mean of n rows, or of rows of the total weight n, origin + offset.
+    """The mean origin + offset of n rows, or of rows with total weight n.
 
-    Differences of such means keep the digits that the sum of the two parts would round away if the
-    mean is large beside the spread.
+    If the mean is large relative to the standard deviation, differences of such means are more
+    accurate than differences of sums of the two parts.
     """
 
     n: float
@@ -56,7 +56,7 @@ class TwoPartMean:
 
     @classmethod
     def about(cls, shift: Array | None, total: Array, n: float) -> TwoPartMean:
-        """Compute the mean from the sum of n rows less a shift (None for none), or of weight n."""
+        """Compute the mean from the sum of rows minus a shift; n is their number or weight."""
         return cls(n, np.zeros_like(total) if shift is None else shift, total / (n or 1))
 
     @property
@@ -75,10 +75,10 @@ class TwoPartMean:
 
 
 def spread_rows(n: int, count: int) -> Codes:
-    """Return indices of `count` rows, each random in a stretch of 0..n-1 of equal length.
+    """Return indices of `count` rows, one from each of `count` equal stretches of 0..n-1.
 
-    The place within each stretch is random (with a fixed seed), so that data with a period, or
-    classes in rotation, are sampled fairly.
+    The position within each stretch is random, with a fixed seed, so that periodic data are sampled
+    without bias.
     """
     if count >= n:
         return np.arange(n)
@@ -93,23 +93,23 @@ def _jitter(count: int) -> Array:
 
 
 def pilot_rows(samples: Samples) -> Codes:
-    """Return rows whose mean is near that of all; fewer of very many columns."""
+    """Return the indices of the pilot's rows, fewer for very many columns."""
     most = max(16, min(_PILOT_ROWS, BLOCK_NUMBERS // samples.d))
     return counting_rows(samples.n, samples.weights, most)
 
 
 def pilot(samples: Samples) -> Array | None:
-    """Return a shift for dense rows: near their mean, exact for constant columns.
+    """Return a shift for dense rows, near the mean and exact for constant columns.
 
-    None if every column's mean is small compared with its spread.
+    The result is None if every mean is within `NO_SHIFT` standard deviations of zero.
     """
     sample = sampled(samples, pilot_rows(samples))
     first = sample[0].copy()
-    sample -= first  # exactly zero in a constant column, so that its pilot is its value
+    sample -= first  # exactly zero in a constant column
     offset = np.add.reduce(sample) / len(sample)
     shift = first + offset
     sample -= offset
-    with np.errstate(over="ignore"):  # an infinite spread is larger than any shift
+    with np.errstate(over="ignore"):  # overflow: no shift
         spread = np.sqrt(np.einsum("ij,ij->j", sample, sample) / len(sample))
     return None if (np.abs(shift) <= NO_SHIFT * spread).all() else shift
 
@@ -124,22 +124,22 @@ def counting_rows(n: int, weights: Array | None, count: int) -> Codes:
 
 def sampled(samples: Samples, rows: Codes) -> Array:
     """Copy some rows of dense data, in float64."""
-    picked = np.asarray(samples.array)[rows]  # indexing has copied the rows already
+    picked = np.asarray(samples.array)[rows]  # indexing copies
     return np.asarray(picked, dtype=np.float64, order="C")
 
 
 def weighted(Z: Array, weights: Array | None) -> Array:
-    """Return W^{1/2}Z, or Z itself if every row counts once."""
+    """Return W^{1/2}Z, W = diag(weights), or Z itself without weights."""
     return Z if weights is None else Z * np.sqrt(weights[:, None])
 
 
 def counted(z: Array, weights: Array | None) -> Array:
-    """Multiply numbers of rows by their weights, if they have any."""
+    """Return the entries of z times the weights, or z itself without weights."""
     return z if weights is None else z * weights
 
 
 def counted_rows(Z: Array, weights: Array | None, where: slice | Codes = slice(None)) -> Array:
-    """Return WZ of a block of rows, or Z itself if every row counts once."""
+    """Return WZ for a block of rows, W = diag(weights), or Z itself without weights."""
     return Z if weights is None else Z * weights[where][:, None]
 
 
@@ -168,7 +168,7 @@ def add_product(total: Array, Z: Array, Y: Array) -> Array:
 
 
 def added(earlier: Array, later: Array) -> Array:
-    """Add later to earlier in place: the merge of sums that are arrays."""
+    """Add `later` to `earlier` in place, as the merge function of sums that are arrays."""
     earlier += later
     return earlier
 
@@ -179,13 +179,13 @@ def column_sums(Z: Array, weights: Array | None) -> Array:
 
 
 def zeros(rows: int, columns: int) -> Array:
-    """Return zeros in the order to which BLAS can add without a copy."""
+    """Return zeros in Fortran order, for BLAS without copies."""
     check_sums(rows, columns)
     return np.zeros((rows, columns), order="F")
 
 
 def check_sums(rows: int, columns: int) -> None:
-    """Refuse sums that do not fit into memory twice, as making them symmetric takes a copy."""
+    """Refuse matrices of which two copies do not fit into memory."""
     if 16.0 * rows * columns <= memory.SMALL:
         return
     memory.check_memory(
@@ -196,7 +196,7 @@ def check_sums(rows: int, columns: int) -> None:
 
 
 def full(upper: Array) -> Array:
-    """Return the symmetric matrix of an upper triangle."""
+    """Return the symmetric matrix with a given upper triangle."""
     return np.where(np.tri(len(upper), k=-1, dtype=bool), upper.T, upper)
 
 
@@ -216,7 +216,7 @@ def sparse_rows(samples: Samples) -> csr_array:
 
 
 def membership(codes: Codes, n_classes: int) -> csr_array:
-    """Return the sparse (n_classes x rows) matrix of ones that sums rows class by class."""
+    """Return the sparse indicator matrix (n_classes x n) of the classes."""
     from scipy.sparse import csc_array
 
     n = len(codes)
@@ -226,9 +226,9 @@ def membership(codes: Codes, n_classes: int) -> csr_array:
 def class_averages(
     codes: Codes, n_classes: int, weights: Array | None = None
 ) -> tuple[csr_array, Array]:
-    """Return sparse F, where FX are the means of the classes, and the sizes of the classes.
+    """Return a sparse F such that FX are the class means, and the sizes of the classes.
 
-    Rows of codes < 0 are in no class; the mean of a class without weight is zero.
+    Rows with codes < 0 are in no class; the mean of a class without weight is zero.
     """
     from scipy.sparse import csr_array
 
@@ -241,7 +241,7 @@ def class_averages(
 
 
 def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
-    """Sum the rows class by class in the rows' order, with equal bits either way."""
+    """Return the sum of the rows of each class."""
     if rows.size > _FEW_NUMBERS:
         return np.asarray(membership(codes, n_classes) @ rows)
     d = rows.shape[1]
@@ -250,7 +250,7 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 
-# Tolerance of a position among the sorted entries, relative to their number.
+# Tolerance of a position among sorted entries, relative to the number of entries.
 _ROUNDED = 1e-14
 
 
@@ -272,11 +272,11 @@ def column_lengths(X: Array) -> Array:
 
 
 def quantiles(z: Array, shares: Array, weights: Array | None = None) -> Array:
-    """Return the quantiles of z with every entry repeated as often as its weight.
+    """Return weighted quantiles of z: integer weights are equivalent to repeated entries.
 
-    Fractional weights are taken in units of their mean. The sorted entries are interpolated
-    linearly between their first and last places, or their middle places for weights below 1:
-    quantiles are continuous in the weights.
+    Fractional weights are divided by their mean. Quantiles interpolate linearly between the first
+    and last positions of the sorted entries, or the middle positions for weights below 1, and are
+    continuous in the weights.
     """
     if weights is None:
         return np.asarray(np.quantile(z, shares))
@@ -295,7 +295,7 @@ def quantiles(z: Array, shares: Array, weights: Array | None = None) -> Array:
 
 
 def median(z: Array, weights: Array | None = None) -> float:
-    """Return the median of entries repeated by their weights."""
+    """Return the weighted median, by `quantiles`."""
     return float(np.median(z) if weights is None else quantiles(z, np.array([0.5]), weights)[0])
 
 
@@ -306,15 +306,15 @@ def middle_places(z: Array) -> Codes:
 
 
 def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
-    """Return indices of `count` of n rows at most, evenly spaced.
+    """Return the indices of at most `count` of n rows, evenly spaced.
 
-    Whole-number weights count as repetitions; fractional weights are ignored.
+    Integer weights are equivalent to repeated rows; fractional weights are ignored.
     """
     if weights is None or _are_shares(weights):
         return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
     ends = np.cumsum(weights)
     rows = np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
-    return rows.clip(max=n - 1)  # sums beyond 2^53 are rounded
+    return rows.clip(max=n - 1)  # rounding beyond 2^53
 
 
 def _are_shares(weights: Array) -> bool:

@@ -1,4 +1,4 @@
-"""Samples in time order: pairs at a lag, lagged covariance, scatter of differences."""
+"""Statistics of samples in time order: lagged covariances, scatter of differences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def check_lag(lag: int, n: int, name: str) -> None:
-    """Refuse a lag that exceeds the distance of any two of n rows."""
+    """Refuse a lag that is not between 1 and n - 1."""
     if not 1 <= lag < n:
         raise ArgumentError(
             f"lag must be between 1 and n - 1 = {n - 1} ({name} has {n} rows), got {lag}"
@@ -47,7 +47,7 @@ def check_lag(lag: int, n: int, name: str) -> None:
 
 
 def check_pairs(pairs: float, lag: int, name: str) -> None:
-    """Refuse a lag that leaves no pairs that count."""
+    """Refuse a lag without pairs of positive weight."""
     if not pairs > 0:
         raise ArgumentError(
             f"lag = {lag} leaves no pair of rows of {name} at that distance within a trial, both "
@@ -57,7 +57,7 @@ def check_pairs(pairs: float, lag: int, name: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """The first or the last rows of a piece, with their marks: partners of rows elsewhere."""
+    """The first or last rows of a chunk with their metadata, for windows across chunks."""
 
     rows: Array
     marks: Marks | None
@@ -85,13 +85,12 @@ Sums = TypeVar("Sums", bound=Mergeable)
 
 @dataclass(eq=False)
 class InOrder(Generic[Sums]):
-    """Sums over rows in time order and over windows of them; can be merged with later rows.
+    """Sums over rows in time order and over windows of rows, which can be merged.
 
-    - sums: sums over the rows, and over the windows among them
-    - across: the sums over windows of rows, given once or once for each member
-    - reach: distance from the first row of a window to the last
-    - first, last: at most `reach` rows, those with partners before or after, with their numbers of
-      windows
+    - sums: sums over the rows and over the windows of these rows
+    - across: function that returns the sums over windows of given rows
+    - reach: distance of the first and the last row of a window
+    - first, last: at most `reach` rows at the beginning and at the end, for windows across chunks
     """
 
     sums: Sums
@@ -104,13 +103,13 @@ class InOrder(Generic[Sums]):
     def of(
         cls, sums: Sums, across: Callable[[list[Samples]], Sums], reach: int, *pieces: Samples
     ) -> InOrder[Sums]:
-        """Return the sums over the rows of a piece, in one or several coordinates."""
+        """Return the sums over the rows of a chunk, given in one or several coordinates."""
         first = [Edge.of(piece, slice(0, reach)) for piece in pieces]
         last = [Edge.of(piece, slice(max(0, piece.n - reach), piece.n)) for piece in pieces]
         return cls(sums, across, reach, first, last)
 
     def merge(self, later: InOrder[Sums]) -> InOrder[Sums]:
-        """Merge with later sums, in place, adding the windows across the border."""
+        """Merge with later sums, in place, and add the windows across both chunks."""
         border = list(map(Edge.followed_by, self.last, later.first))
         rows = [Samples(edge.rows, marks=edge.marks) for edge in border]
         self.sums = self.sums.merge(self.across(rows)).merge(later.sums)
@@ -128,7 +127,7 @@ def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
 
 
 def pair_matrix(samples: Samples, lag: int, entries: Array) -> csr_array:
-    """Return the sum over weighted pairs of [[a, b], [b, a]] at their rows."""
+    """Return the n x n matrix with the sum over weighted pairs of [[a, b], [b, a]]."""
     from scipy.sparse import diags_array
 
     n, (own, across) = samples.n, entries
@@ -149,11 +148,11 @@ def count_pairs(samples: Samples, lag: int) -> float:
 
 @dataclass(eq=False)
 class PairedSpread:
-    """Mean and scatter of rows, and sums over their pairs; can be merged with later rows'.
+    """Mean and scatter of rows, and sums over pairs, which can be merged.
 
     With z = x - about and the weights c_t of the pairs (t, t + lag) the sums are
 
-    - products (d, d): sum_t c_t z_t z_{t+lag}', of which only the symmetric part is used
+    - products (d, d): sum_t c_t z_t z_{t+lag}'; only the symmetric part is used
     - heads, tails (d,): sum_t c_t z_t and sum_t c_t z_{t+lag}
     - pairs: sum_t c_t
     """
@@ -253,13 +252,13 @@ def _alike_pair_sums(piece: Samples, lag: int) -> tuple[Spread, PairSums]:
 
 
 def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples) -> Moments:
-    """Return mean and scatter of the joined rows (x_t, x_{t+o}, ...), over windows in a trial.
+    """Return mean and scatter of the concatenated rows (x_t, x_{t+o}, ...) of windows.
 
     - samples (n, d)
-    - offsets: 0, and larger ones, ascending
-    - *others (n, e): the same rows in other coordinates, for the further members of a window
-    - returns: A window of weighted rows counts their geometric mean; n is the number of windows, or
-      the sum of these means.
+    - offsets: 0 and larger offsets o, ascending; windows lie within trials
+    - *others (n, e): the rows in other coordinates, for further members of a window
+    - returns: the weight of a window is the geometric mean of the rows' weights; n is the number of
+      windows, or sum of weights
     - raises ArgumentError: The largest offset, called the lag, is out of range, or leaves no
       windows.
     """
@@ -272,7 +271,7 @@ def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples)
 
 
 def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> ViewMoments:
-    """Return means, scatters, cross scatter of x_t and x_{t+lag}: see `window_moments`."""
+    """Return means, scatters and cross scatter of x_t and x_{t+lag}; see `window_moments`."""
     found = window_moments(samples, (0, lag), *(() if later is None else (later,)))
     means = found.mean[: samples.d], found.mean[samples.d :]
     return ViewMoments(found.n, means, found.scatter)
@@ -314,9 +313,8 @@ def difference_scatter(samples: Samples) -> Array:
     """Return Xdot'Xdot of the n - 1 differences x_{t+1} - x_t of rows in time order.
 
     - samples (n, d): at least two rows
-    - returns (d, d): A sum of squares of differences of the stored numbers, so that nothing
-      cancels, whatever the mean.
-    - raises DataError: Fewer than two rows.
+    - returns (d, d): a sum of squares of differences, accurate for any mean
+    - raises DataError: There are fewer than two rows.
     """
     if samples.n_known and samples.n < 2:
         raise DataError(f"{samples.name} has {samples.n} row(s); differences need at least 2")
@@ -346,8 +344,8 @@ class LaggedMoments(Moments):
     """Mean, scatter and lagged covariance of rows in time order.
 
     - lagged (d, d): the symmetric part of 1/(n - lag) sum_t (x_t - mean)(x_{t+lag} - mean)'. With
-      trials or weights pairs within a trial count sqrt(w_t w_{t+lag}) instead of 1, and their sum
-      replaces n - lag.
+      trials or weights, pairs within a trial have the weight sqrt(w_t w_{t+lag}), and the sum of
+      these weights replaces n - lag.
     """
 
     lagged: Array
@@ -358,7 +356,7 @@ def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
 
     - samples (n, d)
     - lag: 1 <= lag < n
-    - returns: errors as for `moments`, relative to the covariance's diagonal.
+    - returns: errors are those of `moments`, relative to the covariance's diagonal.
     - raises ArgumentError: The lag is out of range.
     """
     if samples.n_known:
@@ -383,6 +381,6 @@ def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, 
     if n <= lag:
         return total, squares, zeros(d, d)
     pairs = square(Z[:-lag] + Z[lag:])
-    for edge in (Z[:lag], Z[n - lag :]):  # these rows belong to one pair, all others to two
+    for edge in (Z[:lag], Z[n - lag :]):  # these rows belong to one pair, other rows to two
         pairs += square(edge)
     return total, squares, full(0.5 * pairs - squares)
