@@ -1,8 +1,7 @@
-"""Approximate joint diagonalisation of positive definite matrices.
+"""Spatial filters of trials: CSP, SPoC, xDAWN and spatio-spectral decomposition (SSD).
 
-Filters of trials: common spatial patterns, source power comodulation, evoked responses.
-
-Spatio-spectral decomposition: oscillations within a band of frequencies, against those beside it.
+For common spatial patterns (CSP) of more than two classes, positive definite matrices are
+approximately jointly diagonalised.
 """
 
 from __future__ import annotations
@@ -44,15 +43,16 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Preconditioner, Problem
 from ldr.solvers.trust_region import TrustRegion
 
-# Least eigenvalue of the preconditioner's blocks, which are singular for two equal columns.
+# Lower limit of eigenvalues of the preconditioner's blocks, singular for two equal columns.
 _LEAST = 1e-6
 
 
 def inverse_in_pairs(h: Array, least: float = _LEAST) -> Callable[[Array], Array]:
     """Return the map T -> E with h_ij E_ij + E_ji = T_ij, i != j, and a zero diagonal.
 
-    It is the Hessian of E -> sum_j h_ij E_ij^2/2 - log |det(I + E)|, the relative change of
-    sources that are independent. The blocks [[h_ij, 1], [1, h_ji]] are shifted to be definite.
+    The inverse map is the Hessian of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, E the relative
+    change of independent sources. The blocks [[h_ij, 1], [1, h_ji]] are shifted to be positive
+    definite.
     """
     lowest = 0.5 * (h + h.T - np.hypot(h - h.T, 2.0))
     h = h + np.maximum(least - lowest, 0.0)
@@ -64,8 +64,9 @@ def inverse_in_pairs(h: Array, least: float = _LEAST) -> Callable[[Array], Array
 class JointDiagonalPoint(Point):
     """f(V) = 1/2 mean_c log det diag(V'C_cV) - log |det V|, with d_ci = (V'C_cV)_ii.
 
-    Gradient_i mean_c C_cv_i/d_ci less that of the determinant, V^{-1}'; Hessian product_i
-    mean_c (C_cu_i/d_ci - 2 C_cv_i <C_cv_i, u_i>/d_ci^2) plus V^{-1}'U'V^{-1}'.
+    Column i of the gradient is mean_c C_cv_i/d_ci minus column i of V^{-1}'. Column i of the
+    Hessian product is mean_c (C_cu_i/d_ci - 2 C_cv_i <C_cv_i, u_i>/d_ci^2) plus column i of
+    V^{-1}'U'V^{-1}'.
     """
 
     def __init__(self, problem: JointDiagonal, V: Array) -> None:
@@ -99,9 +100,9 @@ class JointDiagonalPoint(Point):
 
 @dataclass(frozen=True)
 class JointDiagonal(Problem):
-    """Make all V'C_cV as diagonal as they can be: Pham's criterion, but for a constant.
+    """Joint diagonalisation of the V'C_cV by Pham's criterion, up to a constant.
 
-    Scales and order of the columns are free, and so is a factor of one of the C_c.
+    Scales and order of V's columns do not change the value; a factor of a C_c only adds a constant.
 
     Source: Pham 2001.
 
@@ -123,7 +124,8 @@ class JointDiagonal(Problem):
     def preconditioner(self, M: Array) -> Preconditioner:
         """Return the inverse Hessian of E -> f(V + VE) for diagonal V'C_cV.
 
-        Pairs of entries are by themselves: [[h_ij, 1], [1, h_ji]], h_ij = mean_c d_ci/d_cj.
+        The Hessian couples only the entries ij and ji, by [[h_ij, 1], [1, h_ji]], h_ij = mean_c
+        d_ci/d_cj.
         """
         d = np.einsum("ij,cij->cj", M, self.C @ M)
         h = np.mean(d[:, :, None] / d[:, None, :], axis=0)
@@ -137,9 +139,9 @@ def _along(V: Array, U: Array) -> Array:
 
 
 def joint_diagonaliser(C: Array) -> Array:
-    """Return V of the joint diagonalisation, a local minimum near I, columns in no order.
+    """Return V of the joint diagonalisation, a local minimum near I, with unordered columns.
 
-    - C (m, k, k): in coordinates in which their mean is the identity
+    - C (m, k, k): matrices with the identity as mean
     """
     return run_through(JointDiagonal(C), np.eye(C.shape[1]), TrustRegion()).M
 
@@ -151,13 +153,13 @@ _FILTERS = "the filters of the joint diagonalisation"
 class PowerMethod(StatedMethod, weighted=True, transposed=False, scale_free=True):
     """Base of the methods of second moments about zero, the power of band-passed signals.
 
-    X is not centred. y has an entry for each row, or for each trial; without trials each row is
-    one. `ldr.log_power` gives the features that these filters are made for.
+    X is not centred. y has an entry for each row or for each trial; without trials each row is a
+    trial. `ldr.log_power` computes features from the filtered signals.
 
     Parameters
     ----------
     ridge : float
-        Added to the diagonal of B, in units of its mean diagonal.
+        Constant added to the diagonal of B, relative to the mean of the diagonal.
     """
 
     sense = "max"
@@ -175,28 +177,27 @@ class CSP(PowerMethod, stacks=True):
         \max_M \operatorname{tr}\left(M' |B^{-1/2}(C_1 - C_2)B^{-1/2}| M\right), \quad B = C_1 +
         C_2
 
-    C_c is the second moment about zero of the samples of class c. With lambda the share of a
-    filter's power in class 1, an eigenvalue is 2 lambda - 1, and its size counts; P = M'B^{-1/2}.
-    Exact by the generalised eigenvectors of (C_1, C_1 + C_2), those farthest from lambda = 1/2
-    first.
+    C_c is the second moment about zero of the samples of class c. P = M'B^{-1/2}. The generalised
+    eigenvectors of (C_1, C_1 + C_2) are the exact solution, in descending order of |lambda - 1/2|:
+    lambda is the share of a filter's power in class 1, and 2 lambda - 1 the eigenvalue of
+    B^{-1/2}(C_1 - C_2)B^{-1/2}.
 
-    More than two classes have no such matrix: theirs are jointly diagonalised approximately, and of
-    the filters, each of unit mean power sum_c p_c m'C_cm, those are taken whose power has the most
-    information on the class, in nats I = -sum_c p_c log sqrt(m'C_cm) - 3/16 (sum_c p_c ((m'C_cm)^2
-    - 1))^2: the best of the filters of a local minimum of Pham's criterion. p_c is the same for all
-    classes where `average` is "rows", and the share of the trials that are of class c where it is
-    "trials".
+    For more than two classes the C_c are approximately jointly diagonalised, by a local minimum of
+    Pham's criterion. Filters are scaled to unit mean power sum_c p_c m'C_cm. Those with the largest
+    information on the class are selected, in nats I = -sum_c p_c log sqrt(m'C_cm) - 3/16 (sum_c p_c
+    ((m'C_cm)^2 - 1))^2. With average="rows" p_c is equal for all classes; with average="trials" p_c
+    is the share of trials of class c.
 
-    Use it when trials of two classes or more differ in signal power, not in their mean, as
-    band-passed EEG does; `ldr.log_power(result, X)` are the features for a classifier. Do not use
-    it if the classes differ in their means: take lda.
+    Use it when trials of two or more classes differ in signal power, not in the mean, as in
+    band-passed EEG; `ldr.log_power(result, X)` returns features for a classifier. Do not use it if
+    class means differ: take lda.
 
     Source: Koles 1991; Blankertz et al. 2008; more classes: Pham 2001, Grosse-Wentrup & Buss 2008.
 
     Parameters
     ----------
     average : {"rows", "trials"}
-        Weight the rows of a class equally, or its trials.
+        Equal weights for the rows of a class, or for the trials of a class.
     """
 
     name = "csp"
@@ -228,7 +229,7 @@ class CSP(PowerMethod, stacks=True):
         return rows.forms(self.members(data.rows, *data.labels()))
 
     def members(self, rows: RowSums, codes: Codes, classes: Cells) -> list[Array]:
-        """Return each row's share in the mean of each class."""
+        """Return each row's weight in the mean of each class."""
         share = self._shares(rows)
         counts = [(codes == k) * share for k in range(len(classes))]
         sizes = [own.sum(axis=-1, keepdims=True) for own in counts]
@@ -241,7 +242,7 @@ class CSP(PowerMethod, stacks=True):
         return [own / size for own, size in zip(counts, sizes, strict=True)]
 
     def probabilities(self, rows: RowSums, codes: Codes, classes: Cells) -> Array:
-        """Return the shares of the classes."""
+        """Return the class probabilities p_c."""
         if self.average == "rows":
             return np.full(len(classes), 1.0 / len(classes))
         members = np.bincount(codes, self._shares(rows))
@@ -263,14 +264,13 @@ class SPoC(PowerMethod, stacks=True):
         \max_M \operatorname{tr}\left(M' |B^{-1/2} A B^{-1/2}| M\right), \quad A = \overline{z_t
         C_t}, \quad B = \overline{C_t}
 
-    Means over the trials, of their second moments C_t about zero; z is the quantity of each trial
-    (the mean over its samples), standardised over trials. P = M'B^{-1/2}. An eigenvalue is the
-    covariance of z and of a filter's power, and its size counts; exact by the generalised
-    eigenvectors of (A, B).
+    C_t is the second moment about zero of trial t; bars denote means over trials. z_t is the
+    response of trial t (the mean over its samples), standardised over trials. P = M'B^{-1/2}. The
+    generalised eigenvectors of (A, B) with the largest absolute eigenvalues are the exact solution;
+    an eigenvalue is the covariance of z and a filter's power.
 
-    Use it when the power of a signal rises or falls with a quantity that is known for each trial.
-    Do not use it if the quantity varies with the signal itself: take pls-regression or
-    least-squares.
+    Use it when the power of a signal is correlated with a response of each trial. Do not use it if
+    the response is correlated with the signal itself: take pls-regression or least-squares.
 
     Source: Daehne et al. 2014.
     """
@@ -310,9 +310,9 @@ def _of_trials(e: Array, trials: Codes, share: Array) -> Array:
 
 
 def trial_shares(rows: RowSums) -> tuple[Codes, Array]:
-    """Return the trial of each row, and its weight: all trials have equal weight.
+    """Return the trial of each row, and weights of rows whose sum over a trial is its weight.
 
-    A trial's weight is the mean weight of its rows; without trials each row is a trial.
+    The weight of a trial is the mean weight of its rows; without trials each row is a trial.
     """
     weights = np.ones(rows.count) if rows.weights is None else rows.weights
     trials = np.arange(rows.count) if rows.trials is None else rows.trials
@@ -321,8 +321,9 @@ def trial_shares(rows: RowSums) -> tuple[Codes, Array]:
 
 @dataclass(frozen=True)
 class JointFilters(Trace):
-    """The trace of a diagonal A in coordinates that belong to the filters of joint diagonalisation:
-    its optimum takes the best of them.
+    """The trace of a diagonal matrix in the coordinates of jointly diagonalising filters.
+
+    The optimum selects the filters with the largest diagonal entries.
     """
 
     plain = False
@@ -336,7 +337,7 @@ class JointFilters(Trace):
 
 
 def check_definite(C: Array, classes: Cells, error: float) -> None:
-    """Refuse classes in which some direction has no power beyond an error of the C_c."""
+    """Refuse classes with a direction whose power does not exceed an error of the C_c."""
     for label, least in zip(classes, np.linalg.eigvalsh(C)[:, 0], strict=True):
         if not least > max(rank_tolerance(C.shape[1]), error):
             raise SingularError(
@@ -357,7 +358,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
         lambda change: objective.second_moments(cast(DataSums, opened.at(change))), squares, given
     )
     C = np.array([whitened(part) for part in parts])
-    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # each matrix gets its share of the ridge
+    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # share of the ridge
     error = len(C) * whitened.error
     check_definite(C, opened.data.labels[1], error)
     sums = opened.at(Change())
@@ -370,7 +371,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
     slopes = probabilities @ (0.5 / powers) + 0.75 * np.abs(fourth) * (probabilities @ powers)
     doubt = r * error * float(np.max(slopes * np.sum(V**2, axis=0)))
     inner = whitened.coordinates
-    V = V * np.sqrt(len(C))  # return from C_c to the units of their mean
+    V = V * np.sqrt(len(C))  # for unit mean power
     coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
     view = opened.compact.view(whitened.mean, whitened.scatter).within(whitened)
     views = (replace(view, coordinates=coordinates),)
@@ -383,21 +384,22 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'EM\right)
 
-    E is the second moment over time of the mean of the trials of a class, R that of all samples,
-    both about zero. In the whitened variable max tr(M'R^{-1/2} E R^{-1/2} M), P = M'R^{-1/2}; exact
-    by the top generalised eigenvectors: an eigenvalue is the power of the response in units of that
-    of all samples. Trials have one length and are aligned; without trials each sample is one.
+    E is the second moment about zero, over time, of the mean trial of a class, and R that of all
+    samples. In whitened variables the problem is max tr(M'R^{-1/2} E R^{-1/2} M), with P =
+    M'R^{-1/2}. The top generalised eigenvectors are the exact solution; an eigenvalue is the ratio
+    of the response's power to the power of all samples. Trials must be aligned and of equal length;
+    without trials each sample is a trial.
 
-    Use it when trials that are aligned at an event share a response, which noise hides in single
-    trials; target= names the class whose response is needed. Do not use it if the response differs
-    from trial to trial: take csp, which compares power.
+    Use it when trials aligned at an event have a common response that is masked by noise in single
+    trials; target= names the class of interest. Do not use it if responses vary between trials:
+    take csp, which compares power.
 
     Source: Rivet, Souloumiac, Attina & Gibert 2009.
 
     Parameters
     ----------
     target : label, optional
-        The class whose response is sought; by default the mean of E over all classes.
+        The class of interest; by default E is the mean over all classes.
     ridge : float
         Added to the diagonal of R, in units of its mean diagonal.
     """
@@ -446,7 +448,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
 
 
 def places(rows: RowSums) -> Codes:
-    """Return the place of each row in its trial."""
+    """Return the position of each row in its trial."""
     codes = rows.trials
     if codes is None:
         return np.zeros(rows.count, dtype=np.intp)
@@ -459,9 +461,9 @@ def places(rows: RowSums) -> Codes:
     return np.arange(rows.count) % lengths[0]
 
 
-# Length of a Hamming window times the width of its transition, in cycles per sample.
+# Length of a Hamming window times the width of the filter's transition, in cycles per sample.
 _HAMMING = 3.3
-# Width of the transition, relative to the edge of the frequency band.
+# Width of the filter's transition, relative to the edge of the frequency band.
 _TRANSITION = 0.25
 
 
@@ -471,27 +473,27 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'SM\right)
 
-    S is the second moment about zero of the samples in the band `signal`, R that of the samples in
-    the wider band `noise` minus those in `signal`. In the whitened variable max tr(M'R^{-1/2} S
-    R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors: the eigenvalues are
-    ratios of signal to noise.
+    S is the second moment about zero of the samples filtered to the band `signal`, and R that of
+    the samples filtered to the wider band `noise`, minus the samples in `signal`. In whitened
+    variables the problem is max tr(M'R^{-1/2} S R^{-1/2} M), with P = M'R^{-1/2}. The top
+    generalised eigenvectors are the exact solution; eigenvalues are signal-to-noise ratios.
 
-    The filters have linear phase and no delay, a Hamming window, and transitions a quarter as wide
-    as the edges are high; each trial is filtered separately, continued at its ends by odd
-    reflection; filtered samples keep their weights. P is for the unfiltered samples.
+    Filters are zero-phase with Hamming windows; the width of a transition is a quarter of the edge
+    frequency. Each trial is filtered separately, with odd reflection at the ends; sample weights
+    are those of the unfiltered samples. P applies to unfiltered samples.
 
-    Use it for oscillations in a known band of frequencies, in trials or in one long series, if the
-    neighbouring frequencies are noise. Do not use it if the band is unknown, or has noise in it
-    too: take ica.
+    Use it for oscillations in a known frequency band, in trials or in one long series, if
+    neighbouring frequencies contain noise. Do not use it if the band is unknown or noisy itself:
+    take ica.
 
     Source: Nikulin, Nolte & Curio 2011.
 
     Parameters
     ----------
     signal, noise : (float, float)
-        Lowest and highest frequency of both bands, in units of `rate`.
+        Lowest and highest frequency of each band, in the units of `rate`.
     rate : float
-        Number of rows in a unit of time.
+        Number of samples per unit of time.
     ridge : float
         Added to the diagonal of R, in units of its mean diagonal.
     """
@@ -548,7 +550,7 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
 
 
 def band_pass(band: tuple[float, ...], rate: float) -> Array:
-    """Return a symmetric impulse response: the difference of two Hamming low passes."""
+    """Return a symmetric impulse response, the difference of two Hamming low-pass filters."""
     low, high = (f / rate for f in band)
     widths = _TRANSITION * low, min(_TRANSITION * high, 0.5 - high)
     cuts = low - 0.5 * widths[0], high + 0.5 * widths[1]
@@ -568,7 +570,7 @@ def _low_pass(cut: float, width: float) -> Array:
 
 
 def convolved(X: Array, h: Array) -> Array:
-    """Convolve columns with h, without delay, continued at both ends by odd reflection."""
+    """Return the columns convolved with h, without delay, with odd reflection at both ends."""
     from scipy.signal import oaconvolve
 
     edge = min(len(h), len(X)) - 1
@@ -580,7 +582,7 @@ def convolved(X: Array, h: Array) -> Array:
 
 
 def convolved_back(Y: Array, h: Array) -> Array:
-    """Apply the transpose of `convolved`, h symmetric."""
+    """Apply the adjoint of `convolved` for a symmetric h."""
     from scipy.signal import oaconvolve
 
     n, edge, middle = len(Y), min(len(h), len(Y)) - 1, len(h) // 2

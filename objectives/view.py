@@ -1,4 +1,4 @@
-"""A view of the data in a solver's coordinates, its features, and the way back."""
+"""Views: maps between a data matrix, its features, and a solver's coordinates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ldr.solvers.manifolds import Array
 if TYPE_CHECKING:
     from ldr.objectives.statistics import RowSpace
 
-# Squares, and products of squares, of numbers between this and its inverse do not overflow.
+# For values between this and its inverse, squares and products of squares do not overflow.
 IN_RANGE = 2.0**100
 
 
@@ -32,12 +32,12 @@ class Features(ABC):
 
     @abstractmethod
     def __call__(self, samples: Samples) -> Samples:
-        """Features of the rows, n x k."""
+        """Return the features of the rows, n x k."""
 
 
 @dataclass(frozen=True)
 class Composed(Features):
-    """A feature map, applied to the features of another."""
+    """The composition of two feature maps."""
 
     first: Features
     second: Features
@@ -48,10 +48,10 @@ class Composed(Features):
 
 @dataclass(frozen=True)
 class Quadratic(Features):
-    """Degree-2 expansion: the d columns less their mean, and their d(d + 1)/2 products.
+    """Degree-2 expansion: the d centred columns, and their d(d + 1)/2 products.
 
-    The mean is that of the training rows: products of centred columns are far less collinear with
-    the columns themselves.
+    Columns are centred by the mean of the training rows, which reduces the collinearity of columns
+    and products.
 
     - mean (d,)
     - unit: divisor of the products, a power of two
@@ -62,7 +62,7 @@ class Quadratic(Features):
 
     @classmethod
     def of(cls, samples: Samples, *, free: bool) -> Quadratic:
-        """Return the products of training rows; free units are powers of two near the columns'."""
+        """Return the expansion for training rows, with a free `unit` of the products if `free`."""
         centre = statistics.mean(samples)
         size = power_of_two(samples.dense() - centre) if free else 1.0
         return cls(centre, 1.0 if 1.0 / IN_RANGE <= size <= IN_RANGE else size)
@@ -83,7 +83,7 @@ class Quadratic(Features):
 
 @dataclass(frozen=True)
 class HalfSquaredDistances(Features):
-    """-1/2 of the squares: distances become inner products, but for the centring."""
+    """-1/2 times the squared distances; double centring would give inner products."""
 
     def __call__(self, samples: Samples) -> Samples:
         return Samples(-0.5 * samples.dense() ** 2, samples.feature_names, samples.name)
@@ -91,7 +91,7 @@ class HalfSquaredDistances(Features):
 
 @dataclass(frozen=True)
 class LogCounts(Features):
-    """The logarithm of counts, and -m of zeros.
+    """The logarithm of counts, and -m for zero counts.
 
     - saturation: m
     """
@@ -107,20 +107,20 @@ class LogCounts(Features):
 
 
 def then(first: Features | None, second: Features | None) -> Features | None:
-    """Return the composition of two maps; None is the identity."""
+    """Return the composition of two feature maps; None is the identity."""
     if first is None or second is None:
         return second if first is None else first
     return Composed(first, second)
 
 
 def span_of(views: Sequence[View]) -> str | None:
-    """Return the subspaces that M cannot leave, in words; None without such a restriction."""
+    """Return a description of the subspaces to which M is restricted; None if unrestricted."""
     spans = dict.fromkeys([view.coordinates.span for view in views])
     return " and ".join(filter(None, spans)) or None
 
 
 class Restriction(Protocol):
-    """Coordinates on top of a view's, with notes for the user."""
+    """Restricted coordinates of a view, with messages."""
 
     @property
     def coordinates(self) -> Coordinates: ...
@@ -131,13 +131,13 @@ class Restriction(Protocol):
 
 @dataclass(frozen=True)
 class View:
-    """Map of a data matrix to a solver's coordinates and back.
+    """Map between a data matrix and a solver's coordinates.
 
     - mean (d,): subtracted before the map
-    - coordinates: of the solver
-    - notes: notes for the user: restrictions to a subspace, ridges
+    - coordinates: coordinates of the solver
+    - notes: messages on restrictions to a subspace and ridges
     - features: feature map before the objective
-    - scatter: scatter of the rows in the columns of the map; None if they cannot be read again
+    - scatter: scatter of the rows in the columns of the map; None if rows cannot be read again
     - centre in {"mean", "median", "zero"}: kind of centre in `mean`
     """
 
@@ -149,7 +149,7 @@ class View:
     centre: str = "mean"
 
     def noting(self, *notes: str) -> View:
-        """Return the view with further notes."""
+        """Return the view with further messages."""
         return replace(self, notes=(*self.notes, *notes))
 
     def of_all(self, samples: Samples) -> View:
@@ -163,25 +163,25 @@ class View:
         return replace(self, coordinates=restriction.coordinates, notes=notes)
 
     def after(self, features: Features, note: str) -> View:
-        """Return the view of features of the data, with a note."""
+        """Return the view of features of the data, with a message."""
         return replace(self, features=then(features, self.features), notes=(note, *self.notes))
 
 
 def noted(views: Sequence[View], *notes: str) -> tuple[View, ...]:
-    """Return the views with notes on the problem, appended last."""
+    """Return the views with messages on the problem, which are appended to the last view."""
     *others, last = views
     return (*others, last.noting(*notes))
 
 
 @dataclass(frozen=True)
 class Compact:
-    """The data in at most n columns, and the way back to the d columns of the user.
+    """The data in at most n columns, with the map to the user's d columns.
 
-    - rows: the data; if n < d, their coordinates in the span of the centred rows
-    - quiet: True if no note on the span is needed: nothing outside it is better, or the certificate
-      mentions it
-    - features: feature map whose values the rows are
-    - whole: the rows in all columns, if `rows` are a part of them
+    - rows: the data, for n < d in coordinates of the span of the centred rows
+    - quiet: True if no message on the span is needed, because directions outside are not better or
+      the certificate mentions the span
+    - features: feature map that was applied to the data, if any
+    - whole: the rows in all columns, if `rows` are a projection
     """
 
     rows: Samples
@@ -201,18 +201,19 @@ class Compact:
         features: Features | None = None,
         by_products: bool = False,
     ) -> Compact:
-        """Reduce columns to the rows' span, exactly if the optimum lies there, without d x d.
+        """Return the rows in coordinates of their span if n < d, without d x d arrays.
 
-        With room for r directions outside, it is also exact if directions without variance may be
-        optimal: all directions outside are equal. A stream of rows is assumed to have more rows
-        than columns. Wide rows are kept if their products suffice.
+        The reduction is exact if the optimum lies in the span. With `room` for r directions
+        outside, it is also exact if directions without variance may be optimal, because all
+        directions outside are equivalent. A stream is assumed to have n >= d. Wide sparse rows are
+        not reduced if products suffice.
         """
         if not samples.in_range:
             check_squares(samples)
         wide = by_products and samples.wide
         if not samples.n_known or samples.n >= samples.d or wide:
             return cls(samples, Columns(), features=features)
-        if samples.stored:  # few rows fit into memory, and are used more than once
+        if samples.stored:  # few rows are loaded, for repeated use
             samples = samples.take(np.arange(samples.n))
             check_squares(samples)
         space = statistics.WidenedRowSpace.of(statistics.row_space(samples), room)
@@ -228,9 +229,10 @@ class Compact:
 
     @classmethod
     def about_zero(cls, *parts: Samples, room: int = 0) -> tuple[Compact, list[Samples]]:
-        """Return the compact rows for sums about zero, over rows of several kinds, and these rows.
+        """Return the reduced rows for sums about zero over several samples, and the samples.
 
-        The rows and their negatives have mean zero, so that centring does not change them.
+        The span is that of the rows and their negatives, which have mean zero: centring has no
+        effect.
         """
         for each in parts:
             check_squares(each)
@@ -254,12 +256,12 @@ class Compact:
 
     @classmethod
     def of_columns(cls, samples: Samples) -> Compact:
-        """Keep the columns as they are."""
+        """Return the rows in all columns."""
         check_squares(samples)
         return cls(samples, Columns())
 
     def view(self, mean: Array, scatter: Scatter | None = None) -> View:
-        """Return the view with the mean of `rows`, and their scatter if known."""
+        """Return the view for the mean of `rows`, and the scatter of `rows` if known."""
         if scatter is None and self.rows.repeatable:
             scatter = RowScatter(self.rows, mean)
         if self.space is not None:
@@ -275,17 +277,17 @@ class Compact:
         return view.noting(f"there are fewer rows than columns: M is restricted to {span}")
 
     def view_of(self, stats: Moments) -> View:
-        """Return the way back from moments of `rows`."""
+        """Return the view for the moments of `rows`."""
         return self.view(stats.mean, KnownScatter(stats.scatter, stats.n))
 
 
 @dataclass(frozen=True)
 class Range:
-    """Range of a positive semidefinite matrix, to which M is restricted if the rank is deficient.
+    """Range of a positive semidefinite matrix, to which M is restricted.
 
-    - coordinates: in the range, with the way back
-    - notes: for the user on the restriction; empty if the rank is full
-    - rank: of the matrix
+    - coordinates: coordinates in the range
+    - notes: messages on the restriction; empty for full rank
+    - rank: rank of the matrix
     """
 
     coordinates: Coordinates
@@ -307,20 +309,20 @@ class Range:
 
     @classmethod
     def along(cls, Q: Array, coordinates: Coordinates, what: str, why: str) -> Range:
-        """Return the range with orthonormal basis Q; `why` explains the choice of the rank."""
+        """Return the range with the orthonormal basis Q; `why` explains the rank in a message."""
         d, rank = Q.shape
         note = f"{what} has rank {rank} of {d}: M is restricted to its range ({why})"
         return cls(Subspace(Q, coordinates, f"the range of {what}"), [note], rank, Q)
 
     @property
     def left_out(self) -> Array:
-        """Orthonormal directions that the range is orthogonal to, (d, d - rank)."""
+        """Orthonormal basis of the orthogonal complement of the range, (d, d - rank)."""
         if self._Q is None:
             return np.zeros((self.rank, 0))
         return orthogonal_to(self._Q)
 
     def squares(self, spread: Array) -> Array:
-        """Return c_i^2, |Q'EQ|_ij <= c_i c_j if |E_ij| <= s_i s_j, s_i^2 the columns' `spread`."""
+        """Return c_i^2 with |Q'EQ|_ij <= c_i c_j for |E_ij| <= s_i s_j, where s_i^2 is `spread`."""
         return spread if self._Q is None else (np.abs(self._Q).T @ np.sqrt(spread)) ** 2
 
     def rows(self, A: Array) -> Array:
@@ -332,12 +334,12 @@ class Range:
         return A if self._Q is None else self._Q @ A
 
     def __call__(self, A: Array) -> Array:
-        """The symmetric A on the range, Q'AQ."""
+        """Return Q'AQ, the symmetric A restricted to the range."""
         return A if self._Q is None else self._Q.T @ A @ self._Q
 
 
 def nothing_varies(what: str) -> SingularError:
-    """Return the error of a matrix of zeros."""
+    """Return the SingularError for a zero matrix."""
     return SingularError(f"{what} is zero: nothing varies there, so no direction is better")
 
 

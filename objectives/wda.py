@@ -1,9 +1,9 @@
 """Wasserstein discriminant analysis (WDA), by entropic transport between projected classes.
 
-For two classes with weights a and b and squared distances D: K = exp(-D/reg), u = a, then repeat
-v = b/(K'u), u = a/(Kv); the plan is G = diag(u) K diag(v), and W = <G, D>. After few steps W
-depends on which class comes first, so W is the mean of both orders. The derivatives are those of
-this W, by reverse differentiation of the iteration.
+Two classes have weights a and b and the matrix D of squared distances. With K = exp(-D/reg) and u =
+a, Sinkhorn's iteration repeats v = b/(K'u), u = a/(Kv). The transport plan is G = diag(u) K
+diag(v), and W = <G, D>. As W depends on the order of the classes after few steps, W is the mean of
+both orders. Derivatives are exact, by reverse differentiation of the iteration.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Distances that fit into the cache; least size of a class padded to the largest, as a share.
+# Number of distances that fit into the cache; least size of a class in a group, relative to the
+# largest, to which classes are padded.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of classes, `a` with `b`.
+    """Pairs of classes a and b, padded to equal sizes.
 
     - a, b (p, m): rows of the two classes of each pair
-    - a_shares, b_shares (p, m): the share of each
-    - kinds (p,): 0 within a class and 1 between two
+    - a_shares, b_shares (p, m): weight of each row
+    - kinds (p,): 0 within a class, 1 between two classes
     """
 
     a: Codes
@@ -60,7 +61,7 @@ class Pairs:
 
     @classmethod
     def of(cls, codes: Codes, weights: Array | None) -> list[Pairs]:
-        """Return all pairs of classes, in groups that fit the cache."""
+        """Return all pairs of classes, in groups of similar size that fit into the cache."""
         found, groups = [], list(_like_sizes(codes, weights))
         for (own, a, a_shares), (others, b, b_shares) in product(groups, groups):
             i, j = np.indices((len(own), len(others))).reshape(2, -1)
@@ -94,17 +95,17 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
 
 
 _EPS = float(np.finfo(float).eps)
-# Least curvature of a preconditioner, relative to the largest.
+# Lower limit of curvatures in the preconditioner, relative to the largest.
 _FLOOR = 1e-3
-# Exponents beyond the first are taken relative to the nearest row; beyond the second they give
-# zero.
+# Exponents above the first limit are taken relative to the nearest row; above the second limit the
+# exponential is zero.
 _FAR, _NOTHING = 300.0, 690.0
 
 
 class Room(threading.local):
-    """Reusable arrays by name; each thread has its own.
+    """Reusable arrays by name, separate for each thread.
 
-    New arrays cost more time than the computation in them.
+    Allocating arrays would take more time than the computation.
     """
 
     def __init__(self) -> None:
@@ -131,9 +132,9 @@ def _columns(x: Sequence[Array]) -> Array:
 
 
 class Plans:
-    """Plans of pairs, and the derivatives of W in D.
+    """Transport plans of pairs of classes, and the derivatives of W in D.
 
-    - K, KD: KD is K o D
+    - K, KD: K, and the entrywise product K o D
     - W (pairs,)
     - S: dW/dD
     """
@@ -141,7 +142,7 @@ class Plans:
     def __init__(
         self, A: Array, B: Array, pairs: Pairs, reg: float, steps: int, room: Room
     ) -> None:
-        """Compute the plans of D = AB', in arrays of the room."""
+        """Compute the plans for D = AB', in the arrays of `room`."""
         self._A, self._B, self._reg, self._room = A, B, reg, room
         shape = (*A.shape[:2], B.shape[1])
         D = np.matmul(A, _transposed(B), out=room.array("KD", shape))
@@ -180,7 +181,8 @@ class Plans:
     def S(self) -> Array:
         """K o H with H = uv' - (uv' o AB' + sum_l s_l v_l' + u_{l-1} q_l')/reg.
 
-        From the last step to the first, s_l is dW in Kv_l and q_l in K'u_{l-1}.
+        s_l is the derivative of W in Kv_l, and q_l that in K'u_{l-1}, computed from the last step
+        to the first.
         """
         in_u, in_v = self._KDv, _times(_transposed(self.KD), self._u[-1])
         s, q = list[Array](), list[Array]()
@@ -214,10 +216,10 @@ def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
 
 
 class TransportPoint(ProjectedPoint):
-    """f = 2 W_0/W_1, the sums of W within classes and between them, in passes over the pairs.
+    """f is proportional to W_0/W_1, the sums of W within and between classes.
 
-    W_1 has each pair of classes in both orders. Apart from the factor 2 times the share, the slope
-    is (s_0 - f s_1)/W_1. For a pair, s is 2 L(S)Y, as for other functions of distances.
+    W_1 contains each pair of classes in both orders. Up to a factor, the slope is (s_0 - f
+    s_1)/W_1, where s_0 and s_1 are sums of 2 L(S)Y over pairs, as for other functions of distances.
     """
 
     def __init__(self, problem: Transport, M: Array) -> None:
@@ -225,7 +227,7 @@ class TransportPoint(ProjectedPoint):
         self._problem, self._factor = problem, 2.0 * problem.share
 
     def plans(self) -> Iterator[tuple[Pairs, Plans]]:
-        """Yield the plans in turn, in reused arrays."""
+        """Yield the plans one after the other, in reused arrays."""
         return self._problem.plans(self.Y)
 
     @cached_property
@@ -245,9 +247,10 @@ class TransportPoint(ProjectedPoint):
         return (self._factor / W[1]) * (s[0] - (W[0] / W[1]) * s[1])
 
     def curvature(self, dY: Array) -> Array:
-        """Return a central difference of slopes, nearly as cheap as a product by formulas.
+        """Return a central difference of slopes, nearly as cheap as an exact product.
 
-        The step balances its square against the rounding of the exponents -D/reg, relative to it.
+        The step balances the truncation error, quadratic in the step, and rounding errors of the
+        exponents -D/reg.
         """
         longest, scale = np.abs(dY).max(), math.sqrt(self._problem.reg)
         if not longest > 0:
@@ -258,7 +261,7 @@ class TransportPoint(ProjectedPoint):
         return (ahead - behind) / (2.0 * h)
 
     def of_frozen_plans(self) -> Array:
-        """Return H of the gradient HM, 2X'(L(S_0) - f L(S_1))X/W_1, L the Laplacian, (d, d)."""
+        """Return the d x d matrix H of the gradient HM for fixed transport plans."""
         X, d = self.X, self.X.shape[1]
         W, degrees, cross = np.zeros(2), np.zeros((2, len(X))), np.zeros((2, d, d))
         for pairs, plans in self.plans():
@@ -275,7 +278,7 @@ class TransportPoint(ProjectedPoint):
         return X.T @ ((signs @ degrees)[:, None] * X) - C - C.T
 
     def of_coordinates(self) -> Array:
-        """Return each column's contribution to W within and the mean of orders between: (2, r)."""
+        """Return each component's contribution to W within and between classes, (2, r)."""
         s = np.zeros((2, *self.Y.shape))
         for pairs, plans in self.plans():
             _add_laplacian(s, plans.G, pairs, self.Y1)
@@ -304,9 +307,9 @@ _NO_COST = (
     "the value is rounding: reg is so far below the squared distances of the rows that moving a "
     "class onto itself costs nothing; a larger reg, or standardise=True, compares the classes"
 )
-# Steps before the first model with frozen transport plans.
+# Number of steps before the first preconditioner with fixed transport plans.
 _RENEWAL = 5
-# Number of rows beyond which only pairs within batches count.
+# For more rows only pairs within batches are used.
 _MOST_ROWS = 10_000
 
 
@@ -316,36 +319,34 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
 
     .. math:: \min_{M'M=I} \frac{\sum_c W(c, c)}{\sum_{c < c'} W(c, c')}
 
-    W(c, c') = sum_ij G_ij D_ij, D_ij = ||M'(x_i - x_j)||^2, where G is the plan that moves the
-    samples of c onto those of c' after `iterations` steps of Sinkhorn's iteration with the kernel
-    exp(-D/reg). After so few steps the plan depends on the class that comes first: between two
-    classes W is the mean of both orders, and nothing depends on the names of the classes. For large
-    reg every sample is moved onto all others, and the ratio is that of traces, as in
-    orthogonal-lda; for small reg only near samples count, so that classes may have several
-    clusters. P = M'. There are local optima: the trace ratio of an infinite reg (the baseline),
-    orthogonal-lda and pca are the default starts. If M can map every class to a point, as with
-    fewer samples than features, the ratio is 0, and among such M the one with the largest sum_{c <
-    c'} ||M'(mu_c - mu_c')||^2 is returned: the limit of the optima with eps added to the
-    denominator's classes, as eps goes to 0.
+    W(c, c') = sum_ij G_ij D_ij, D_ij = ||M'(x_i - x_j)||^2, where G is the transport plan between
+    the classes c and c' after `iterations` steps of Sinkhorn's iteration with the kernel
+    exp(-D/reg). As the plan depends on the order of the two classes after few steps, W is the mean
+    of both orders. For large reg mass is transported between all samples, and the ratio is a trace
+    ratio as in orthogonal-lda; for small reg mass is transported between near samples only, so that
+    classes may have several clusters. P = M'. Local optima exist: the trace ratio for infinite reg
+    (the baseline), orthogonal-lda and pca are the default starts. If some M map every class to a
+    point, as with fewer samples than features, the ratio is 0, and the M of these with the largest
+    sum_{c < c'} ||M'(mu_c - mu_c')||^2 is returned.
 
-    An evaluation takes O(iterations n^2) time, memory is that of the largest two classes'
-    distances. Beyond 10,000 samples, and for samples in files, only pairs within batches count.
+    An evaluation takes O(iterations n^2) time and memory for the distances of the largest two
+    classes. For more than 10,000 samples, and for samples in files, only pairs within batches are
+    used.
 
-    Use it instead of orthogonal-lda if classes have several clusters or other shapes: near samples
-    count, within a range that reg sets. Features in different units should be standardised. Do not
-    use it for two normal classes: orthogonal-lda gives the same for less time.
+    Use it instead of orthogonal-lda if classes have several clusters or other shapes; reg
+    determines the scale of distances. Do not use it for Gaussian classes: take orthogonal-lda,
+    which gives nearly the same in less time.
 
     Source: Flamary, Cuturi, Courty & Rakotomamonjy 2018.
 
     Parameters
     ----------
     reg : float
-        Weight of the entropy, in units of squared distances; columns in different units should be
+        Weight of the entropy, in units of squared distances; features in different units should be
         standardised.
     iterations : int
-        Number of Sinkhorn iterations: W is their result, and its derivative is exact. Flamary and
-        others, and the library POT, take one order of the classes, by their names; with more
-        iterations the two values differ less.
+        Number of Sinkhorn iterations. Flamary et al. and the library POT use a single order of the
+        classes instead of the mean of both; with more iterations the values agree better.
     """
 
     name = "wda"
@@ -426,13 +427,13 @@ def _to_points(groups: ClassMoments, r: int) -> Array | None:
 def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None, r: int) -> Array:
     """Minimise tr(M'(2 sum_c C_c)M) / tr(M'(sum_{c<c'} C_c + C_c' + dd')M), d = mu_c - mu_c'.
 
-    C_c and mu_c are the covariance and the mean of a class. By Dinkelbach's iteration.
+    C_c and mu_c are the covariance and the mean of class c. The algorithm is Dinkelbach's.
     """
     c = len(groups.means)
     within, between = 2.0 * groups.within, (c - 1) * groups.within + c * groups.between
     best = M = principal_directions(weighted(X, weights), r)
     last, rounding = np.inf, len(X) * _EPS
-    while last > rounding:  # at value zero M may be constant
+    while last > rounding:  # for value zero M may be constant
         w, b = (float(np.vdot(M, S @ M)) for S in (within, between))
         if not (b > 0 and w / b < last):
             break
@@ -443,12 +444,11 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
 
 @dataclass(frozen=True)
 class Transport(Projected):
-    """The ratio of transport within classes to transport between them.
+    """Problem of the ratio of transport within classes to transport between classes.
 
-    - codes (n,): codes of the classes
-    - share: the value is this times the ratio of W within classes to its mean of both orders
-      between
-    - points (k, r): the optimal M if some M map every class to a point
+    - codes (n,): class codes
+    - share: factor of the ratio in the value
+    - points (k, r): the optimal M if some M map every class to a point, else None
     """
 
     codes: Codes
@@ -468,7 +468,7 @@ class Transport(Projected):
         return Pairs.of(self.codes, self.w)
 
     def plans(self, Y: Array) -> Iterator[tuple[Pairs, Plans]]:
-        """Yield the plans of rows Y in turn, in reused arrays."""
+        """Yield the plans of rows Y one after the other, in reused arrays."""
         ones, squares = np.ones(len(Y)), np.einsum("ij,ij->i", Y, Y)
         left = np.column_stack([-2.0 * Y, squares, ones])
         right = np.column_stack([Y, ones, squares])
@@ -480,7 +480,7 @@ class Transport(Projected):
             )
 
     def sums(self, Y: Array) -> tuple[Array, Array]:
-        """Return W and s, within and between."""
+        """Return the sums of W and of the slopes s, within and between classes."""
         W, s, Y1 = np.zeros(2), np.zeros((2, *Y.shape)), np.column_stack([Y, np.ones(len(Y))])
         for pairs, plans in self.plans(Y):
             np.add.at(W, pairs.kinds, plans.W)
@@ -493,13 +493,13 @@ class Transport(Projected):
         return TransportPoint(self, M)
 
     def preconditioner(self, M: Array) -> Preconditioner | None:
-        """Return the inverse, made positive, of the Hessian for frozen plans: U -> HU - U M'HM."""
+        """Return the inverse of |U -> HU - U M'HM|, the Hessian's magnitude for fixed plans."""
         H = self.at(M).of_frozen_plans()
         multipliers, R = np.linalg.eigh(sym(M.T @ H @ M))
         across = H - M @ (M.T @ H)
         across = sym(across - (across @ M) @ M.T)
         bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
-        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # M's come last
+        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # the span of M comes last
         curvatures = np.abs(values[:, None] - multipliers)
         steepest = curvatures[: -len(multipliers)].max(initial=0.0)
         if not steepest > 0:
@@ -516,7 +516,7 @@ class Transport(Projected):
         return self.points
 
     def certificate(self, M: Array) -> Certificate | None:
-        """Return "global" for a ratio of 0 to rounding; no ratio is negative."""
+        """Return "global" for a ratio of 0 up to rounding, because no ratio is negative."""
         value = self.at(M).value
         if value > len(self.X) * _EPS * self.share:
             return None
@@ -534,7 +534,8 @@ class Transport(Projected):
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return each component's transport within and between classes, and their ratio.
 
-        The value is the mean of the ratios, weighted by their shares of the transport between.
+        The value is the mean of the components' ratios, weighted by shares of the transport between
+        classes.
         """
         within, between = self.at(M).of_coordinates()
         total = between.sum()
@@ -542,7 +543,7 @@ class Transport(Projected):
         return {"ratio": ratio, "share": between / total, "within": within, "between": between}
 
     def on(self, rows: Array, codes: Codes, *, w: None) -> Transport | None:
-        """Return the problem of new rows; its value is weighted by their number."""
+        """Return the problem of new rows; the value is multiplied by their number."""
         present, codes = np.unique(codes, return_inverse=True)
         if len(present) < 2:
             return None
