@@ -164,7 +164,7 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
         return PairMatrices(K, squares=variances(data), ridge=self.ridge)
 
     def _trivial(self, ones: int) -> list[str]:
-        """A note of the correlations that are 1 because there are few samples, with a warning."""
+        """Return a message, and warn, if correlations are 1 because samples are few."""
         if ones <= 0 or self.ridge > 0 or self.shrinkage is not None:
             return []
         note = (

@@ -123,13 +123,13 @@ def stationary(C: Array) -> tuple[Array, list[str]]:
 
 
 def _of_windows(B: Array) -> Array:
-    """The covariance of len(B) successive rows of a series, from its lagged covariances B_k."""
+    """Return the covariance of len(B) successive rows from the lagged covariances B_k."""
     K = len(B)
     return np.block([[B[i - j] if i >= j else B[j - i].T for j in range(K)] for i in range(K)])
 
 
 def _log_determinant(S: Array) -> float:
-    """NaN where S is not positive definite."""
+    """Return log det S, or NaN if S is not positive definite."""
     try:
         return 2.0 * float(np.log(np.diag(np.linalg.cholesky(S))).sum())
     except np.linalg.LinAlgError:
@@ -170,7 +170,7 @@ class PredictivePoint(Point):
         )
 
     def _lagged(self, matrices: Sequence[Array]) -> Array:
-        """The Z_k of the matrices in the place of the S_K^{-1}, weighted and added up."""
+        """Return the weighted sums of blocks Z_k for the matrices in place of S_K^{-1}."""
         r = self.M.shape[1]
         Z = np.zeros((len(self._C), r, r))
         for (weight, _), A in zip(self._S, matrices, strict=True):

@@ -91,7 +91,7 @@ _BRACES = r"\{([^{}]*)\}"
 
 
 def _innermost(text: str) -> str:
-    """Without the innermost braces."""
+    """Return the text without the innermost braces."""
     text = re.sub(r"\\(?:operatorname|mathrm|text)" + _BRACES, r"\1", text)
     text = re.sub(r"\\sqrt" + _BRACES, r"sqrt(\1)", text)
     text = re.sub(r"\\overline" + _BRACES, r"mean(\1)", text)
@@ -133,7 +133,7 @@ def described(text: str | None) -> dict[str, str]:
 
 
 def _section(lines: list[str]) -> tuple[int, int]:
-    """Where the entries of a docstring's parameters begin and end."""
+    """Return the first and last line of the parameters' entries in a docstring."""
     if "Parameters" not in lines:
         return len(lines), len(lines)
     first = last = lines.index("Parameters") + 2

@@ -101,10 +101,7 @@ def middles_and_steps(X: Array) -> tuple[Array, Array]:
 
 
 def _triangular(states: Array, moves: Array) -> tuple[Array, Array, float]:
-    """Rows with the products X'X and Xdot'X, at most as many as there are columns.
-
-    And ||Xdot||^2 in the rows that no combination of the states reaches.
-    """
+    """Return at most k rows with equal X'X and Xdot'X, and the unexplained part of ||Xdot||^2."""
     k = states.shape[1]
     R = np.asarray(np.linalg.qr(np.hstack([states, moves]), mode="r"))
     of_states, of_moves, unreached = R[:k, :k], R[:k, k:], R[k:, k:]
@@ -164,7 +161,7 @@ class DynamicsPoint(Point):
 
     @cached_property
     def _left(self) -> Array:
-        """Residual of Xdot M after XM D'."""
+        """Residual Xdot M - XM D'."""
         if self._problem.skew:
             return self._V - self._Y @ self.D.T
         Q, _ = self._factored
@@ -236,10 +233,7 @@ class LinearDynamics(BoundObjective):
 
     @cached_property
     def _explained(self) -> tuple[float, Array]:
-        """Residual of Xdot after its best r directions of predictable motion, and the directions.
-
-        And these directions.
-        """
+        """Least residual of Xdot for r directions, and these directions."""
         Q = scipy.linalg.qr(self.states, mode="economic", check_finite=False)[0]
         explained = Q.T @ self.moves
         rest = self.moves - Q @ explained

@@ -209,7 +209,7 @@ class NaturalPoint(Point):
         return 2.0 * self._problem.manifold.join([in_M, in_mu[:, None]])
 
     def _within(self, A: Array) -> Array:
-        """The sums of the columns, of entries that are there."""
+        """Return the column sums over observed entries."""
         return np.einsum("ij,ij->j", self._problem.there, A)
 
     def hessian_vector(self, V: Array) -> Array:
@@ -313,14 +313,11 @@ class NaturalParameters(BoundObjective):
         return {"intercept": self._intercept(M), "explained_deviance": explained}
 
     def _all_there(self, N: Array) -> bool:
-        """Return True if no entry in the columns of the subspace is left out."""
+        """Return True if all entries of the subspace's columns are observed."""
         return bool(self.there[:, N.any(axis=1)].all())
 
     def _intercept(self, M: Array) -> Array:
-        """Return mu, shifted within the subspace so that the components are centred.
-
-        With missing entries in its columns the shift would change the fit, and mu is kept.
-        """
+        """Return mu, shifted within the subspace to centre the components if data are complete."""
         N, mu = self.manifold.split(M)
         return (mu - N @ (N.T @ (mu - self.centre)) if self._all_there(N) else mu)[:, 0]
 

@@ -144,12 +144,7 @@ class FactorAnalysis(
 
 
 def _correlation(samples: Samples) -> tuple[float, Array, Array, Correlation, Scatter] | None:
-    """n, mean, standard deviations, correlation matrix and scatter; of n < d columns its root.
-
-    Of sparse rows with very many columns its products.
-
-    None where the sums tell that entries are missing.
-    """
+    """Return n, mean, deviations, correlations, scatter; None if entries are missing."""
     check_squares(samples)
     if samples.wide:
         rows = CentredRows.of(samples)
@@ -268,10 +263,9 @@ class DiagonalFactors(Factors):
 
     @cached_property
     def _starts(self) -> dict[str, Array]:
-        """Make starts from squared multiple correlations and from columns, where C has an inverse.
+        """Starts from squared multiple correlations and from selected columns.
 
-        1/(C^{-1})_jj is what the other columns leave over of each; scaled as Joreskog does, by
-        1 - r/2d. They are made once: eigenvectors of products come back with other last digits.
+        The first start has psi_j = (1 - r/2d)/(C^{-1})_jj, as proposed by Joreskog.
         """
         guesses = {"half the variances": np.full(self.d, 0.5)}
         if isinstance(self.C, DenseCovariance) and self._rank == self.d:
@@ -320,8 +314,8 @@ class DiagonalFactors(Factors):
 def _left_by_columns(C: Array, r: int) -> Array:
     """Return the residual variances of the columns given r selected columns.
 
-    They are selected greedily, and then exchanged while that raises the likelihood: the next column
-    minimises its own log variance plus the log residual variances of the rest.
+    Columns are selected greedily, to minimise the sum of log variances, and then exchanged while
+    the likelihood increases.
     """
     columns: list[int] = []
     for _ in range(10):  # two or three sweeps usually suffice
@@ -375,7 +369,7 @@ class ProfilePoint(Point):
     def _left(self) -> Array:
         """Diagonal of psi^{-1/2} C psi^{-1/2} minus the part of the profiled loadings.
 
-        From a root of C, whose sums of squares do not cancel if a column's noise is small.
+        A root of C gives sums of squares, accurate for small noise variances.
         """
         problem, (values, V) = self._problem, self._top
         if problem.root is None:
@@ -559,7 +553,7 @@ class IsotropicFactors(Factors):
 
     @cached_property
     def _noise(self) -> float:
-        """The best s2."""
+        """Maximum likelihood estimate of s2."""
         left = float(np.sum(self._eigen[0][self.r :])) + self.variance_outside
         noise = left / (self.d - self.r)
         if not noise > SMALLEST:
@@ -618,10 +612,7 @@ class IsotropicFactors(Factors):
         return abs(self.at(M).value - best) + SUMS_ROUNDING * terms + self._rounding(noise)
 
     def _rounding(self, noise: float) -> float:
-        """By how much the rounding of C, or of the rows, moves the least value.
-
-        That changes with C by n/2 tr(S^{-1} dC), and with rows X by tr(S^{-1} X'dX).
-        """
+        """Bound the change n/2 tr(S^{-1} dC) of the optimum by rounding of C or of the rows."""
         L, U = self._eigen[0][: self.r], self._eigen[1][:, : self.r]
         rest = np.eye(len(U)) - U @ U.T
         inverse = rest.T @ rest / noise + (U / L) @ U.T

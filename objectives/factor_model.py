@@ -161,10 +161,7 @@ class Posterior:
 
     @cached_property
     def _squares(self) -> Array:
-        """(x - mean)' S^{-1} (x - mean) = |psi^{-1/2} residual|^2 + |y|^2 of each row.
-
-        A sum of squares, where Woodbury's difference would cancel for a small psi.
-        """
+        """(x - mean)' S^{-1} (x - mean) = |psi^{-1/2} residual|^2 + |y|^2 of each row."""
         return np.asarray(self.residual**2 @ (1.0 / self.psi) + np.sum(self.y**2, axis=1))
 
     @cached_property
@@ -381,7 +378,7 @@ class FactorModel(Pickled):
         return like(X, np.concatenate(parts), getattr(X, "columns", ()))
 
     def _posteriors(self, X: object) -> Iterator[Posterior]:
-        """Block by block."""
+        """Yield the posteriors of blocks of rows."""
         samples = as_samples(X, "X", minimum_rows=1, allow_nan=True)
         samples.expect_columns(len(self.mean))
         for _, block in samples.blocks():

@@ -103,7 +103,7 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
 
 
 def _white(rows: Samples, whitened: Whitened) -> Array:
-    """The rows in the coordinates that whiten them."""
+    """Return whitened rows."""
     changed = whitened.change(rows).in_memory()
     centre = whitened.mean if whitened.change.T is None else np.zeros(changed.d)
     return (changed.dense() - centre) @ whitened.W
@@ -203,7 +203,7 @@ class SpectralRows:
         return np.asarray(np.fft.rfft(_window(self._length) * pieces, axis=1)[:, 1:])
 
     def _back(self, z: np.ndarray) -> Array:
-        """The derivative in Y of the mean over segments of Re <z, its transform>, twice."""
+        """Return twice the gradient in Y of the mean over segments of Re <z, transform of Y>."""
         half = 2.0 if self._length % 2 else np.r_[np.full(z.shape[1] - 1, 2.0), 4.0][:, None]
         whole = np.concatenate([np.zeros_like(z[:, :1]), half * z], axis=1)
         pieces = np.fft.irfft(whole, self._length, axis=1) * (0.5 * self._length)

@@ -186,7 +186,7 @@ def check_settled(samples: Samples, neighbours: int) -> None:
 def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
     """Return distances and indices of each row's k nearest neighbours, n x k; first of ties.
 
-    A search alone returns arbitrary rows among ties, depending on its threads.
+    Among ties a search returns arbitrary rows, depending on threads.
     """
     n, k = samples.n, neighbours
     if k >= n:
@@ -230,11 +230,10 @@ def _products(X: Matrix) -> _Search:
 
 
 def _tree(X: Matrix, k: int) -> tuple[_Search, Integers] | None:
-    """Distances from the rows near by in a tree; None where that takes longer than products do.
+    """Return a search by a k-d tree and the order of its leaves; None if slow.
 
-    What a tree leaves to be looked at depends on how many dimensions the rows fill: scikit-learn's
-    counts it for some. SciPy's takes a half to a tenth of its time, of rows that lie in memory, and
-    are asked for, in the order of its leaves, which comes with it.
+    The cost is estimated on some rows by scikit-learn's tree. Rows are stored and queried in the
+    order of the leaves.
     """
     n, d = X.shape
     if not isinstance(X, np.ndarray) or n < _LEAST_ROWS or d > _MOST_COLUMNS:
@@ -273,14 +272,14 @@ def _first_of_equals(samples: Samples, rows: Integers, distances: Array, indices
 
 
 def _rows(samples: Samples) -> Matrix:
-    """The rows as scikit-learn takes them: sparse ones shifted, as their squares cancel there."""
+    """Return the rows for scikit-learn; sparse rows are shifted to avoid cancellation."""
     return shifted_rows(samples)[0] if samples.is_sparse else samples.dense()
 
 
 def _symmetric_graph(
     i: Integers, j: Integers, distances: Array, n: int, heat: float | str | None
 ) -> csr_array:
-    """Each pair once, so that rows that coincide keep their edge of length zero."""
+    """Return the symmetric graph of edges; equal rows keep edges of length zero."""
     from scipy.sparse import csr_array
 
     pairs = np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
@@ -402,7 +401,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         return kind(found.pop("A"), found.pop("B"), -1.0, cancels=1.0, **found, **options)
 
     def _check_settled(self, data: Data) -> None:
-        """Refuse edges that do not stay where rows move a little."""
+        """Refuse edges that are discontinuous in the rows."""
         samples, k = data.samples, self.neighbours
         if self.kind == "neighbours":
             check_settled(samples, k)
@@ -416,7 +415,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         """Return A and B for a known graph, with further entries of the statement."""
 
     def _joined(self, data: Data) -> Data:
-        """The rows that the graph is of, in memory."""
+        """Return the rows of the graph in memory."""
         data = in_memory(self, data)
         return data if self.traits.by_place else data.of_rows_that_count()
 

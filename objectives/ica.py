@@ -63,10 +63,7 @@ class Contrast:
 
 
 def _log_cosh(y: Array) -> Array:
-    """log cosh y, without overflow.
-
-    log1p would be ten times as slow, and of no use beside |y| and log 2.
-    """
+    """Return log cosh y without overflow."""
     size = np.abs(y)
     rest = np.exp(-2.0 * size)
     rest += 1.0

@@ -120,7 +120,7 @@ def is_categorical(y: object) -> bool:
 
 
 def _whole_values(array: Cells) -> int:
-    """Return the number of distinct values if they are few and whole; else 0."""
+    """Return the number of distinct values if these are few integers, else 0."""
     if array.ndim != 1 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         return 0
     values = np.unique(array)

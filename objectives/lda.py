@@ -120,7 +120,7 @@ class DiscriminantMethod(
         return rows.changed(how, **chosen)
 
     def _added(self, rows: RowPencil, data: Data) -> tuple[Array, Array, dict[str, float | Array]]:
-        """Return what shrinkage adds to S_W and to S_T, and the shares that it chose."""
+        """Return the matrices that shrinkage adds to S_W and S_T, and the intensities."""
         samples, (codes, classes) = rows.compact.rows, data.labels
         S_W, S_T = rows.plain.B, rows.plain.total
         assert S_T is not None

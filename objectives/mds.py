@@ -127,7 +127,7 @@ class ClassicalScaling(Trace):
 
 
 def _checked(samples: Samples) -> Samples:
-    """A matrix of distances: square, symmetric, not negative, zero on the diagonal."""
+    """Check that distances are square, symmetric, nonnegative and zero on the diagonal."""
     D = samples.dense()
     check_squares(samples)
     if samples.n != samples.d:
@@ -308,7 +308,7 @@ class Stress(Pairwise):
         return 2.0 * (found + self._of_smoothing(of_square) * self.X)
 
     def _of_smoothing(self, share: float) -> float:
-        """e^2 is a multiple of tr X'X."""
+        """Return the factor of e^2, a multiple of tr X'X, in derivatives."""
         return share * self.smoothing**2 / float(np.vdot(self.X, self.X))
 
     def baseline(self) -> Array:

@@ -216,10 +216,9 @@ class SoftNeighbours(LabelledPairs):
         return min(runs, key=lambda run: run.value).M
 
     def _annealed(self, M: Array, ridge: float) -> Array:
-        """The end of short runs from M under ever smaller ridges; a larger M where that is right.
+        """Return the optimum of short runs from M with decreasing ridges.
 
-        While a ridge keeps M small every row has many soft neighbours, and there are few local
-        optima. A run without one soon is at a scale where each row has one neighbour.
+        With a large ridge M is small, every row has many neighbours, and local optima are few.
         """
         few = len(self.X) <= _FEW_ROWS
         less, stage = (_SLOWLY, _LONGER_STAGE) if few else (_LESS, _STAGE)
@@ -231,12 +230,12 @@ class SoftNeighbours(LabelledPairs):
         return M
 
     def _all_right(self, M: Array) -> bool:
-        """Return True if every nearest neighbour has its row's class: a larger M is better."""
+        """Return True if all nearest neighbours have the class of their row."""
         least = 1.0 if self.w is None else float(self.w.min())
         return self.value(_LARGER * M) < 0.5 * least - self.weight
 
     def _grown(self, M: Array) -> Array:
-        """The least multiple that proves to be an optimum, where all neighbours are right."""
+        """Return the least multiple of M that is proved optimal, if all neighbours are correct."""
         factors = (_LARGER * 2.0**k for k in range(_DOUBLINGS))
         return next((a * M for a in (1.0, *factors) if self.proof(a * M)), _LARGER * M)
 

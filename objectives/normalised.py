@@ -79,7 +79,7 @@ class Normalised(Objective, relative_improvement=False):
 
 
 def _best(bound: BoundObjective) -> Array:
-    """The closed form, or the end of a trust region from the baseline (or a random M)."""
+    """Return the closed form, or the optimum from the baseline (or a random M)."""
     exact = bound.closed_form()
     if exact is not None:
         return exact

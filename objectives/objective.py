@@ -356,7 +356,7 @@ def _check_data_agree(parts: Sequence[Objective]) -> None:
 
 
 def _check_maps_agree(parts: Sequence[Objective]) -> None:
-    """Refuse several objectives whose M is not the same thing."""
+    """Refuse objectives with M of different meaning."""
     for part in parts if len(parts) > 1 else ():
         if not part.traits.transposed:
             raise ArgumentError(

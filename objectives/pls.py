@@ -141,7 +141,7 @@ class PLSRegression(
         )
 
     def _of_products(self, data: Data, r: int) -> ScoreRegression:
-        """Make the problem in the coordinates of the scores, r rows and the rest of Y."""
+        """Return the problem in the coordinates of the scores."""
         rows, (Y, outputs) = WideRows.of(data.samples), centred_outputs(data)
         found = self._rotations(rows.Z, Y, r)
         scores = rows.Z @ found
@@ -167,7 +167,7 @@ class PLSRegression(
         rounding: Rounding,
         left: float,
     ) -> ScoreRegression:
-        """Make the problem of the rotations that were found."""
+        """Return the problem of given rotations."""
         Q = np.linalg.qr(rotations)[0]
         P = math.sqrt(n) * view.coordinates.lift(rotations).T
         sign = signs(P)

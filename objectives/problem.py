@@ -385,7 +385,7 @@ def _turned(
     maps: tuple[Array, ...],
     seen: Sequence[Variation | None],
 ) -> Placed:
-    """The point, its matrices and maps turned to the canonical axes, with signs."""
+    """Return the point with matrices and maps rotated to canonical axes, with signs."""
     axes = problem.axes(M, seen)
     if axes.signed:
         return Placed(M, axes, seen, matrices, maps)

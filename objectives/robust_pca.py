@@ -276,7 +276,7 @@ class RobustPCA(Objective, weighted=True, sparse=False):
         )
 
     def _length(self, rows: MedianRows) -> float:
-        """The length that is 1 in the frame of the rows."""
+        """Return the length of unit 1 in the rows' frame."""
         return 1.0 if self.sphere else rows.frame.length
 
     def _loss(self, rows: MedianRows, r: int) -> Loss:

@@ -321,7 +321,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         return TraceMatrices(rows.form(parts.T) @ D, decoder=D)
 
     def _cells(self, y: npt.ArrayLike, n: int) -> tuple[npt.NDArray[np.intp], tuple[int, ...]]:
-        """The combination of levels of each row, and how many levels every factor has."""
+        """Return each row's combination of levels, and the factors' numbers of levels."""
         factors = as_array(y)
         factors = factors[:, None] if factors.ndim == 1 else factors
         if factors.ndim != 2 or len(factors) != n:

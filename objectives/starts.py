@@ -99,8 +99,7 @@ def random_directions(problem: BoundObjective, count: int = 5) -> dict[str, Arra
 def _untied(values: Array, directions: Array, count: int) -> Array:
     """Return the first directions; ties in the eigenvalue are broken by variance per length.
 
-    Few samples separate all slices along several directions, whose eigenvalues are 1: an
-    eigensolver orders them by rounding errors.
+    With few samples several eigenvalues can be 1.
     """
     tied = np.abs(values - values[count - 1]) <= TIED * values[0]
     chosen = directions.copy()

@@ -298,7 +298,7 @@ class SPoC(PowerMethod, stacks=True):
 
 
 def _of_trials(e: Array, trials: Codes, share: Array) -> Array:
-    """The mean quantity of each trial, about the mean of all in units of their deviation."""
+    """Return the standardised mean response of each trial."""
     weights = np.bincount(trials, share)
     sums = np.bincount(trials, share * e)
     z = np.divide(sums, weights, out=np.zeros(len(sums)), where=weights > 0)
@@ -542,7 +542,7 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
         S, R = (found.about_zero.form(counts) for found in (inside, beside))
 
         def rounded() -> Array:
-            """Return the squares that the filters rounded."""
+            """Return the squares that determine the filters' rounding errors."""
             return np.diag(rows.about_zero.form(counts))
 
         zero = np.zeros(rows.count)

@@ -73,10 +73,7 @@ class Pairs:
 
 
 def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Codes, Array]]:
-    """Classes of like sizes, the large ones first: codes, rows (c, m) and the share of each row.
-
-    They are filled up with their first rows.
-    """
+    """Yield groups of classes of similar size: codes, rows (c, m), padded, and row weights."""
     w = np.ones(len(codes)) if weights is None else weights
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])
@@ -201,9 +198,10 @@ class Plans:
 
 
 def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
-    """K = exp(E) and u_0 = a. Where that is nothing but zeros, diag(x) K diag(y) and a/x.
+    """Return K = exp(E) and u_0 = a, or if K is zero diag(x) K diag(y) and a/x.
 
-    Every row and column of it has a 1, so that no step divides by zero; G and W are the same.
+    Each row and column of the scaled K has an entry 1, which avoids a division by zero; G and W do
+    not change.
     """
     u = a
     if far:
@@ -379,7 +377,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
         return restated(bound, answers=GroupedRows.of(data))
 
     def _transport(self, data: Data, r: int, *, restricted: bool = True) -> Transport:
-        """On the range of the total scatter, outside of which the ratio is 0/0, or anywhere."""
+        """Return the problem on the range of the total scatter."""
         rows, (codes, classes) = DenseRows.centred(data, self), data.labels
         X, view, weights = rows.X, rows.view, rows.weights
         groups = _counted_alike(X, codes, len(classes), weights)

@@ -307,13 +307,13 @@ def idle_cores(order: int) -> Iterator[None]:
 
 
 def _idle() -> int:
-    """Return the number of cores that no program used in the last minute."""
+    """Return the number of cores that were idle in the last minute."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return max(1, (os.cpu_count() or 1) + 1 - round(load))  # load includes this program
 
 
 def _share(count: float) -> None:
-    """Give each library so many threads, but no more than before."""
+    """Limit the threads of each BLAS library to `count`."""
     for library, before in zip(_libraries(), _before, strict=True):
         if library.num_threads != min(count, before):
             # threadpoolctl 3.8 refuses calls from other threads until the first is cleared

@@ -162,10 +162,7 @@ def leave_saddles(
 
 
 def _below(problem: Problem, manifold: Manifold, run: Run, curvature: Curvature) -> Array | None:
-    """A point below the saddle: the longest step, halved again and again, that keeps the promise.
-
-    The promise is a quarter of the decrease t^2 |curvature| / 2 of the second-order model.
-    """
+    """Return a point below the saddle, by the longest halved step of sufficient decrease."""
     step = min(1.0, 0.25 * manifold.diameter)
     for t in step * 0.5 ** np.arange(20):
         for sign in (1.0, -1.0):

@@ -87,12 +87,12 @@ class SVRG(Solver[AnchorState]):
 def _visited(
     problem: RiemannianProblem, state: AnchorState, part: Problem, W: Array, pairs: Pairs
 ) -> tuple[Array, Pairs]:
-    """Where the step of a part leads from W, and the pairs there."""
+    """Return the point and pairs after the step of a part from W."""
     whole: Any = problem.problem
     manifold, anchor = problem.manifold, state.point
 
     def gradient(M: Array) -> Array:
-        """The part's, as large as that of the whole."""
+        """Return the part's gradient times the number of parts."""
         problem.count("part gradient")
         return whole.parts * manifold.gradient(M, part.at(M).gradient)
 

@@ -74,7 +74,7 @@ def _made(name: str, pickled: bytes) -> object:
 
 
 def _named(whole: object) -> str:
-    """Return the unique name that an object keeps when pickled and unpickled."""
+    """Return a unique name of an object, preserved by pickling."""
     if "_name" not in vars(whole):
         _with_name(whole, uuid4().hex)
     return str(vars(whole)["_name"])

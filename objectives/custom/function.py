@@ -410,7 +410,7 @@ class CustomObjective(Objective):
         return self._on(rows, self._response(data), self._term(rows), r, rows)
 
     def _sum(self, data: Data, r: int) -> BoundObjective:
-        """The problem of a sum over rows, tested on some of them."""
+        """Return the problem of a sum over rows, after a test on some rows."""
         (samples, *others), term = data.views, self._term(data.views)
         beside: tuple[Beside, ...] = (*others, *self._response(data))
         trial = self._on_some_rows(data, term, r)
@@ -456,7 +456,7 @@ class CustomObjective(Objective):
         return FunctionTerm(self, tuple(means), views[0].weights is not None)
 
     def _in_memory(self, samples: Samples) -> Samples:
-        """All rows, which f can take."""
+        """Return all rows as f's argument; refuse sparse rows that f cannot use."""
         if samples.is_sparse and self.backend != "numpy":
             raise DataError(
                 f"X is sparse, and objective {self.name!r} has backend={self.backend!r}, which "
@@ -476,7 +476,7 @@ class CustomObjective(Objective):
             ) from error
 
     def _response(self, data: Data) -> tuple[Cells, ...]:
-        """Return y, if f takes a response, as an array that f can use."""
+        """Return y as an array if f takes a response."""
         if Need.RESPONSE not in self.needs:
             return ()
         y, n = read_only(as_array(data.y)), data.samples.n  # y may be the user's own array

@@ -209,7 +209,7 @@ def verified(trial: Trial) -> CustomProblem:
 
 
 def _moved(problem: CustomProblem, view: int, factor: Manifold, note: str) -> CustomProblem:
-    """With the matrix of a view on another manifold."""
+    """Return the problem with the matrix of a view on another manifold."""
     factors = list(problem.manifold.factors)
     factors[view] = factor
     manifold = Product(*factors) if len(factors) > 1 else factor

@@ -160,7 +160,7 @@ def check_dense(chunk: object, name: str) -> None:
 
 
 def _matrix(frame: Given, name: str) -> tuple[dask.array.Array, tuple[str, ...]]:
-    """Array of a DataFrame, and the names of its columns."""
+    """Return the array of a DataFrame and the columns' names."""
     empty, names = open_frame(frame._meta, name)
     if not names:
         raise DataError(f"{name} has no columns")
@@ -168,15 +168,12 @@ def _matrix(frame: Given, name: str) -> tuple[dask.array.Array, tuple[str, ...]]
 
 
 def _numbers(part: object, name: str, dtype: CellType) -> Cells:
-    """A partition as an array."""
+    """Return a partition as an array."""
     return open_frame(part, name)[0].astype(dtype, copy=False)
 
 
 def _with_lengths(array: dask.array.Array) -> dask.array.Array:
-    """The array, with the lengths of its chunks found where they are not known.
-
-    They are those of the chunks themselves: of fewer columns, Dask may read other partitions.
-    """
+    """Return the array with known chunk lengths, computed from whole chunks if unknown."""
     if not np.isnan(array.shape[0]):
         return array
     chunks = array.to_delayed()[:, 0]
@@ -186,7 +183,7 @@ def _with_lengths(array: dask.array.Array) -> dask.array.Array:
 
 
 def _grouped(rows: Sequence[int], least: int) -> list[int]:
-    """Lengths of chunks after neighbours have been put together; none is zero but of no rows."""
+    """Return the lengths of chunks after merging small neighbours."""
     grouped = [0]
     for length in rows:
         if grouped[-1] + length <= least:
@@ -269,7 +266,7 @@ class DaskSamples(StoredSamples):
 
 
 def _kind(argument: Beside | dask.array.Array) -> Samples | CellType:
-    """Samples without rows, which tell how theirs are taken; or the type of an array's cells."""
+    """Return samples without rows, as a description, or the dtype of an array."""
     if not isinstance(argument, Samples):
         return argument.dtype
     return Samples(
@@ -283,10 +280,10 @@ def _kind(argument: Beside | dask.array.Array) -> Samples | CellType:
 
 @dataclass(frozen=True, eq=False)
 class _ChunkSum:
-    """The task of a worker: the term of a chunk, in pieces that fit into its memory.
+    """Task of a worker: the term of a chunk, computed in parts that fit into memory.
 
-    - kinds: of the chunk, and of what stands beside it; see `_kind`
-    - rows: in a piece
+    - kinds: description of the chunk and of companions; see `_kind`
+    - rows: number of rows of a part
     """
 
     term: Callable[..., object]

@@ -50,7 +50,7 @@ _GROUPS = (
 
 
 def _limits() -> Iterator[tuple[float, str]]:
-    """Yield the bytes that the machine, the process's limit and its container leave."""
+    """Yield the free bytes of the machine, the process's limit and the container."""
     if os.name != "posix":
         return  # Windows raises MemoryError
     resource = import_module("resource")  # missing on Windows
@@ -68,7 +68,7 @@ def _limits() -> Iterator[tuple[float, str]]:
 
 
 def _bytes(pattern: str, file: str | Path, unit: int = 1) -> float | None:
-    """A number in a file of the system; None where there is no such file or number."""
+    """Return a number in a system file; None if missing."""
     try:
         found = re.search(pattern, Path(file).read_text())
     except OSError:
@@ -148,6 +148,6 @@ def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
 
 
 def _position(matrix: Given, stored: int) -> tuple[int, int]:
-    """Row and column of a stored number of a sparse matrix."""
+    """Return row and column of a stored entry of a sparse matrix."""
     row = int(np.searchsorted(matrix.indptr, stored, side="right")) - 1
     return row, int(matrix.indices[stored])

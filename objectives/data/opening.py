@@ -206,7 +206,7 @@ def open_table(X: object, name: str) -> Source | None:
 
 
 def _array_in(path: Path, name: str) -> Given:
-    """The array in an .npy file."""
+    """Return the array in an .npy file."""
     if path.is_dir():
         raise ArgumentError(f"{name}: {str(path)!r} is a folder, expected the path of an .npy file")
     return np.array(load_npy(path, name))
@@ -218,7 +218,7 @@ def _is_part(X: object) -> bool:
 
 
 def _part(X: object, name: str) -> Source:
-    """The source of an element of a list."""
+    """Return the source of an element of a list."""
     if is_dask(X):
         raise DataError(f"{name} is a Dask array: stack such arrays first, dask.array.vstack(X)")
     source = open_source(X, name)

@@ -107,7 +107,7 @@ def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
 
 
 def _open_labels(y: object, n: int) -> Cells:
-    """Return n labels in a vector, none missing."""
+    """Return n labels as a vector; refuse missing labels."""
     labels = as_array(y)
     if labels.ndim != 1:
         hint = "; pass y.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
@@ -129,7 +129,7 @@ def _open_labels(y: object, n: int) -> Cells:
 
 
 def _missing(labels: Cells) -> npt.NDArray[np.intp]:
-    """Where there is no label."""
+    """Return the positions of missing labels."""
     if labels.dtype.kind in "fmM":
         return np.flatnonzero(~np.isfinite(labels))
     if labels.dtype.kind == "O":
@@ -138,7 +138,7 @@ def _missing(labels: Cells) -> npt.NDArray[np.intp]:
 
 
 def _is_missing(label: object) -> bool:
-    """None, NaN, NaT, or pandas.NA (whose comparisons have no truth value)."""
+    """Return True for None, NaN, NaT and pandas.NA."""
     try:
         return label is None or bool(label != label)
     except (TypeError, ValueError):

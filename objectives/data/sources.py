@@ -338,7 +338,7 @@ class Stream(Source):
         return iter(blocks)
 
     def _matrix(self, block: object, i: int) -> tuple[Cells, tuple[str, ...] | None]:
-        """A block as an array, and its columns' names; numbers are checked later, in pieces."""
+        """Return a block as an array, and the columns' names."""
         array, names = open_matrix(block, f"{self.name} (block {i})")
         if not isinstance(array, np.ndarray):
             raise DataError(f"{self.name}: block {i} is sparse, dense rows were expected")

@@ -98,7 +98,7 @@ class StoredSamples(Samples):
         return self._checked(self.read(where), where.start)
 
     def _checked(self, rows: Cells, start: int) -> Samples:
-        """Rows that were read as samples in memory; `start` is the number of the first."""
+        """Return checked rows as samples in memory; `start` is the index of the first row."""
         piece = Samples(
             rows,
             self.feature_names,
@@ -236,13 +236,13 @@ class StoredSamples(Samples):
         return replace(samples, has_nan=has_nan, accelerator=self.accelerator)
 
     def _kept(self, earlier: list[Cells], later: list[Cells]) -> list[Cells]:
-        """Rows that are kept, as long as there is memory for them."""
+        """Return rows cached in memory, if the memory suffices."""
         earlier += later
         self._check_memory(sum(map(len, earlier)))
         return earlier
 
     def _check_memory(self, rows: int) -> None:
-        """Refuse rows that do not fit three times: as they are, centred and turned."""
+        """Refuse rows of which three copies do not fit into memory."""
         check_memory(
             3 * 8.0 * rows * self.d,
             f"{self.name} ({rows} x {self.d}) and what is made of it by this method, which needs "

@@ -102,7 +102,7 @@ class Table(Source):
         return rows
 
     def _read(self, columns: Sequence[str], labels: bool = False) -> Iterator[Given]:
-        """Record batches of some columns; errors of pyarrow name the file."""
+        """Yield record batches of some columns; errors of pyarrow name the file."""
         pyarrow = arrow()
         try:
             yield from self._batches(columns, labels)
@@ -158,7 +158,7 @@ class TextFile(Table):
         self.n = sum(batch.num_rows for batch in self._read(self._cells[:1], labels=True))
 
     def _cell(self, column: str) -> str:
-        """The name that pyarrow has for a column."""
+        """Return pyarrow's name of a column."""
         return column if self._header else f"f{column}"
 
     def _reader(
@@ -186,7 +186,7 @@ class TextFile(Table):
         )
 
     def _types(self, columns: Sequence[str]) -> list[Given]:
-        """Truth values where the first rows have them, else numbers."""
+        """Return boolean for columns that are boolean in the first rows, else float."""
         pyarrow = arrow()
         found = [self._schema.field(self._cell(column)).type for column in columns]
         return [kind if pyarrow.types.is_boolean(kind) else pyarrow.float64() for kind in found]
@@ -207,7 +207,7 @@ class TextFile(Table):
         return typed(values)
 
     def _unreadable(self, error: Exception) -> DataError:
-        """The error that names the column, and the cell that is no number."""
+        """Return the error that names the column and the non-numeric cell."""
 
         def column(found: re.Match[str]) -> str:
             return f"column {self._cells[int(found[1])]!r}"

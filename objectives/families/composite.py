@@ -131,7 +131,7 @@ class WeightedPoint(Point):
 
 
 def _of_the_only_term(name: str, *, if_same: bool = False) -> Any:
-    """Return a method that a multiple of a single objective takes over from the objective."""
+    """Return a method that a multiple of a single objective inherits from the objective."""
 
     def method(self: WeightedSum, *given: Any) -> Any:
         only = self.only if self.same_optimum or not if_same else None
@@ -353,7 +353,7 @@ def weighted_sum(
 
 
 def _check_common(bounds: Sequence[BoundObjective]) -> None:
-    """Refuse terms whose M is not the same thing."""
+    """Refuse terms with M of different meaning."""
     for bound in bounds:
         name = bound.objective.name
         if bound.penalty is not None:
@@ -374,10 +374,10 @@ def _check_common(bounds: Sequence[BoundObjective]) -> None:
 
 
 def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective]) -> None:
-    """Refuse a penalty where M's entries belong to no columns, or where M must stay in a subspace.
+    """Refuse a penalty if M's entries do not refer to columns, or M is restricted.
 
-    A restricted objective is still a function of M in all columns, f(Q'M), but where that rewards
-    leaving the subspace the optimum would lie outside, where nothing varies.
+    A restricted objective f(Q'M) is defined for M in all columns; it is refused if the optimum may
+    lie outside of the subspace.
     """
     for weight, bound in zip(weights, bounds, strict=True):
         name = bound.objective.name

@@ -250,7 +250,7 @@ class LandmarkPoint(ProjectedPoint):
         self._L = np.linalg.cholesky(self._W + jitter * np.eye(len(self._W)))
 
     def _stacked(self, Y: Array) -> Array:
-        """The rows, and the landmarks again."""
+        """Return the rows followed by the landmarks."""
         return np.vstack([Y, Y[self._problem.rows]])
 
     def _whitened(self, C: Array) -> Array:
@@ -336,7 +336,7 @@ class LandmarkPoint(ProjectedPoint):
         return self._pulled_back(self._H, self._V)
 
     def _relative(self, dY: Array) -> Array:
-        """E of dK = K o E: of rank 2r + 2."""
+        """Return E with dK = K o E, of rank 2r + 2."""
         change, n = Change(self._V, self._stacked(dY)), len(self.Y)
         left = change.left / (-2.0 * self._problem.width**2)
         return np.asarray(left @ change.right[n:].T)

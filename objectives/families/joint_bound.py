@@ -179,7 +179,7 @@ class _Smoothed:
 
     @np.errstate(over="ignore", invalid="ignore")
     def newton_step(self) -> tuple[Array, float, int]:
-        """The step of conjugate gradients, its product with the slope, and the Hessian products."""
+        """Return the Newton step, the decrement, and the number of products."""
         own, across = self._parts
         g, diagonal = 0.5 * (own - across), np.diag(own) + np.diag(across)
         scale = 0.25 * (diagonal[:, None] + diagonal)
@@ -329,10 +329,7 @@ class MultiBound:
         return 0.5 * math.fsum(proven_ratio(one.Q, C, one.M) for one, C in pairs)
 
     def _of_eigenvalues(self) -> float:
-        """Return K/2 times the largest eigenvalue of A relative to the Ci; inf for a singular Ci.
-
-        It is computed for columns scaled to unit length, which loses no accuracy.
-        """
+        """Return K/2 times the largest eigenvalue of A relative to the Ci; inf for a singular Ci."""
         own = block_diag(*self.C)
         scale = 1.0 / np.sqrt(np.maximum(np.diag(own), np.finfo(float).tiny))
         own, A = own * scale * scale[:, None], self.A * scale * scale[:, None]
@@ -446,10 +443,7 @@ class SmoothedRatio:
 
 
 def _occupations(theta: Array, r: int, mu: float) -> Array:
-    """expit((theta - nu)/mu) that add up to r, by Newton's method within bounds; theta descending.
-
-    SciPy's root finders take three times as many sums, a twelfth of a solve of orthogonal-cca.
-    """
+    """expit((theta - nu)/mu) that add up to r, by Newton's method within bounds; theta descending."""
     low, high = theta[-1] - 50.0 * mu, theta[0] + 50.0 * mu
     nu = 0.5 * (theta[r - 1] + theta[min(r, len(theta) - 1)])
     for _ in range(100):

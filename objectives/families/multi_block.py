@@ -211,11 +211,7 @@ class MultiBlock(Blocks, LocalOptima):
         return self.point([how(_of_unit_size(N[where])) for where in self.slices()])
 
     def _leading(self, A: Array) -> tuple[Array, Array]:
-        """The r largest eigenvalues of A, which couples the views, and eigenvectors.
-
-        Of two views without own blocks they are singular vectors, whose blocks are orthonormal even
-        where eigenvalues tie with those of the opposite sign.
-        """
+        """Return the r largest eigenvalues and eigenvectors of A."""
         *_, first, last = self.slices()
         if len(self.widths) > 2 or A[first, first].any() or A[last, last].any():
             return top_eigenvectors(A, self.r)
@@ -595,6 +591,6 @@ def _inverse_factor(C: Array) -> Array:
 
 
 def _of_unit_size(B: Array) -> Array:
-    """A multiple of B whose squares are numbers: views may be in units far apart."""
+    """Return a multiple of B whose squares do not overflow."""
     size = float(np.abs(B).max())
     return B / size if size > 0 else B

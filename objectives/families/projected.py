@@ -270,7 +270,7 @@ def matched(M: Array, N: Array) -> Array:
 
 
 def _apart(M: Array, N: Array) -> float:
-    """Relative to their length."""
+    """Return the distance of M and N relative to their length."""
     return float(np.linalg.norm(M - N) / np.linalg.norm(N))
 
 

@@ -169,7 +169,7 @@ class SampleRows:
 
 
 def _shared(piece: Samples, shares: Array, mean: Array) -> Array:
-    """The sum of shares of the rows less a mean."""
+    """Return the weighted sum of the rows minus a mean."""
     return piece.centred_transpose_times(shares, mean)
 
 
@@ -363,7 +363,7 @@ class StatedMethod(Objective):
         return type(method).matrices(method, cast(DataSums, sums))
 
     def _trace(self, opened: Opened, r: int, notes: Sequence[str]) -> Trace:
-        """A minimum is restricted to directions in which something varies: others are empty."""
+        """Return the trace problem; minima are restricted to directions with variance."""
         sums = opened.at(Change())
         found = self._stated(sums)
         assert isinstance(found, TraceMatrices)
@@ -374,7 +374,7 @@ class StatedMethod(Objective):
         return trace_where_varied(self, view, found.A, sums.rows.scatter(), r, is_square=is_square)
 
     def _pencil(self, opened: Opened) -> RowPencil:
-        """A and B of the rows in any coordinates."""
+        """Return the matrix pair of the rows in any coordinates."""
 
         def of(change: Change) -> Pencil:
             sums = opened.at(change)

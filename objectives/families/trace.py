@@ -169,7 +169,7 @@ class Trace(BoundObjective):
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
-        """The r eigenvalues that the optimum takes, and their eigenvectors."""
+        """The r extreme eigenvalues of A, and eigenvectors."""
         if isinstance(self.A, np.ndarray):
             few = self.is_square and self.scale > 0 and few_of_many(self.A, self.r)
             return self._by_products(self.A, len(self.A) // 4) if few else self._of(self.A)
@@ -268,7 +268,7 @@ class Trace(BoundObjective):
         return Certificate.of_chance(gap * self.unit, ritz.accuracy)
 
     def _more_outside(self) -> float:
-        """By how much directions that the coordinates leave out could improve on the optimum."""
+        """Bound the improvement by directions outside of the coordinates."""
         if self.outside is None:
             return 0.0
         if math.isinf(self.outside):

@@ -387,7 +387,7 @@ class TraceRatio(BoundObjective, Compared):
         return {"unnested": np.array([self._alone(M[:, :level]) for level in self.levels])}
 
     def _alone(self, M: Array) -> float:
-        """The optimal ratio of as many columns as M, which is near."""
+        """Return the optimal ratio for the number of M's columns, from M."""
         k = M.shape[1]
         try:
             alone = replace(self, r=k, weights=np.ones(1))

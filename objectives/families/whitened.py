@@ -280,10 +280,9 @@ def _covariance(stats: Moments) -> tuple[SumOfSquares]:
 
 
 def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
-    """From sums alone, of the rows as they are; `told` where they say all.
+    """Return the whitening from sums of the original rows.
 
-    Of a direction that is lost in them nobody can tell whether something varies there, but of
-    columns that are constant.
+    `told` is True if these sums are accurate enough; otherwise lost directions may have variance.
     """
     varied, name = given.varied(sums)
     if told and varied.diagonal().all():
@@ -335,7 +334,8 @@ def _of_rows(
 ) -> Whitened:
     """Return the whitening from sums of the rows in the coordinates of `_root`.
 
-    They separate variation from rounding. With a ridge, the range is that of all variation.
+    These sums separate variance from rounding errors. With a ridge the range is that of the total
+    scatter.
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
@@ -395,10 +395,10 @@ def _varies_along(N: Array, total: Array, least: Array | float) -> bool:
 
 
 def _outside(given: Unwhitened, more: bool) -> float | None:
-    """See `Trace`: of directions that are left out, in which more than B may vary or not.
+    """Return the eigenvalue outside of the range; see `Trace.outside`.
 
-    With a ridge, A is zero there. Without one, they have no place in P with PBP' = I; but where
-    more varies than B, the whitened trace has no bound.
+    With a ridge A is zero outside. Without a ridge the whitened trace is unbounded if the total
+    scatter has a larger range than B.
     """
     if given.ridge > 0:
         return 0.0

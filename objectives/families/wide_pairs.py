@@ -234,10 +234,10 @@ class Correlated(Pairs):
         return Certificate.of_chance(max(0.0, most - value), found.residual)
 
     def _of_multipliers(self) -> float:
-        """See `joint_bound`: Q = M(L - aI)M' + aI + (N/D)C has the largest ratio N/D.
+        """Return the dual bound of the multipliers; see `joint_bound`.
 
-        Where the block matrix of Qa, Qb and -Cab, in units of the columns, is at least -e, e times
-        the columns' variances are added, and to the ratios e over the least of C in these units.
+        Q = M(L - aI)M' + aI + (N/D)C has the largest ratio N/D. If the scaled block matrix is only
+        >= -e, the bound increases by e over the least eigenvalue of the scaled C.
         """
         known, products = self.known, self.found.products
         Ma, Mb = self.ends

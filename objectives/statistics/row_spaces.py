@@ -148,7 +148,7 @@ def row_space(samples: Samples) -> RowSpace:
 
 
 def _dense_row_space(samples: Samples) -> DenseRowSpace:
-    """QR of n - 1 combinations of the rows that are blind to the mean.
+    """Return the row space by QR of n - 1 combinations of rows orthogonal to the mean.
 
     The n centred rows span n - 1 dimensions at most. A Householder reflection H that takes 1 to a
     multiple of e_1 turns Xc into H Xc, whose first row is zero; the others, B, are
@@ -182,8 +182,7 @@ def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
 def _graded(samples: Samples, centre: Array) -> tuple[Array, Array, Array]:
     """Basis and R in which each feature keeps its own digits, and R none that are rounding.
 
-    How many dimensions the rows have is counted with every feature at length 1: its unit does not
-    matter. Their lengths come third.
+    The rank is determined for features scaled to length 1. The third result contains their lengths.
     """
     B = _blind_to_the_mean(samples, centre)
     lengths = np.linalg.norm(B, axis=0)
@@ -219,7 +218,7 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
     """Return the space extended by directions V, (n, m), that the Gram matrix lost to rounding.
 
     Xc'V has an error of eps times each feature's own length, Gram eigenvalues of eps times the
-    largest: features of small unit are not lost beside others.
+    largest: features of small scale are not lost.
     """
     X, n = space.samples, space.samples.n
     squares = np.asarray(X.array.multiply(X.array).sum(axis=0)).ravel() - n * space.centre**2

@@ -201,7 +201,7 @@ def _check_codes(codes: Codes, n: int, n_classes: int) -> None:
 def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Array | None:
     """Shift for each class, from sampled rows and each class's first: close to its mean.
 
-    None where the class means are already small against the spread within classes.
+    The result is None if class means are small relative to the standard deviation.
     """
     first_rows = np.empty(len(counts), dtype=np.intp)
     weights = samples.weights

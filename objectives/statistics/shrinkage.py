@@ -142,7 +142,7 @@ def _deviations(group: Moments) -> Array:
 
 
 def _share(group: Moments, unit: Array, fourth: float) -> float:
-    """s, from sum_i |z_i|^4."""
+    """Return the intensity s from sum_i |z_i|^4."""
     d, n = len(unit), group.n
     S = group.covariance / unit / unit[:, None]
     squares = float(np.vdot(S, S))

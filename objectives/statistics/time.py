@@ -228,7 +228,7 @@ def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean
 
 
 def _alike_pair_sums(piece: Samples, lag: int) -> tuple[Spread, PairSums]:
-    """Mean and scatter of a piece of dense rows that count once, and the sums over its pairs.
+    """Return mean, scatter and pair sums of a chunk of dense unweighted rows.
 
     With Z the rows less a shift c, e = mean - c, and a, b the sums of the first and of the last
     n - lag rows of Z, sum_t (x_t - mean)(x_{t+lag} - mean)' is
@@ -326,7 +326,7 @@ def _changes_in_order(piece: Samples) -> InOrder[Spread]:
 
 
 def _changes(pieces: list[Samples]) -> Spread:
-    """The scatter of changes; they have no mean."""
+    """Return the scatter of changes about zero."""
     found, (piece,) = Spread.empty(pieces[0].d), pieces
     counts = pair_counts(piece.marks, piece.n, 1)
     if piece.is_sparse:

@@ -72,10 +72,7 @@ def _flat(preconditioner: Preconditioner, M: Array) -> Flat:
 
 
 def _roughly(q: Array, s: Array, y: Array, approximate: Flat | None) -> Array:
-    """A multiple of q or of its approximate image, whichever makes y more nearly a multiple of s.
-
-    The factor gives y its curvature.
-    """
+    """Return a multiple of q or of its approximate image, whichever maps y closer to s."""
     if approximate is not None:
         z = approximate(y)
         if (s @ z) * np.linalg.norm(y) > (s @ y) * np.linalg.norm(z):
@@ -141,7 +138,7 @@ class LBFGS(Solver[QuasiNewtonState]):
     def _preconditioner(
         self, problem: RiemannianProblem, state: QuasiNewtonState
     ) -> Preconditioner | None:
-        """Made where the first steps have led, and anew after as many as there have been."""
+        """Return the preconditioner, renewed each time the number of steps has doubled."""
         times = state.steps / self.renewal if self.renewal else 0.0
         if times >= 1 and math.log2(times).is_integer():
             return problem.problem.preconditioner(state.point.M)

@@ -73,7 +73,7 @@ def search(
 
 
 class _Line:
-    """f along a curve. A trial that satisfies the conditions ends every loop."""
+    """The function f along the retraction curve."""
 
     def __init__(self, problem: RiemannianProblem, zero: Trial) -> None:
         self.problem = problem
@@ -83,7 +83,7 @@ class _Line:
         self.accepted: Trial | None = None
 
     def trial(self, t: float) -> Trial:
-        """Evaluate f and its slope at t; an infinite or NaN f counts as a wall."""
+        """Evaluate f and its slope at t; NaN counts as infinite."""
         self.trials += 1
         zero = self.zero
         M, velocity = self.problem.manifold.curve(zero.point.M, zero.velocity, t)
@@ -99,7 +99,7 @@ class _Line:
         return trial
 
     def descends(self, trial: Trial, reference: float) -> bool:
-        """Armijo's condition, or its approximate form by slopes where values drown in rounding."""
+        """Return True under Armijo's condition, or its approximate form by slopes."""
         slope0 = self.zero.slope
         if trial.value <= reference + _SUFFICIENT_DECREASE * trial.t * slope0:
             return True
@@ -109,10 +109,9 @@ class _Line:
         )
 
     def accepts(self, trial: Trial) -> bool:
-        """The Wolfe or the approximate Wolfe conditions.
+        """Return True under the Wolfe or approximate Wolfe conditions.
 
-        If the values agree to rounding Armijo's condition holds or fails by chance; only slopes
-        decide then, so that a steep rise does not pass.
+        If the values agree up to rounding, only slopes decide.
         """
         zero = self.zero
         if trial.slope < _CURVATURE * zero.slope:
@@ -138,7 +137,7 @@ class _Line:
         return self.accepted
 
     def bracket(self, trial: Trial) -> tuple[Trial, Trial] | None:
-        """Expand until the slope turns up (or f does): a bracket of a minimum."""
+        """Expand until the slope is positive or f increases: a bracket of a minimum."""
         lowest = self.zero
         while self.accepted is None and self.trials < 40:
             if trial.slope >= 0 and self.low(trial):
@@ -150,7 +149,7 @@ class _Line:
         return None
 
     def shrink(self, a: Trial, b: Trial) -> tuple[Trial, Trial]:
-        """Bisect between a low a and a high b until the right end's slope turns up."""
+        """Bisect between a low a and a high b until the slope at the right end is positive."""
         while self.accepted is None and self.trials < 40:
             middle = self.trial(0.5 * (a.t + b.t))
             if middle.slope >= 0 and self.low(middle):
@@ -159,7 +158,7 @@ class _Line:
         return a, b
 
     def update(self, a: Trial, b: Trial, t: float) -> tuple[Trial, Trial]:
-        """The part of the bracket [a, b] beside t that still holds a minimum."""
+        """Return the part of the bracket [a, b] on one side of t that contains a minimum."""
         if not a.t < t < b.t:
             return a, b
         trial = self.trial(t)

@@ -66,11 +66,7 @@ class Majorant:
         self.total = float(weights @ self.D) * growth  # weighted sum of D, rounded up
 
     def _errors(self, delta: float) -> Array:
-        """k c_i^2 of all errors.
-
-        Beyond k + 1 operations an entry: a BLAS may multiply by reciprocals where the proof
-        divides.
-        """
+        """Return k c_i^2 for all errors, for more than k + 1 operations per entry."""
         k, diagonal, gamma = len(self.N), self._diagonal, self._of_factor
         errors = gamma / (1.0 - gamma) * np.abs(diagonal - self.K.diagonal() + self.s + delta)
         errors += k * _TINY + self._of_diagonal * diagonal + self._fixed
@@ -198,10 +194,7 @@ def _bound_at(
     rho: float,
     tries: int,
 ) -> float:
-    """The bound t = rho + eta, eta grown until the sum is proved not to be positive.
-
-    It falls by eta b along M, b the denominator there, which delta takes most of.
-    """
+    """The bound t = rho + eta, eta grown until the sum is proved not to be positive."""
     b = float(np.vdot(M * weights, B @ M))
     if not b > 0:
         return math.inf

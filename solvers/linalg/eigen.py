@@ -190,11 +190,10 @@ def is_graded(A: Array) -> bool:
 
 
 def _deflated_eigen(A: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors, the small ones apart from the large ones.
+    """Return eigenvalues, ascending, and eigenvectors, with small ones recomputed.
 
-    All are good to eps times the largest eigenvalue only. But the span of those of the small ones
-    is good to eps, so that in it their eigenproblem can be posed again: what the large ones still
-    do to it is of the order of eps^2.
+    Errors are eps times the largest eigenvalue. The span of the eigenvectors of small eigenvalues
+    is accurate to eps: the eigenproblem restricted to this span has errors of order eps^2 only.
     """
     values, vectors = np.linalg.eigh(A)
     small = np.abs(values) < _SMALL * np.abs(values).max()

@@ -272,7 +272,7 @@ def polar_factor(Y: Array) -> Array:
 
 
 def _polar(Y: Array) -> tuple[Array, Array]:
-    """Polar factor of Y and (Y'Y)^{-1/2}, orthonormal to the last digit.
+    """Return the polar factor of Y and (Y'Y)^{-1/2}.
 
     Y (Y'Y)^{-1/2} through the r x r Gram matrix costs a third of an SVD; one Newton-Schulz step
     squares the loss of orthogonality that forming Y'Y costs.

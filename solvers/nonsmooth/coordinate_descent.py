@@ -74,7 +74,7 @@ def _lower(old: RiemannianPoint, new: RiemannianPoint) -> RiemannianPoint:
 
 
 def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
-    """The coefficients after some sweeps."""
+    """Return the coefficients after some sweeps."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import Lasso
 
@@ -101,7 +101,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
 
 
 def _along_faces(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
-    """Towards the minimum of |t - Zm|^2 + penalty |m|_1 among the coefficients with m's signs."""
+    """Return m after steps towards the minimum of the lasso with m's signs."""
     m = m.copy()
     for _ in range(_FACES):
         free = np.flatnonzero(m)

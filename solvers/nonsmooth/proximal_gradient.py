@@ -114,10 +114,7 @@ class Step:
         return step
 
     def _ascended(self) -> Step | None:
-        """The longest halved Newton step that raises the dual value enough, or lowers the error.
-
-        None where neither is possible, which happens at the level of rounding.
-        """
+        """Return the step after a halved Newton step for the multipliers; None at rounding level."""
         directions = self._newton_direction()
         pairs = zip(self.residual, directions, strict=True)
         slope = -sum(float(np.vdot(E, S)) for E, S in pairs if E is not None)
