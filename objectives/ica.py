@@ -109,7 +109,7 @@ _DIRECTIONS, _ENTRIES = 30, 2**22  # limits of random directions, and of their e
 def deflated_directions(
     X: Array, contrast: Contrast, first: Array, r: int, w: Array | None = None
 ) -> Array:
-    """Return r stationary directions of E G(m'x) in turn, each orthogonal to its predecessors.
+    """Return r stationary directions of E G(m'x), each orthogonal to the ones before.
 
     The iteration m <- E[x g(m'x)] - E[g'(m'x)] m starts from all columns of `first` at once, with g
     = G'; the result of least cost is selected.

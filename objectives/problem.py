@@ -336,10 +336,10 @@ class LocalOptima(BoundObjective):
 
 @dataclass(frozen=True)
 class Placed:
-    """A point in canonical coordinates, with the variation of the rows.
+    """A point with canonical axes, and the variation of the rows.
 
-    - M: in the solver's coordinates
-    - matrices, maps: those of the user, one for each view
+    - M: the point in the solver's coordinates
+    - matrices, maps: the user's matrix and map of each view
     """
 
     M: Array
@@ -354,7 +354,7 @@ class Placed:
 
     @classmethod
     def both(cls, problem: BoundObjective, points: Sequence[Array]) -> list[Placed]:
-        """Return a point or two in their canonical axes, reading the rows once for both."""
+        """Return one or two points with canonical axes, by one pass over the rows."""
         found = [_matrices_and_maps(problem, M) for M in points]
         maps = [own for _, own in found]
         every = maps[0] if len(maps) == 1 else [np.vstack(pair) for pair in zip(*maps, strict=True)]
@@ -426,7 +426,7 @@ def restated(
 
 
 def turned_point(problem: BoundObjective, M: Array, turns: Sequence[Array]) -> Array:
-    """Return the point with the columns of each view's matrix turned."""
+    """Return the point with the columns of each view's matrix rotated by `turns`."""
     blocks = problem.manifold.split(M)
     views = [block @ Q for block, Q in zip(blocks, turns, strict=False)]
     return problem.manifold.join([*views, *blocks[len(views) :]])
@@ -434,7 +434,7 @@ def turned_point(problem: BoundObjective, M: Array, turns: Sequence[Array]) -> A
 
 @runtime_checkable
 class Thorough(Protocol):
-    """Problem whose certificate has a tighter bound, at greater cost."""
+    """Problem with a tighter bound for the certificate, at greater cost."""
 
     def thorough_certificate(self, M: Array) -> Certificate | None: ...
 
@@ -449,14 +449,14 @@ class Compared:
 
 @runtime_checkable
 class Carried(Protocol):
-    """Problem with fitted parameters beside M, whose value at M from different data is defined."""
+    """Problem whose value is defined for an M with parameters fitted on other data."""
 
     def value_of(self, M: Array, fitted: Fitted) -> float:
-        """Return the function at M, with the fitted parameters of M."""
+        """Return the value at M for given fitted parameters."""
 
 
 def certificate_of(problem: BoundObjective, M: Array) -> Certificate | None:
-    """Return the certificate of M among all columns, those that the views leave out included."""
+    """Return the certificate of M over all columns of the data."""
     if problem.rest is None:
         return problem.certificate(M)
     value = -problem.at(M).value * problem.unit
@@ -483,7 +483,7 @@ def like(problem: BoundObjective, other: BoundObjective) -> BoundObjective:
 
 
 def check_dimension(r: int, k: int) -> None:
-    """Refuse an r above the dimension of the space that the data leave to M."""
+    """Refuse an r above the dimension of the space in which the data vary."""
     if r > k:
         raise ArgumentError(
             f"r = {r} is too large: expected r <= {k}, the number of dimensions in which "

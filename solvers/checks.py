@@ -106,7 +106,7 @@ def keep_number(
 
 
 def keep_numbers(owner: object, name: str, **limits: Unpack[Limits]) -> None:
-    """Check a field that holds a sequence of numbers, and store a tuple."""
+    """Check a field with a sequence of numbers, and store a tuple."""
     values = getattr(owner, name)
     if not isinstance(values, (tuple, list)):
         raise ArgumentError(f"{name} must be a tuple of numbers, got {values!r}")

@@ -29,7 +29,7 @@ class ObjectiveError(RuntimeError):
 
 
 class TimeLimitError(RuntimeError):
-    """The time limit was reached before there was a point to return."""
+    """The time limit was reached before the first point was evaluated."""
 
 
 class TooLargeError(DataError, MemoryError):

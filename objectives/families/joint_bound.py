@@ -329,7 +329,7 @@ class MultiBound:
         return 0.5 * math.fsum(proven_ratio(one.Q, C, one.M) for one, C in pairs)
 
     def _of_eigenvalues(self) -> float:
-        """Return K/2 times the largest eigenvalue of A relative to the Ci; inf for a singular Ci."""
+        """Return K/2 times the largest eigenvalue of A relative to the Ci, or inf."""
         own = block_diag(*self.C)
         scale = 1.0 / np.sqrt(np.maximum(np.diag(own), np.finfo(float).tiny))
         own, A = own * scale * scale[:, None], self.A * scale * scale[:, None]
@@ -443,7 +443,7 @@ class SmoothedRatio:
 
 
 def _occupations(theta: Array, r: int, mu: float) -> Array:
-    """expit((theta - nu)/mu) that add up to r, by Newton's method within bounds; theta descending."""
+    """Return expit((theta - nu)/mu) with the sum r, for descending theta."""
     low, high = theta[-1] - 50.0 * mu, theta[0] + 50.0 * mu
     nu = 0.5 * (theta[r - 1] + theta[min(r, len(theta) - 1)])
     for _ in range(100):

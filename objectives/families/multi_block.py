@@ -54,7 +54,7 @@ _THOROUGH: Effort = (1.05, 10_000)
 class Blocks(Problem):
     """Problem in blocks M_1, ..., M_K of r columns on a product of Stiefel manifolds.
 
-    - widths: numbers of columns of the views
+    - widths: number of columns of each view
     """
 
     widths: tuple[int, ...]

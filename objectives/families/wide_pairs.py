@@ -91,7 +91,7 @@ class Pairs:
         return LinearPredictor(P, other.in_all_columns(np.asarray(B).T).T, mean)
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """Return the certificate from a random vector and as many products again; see `missed`."""
+        """Return a certificate by a random vector and as many products as the solve took."""
         V = self.found.V
         most = pencil_values(*self.pencil, V, M.shape[1], self.found.products, outside=0.0)
         return Certificate.of_chance(

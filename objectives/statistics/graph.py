@@ -30,7 +30,7 @@ def diagonal_forms(samples: Samples, counts: Sequence[Array], centre: Centre = (
 
     - samples (n, d)
     - counts (n,): vectors c, of any sign
-    - centre: m, as numbers (d,) that are subtracted in turn; none is zero
+    - centre: m, as vectors (d,) that are subtracted one after the other; empty means zero
     """
     term = partial(_diagonal_forms, centre=centre)
     total: Array = samples.reduce(term, added, np.column_stack(counts))
@@ -64,7 +64,6 @@ def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
     """Return (X - 1m')'K(X - 1m') for a symmetric n x n matrix K: csr, or F'F as `Squares`.
 
     - samples (n, d): for sums of groups read in chunks, otherwise all rows are loaded
-    - centre: m, as numbers (d,) that are subtracted in turn; none is zero
     - centre: m, as vectors (d,) that are subtracted one after the other
     - returns (d, d): entries are accurate relative to |Xc|'|K||Xc|; for `Squares` only FX cancels
     """

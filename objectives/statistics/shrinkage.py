@@ -32,7 +32,7 @@ _EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Shrinkage:
-    """Shrinkage of the scatters of groups of rows, each about its own mean.
+    """Shrinkage of the scatters of groups of rows about the groups' means.
 
     - coefficients (c,): intensity s of each group
     - units (c, d): standard deviations of the columns in each group

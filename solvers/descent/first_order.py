@@ -14,7 +14,7 @@ from ldr.solvers.status import Status
 
 @dataclass(frozen=True)
 class ConjugateState(State):
-    """`direction` to search along next, its `slope`, the `first_step` to try."""
+    """State with the next search `direction`, its `slope`, and the `first_step` to try."""
 
     direction: Array
     slope: float
@@ -23,10 +23,10 @@ class ConjugateState(State):
 
 @dataclass(frozen=True)
 class ConjugateGradient(Solver[ConjugateState]):
-    """Hager and Zhang's conjugate gradients, which descend whatever the line search does.
+    """Hager and Zhang's conjugate gradients, with descent directions for any line search.
 
-    V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded below; V is carried
-    along by the derivative of the retraction, y is the change of the gradient.
+    V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded below. y is the change
+    of the gradient; the derivative of the retraction transports V.
 
     Source: W. W. Hager and H. Zhang, SIAM J. Optim. 16 (2005).
 
@@ -77,7 +77,7 @@ class ConjugateGradient(Solver[ConjugateState]):
 
 @dataclass(frozen=True)
 class DescentState(State):
-    """`first_step` is the step to try first, `reference` the value that a step may rise to."""
+    """State with `first_step`, tried first, and `reference`, the highest value of a step."""
 
     first_step: float
     reference: float
@@ -88,15 +88,14 @@ class DescentState(State):
 class SteepestDescent(Solver[DescentState]):
     """Projection, line search, retraction: Algorithm 1 of Cunningham and Ghahramani (2015).
 
-    M <- R_M(-t grad f(M)). The first t tried is the Barzilai-Borwein step, which carries the
-    curvature of the last step, and it may raise f a little (a non-monotone search); without either,
-    steepest descent zigzags.
+    M <- R_M(-t grad f(M)). The first t tried is the Barzilai-Borwein step, the inverse of the
+    curvature along the last step. A step may raise f a little (a non-monotone search).
 
     Parameters
     ----------
     memory : float in [0, 1)
-        Weight of the past in the reference value of the non-monotone search (Zhang and Hager 2004);
-        0 is the monotone search.
+        Weight of earlier values in the reference value of the non-monotone search (Zhang and Hager
+        2004); 0 gives a monotone search.
     """
 
     name = "steepest-descent"
@@ -124,7 +123,7 @@ class SteepestDescent(Solver[DescentState]):
 def barzilai_borwein(problem: RiemannianProblem, point: RiemannianPoint, found: Trial) -> float:
     """Return <s, s> / <s, y>: the inverse of the curvature along the last step.
 
-    s is the step carried to the new point, y the change of the gradient.
+    s is the step transported to the new point, y the change of the gradient.
     """
     manifold, N = problem.manifold, found.point.M
     s = found.t * found.velocity

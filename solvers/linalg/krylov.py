@@ -39,7 +39,6 @@ class Ritz:
     - values (r,): descending
     - vectors (k, r): orthonormal columns
     - residual: largest |Av - theta v|, an upper bound of each theta's distance from A's spectrum
-    - products: number of vectors that A was applied to
     - products: number of vectors multiplied by A
     - block (k, b): the vectors, with the extra columns of the block
     """

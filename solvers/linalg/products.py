@@ -323,7 +323,7 @@ def pencil_values(
     found.
 
     - V (k, m): approximate eigenvectors of the m >= r largest eigenvalues
-    - outside: A further eigenvalue, of directions that are left out
+    - outside: A further eigenvalue, of directions outside of the coordinates
     """
     theta, U = generalised_top_eigenvectors(sym(V.T @ (A @ V)), sym(V.T @ (B @ V)), V.shape[1])
     V = V @ U
@@ -360,7 +360,7 @@ def ratio_bound(
     - V (k, m): approximate eigenvectors of the m >= r largest eigenvalues of A - rho B
     - diagonal (k,): diagonal of B, positive
     - least: lower bound of B
-    - outside: A further eigenvalue of A - rho B, of directions that are left out
+    - outside: A further eigenvalue of A - rho B, of directions outside of the coordinates
     """
     Q, r = np.linalg.qr(V)[0], len(weights)
     theta = np.linalg.eigvalsh(sym(Q.T @ (A @ Q - rho * (B @ Q))))[::-1]

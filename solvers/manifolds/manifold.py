@@ -167,7 +167,7 @@ class Euclidean(Manifold):
 
 @dataclass(frozen=True, init=False)
 class Product(Manifold):
-    """M_1 x ... x M_k; a point is the flat array of the factors' entries in turn.
+    """The product M_1 x ... x M_k; points are flat arrays of all factors' entries.
 
     `split` returns the factors' matrices as views; `join` returns the flat array.
 

@@ -1,4 +1,4 @@
-"""Coordinate descent for the lasso, finished on its final face."""
+"""Coordinate descent for the lasso, with steps along faces of the penalty."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNSEEN = 1e-8
 
 @dataclass(frozen=True)
 class CoordinateDescent(Solver[State]):
-    """Minimise each coefficient in turn, then along the face of the active coefficients.
+    """Minimise over single coefficients, then along the face of nonzero coefficients.
 
     The problem, with fields Z, T and lasso, is to minimise |T - ZM|^2 + lasso |M|_1. Z is an array,
     or a sparse matrix minus column means. For a sparse Z each sweep fixes the intercept, and

@@ -114,7 +114,7 @@ class Step:
         return step
 
     def _ascended(self) -> Step | None:
-        """Return the step after a halved Newton step for the multipliers; None at rounding level."""
+        """Return the step after a (halved) Newton step for the multipliers, or None."""
         directions = self._newton_direction()
         pairs = zip(self.residual, directions, strict=True)
         slope = -sum(float(np.vdot(E, S)) for E, S in pairs if E is not None)
