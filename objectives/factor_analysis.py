@@ -219,7 +219,7 @@ class DiagonalFactors(Factors):
 
     @property
     def _rank(self) -> int:
-        if isinstance(self.C, Correlations):  # upper bound
+        if isinstance(self.C, Correlations):  # n - 1 is an upper bound of the rank
             return min(self.d, int(self.n) - 1)
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 

@@ -122,7 +122,7 @@ def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = 
     for i, part in enumerate(parts):
         for where in _segments(len(part), length):
             z = np.fft.rfft(window * part[where], axis=0)[1:]
-            sides = np.stack([z.real, z.imag], axis=1)  # shape (F, 2, k)
+            sides = np.stack([z.real, z.imag], axis=1)  # the shape is (F, 2, k)
             count = 1.0 if logs is None else float(np.exp(logs[i][where].mean()))
             found += count * (sides.transpose(0, 2, 1) @ sides)
             counts += count
@@ -147,7 +147,7 @@ class SpectralEntropyPoint(Point):
     def __init__(self, problem: SpectralEntropy, M: Array) -> None:
         self.M = M
         self._R, self._scale = problem.R, 1.0 / problem.most
-        self._RM = self._R @ M  # shape (F, k, r)
+        self._RM = self._R @ M  # the shape is (F, k, r)
         self._a = np.einsum("ij,fij->fj", M, self._RM)
         self._s = self._a.sum(axis=0)
         self._p = self._a / self._s

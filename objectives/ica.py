@@ -176,7 +176,7 @@ def heuristics(
         some, w = white_sample(*rows())
         axes, k = oriented(directions(), some, w), some.shape[1]
         count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
-        if r == k and len(some) >= 100 * k:  # FOBI's directions suffice
+        if r == k and len(some) >= 100 * k:  # for large n FOBI suffices
             count = 0
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
         first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])

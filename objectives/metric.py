@@ -184,7 +184,7 @@ class SoftNeighbours(LabelledPairs):
         """Logarithm of each row's weight, relative to the largest."""
         if self.w is None:
             return 0.0
-        with np.errstate(divide="ignore"):  # weight zero: infinite distance
+        with np.errstate(divide="ignore"):  # log 0 gives an infinite distance
             return np.asarray(np.log(self.w / self.w.max()))
 
     def at(self, M: Array) -> SoftNeighbourPoint:

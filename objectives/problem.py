@@ -197,7 +197,7 @@ class BoundObjective(Problem):
 
     def reported(self, value: float) -> float:
         """Return the value in the objective's own sense and units."""
-        return self.objective.sign * value * self.unit + 0.0  # avoids -0
+        return self.objective.sign * value * self.unit + 0.0  # adding 0.0 avoids -0.0
 
     def blocks(self, M: Array) -> list[Array]:
         """Split a point into the matrices of the views."""

@@ -79,7 +79,7 @@ class RegressionPoint(Point):
     def value(self) -> float:
         problem, M = self._problem, self.M
         fit = problem.constant + float(np.vdot(self.residual, self.residual))
-        root = math.sqrt(problem.ridge) * M  # squares could overflow without a ridge
+        root = math.sqrt(problem.ridge) * M  # M'M could overflow without a ridge
         return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
 
     @cached_property
@@ -291,7 +291,7 @@ def least_squares(Z: LessMeans, T: Array, ridge: float = 0.0, steps: int | None 
         atol=float(np.finfo(float).eps),
         btol=float(np.finfo(float).eps),
         conlim=0.0,
-        maxiter=steps or 50 * min(Z.shape),  # more than columns, for rounding
+        maxiter=steps or 50 * min(Z.shape),  # many, because of rounding errors
     )
     return np.column_stack([solved(t)[0] for t in T.T])
 
@@ -319,7 +319,7 @@ class WideRows:
         w, centre = samples.weights, column_means(X, samples.weights)
         roots = np.ones(samples.n) if w is None else np.sqrt(w)
         columns = scaled_rows(X, None if w is None else roots).tocsc()
-        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # 32-bit indices
+        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # smaller indices
             columns.indices = columns.indices.astype(np.int32, copy=False)
             columns.indptr = columns.indptr.astype(np.int32, copy=False)
         return cls(samples, LessMeans(columns, roots, centre), shift + centre)
@@ -649,7 +649,7 @@ class ReducedRankPoint(Point):
         self._Am = problem.Z.T @ self.fitted
         self._a = np.einsum("ik,ik->k", self.fitted, self.fitted)
         self._c = np.einsum("ik,ik->k", self.fitted, Tn)
-        there = self._a > 0  # directions without variance explain nothing
+        there = self._a > 0  # constant directions explain nothing
         self.S = np.divide(self._c, self._a, out=np.zeros_like(self._a), where=there)
 
     @cached_property

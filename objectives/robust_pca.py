@@ -142,7 +142,7 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     here, sums = seen(start)
     passes = 1
     while sums.gradient() > sums.rounding(here) and passes < _STEPS:
-        most = sums.value * (1 + 1e-13)  # margin for rounding
+        most = sums.value * (1 + 1e-13)  # a margin for rounding errors
         for candidate in sums.candidates(here):
             there, found = seen(candidate)
             passes += 1
@@ -360,7 +360,7 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
     """Return squared distances of the rows from zero, or from the subspace of M."""
     if M is None:
         return np.einsum("ij,ij->i", Z, Z)
-    if M.shape[0] == M.shape[1]:  # full rank: zero residual
+    if M.shape[0] == M.shape[1]:  # the residual is zero for r = k
         return np.zeros(len(Z))
     residual = Z - (Z @ M if Y is None else Y) @ M.T  # more accurate than differences of squares
     return np.einsum("ij,ij->i", residual, residual)

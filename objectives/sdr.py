@@ -247,7 +247,7 @@ class KernelRegression(Gram):
     ridge: float = field(kw_only=True)
 
     def at(self, M: Array) -> KernelPoint:
-        return KernelPoint(self, M, [slice(0, len(self.X))])  # one block of all rows
+        return KernelPoint(self, M, [slice(0, len(self.X))])  # R needs all rows at once
 
 
 @dataclass(frozen=True)

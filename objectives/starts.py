@@ -73,7 +73,7 @@ def random_points(
     The M are combinations of the eigenvectors of E[|x|^2 x x'] with variance, signed for positive
     skewness.
     """
-    X = X / power_of_two(X)  # fourth powers must not overflow
+    X = X / power_of_two(X)  # the scaling prevents overflow of fourth powers
     axes = oriented(fourth_order_directions(X, weights), X, weights)
     lengths, (k, r) = np.linalg.norm(X @ axes, axis=0), problem.manifold.shape
     varied = lengths > rank_tolerance(k) * lengths.max()

@@ -113,7 +113,7 @@ def hearing() -> Iterator[threading.Event]:
         signal(SIGINT, hear)
     try:
         yield heard
-    except Interrupted:  # as after the signal itself
+    except Interrupted:  # the program ends as by the signal
         raise KeyboardInterrupt from None
     finally:
         if handled:

@@ -104,7 +104,7 @@ def _least_ritz_pair(
             V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis[:k])
         length = manifold.norm(M, V)
-        if not length > 0:  # the basis is complete
+        if not length > 0:  # the basis spans the tangent space
             break
         V = V / length
     return np.asarray(np.linalg.eigvalsh(T[:k, :k]), np.float64), found
@@ -112,7 +112,7 @@ def _least_ritz_pair(
 
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
     """Return the part of V that is tangent and orthogonal to the rows of `vectors`."""
-    for _ in range(2):  # twice is enough
+    for _ in range(2):  # the second pass removes rounding errors
         # Rounding errors normal to the tangent space would dominate a small remainder.
         V = manifold.project(M, V)
         V = V - ((vectors @ V.ravel()) @ vectors).reshape(V.shape)

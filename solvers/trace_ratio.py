@@ -166,7 +166,7 @@ class SelfConsistentField(Solver[State]):
             new = problem.at(M)
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
-            if gain < -nothing:  # in exact arithmetic every step gains
+            if gain < -nothing:  # exact steps never decrease the ratio
                 return State(old, halt=Status.ROUNDING)
             # in quadratic convergence a step that leaves half of the gradient is rounding error
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:

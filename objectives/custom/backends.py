@@ -260,7 +260,7 @@ class Jax(Backend):
         function, tell = (
             self.compiled_function,
             cache(partial(_tell, name_of(self.function))),
-        )  # a single message
+        )  # the cache limits the message to one
         return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(function, tell))
 
     @property

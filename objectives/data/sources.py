@@ -42,7 +42,7 @@ class Source(ABC):
     d: int
     n: int | None
     feature_names: tuple[str, ...] | None = None
-    all_columns: tuple[str, ...] = ()  # including columns that are not read
+    all_columns: tuple[str, ...] = ()  # names, also of columns that are not read
     files: tuple[Path, ...] = ()
     n_known = True
     repeatable = True
@@ -181,7 +181,7 @@ class MappedFile(Source):
             return None
         if X.filename is None or X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.strides) < 0:
             return None
-        begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # offset of the map
+        begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # where the map begins
         place = begins + X.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
         file = Path(X.filename)
 

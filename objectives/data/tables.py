@@ -48,7 +48,7 @@ class Table(Source):
 
     def __init__(self, path: Path, name: str, files: tuple[Path, ...]) -> None:
         self.path, self.name, self.files = path, name, files
-        with files[0].open("rb"):  # FileNotFoundError if missing
+        with files[0].open("rb"):  # a missing file raises FileNotFoundError
             pass
 
     def select(self, columns: Sequence[str]) -> Table:
@@ -148,7 +148,7 @@ class TextFile(Table):
         try:
             with self._reader(threads=False) as reader:  # errors then name the row
                 self._schema = reader.schema
-            names = self._schema.names  # raises an error unless UTF-8
+            names = self._schema.names  # names that are not UTF-8 raise an error
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
         self._cells = tuple(names) if header else tuple(map(str, range(len(names))))
@@ -168,7 +168,7 @@ class TextFile(Table):
         csv = arrow("csv", "text")
         with self.path.open("rb") as file:
             first = len(file.readline(16 * _BLOCK_BYTES))
-        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' markers
+        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' missing values
         return csv.open_csv(
             self.path,
             csv.ReadOptions(

@@ -417,7 +417,7 @@ def _intersection(own: Sequence[tuple[Coordinates, int]]) -> tuple[Coordinates, 
         if coordinates.is_columns:
             continue
         lifted = coordinates.lift(np.eye(k))
-        lifted = lifted / np.abs(lifted).max(axis=0)  # squares must not overflow
+        lifted = lifted / np.abs(lifted).max(axis=0)  # avoids overflow
         basis = lifted / np.linalg.norm(lifted, axis=0)
         if Q is None:
             frame, Q = coordinates, basis

@@ -379,7 +379,7 @@ class Factors(FactorLikelihood):
         return self.point([scale * rng.standard_normal((self.noise.k, self.r))])
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # noise from the user's loadings
+        if len(blocks) == 1:  # user's loadings determine the noise
             left, all_of_it = (
                 self.noise.gather(v)
                 for v in (self.variances - inner(blocks[0], blocks[0]), self.variances)
@@ -586,7 +586,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._of_filled(self.filled.random_point(rng))
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # loadings given by the user
+        if len(blocks) == 1:  # the user gave the loadings only
             (inner,), (outer,) = self.filled.views, self.views
             loadings = inner.coordinates.lower(outer.coordinates.lift(blocks[0]))
             return self._of_filled(self.filled.point([loadings]))
@@ -622,7 +622,7 @@ def has_missing(samples: Samples) -> bool:
 
     For rows read in chunks the sums are NaN if entries are missing.
     """
-    if samples.stored and samples.n_known and not samples.in_pieces:  # few rows in memory
+    if samples.stored and samples.n_known and not samples.in_pieces:  # rows in memory
         return samples.reduce(attrgetter("has_nan"), or_)
     return samples.has_nan
 

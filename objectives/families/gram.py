@@ -154,7 +154,7 @@ def keep_landmarks(owner: object, name: str) -> None:
 
 def landmarks_for(n: int, landmarks: int | str | None) -> int | None:
     """Return the number of landmarks for n rows; None for the exact form."""
-    if isinstance(landmarks, str):  # landmarks="auto"
+    if isinstance(landmarks, str):  # the only string allowed is "auto"
         return None if n <= _EXACT_ROWS else _DEFAULT
     return None if landmarks is None else min(landmarks, n)
 
@@ -324,7 +324,7 @@ class LandmarkPoint(ProjectedPoint):
     def _pulled_back(self, H: Array, V: Array) -> Array:
         """Return the bilinear form of the slope in H and V."""
         n, k = V.shape[0] - len(self._W), V.shape[1]
-        beside = np.column_stack([V, np.ones(len(V))])  # a product is faster than sums
+        beside = np.column_stack([V, np.ones(len(V))])  # product with ones sums faster
         across, down = H @ beside[n:], H.T @ beside
         slope = across[:, k:] * V - across[:, :k]
         slope[n:] += down[:, k:] * V[n:] - down[:, :k]

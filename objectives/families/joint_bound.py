@@ -73,7 +73,7 @@ class LeastBound:
 
     def __init__(self, A: Array, C: Sequence[Array], r: int) -> None:
         widths = list(map(len, C))
-        self.order = sorted(range(len(C)), key=widths.__getitem__)  # closed form for the widest
+        self.order = sorted(range(len(C)), key=widths.__getitem__)  # eliminate the widest
         ends = np.cumsum(widths)
         kept = np.concatenate([np.arange(ends[i] - widths[i], ends[i]) for i in self.order])
         A = A[np.ix_(kept, kept)]
@@ -191,7 +191,7 @@ class _Smoothed:
             curved = self._hessian_product(direction)
             products += 1
             curvature, rz = float(np.vdot(direction, curved)), float(np.vdot(residual, z))
-            if not (0 < curvature < math.inf and rz < math.inf):  # rounding errors
+            if not (0 < curvature < math.inf and rz < math.inf):  # rounding makes it indefinite
                 break
             step = step + (rz / curvature) * direction
             residual = residual - (rz / curvature) * curved
@@ -207,7 +207,7 @@ class _Smoothed:
         share, near = 1.0, [ratio.value for ratio in self.ratios]
         for _ in range(_STEPS):
             Q = sym(self.Q + share * (self._P @ step @ self._P.T))
-            with suppress(np.linalg.LinAlgError):  # singular: a shorter step
+            with suppress(np.linalg.LinAlgError):  # a singular Q needs a shorter step
                 found = _Smoothed(self._bound, Q, self._temperature, near)
                 if found.value < self.value:
                     return found
@@ -220,7 +220,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
     best, found = -math.inf, M
     for _ in range(iterations):
         below = float(np.vdot(M, C @ M))
-        if not below > 0:  # unbounded ratio
+        if not below > 0:  # the ratio is unbounded
             return math.inf, M
         ratio = float(np.vdot(M, Q @ M)) / below
         if not best < ratio < math.inf:
@@ -402,7 +402,7 @@ class SmoothedRatio:
             size = float(f @ np.einsum("ij,ij->j", V, C @ V))
             step = (float(f @ theta) + mu * entropy) / size
             t += step
-            if not step * step > 1e-15 * temperature * t * t:  # remaining error
+            if not step * step > 1e-15 * temperature * t * t:  # the error is below t eps
                 break
         self.top = np.ascontiguousarray(V[:, :r])
         self.value, self.slack = t, mu * entropy / size

@@ -358,7 +358,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
     only_constant: bool = field(default=True, kw_only=True)
     orthonormalise: str = field(default="polar", kw_only=True)
     ends: tuple[Array, Array] | None = field(default=None, kw_only=True)
-    _units: Array = field(init=False)  # of the solver's views
+    _units: Array = field(init=False)  # the solver's units of the views
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -128,7 +128,7 @@ class PairwisePoint(ProjectedPoint):
         """Add L(W)Y for the given rows of W to `total`; Y1 is [Y, 1]."""
         Y, columns = Y1[:, :-1], self.columns(rows)
         forth = W @ Y1[columns]
-        same = self.symmetric and len(W) == W.shape[1]  # W is symmetric
+        same = self.symmetric and len(W) == W.shape[1]  # this block of W is symmetric
         back = forth if same else W.T @ Y1[rows]
         total[rows] += forth[:, -1:] * Y[rows] - forth[:, :-1]
         total[columns] += back[:, -1:] * Y[columns] - back[:, :-1]

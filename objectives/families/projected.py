@@ -182,7 +182,7 @@ class DenseRows:
         compact = Compact.of(samples)
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
-        X -= np.average(X, 0, samples.weights)  # rounding error of a large mean
+        X -= np.average(X, 0, samples.weights)  # a large mean leaves rounding errors
         return cls(X, compact.view(m), samples.marks)
 
     @classmethod

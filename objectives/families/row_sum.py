@@ -68,7 +68,7 @@ class TermOfPoints(RowTerm):
         gradient = np.zeros_like(M)
         for point in self.points(M, rows, *beside):
             value = value + point.value
-            if np.isinf(value).any():  # no gradient at infinite values
+            if np.isinf(value).any():  # the gradient is undefined
                 break
             gradient += point.gradient
         return value, gradient
@@ -126,7 +126,7 @@ class Remembered(Generic[Kept]):
 
     def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
         """Return the cached point at M, or a new point by `make`."""
-        for point in tuple(self._last):  # other threads may append
+        for point in tuple(self._last):  # other threads may append meanwhile
             if np.array_equal(point.M, M):
                 return point
         point = make(M)

@@ -140,7 +140,7 @@ class TraceRatioPoint(Point):
     with a k x k matrix. `products` are AM and BM, the `denominator` is b.
     """
 
-    value = math.nan  # computed in __init__
+    value = math.nan  # `__init__` computes the value
 
     def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M
@@ -151,7 +151,7 @@ class TraceRatioPoint(Point):
         a = float(np.vdot(weighted, self._AM))
         # For minimised ratios -A is semidefinite: positive values are rounding errors.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
-        self.value = 0.0 - self._rho  # no negative zero
+        self.value = 0.0 - self._rho  # avoids negative zero
 
     @cached_property
     def gradient(self) -> Array:

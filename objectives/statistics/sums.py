@@ -105,11 +105,11 @@ def pilot(samples: Samples) -> Array | None:
     """
     sample = sampled(samples, pilot_rows(samples))
     first = sample[0].copy()
-    sample -= first  # exactly zero in a constant column
+    sample -= first  # a constant column becomes exactly zero
     offset = np.add.reduce(sample) / len(sample)
     shift = first + offset
     sample -= offset
-    with np.errstate(over="ignore"):  # overflow: no shift
+    with np.errstate(over="ignore"):  # an infinite deviation means no shift
         spread = np.sqrt(np.einsum("ij,ij->j", sample, sample) / len(sample))
     return None if (np.abs(shift) <= NO_SHIFT * spread).all() else shift
 
@@ -124,7 +124,7 @@ def counting_rows(n: int, weights: Array | None, count: int) -> Codes:
 
 def sampled(samples: Samples, rows: Codes) -> Array:
     """Copy some rows of dense data, in float64."""
-    picked = np.asarray(samples.array)[rows]  # indexing copies
+    picked = np.asarray(samples.array)[rows]  # indexing with an array copies
     return np.asarray(picked, dtype=np.float64, order="C")
 
 
@@ -314,7 +314,7 @@ def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
         return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
     ends = np.cumsum(weights)
     rows = np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
-    return rows.clip(max=n - 1)  # rounding beyond 2^53
+    return rows.clip(max=n - 1)  # sums beyond 2^53 are rounded
 
 
 def _are_shares(weights: Array) -> bool:

@@ -290,7 +290,7 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     tolerance gives False, and the eigenvalues must then be computed.
     """
     H = np.array(S.T, order="F")
-    diagonal = np.einsum("ii->i", H)  # a view of H
+    diagonal = np.einsum("ii->i", H)  # a writable view of H's diagonal
     diagonal -= 2.0 * tolerance * len(S)
     return cholesky(H) is not None
 

@@ -408,8 +408,8 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # larger gain by new nonzero entries
-    if flat < _NEAR_THE_END * problem.threshold:  # final support
+    flat = _FLATTER * point.gradient_norm  # later the support should grow first
+    if flat < _NEAR_THE_END * problem.threshold:  # the support is likely to be final
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):
