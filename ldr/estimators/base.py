@@ -477,6 +477,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     options["observers"] = [*options["observers"], follower]
                 result = solve(objective, data, r, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
+            self.n_iter_ = result.iterations
         except (ArgumentError, DataError, SingularError) as error:  # add the shape of X
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
@@ -525,11 +526,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             orthonormal = np.allclose(P @ P.T, np.eye(len(P)), rtol=0, atol=1e-12)
         back = P if orthonormal else np.linalg.pinv(P).T
         return in_precision_of(given, given.dense() @ back * units + mean)
-
-    @property
-    def n_iter_(self) -> int:
-        check_is_fitted(self)
-        return self.result_.iterations
 
     @property
     def n_components_(self) -> int:

@@ -62,14 +62,6 @@ class NeighborhoodComponentsAnalysis(ldr.NCA):
     def max_iter(self, count):
         self.max_iterations = count
 
-    @property
-    def n_iter_(self):  # a test sets theirs, without a fit; ours is read from the result
-        return self.n_iter_set if "n_iter_set" in vars(self) else super().n_iter_
-
-    @n_iter_.setter
-    def n_iter_(self, count):
-        self.n_iter_set = count
-
 
 class LinearDiscriminantAnalysis(ldr.LDA):
     def __init__(
