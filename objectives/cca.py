@@ -93,8 +93,8 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
         \max_{M_a'M_a = M_b'M_b = I} \frac{\operatorname{tr}(M_a'C_{ab}
         M_b)}{\sqrt{\operatorname{tr}(M_a'C_{aa} M_a) \operatorname{tr}(M_b'C_{bb} M_b)}}
 
-    P_a = M_a', P_b = M_b'. The baseline consists of the maps of cca, each orthonormalised; it is
-    optimal for r = 1 only. For three or more views take orthogonal-mcca.
+    P_a = M_a', P_b = M_b'. The baseline consists of the orthonormalised maps of cca and is optimal
+    for r = 1 only. For three or more views take orthogonal-mcca.
 
     Use it to see what two views share in orthogonal projections of each view. Do not use it for
     tests, or for the largest correlation of each pair of components: take cca. The variance along

@@ -355,8 +355,8 @@ class FactorModel(Pickled):
     def posterior_covariances(self, X: object) -> Array:
         """Return Cov[y | observed entries] of each row, shape (m, r, r).
 
-        For complete rows this is `posterior_covariance`, for incomplete rows it is larger. Argument
-        and exceptions are those of `score_samples`.
+        The covariance is `posterior_covariance` for complete rows, and larger for incomplete rows.
+        Argument and exceptions are those of `score_samples`.
         """
         T = self._T
         return np.concatenate(

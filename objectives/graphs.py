@@ -307,7 +307,7 @@ def _heat_weights(distances: Array, heat: float | str | None) -> Array:
 
 
 def given_weights(given: Matrix, n: int) -> csr_array:
-    """Check the user's n x n matrix of finite real weights, and return it as csr."""
+    """Check the user's n x n matrix of finite real weights, and convert the matrix to csr."""
     from scipy.sparse import csr_array, issparse
 
     W = csr_array(given if issparse(given) else open_matrix(given, "graph")[0])

@@ -237,7 +237,8 @@ class SourcesPoint(Point):
 
     F(c) is -(c - E G(nu))^2. For experts F(c) = c, and -1/2 log|S|, S = M'M, is added, which
     prevents equal columns. Let h_k be the gradient of mean k. Along V, the derivative of F'(c_k)
-    h_k is F'(c_k) dh_k + F''(c_k) (h_k'v_k) h_k, and that of M S^{-1} is (V - M S^{-1} dS) S^{-1}.
+    h_k is F'(c_k) dh_k + F''(c_k) (h_k'v_k) h_k, and the derivative of M S^{-1} is (V - M S^{-1}
+    dS) S^{-1}.
 
     - share: share of the rows in the total weight; log|S| is multiplied by this share
     """
@@ -448,7 +449,7 @@ class ICA(SourceMethod):
 
     .. math:: \max_{M'M=I} \sum_k \left(\mathrm{E}\, G(m_k'x) - \mathrm{E}\, G(\nu)\right)^2
 
-    nu is standard normal. The squared difference is FastICA's contrast: it finds sources with
+    nu is standard normal. The squared difference is FastICA's contrast, which finds sources with
     heavier or lighter tails than a Gaussian. x is whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}:
     components are uncorrelated with variance 1, in descending order of their terms. The baseline is
     FOBI (fourth-order blind identification); the other default start is FastICA's deflation from

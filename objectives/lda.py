@@ -154,10 +154,10 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
 
     S_W = sum_i (x_i - mu_c)(x_i - mu_c)', S_B = sum_i (mu_c - mu)(mu_c - mu)'. P = M'. The baseline
     consists of the orthonormalised generalised eigenvectors of (S_B, S_W), which maximise tr((M'S_W
-    M)^{-1} M'S_B M); it is optimal for r = 1 only.
+    M)^{-1} M'S_B M) and are optimal for r = 1 only.
 
     Use it to separate classes in an orthogonal projection. If the variance of some features is
-    small, apply it to leading principal components. Do not use it to classify: take lda. The trace
+    small, replace X by leading principal components. Do not use it to classify: take lda. The trace
     ratio weights directions by their scatter and can include directions with hardly any variance;
     standardise the features first.
 

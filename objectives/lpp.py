@@ -73,8 +73,8 @@ class OLPP(OrthonormalGraph, LaplacianMethod):
     with variance, are the exact solution.
 
     Use it to keep neighbours close, with orthonormal directions. Do not use it if the variance of
-    some directions is very small, because such directions are optimal: take orthogonal-lpp, or
-    apply it after pca.
+    some directions is very small, because such directions are optimal: take orthogonal-lpp, or pca
+    before the method.
 
     Source: Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011.
     """
@@ -90,7 +90,7 @@ class OrthogonalLPP(RatioGraph, LaplacianMethod):
     .. math:: \min_{M'M=I} \frac{\operatorname{tr}(M'X'LXM)}{\operatorname{tr}(M'X'DXM)}
 
     W are the weights of a graph, D is the diagonal matrix of W's row sums, and L = D - W. P = M'.
-    The baseline consists of the orthonormalised bottom generalised eigenvectors of (X'LX, X'DX); it
+    The baseline consists of the orthonormalised bottom generalised eigenvectors of (X'LX, X'DX) and
     is optimal for r = 1 only.
 
     Use it to keep neighbours close relative to the total variation, in an orthogonal projection. Do
@@ -187,7 +187,7 @@ class ONPP(OrthonormalGraph, ReconstructionMethod):
 
     Use it to preserve each sample's reconstruction from neighbours, with orthonormal directions. Do
     not use it if the variance of some directions is very small, because such directions are
-    optimal: take orthogonal-npe, or apply it after pca.
+    optimal: take orthogonal-npe, or pca before the method.
 
     Source: Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011.
     """
@@ -203,7 +203,7 @@ class OrthogonalNPE(RatioGraph, ReconstructionMethod):
     .. math:: \min_{M'M=I} \frac{\|(I - W)XM\|_F^2}{\|XM\|_F^2}
 
     W are the weights of locally linear embedding. P = M'. The baseline consists of the
-    orthonormalised bottom generalised eigenvectors of the two matrices; it is optimal for r = 1
+    orthonormalised bottom generalised eigenvectors of the two matrices and is optimal for r = 1
     only.
 
     Use it to preserve each sample's reconstruction from neighbours, relative to the total

@@ -400,7 +400,7 @@ def _expanded(objective: Objective) -> Objective:
 
 
 def terms_of(objective: Objective) -> tuple[Term, ...]:
-    """Return the weighted terms of an objective, a single term unless it is a sum."""
+    """Return the weighted terms of an objective: several terms for a sum, else a single term."""
     expanded = _expanded(objective)
     return expanded.terms if isinstance(expanded, Sum) else ((1.0, expanded),)
 

@@ -50,8 +50,8 @@ class PLS(
     .. math:: \max_{M_a'M_a = M_b'M_b = I} \operatorname{tr}(M_a'X_a'X_b M_b)
 
     P_a = M_a', P_b = M_b'. The leading singular vectors of X_a'X_b, for centred views, are the
-    exact solution. For three or more views the value is that of maxdiff times the number of
-    samples, and the solution is not exact.
+    exact solution. For three or more views the value is n times the value of maxdiff, n the number
+    of samples, and the solution is not exact.
 
     Use it for directions of large covariance between two views: unlike orthogonal-cca, directions
     of small variance have no influence, and no matrix is inverted. Do not use it if correlation is

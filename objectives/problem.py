@@ -224,8 +224,8 @@ class BoundObjective(Problem):
         """Return the canonical axes of M, given the variation `seen` of the rows under M.
 
         If only the span of M matters, the canonical axes are the principal axes of the projected
-        rows; if the rows cannot be read again, those of M. Exchangeable columns are ordered by
-        variance.
+        rows; if the rows cannot be read again, the canonical axes are the principal axes of M.
+        Exchangeable columns are ordered by variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]
         if others or not isinstance(first, Grassmann):
@@ -280,7 +280,7 @@ class BoundObjective(Problem):
     ) -> tuple[Predictor, ...]:
         """Return the predictor of each view; empty if nothing is predicted.
 
-        `maps` and `means` are those of M or replacements.
+        `maps` and `means` are the maps and means of M, or replacements.
         """
         return () if self.answers is None else self.answers.predictors(maps, means)
 
@@ -440,7 +440,7 @@ class Thorough(Protocol):
 
 
 class Compared:
-    """Base of problems whose result compares its value with that of other optima."""
+    """Base of problems whose result compares the value with other optima."""
 
     def comparisons(self, M: Array) -> Fitted:
         """Return the parameters, which are computed with the certificate."""
@@ -464,7 +464,7 @@ def certificate_of(problem: BoundObjective, M: Array) -> Certificate | None:
 
 
 def has_orthonormal_maps(problem: BoundObjective) -> bool:
-    """Test if P has orthonormal rows, so that variances are shares of that of x."""
+    """Test if P has orthonormal rows, so that variances are shares of x's total variance."""
     return problem.objective.traits.transposed and all(
         isinstance(factor, Orthonormal) for factor in problem.manifold.factors
     )

@@ -183,10 +183,10 @@ class CSP(PowerMethod, stacks=True):
     B^{-1/2}(C_1 - C_2)B^{-1/2}.
 
     For more than two classes the C_c are approximately jointly diagonalised, by a local minimum of
-    Pham's criterion. Filters are scaled to unit mean power sum_c p_c m'C_cm. Those with the largest
-    information on the class are selected, in nats I = -sum_c p_c log sqrt(m'C_cm) - 3/16 (sum_c p_c
-    ((m'C_cm)^2 - 1))^2. With average="rows" p_c is equal for all classes; with average="trials" p_c
-    is the share of trials of class c.
+    Pham's criterion. Filters are scaled to unit mean power sum_c p_c m'C_cm. Filters with the
+    largest information on the class are selected, in nats I = -sum_c p_c log sqrt(m'C_cm) - 3/16
+    (sum_c p_c ((m'C_cm)^2 - 1))^2. With average="rows" p_c is equal for all classes; with
+    average="trials" p_c is the share of trials of class c.
 
     Use it when trials of two or more classes differ in signal power, not in the mean, as in
     band-passed EEG; `ldr.log_power(result, X)` returns features for a classifier. Do not use it if

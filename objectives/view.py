@@ -204,9 +204,9 @@ class Compact:
         """Return the rows in coordinates of their span if n < d, without d x d arrays.
 
         The reduction is exact if the optimum lies in the span. With `room` for r directions
-        outside, it is also exact if directions without variance may be optimal, because all
-        directions outside are equivalent. A stream is assumed to have n >= d. Wide sparse rows are
-        not reduced if products suffice.
+        outside, the reduction is also exact if directions without variance may be optimal, because
+        all directions outside are equivalent. A stream is assumed to have n >= d. Wide sparse rows
+        are not reduced if products suffice.
         """
         if not samples.in_range:
             check_squares(samples)

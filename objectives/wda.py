@@ -344,7 +344,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
         standardised.
     iterations : int
         Number of Sinkhorn iterations. Flamary et al. and the library POT use a single order of the
-        classes instead of the mean of both; with more iterations the values agree better.
+        classes instead of the mean over two orders; with more iterations the values agree better.
     """
 
     name = "wda"

@@ -52,7 +52,7 @@ class FlatError(ArithmeticError):
 
 
 class HessianInverse:
-    """Hess^{-1} on the tangent vectors at M orthogonal to those of constant value.
+    """The inverse Hessian on tangent vectors at M orthogonal to the `free` ones.
 
     A small Hessian is decomposed. For a large Hessian conjugate gradients solve the equations; M
     must then be a minimum.

@@ -25,8 +25,8 @@ _LEAST_CURVATURE = 1e-2
 class AnchorState(State):
     """State whose point is the anchor, with the gradient of the whole sum.
 
-    The quasi-Newton `pairs` are tangent at the end of the last epoch, `rate` is the step size, and
-    `epoch` is the number of the next epoch.
+    The quasi-Newton `pairs` are tangent at the anchor, `rate` is the step size, and `epoch` is the
+    number of the next epoch.
     """
 
     pairs: Pairs

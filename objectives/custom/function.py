@@ -200,8 +200,8 @@ def objective(
     gradient : callable, for backend="numpy"
         g(M, X) or g(M, X, y), the d x r matrix of the derivatives of f (not of -f).
     hessian : callable, optional, for backend="numpy"
-        h(M, X, V) or h(M, X, y, V), the derivative of g along V, d x r. Without it, solvers use
-        differences of gradients.
+        h(M, X, V) or h(M, X, y, V), the derivative of g along V, d x r. Without a Hessian, solvers
+        use differences of gradients.
     center : bool
         True to subtract the column means from X before f is called: the result's transform(X) = (X
         - mean) P' then projects the same data. With False f receives X unchanged, and mean is 0.

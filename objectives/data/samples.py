@@ -169,8 +169,8 @@ class Samples:
         - rows: rows per block; by default a block fits into the cache. The last block may be
           shorter.
         - yields: slice of the block's rows.
-        - yields (at most rows, d): the block in float64, C-contiguous, and csr for sparse data. It
-          may be a view of the data: do not write to the block.
+        - yields (at most rows, d): the block in float64, C-contiguous, and csr for sparse data. A
+          block may be a view of the data and must not be changed.
         """
         if 0 < self.n <= (self.block_rows if rows is None else rows):
             check()
@@ -208,7 +208,8 @@ class Samples:
         """Sum a term over chunks of the rows, in threads; see `fold`.
 
         - term: function of a chunk (Samples in memory) and of the same rows of companions
-        - merge: function of the terms of two neighbouring chunks, in order; it may change the first
+        - merge: function of the terms of two neighbouring chunks, in order, which may change the
+          first
         """
         if not self.stored and (self.is_sparse or self.n <= piece_rows(self.d)):
             check()
@@ -310,7 +311,7 @@ def fold(
     """Merge t_i = term(*pieces[i]) from the left; the result is independent of threads.
 
     - term: function of a chunk, which must not change the arguments
-    - merge: function of two neighbouring terms, in order; it may change and return the first
+    - merge: function of two neighbouring terms, in order, which may change and return the first
     - pieces: at least one chunk; chunks are created in the caller's thread when needed
     - workers: number of threads. At most one more chunk waits, which bounds the memory
     """

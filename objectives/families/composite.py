@@ -171,7 +171,7 @@ class WeightedSum(LocalOptima, Compared):
 
     @property
     def same_optimum(self) -> bool:
-        """True if the optimum is that of a single objective."""
+        """True if the sum has the same optimum as a single objective."""
         return self.only is not None and self.penalty is None and self.terms[0].weight > 0
 
     @cached_property

@@ -605,7 +605,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return (self.views[0].mean + self.scale * self.manifold.split(M)[2][:, 0],)
 
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
-        """Return variations under the model's covariance, because that of the rows is unknown.
+        """Return variations under the model's covariance, because the rows' covariance is unknown.
 
         For complete rows both covariances give the same variations at an optimum, where CP' = SP'
         and tr C = tr S. For incomplete rows S is used in place of C.

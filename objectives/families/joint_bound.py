@@ -90,7 +90,7 @@ class LeastBound:
         """Return multipliers whose gap is at most `excess` times the least bound's gap.
 
         - start: initial Q of all views, each positive definite
-        - value: value of the problem; the search ends once the bound equals it
+        - value: value of the problem; the search ends once the bound equals the value
         - products: limit of Hessian products; the step that reaches the limit is the last
         """
         best = [start[i] for i in self.order]
@@ -265,9 +265,9 @@ class MultiBound:
     def of(self, blocks: Sequence[Array], value: float, effort: Effort | None) -> float:
         """Return an upper bound of the value.
 
-        The bound is that of the multipliers at the Mi. If this bound exceeds the value, the bound
-        by the largest canonical correlation and, with an effort, that of better multipliers are
-        used.
+        The multipliers at the Mi give a first bound. If the first bound exceeds the value, further
+        bounds are computed: by the largest canonical correlation and, with an effort, by better
+        multipliers. The result is the smallest bound.
         """
         found = self.semidefinite(self.multipliers(blocks))
         least = self.proven(found)

@@ -67,7 +67,7 @@ class TwoPartMean:
         return (self.origin - other.origin) + (self.offset - other.offset)
 
     def merge(self, other: TwoPartMean) -> TwoPartMean:
-        """Return the mean of both sets of rows; rows without weight are ignored."""
+        """Return the mean of the union of two sets of rows; rows without weight are ignored."""
         n = self.n + other.n
         if not (self.n and other.n):
             return self if self.n else other

@@ -296,11 +296,11 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
 
 
 def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
-    """Return an orthonormal basis of the range of S >= 0; None if it is the whole space.
+    """Return an orthonormal basis of the range of S >= 0; None for full rank.
 
-    The rank is that of S scaled to a unit diagonal, independent of the columns' units: eigenvalues
-    at most `tolerance` (by default `rank_tolerance`) times the largest count as zero. The range is
-    the orthogonal complement of the null space found by `dependences`.
+    The rank is determined for S scaled to a unit diagonal, independent of the columns' units:
+    eigenvalues at most `tolerance` (by default `rank_tolerance`) times the largest count as zero.
+    The range is the orthogonal complement of the null space found by `dependences`.
     """
     tolerance = rank_tolerance(len(S)) if tolerance is None else tolerance
     scaled, scale = unit_diagonal(S)

@@ -206,8 +206,8 @@ class ProximalGradient(Solver[ProximalState]):
     space the algorithm is the proximal gradient method.
 
     Proximal gradients converge linearly. Restricted to matrices with the zeros and signs of the
-    current point the problem is smooth: there a trust region finishes the run. An entry that
-    reaches zero leaves the support.
+    current point the problem is smooth, and a trust region finishes the run. An entry that reaches
+    zero leaves the support.
 
     Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
     optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).
