@@ -337,6 +337,9 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
     Parameters
     ----------
     graph : str or matrix
+        Graph of nearest neighbours ("neighbours"), of members of a class ("classes"), of nearest
+        neighbours in a class ("class-neighbours"), or the user's n x n weights. Laplacian methods
+        also accept "epsilon", the graph of samples within the distance `epsilon`.
     neighbours : int
         Number k of nearest neighbours; among rows at equal distances the first are taken. Equal
         rows are neighbours at distance zero: a row with k or more copies has no other neighbours.

@@ -109,7 +109,7 @@ class InOrder(Generic[Sums]):
         return cls(sums, across, reach, first, last)
 
     def merge(self, later: InOrder[Sums]) -> InOrder[Sums]:
-        """Merge with later sums, in place, and add the windows that begin in the first chunk."""
+        """Merge with later sums, in place, and add the windows that span both chunks."""
         border = list(map(Edge.followed_by, self.last, later.first))
         rows = [Samples(edge.rows, marks=edge.marks) for edge in border]
         self.sums = self.sums.merge(self.across(rows)).merge(later.sums)
