@@ -396,8 +396,9 @@ def kernel(
     ----------
     objective : str or Objective
         A name, for default parameters, or an objective.
-        metric : str or callable A kernel of scikit-learn's `pairwise_kernels` ("rbf", "polynomial",
-        "laplacian", "cosine", "linear", ...) or a function of two rows.
+    metric : str or callable
+        A kernel of scikit-learn's `pairwise_kernels` ("rbf", "polynomial", "laplacian", "cosine",
+        "linear", ...) or a function of two rows.
     components : int, optional
         Number of random landmark rows of the Nystrom approximation. By default all n rows are used,
         which is exact and takes O(n^2) memory and O(n^3) time.

@@ -180,8 +180,8 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
     ----------
     weights : {"none", "sammon"}
         Weights w_ij.
-        epsilon : float The constant e, relative to the root mean square distance of the rows from
-        their mean.
+    epsilon : float
+        The constant e, relative to the root mean square distance of the rows from their mean.
     """
 
     name = "mds-stress"

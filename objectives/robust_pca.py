@@ -228,8 +228,8 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     ----------
     loss : {"l1", "huber"}
         The loss rho.
-        epsilon : float The constant e, relative to the median distance of the samples from the
-        centre.
+    epsilon : float
+        The constant e, relative to the median distance of the samples from the centre.
     threshold : float, optional
         Threshold of Huber's loss, in units of X, or of unit vectors with sphere=True; by default
         the median distance of the samples from the subspace of spherical PCA.

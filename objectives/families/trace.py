@@ -68,7 +68,8 @@ class Trace(BoundObjective):
 
     Parameters
     ----------
-    A : symmetric matrix (k x k), or with scale > 0 an operator scale, offset : float
+    A : symmetric matrix (k x k), or with scale > 0 an operator
+    scale, offset : float
         scale > 0 maximises tr(M'AM), scale < 0 minimises it.
     is_square : bool
         True if the value is a sum of squares: A is positive semidefinite and minimised, or

@@ -393,8 +393,8 @@ class ViewMoments:
 def view_moments(views: Sequence[Samples]) -> ViewMoments:
     """Return means, scatters and cross scatters of several views of the same samples.
 
-    Dense views take one pass. With a sparse view three passes are needed: scatters first, then A'(B
-    - 1 mean_b'), in which A need not be centred.
+    Dense views take one pass. With a sparse view three passes are needed: scatters first, then
+    A'(B - 1 mean_b'), in which A need not be centred.
 
     - returns: the accuracy is that of `moments`; the error of cross entry (i, j) is relative to
       sqrt(Saa_ii Sbb_jj)
