@@ -149,7 +149,8 @@ def _information(X, y, result):
     S = np.block([[np.eye(W.shape[1]), across.T], [across, np.eye(W.shape[1])]])
     if any("made smaller" in note for note in result.notes) or n == 0:
         return result.value, 1.0
-    logs = np.log(eigh(S)[0])
+    with np.errstate(divide="ignore"):  # of pairs that rounding leaves singular
+        logs = np.log(eigh(S)[0])
     return -np.sum(logs) / 2, 1 + np.sum(np.abs(logs))
 
 
@@ -182,7 +183,7 @@ def _transport(X, y, result):
     with np.errstate(divide="ignore", invalid="ignore"):  # rows too far apart: no plan
         same = sum(cost(A, A) for A in classes)
         across = sum(cost(A, B) for A, B in permutations(classes, 2)) / 2
-    return same / across, (same + np.sum(Y**2)) / across
+        return same / across, (same + np.sum(Y**2)) / across
 
 
 def _sparse_ratio(X, y, result):

@@ -680,7 +680,7 @@ def compare(method: str, change: str, index: int, seed: int = SEED) -> Differenc
         if other.container is not None:
             return None
         return difference(f"refused: {refusal}"[:200])
-    if change == nearly_collinear.__name__ and TOLERANCE < off <= stated(first, second, other):
+    if TOLERANCE < off <= stated(first, second, other):
         return None
     if not off <= TOLERANCE:
         kinds = f"{first.certificate.kind}, {second.certificate.kind}"
