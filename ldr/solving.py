@@ -30,7 +30,6 @@ from ldr.multistart import Multistart, Starts, best_of, closed_form_run, solver_
 from ldr.objectives.data.data import Data, single
 from ldr.objectives.data.opening import without_header
 from ldr.objectives.data.stored import StoredSamples
-from ldr.objectives.factor_analysis import without_factors
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import (
@@ -441,6 +440,8 @@ def solve(
 
 def _without_factors(objective: Objective, data: Data, began: float) -> Result:
     """Return the result of a factor model for r = 0."""
+    from ldr.objectives.factor_analysis import without_factors
+
     model = without_factors(data, tied=objective.name == "ppca")
     M, P = model.loadings, model.P
     run = Run.of_point(M, -model.log_likelihood, 0.0, Status.CLOSED_FORM)

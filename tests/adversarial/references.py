@@ -336,6 +336,8 @@ class Ratio(Reference):
         sign = 1 if self.sense == "max" else -1
         A, B = sign * self.A.on(Q), self.B.on(Q)
         rho, best = -np.inf, None
+        if not norm(B) > 0:
+            return None
         M = eigh(A / norm(A) - B / norm(B) if norm(A) else -B)[1][:, :r]
         for _ in range(_NEWTON):
             N = basis(Q @ M)

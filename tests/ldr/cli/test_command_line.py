@@ -58,7 +58,7 @@ def test_lists_are_as_wide_as_the_terminal(monkeypatch, capsys):
     methods(name="orthogonal-lda")
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert [line for line in lines if line.startswith("    Added to the diagonal of S_W")]
+    assert [line for line in lines if line.startswith("    Constant added to the diagonal")]
 
 
 def test_shells_complete_the_names_of_methods():
