@@ -575,6 +575,8 @@ class Folds:
             options = {"shuffle": True, "random_state": seed} if shuffled else {}
             splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
         try:
+            if numbered and labels:  # scikit-learn casts labels that are numbers to integers
+                y = np.unique(y, return_inverse=True)[1]
             with warnings.catch_warnings():  # a message reports unused groups
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))

@@ -8,6 +8,7 @@ import pytest
 import scipy
 
 import ldr
+from ldr.errors import DataError, SingularError
 from ldr.objectives import OrthogonalLDA, named
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
@@ -509,3 +510,11 @@ def test_edges_of_no_length_weigh_one():
 def test_rows_that_do_not_vary_have_a_proved_optimum():
     found = ldr.solve("pca", np.zeros((10, 3)), 1)
     assert (found.value, found.certificate.kind, found.certificate.gap) == (0.0, "global", 0.0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_classes_of_equal_rows_have_no_scatter_whatever_the_coordinates(sparse):
+    first, other = np.random.default_rng(52).standard_normal((2, 6))
+    X = np.array([first, first, other])
+    with pytest.raises((SingularError, DataError), match="S_W is"):
+        ldr.solve("orthogonal-lda", scipy.sparse.csr_array(X) if sparse else X, 1, y=[1, 1, 0])
