@@ -575,7 +575,8 @@ class Folds:
             options = {"shuffle": True, "random_state": seed} if shuffled else {}
             splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
         try:
-            if numbered and labels:  # scikit-learn casts labels that are numbers to integers
+            # scikit-learn casts labels that are numbers to integers
+            if y is not None and numbered and labels:
                 y = np.unique(y, return_inverse=True)[1]
             with warnings.catch_warnings():  # a message reports unused groups
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)

@@ -18,7 +18,10 @@ from tests.house import ROOT
 def printed_by(program):
     """Run a program in a process without jax, whose threads a fork does not survive."""
     command = [sys.executable, "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    found = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=600
+    )
+    return found.stdout
 
 
 def printed_table(*arguments):
