@@ -415,7 +415,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return samples
         ids = names = None
         distances = Need.DISTANCES in objective.needs
-        if is_annotated(X):
+        if not isinstance(X, np.ndarray) and is_annotated(X):
             X, names = X.X, tuple(map(str, X.var_names))
         if Need.TIME_ORDER in objective.needs:
             X = as_trials(X)
@@ -477,7 +477,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     options["observers"] = [*options["observers"], follower]
                 result = solve(objective, data, r, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
-            self.n_iter_ = result.iterations
+            self.n_iter_ = result.run.iterations
         except (ArgumentError, DataError, SingularError) as error:  # add the shape of X
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error

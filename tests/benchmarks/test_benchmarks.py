@@ -6,8 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import __main__, defaults, paper, particular
-from docs import power
+from benchmarks import __main__, defaults, paper, particular, power
 from ldr.objectives import REGISTRY, Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families import trace_ratio

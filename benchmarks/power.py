@@ -1,4 +1,4 @@
-"""Power and size of permutation tests: ``python -m docs.power``.
+"""Power and size of permutation tests: ``python -m benchmarks.power``.
 
 For planted effects of growing strength, the share of data sets in which `ldr.permutation_test`
 rejects at 5 %; with no effect it is the size of the test, which should be 5 %. ``--plot FILE``
