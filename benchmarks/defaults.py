@@ -90,7 +90,7 @@ def jobs(name: str, n: int, d: int, r: int = R) -> dict[str, Job]:
         raise MemoryError
     solve = partial(ldr.solve, name, inputs.X, r, y=inputs.y)
     made = {
-        "ldr": (solve, lambda result: float(result.value)),
+        "ldr": solve_job(solve),
         "uncertified": solve_job(partial(solve, certify=False)),
     }
     for peer, (call, value, most) in PEERS.get(name, {}).items():
@@ -253,24 +253,29 @@ def line_lpp(inputs: Inputs, r: int) -> float:
     return float(scipy.linalg.eigh(A, B, subset_by_index=(0, r - 1))[0].sum())
 
 
-def line_maf(inputs: Inputs, r: int) -> float:
-    Z = inputs.centred
-    cross = Z[:-1].T @ Z[1:] / (len(Z) - 1)
-    d = Z.shape[1]
-    A, B = 0.5 * (cross + cross.T), Z.T @ Z / len(Z)
+def top_sum(A: Any, B: Any, r: int) -> float:
+    """Return the sum of the r largest generalised eigenvalues."""
+    d = len(A)
     return float(scipy.linalg.eigh(A, B, subset_by_index=(d - r, d - 1))[0].sum())
 
 
-def line_orthogonal_maf(inputs: Inputs, r: int) -> float:
-    Z = inputs.centred
+def lagged(Z: Any) -> tuple[Any, Any]:
+    """Return the symmetric autocovariance of successive samples, and the covariance."""
     cross = Z[:-1].T @ Z[1:] / (len(Z) - 1)
-    return trace_ratio(0.5 * (cross + cross.T), Z.T @ Z / len(Z), r)
+    return 0.5 * (cross + cross.T), Z.T @ Z / len(Z)
+
+
+def line_maf(inputs: Inputs, r: int) -> float:
+    return top_sum(*lagged(inputs.centred), r)
+
+
+def line_orthogonal_maf(inputs: Inputs, r: int) -> float:
+    return trace_ratio(*lagged(inputs.centred), r)
 
 
 def line_opca(inputs: Inputs, r: int) -> float:
     S, N = np.cov(inputs.X[0].T, ddof=0), inputs.X[1].T @ inputs.X[1] / len(inputs.X[1])
-    d = len(S)
-    return float(scipy.linalg.eigh(S, N, subset_by_index=(d - r, d - 1))[0].sum())
+    return top_sum(S, N, r)
 
 
 def line_reduced_rank(inputs: Inputs, r: int) -> float:
@@ -288,9 +293,7 @@ def line_sir(inputs: Inputs, r: int) -> float:
     Z = inputs.centred
     slices = np.array_split(np.argsort(inputs.y, kind="stable"), 10)
     means = np.array([np.sqrt(len(rows)) * Z[rows].mean(axis=0) for rows in slices])
-    d = Z.shape[1]
-    A, B = means.T @ means, Z.T @ Z
-    return float(scipy.linalg.eigh(A, B, subset_by_index=(d - r, d - 1))[0].sum())
+    return top_sum(means.T @ means, Z.T @ Z, r)
 
 
 def pls_value(inputs: Inputs, r: int, fitted: Any) -> float:

@@ -27,7 +27,19 @@ class PCA(ldr.PCA):
         self.power_iteration_normalizer = power_iteration_normalizer
 
 
-class NeighborhoodComponentsAnalysis(ldr.NCA):
+class Iterated:
+    """An estimator whose `max_iterations` scikit-learn calls `max_iter`."""
+
+    @property
+    def max_iter(self):
+        return self.max_iterations
+
+    @max_iter.setter
+    def max_iter(self, count):
+        self.max_iterations = count
+
+
+class NeighborhoodComponentsAnalysis(Iterated, ldr.NCA):
     def __init__(
         self,
         n_components=None,
@@ -54,14 +66,6 @@ class NeighborhoodComponentsAnalysis(ldr.NCA):
             self.observers = [lambda seen: self.callback(seen.M.T.ravel(), seen.number)]
         return super()._solve(*given, **beside)
 
-    @property
-    def max_iter(self):
-        return self.max_iterations
-
-    @max_iter.setter
-    def max_iter(self, count):
-        self.max_iterations = count
-
 
 class LinearDiscriminantAnalysis(ldr.LDA):
     def __init__(
@@ -84,7 +88,7 @@ class LinearDiscriminantAnalysis(ldr.LDA):
         self.tol = tol
 
 
-class FactorAnalysis(ldr.FactorAnalysis):
+class FactorAnalysis(Iterated, ldr.FactorAnalysis):
     def __init__(
         self,
         n_components=None,
@@ -104,14 +108,6 @@ class FactorAnalysis(ldr.FactorAnalysis):
         self.tol, self.copy = tol, copy
         self.noise_variance_init, self.svd_method = noise_variance_init, svd_method
         self.iterated_power = iterated_power
-
-    @property
-    def max_iter(self):
-        return self.max_iterations
-
-    @max_iter.setter
-    def max_iter(self, count):
-        self.max_iterations = count
 
 
 class FastICA(ldr.ICA):
