@@ -167,12 +167,12 @@ def diagnose(
         correlation = (T / lengths).T @ (T / lengths) / (n - 1)
         loadings = np.linalg.lstsq(T / lengths, Z, rcond=None)[0] / lengths[:, None]
     rest = Z - T @ loadings
+    q = np.sum(rest**2, axis=1)
     left = np.linalg.svd(rest, compute_uv=False) ** 2 / (n - 1)
     rounding = (10.0 * Z.shape[1] * np.finfo(float).eps) ** 2 * np.sum(Z**2) / (n - 1)
     beside = math.nan
     if left.sum() > rounding:
-        squares = np.sum(rest**2, axis=1)
-        beside = robust_q_limit(squares, share) if robust else q_limit(left, share)
+        beside = robust_q_limit(q, share) if robust else q_limit(left, share)
     if robust:
         bound = scipy.stats.chi2.ppf(share, r)
     elif new is None:
@@ -181,6 +181,7 @@ def diagnose(
         bound = r * (n**2 - 1) / (n * (n - r)) * scipy.stats.f.ppf(share, r, n - r)
     if new is not None:
         Z, T = _centred(result, new, "new")
+        q = np.sum((Z - T @ loadings) ** 2, axis=1)
     measured = predicted = None
     if y is not None:
         if getattr(next(iter(result.predictors), None), "classes", None) is not None:
@@ -193,7 +194,6 @@ def diagnose(
             raise DataError(f"y has shape {measured.shape}, expected {predicted.shape}")
     S = T / lengths - centre
     t2 = np.sum(S * np.linalg.solve(correlation, S.T).T, axis=1)
-    q = np.sum((Z - T @ loadings) ** 2, axis=1)
     return Diagnosis(t2, q, float(bound), beside, share, measured, predicted)
 
 

@@ -45,11 +45,12 @@ def centred_gram(K: Array, weights: Array | None = None) -> Array:
 def gaussian(A: Array, B: Array, width: float) -> Array:
     """Return exp(-||a_i - b_j||^2 / (2 width^2)) for the rows of A and B."""
     A, B = A / width, B / width
+    halves = [0.5 * np.einsum("ij,ij->i", C, C) for C in (A, B)]
     found = np.empty((len(A), len(B)))
     for rows in steps(len(A), 100 * len(B)):
         exponent = np.matmul(A[rows], B.T, out=found[rows])
-        exponent -= 0.5 * np.einsum("ij,ij->i", A[rows], A[rows])[:, None]
-        exponent -= 0.5 * np.einsum("ij,ij->i", B, B)
+        exponent -= halves[0][rows, None]
+        exponent -= halves[1]
         np.minimum(exponent, 0.0, out=exponent)
         np.exp(exponent, out=exponent)
     return found

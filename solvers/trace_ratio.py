@@ -123,7 +123,7 @@ class FieldState(State):
 
 
 @dataclass(frozen=True)
-class SelfConsistentField(Solver[State]):
+class SelfConsistentField(Solver[FieldState]):
     """Iterate M <- top r eigenvectors of A - rho B, rho the ratio at M.
 
     The iteration is Newton's method on the convex decreasing f(rho) = sum_j v_j lambda_j(A - rho
@@ -138,7 +138,7 @@ class SelfConsistentField(Solver[State]):
     default_max_iterations = 100
     patience = 3
 
-    def initialise(self, problem: RiemannianProblem, M: Array) -> State:
+    def initialise(self, problem: RiemannianProblem, M: Array) -> FieldState:
         ratio = problem.problem
         if not (hasattr(ratio, "A") and hasattr(ratio, "B") and hasattr(ratio, "weights")):
             raise ArgumentError(
@@ -149,14 +149,14 @@ class SelfConsistentField(Solver[State]):
         flat = start.point.gradient_norm <= _FLAT * abs(start.point.value)
         return self.step(problem, start) if flat else start
 
-    def step(self, problem: RiemannianProblem, state: State) -> State:
+    def step(self, problem: RiemannianProblem, state: FieldState) -> FieldState:
         """Take a Newton step, and further steps from saddles.
 
         If A and B share eigenvectors, the gradient can vanish at a point that is not the maximum. A
         stationary point at which the last step hardly increased the ratio is near the maximum.
         """
         ratio = cast(TraceRatioLike, problem.problem)
-        old, span = state.point, cast(FieldState, state).span
+        old, span = state.point, state.span
         # Rounding error of the ratio from the traces of A and B, for an optimum of zero.
         rounding = 8 * _EPS * abs(np.trace(ratio.A)) / max(np.trace(ratio.B), _TINY)
         while True:
@@ -167,10 +167,10 @@ class SelfConsistentField(Solver[State]):
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
             if gain < -nothing:  # exact steps never decrease the ratio
-                return State(old, halt=Status.ROUNDING)
+                return FieldState(old, span=span, halt=Status.ROUNDING)
             # in quadratic convergence a step that leaves half of the gradient is rounding error
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:
-                return State(new, halt=Status.ROUNDING)
+                return FieldState(new, span=span, halt=Status.ROUNDING)
             if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):
                 return FieldState(new, span=span)
             old = new
