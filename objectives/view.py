@@ -17,6 +17,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter, SpannedScatter
 from ldr.objectives.statistics.scatters import Moments
 from ldr.solvers.errors import DataError, SingularError
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import orthogonal_to, power_of_two, range_basis, rank_tolerance
 from ldr.solvers.manifolds import Array
 
@@ -343,7 +344,8 @@ def nothing_varies(what: str) -> SingularError:
     return SingularError(f"{what} is zero: nothing varies there, so no direction is better")
 
 
-def check_varies(total: Array, what: str) -> None:
-    """Refuse sums of squares that are all zero."""
-    if not np.diag(total).any():
+def check_varies(squares: Array, what: str, total: Array | None = None) -> None:
+    """Refuse sums of squares that are all zero, or rounding errors of the total's."""
+    largest = 0.0 if total is None else SUMS_ROUNDING**2 * np.diag(total)
+    if np.all(np.abs(np.diag(squares)) <= largest):
         raise nothing_varies(what)

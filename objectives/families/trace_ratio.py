@@ -25,7 +25,7 @@ from ldr.objectives.problem import (
     check_dimension,
 )
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Range, nothing_varies, span_of
+from ldr.objectives.view import Range, check_varies, span_of
 from ldr.solvers.checks import number, whole
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.errors import ArgumentError, SingularError
@@ -456,8 +456,7 @@ def trace_ratio(
     A, B, total = plain.A, plain.B, plain.total
     check_comparable(A, rows.what, length(B))
     view, spread = rows.view.noting(*notes), diagonal(B)
-    if total is not None and np.all(spread <= SUMS_ROUNDING**2 * np.diag(total)):
-        raise nothing_varies(rows.what)  # B has rounding errors of the coordinates only
+    check_varies(B, rows.what, total)
     varied, name = (B, rows.what) if total is None else (total, "the total scatter")
     kept = Range.of(varied, view.coordinates, name)
     definite, amount = kept(B), 0.0
