@@ -101,6 +101,11 @@ class _HeldOut:
         parameters = self.parameters(decades)
         each = [self._of_fold(parameters, *fold) for fold in self.folds]
         losses, gradients, units = (np.sum(part, axis=0) for part in zip(*each, strict=True))
+        if not units > 0:
+            raise DataError(
+                "y is constant, and loss='squared' divides by its variation in held-out samples: "
+                "expected a y that varies, or a function as loss="
+            )
         self.history.append((parameters, float(losses / units)))
         return float(losses / units), math.log(10.0) * gradients / units
 

@@ -494,7 +494,7 @@ def _as_trace(
         (T,) = term.maps
         A += (weight * trace.scale) * (trace.A if T is None else T.T @ trace.A @ T)
         offset += weight * trace.offset
-        doubt += abs(weight) * trace.doubt / trace.unit
+        doubt += abs(weight) * (trace.doubt / trace.unit)
         outside.append(trace.outside)
         is_square = trace.is_square and weight > 0 and len(active) == 1 and constant == 0
     if not active:
