@@ -20,10 +20,10 @@ from ldr.solvers.problem import Problem, RiemannianProblem
 from ldr.types import PerRow, Rows
 from ldr.validation import in_words
 
-# A measured order of a Taylor error may differ from 2 or 3 by this much.
+# A Taylor test passes if the order of the error differs from 2 or 3 by at most this tolerance.
 SLOPE_TOLERANCE = 0.1
 
-_STEPS = np.logspace(-7, -0.5, 40)  # step lengths relative to |M|, six per decade
+_STEPS = np.logspace(-7, -0.5, 40)  # step lengths of Taylor tests, relative to |M|
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +108,7 @@ def _error_line(error: float, tolerance: float) -> tuple[bool, str]:
     return error <= tolerance, f"relative error {error:.1e} (expected at most {tolerance:g})"
 
 
-# Non-finite values fail the check, with or without a warning of NumPy.
+# NumPy's warnings are redundant here, because a check fails at values that are not finite.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 @in_words
 def check(
@@ -167,7 +167,7 @@ def check(
         data = Units.of(objective, data).divided(data)
     check_r(r, objective, data)
     rng = as_generator(random_state)
-    # A custom objective's own tests would raise an error; the check must report the failure.
+    # `bind` raises an error for a faulty custom function; `attach` lets the check report the fault.
     attach = objective.attach if isinstance(objective, CustomObjective) else objective.bind
     problem = attach(data, int(r))
     M = problem.random_point(rng)
@@ -196,7 +196,7 @@ def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
-    if manifold.dimension == 0:  # the manifold is one point: f varies by rounding errors only
+    if manifold.dimension == 0:  # on a manifold of one point f varies by rounding errors only
         return math.inf, math.inf
     V = _direction(manifold, M, rng)
 
@@ -246,7 +246,7 @@ def _order(errors: Array, noise: float) -> float:
     usable = np.flatnonzero(np.isfinite(errors) & (errors > 100.0 * noise) & (errors > 0))
     if len(usable) < 4:
         return math.inf
-    length = min(7, len(usable))  # the number of steps in one decade
+    length = min(7, len(usable))  # 7 successive step lengths span one decade
     x, y = np.log10(_STEPS[usable]), np.log10(errors[usable])
     found = []
     for i in range(len(usable) - length + 1):

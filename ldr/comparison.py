@@ -35,9 +35,9 @@ from ldr.trial_layout import are_arrays, of_array, refuse_layout
 from ldr.types import Argument, Dimension, Figure, Frame, PerRow, Rows, Splitter
 from ldr.validation import in_words
 
-# A row of the table: its values by column name.
+# A row of the comparison table: its values by column name.
 Record: TypeAlias = dict[str, str | float | None]
-# Columns to omit, in this order, while a printed line is longer than 100 characters.
+# Columns of a printed table that are omitted, in this order, while a line exceeds 100 characters.
 _LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")
 # Units of the root mean squared error, by the name of the score.
 _UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the second view"}
@@ -198,7 +198,7 @@ class Comparison(Pickled):
         for m, scores in rivals:
             ours, theirs = m.scores[judged], scores[judged]
             apart, error = np.mean(theirs - ours), scipy.stats.sem(theirs - ours)
-            if apart >= 0.0005:  # the two scores differ in the printed digits
+            if apart >= 0.0005:  # the printed scores differ in some digit
                 noise = ", within the noise of the folds" if apart <= beyond * error else ""
                 found.append(
                     f"{m.name}: the baseline scores higher than the optimum, "
@@ -272,7 +272,7 @@ def at_heuristic(result: Result) -> Result | None:
 
     The value is None without a baseline, if the baseline is optimal, and for likelihoods.
     """
-    # solvers stop at a relative decrease of 1e-10, so smaller differences are not real
+    # Solvers stop at a relative decrease of 1e-10: an improvement below 1e-9 is none.
     same = result.improvement is None or abs(result.improvement) <= 1e-9
     if same or result.baseline_P is None or result.model is not None:
         return None

@@ -37,9 +37,9 @@ from ldr.trial_layout import FEATURES, mean_power
 from ldr.types import Argument, PerRow, Rows
 from ldr.validation import in_words
 
-# Number of nearest neighbours in `ldr.compare`; the default of KNeighborsClassifier.
+# Number of neighbours of the classifier in `ldr.compare`, equal to scikit-learn's default.
 NEIGHBOURS = 5
-# Kinds of scores.
+# Kinds of scores in cross-validation.
 ERROR = "minus the mean squared error of the response"
 ELEMENTS = "minus the mean squared error of elements of X that were left out"
 RECONSTRUCTION = "minus the squared error of the reconstruction of a sample"
@@ -63,11 +63,11 @@ class HeldOut:
     """Scores of m held-out samples."""
 
     kind: str
-    values: Array  # (m, q), of each sample and response or column; larger is better
-    weights: Array  # (m,), the sample weights
-    reference: Array | None = None  # (m, q), scores of the training mean or largest class (r = 0)
-    classes: np.ndarray | None = None  # (m,), the true classes
-    log_loss: Array | None = None  # (m,), minus the logarithm of the true class's probability
+    values: Array  # (m, q): scores of each sample and column, larger is better
+    weights: Array  # (m,): sample weights
+    reference: Array | None = None  # (m, q): scores of the prediction by training mean
+    classes: np.ndarray | None = None  # (m,): true class of each sample
+    log_loss: Array | None = None  # (m,): -log of the true class's probability
 
     @classmethod
     def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
@@ -124,7 +124,7 @@ class Part:
     result: Result
     X: Rows
     y: PerRow
-    runs: Indices | None = None  # equal for successive samples of a time series
+    runs: Indices | None = None  # time-series segment of each sample
 
     @cached_property
     def views(self) -> tuple[Samples, ...]:
@@ -158,7 +158,7 @@ class Part:
         return samples if features is None else features(samples)
 
 
-# A function that scores held-out samples (first), given the training samples (second).
+# A function (held-out samples, training samples) -> scores of the held-out samples.
 Criterion = Callable[[Part, Part], HeldOut]
 Scored = TypeVar("Scored")
 
@@ -216,7 +216,7 @@ def _likelihood(new: Part, old: Part | None) -> HeldOut:
     counts, unit = w.sum(axis=0), 1.0 if result.scale is None else result.scale
     mean = np.nansum(w * Z, axis=0) / counts
     squares = np.nansum(w * ((Z - mean) / unit) ** 2, axis=0)
-    if of_features(result.objective).name == "ppca":  # ppca has one noise variance
+    if of_features(result.objective).name == "ppca":  # all columns have one noise variance in ppca
         squares, counts = squares.sum(), counts.sum()
     variance = squares / counts * unit**2
     terms = np.log(2 * np.pi * variance) + (np.asarray(X.dense()) - mean) ** 2 / variance
@@ -253,7 +253,7 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
         for _, block in piece.blocks():
             Z = (dense(block) - result.mean) / unit
             E = Z - (Z @ Q) @ Q.T
-            if elements:  # for smaller values rounding errors (1e-16 / 1e-8) dominate
+            if elements:  # rounding errors dominate smaller values: 1e-16 / 1e-8
                 E = np.divide(E, free, out=np.full(E.shape, np.inf), where=free >= 1e-8)
             both = np.stack([E, Z]) ** 2
             found.append(both.sum(axis=2, keepdims=True) if whole_samples else both)
@@ -305,24 +305,24 @@ def _objective_value(new: Part) -> float:
     new pairs (of earlier and of later samples), as in deeptime.
     """
     result, objective, P = new.result, new.result.objective, new.result.P
-    views = as_tuple(new.X)  # the samples, and a background if there is one
+    views = as_tuple(new.X)  # the samples, then the background data, if any
     if result.features is not None:
         views, objective = tuple(map(result.features, views)), of_features(objective)
     samples, *background = views
     samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
-    given = getattr(objective, "derivatives", None) is not None  # given for these samples
+    given = getattr(objective, "derivatives", None) is not None  # user-defined derivatives, if any
     if timed and not given and "right" not in result.parameters:
         samples = _mirrored(samples, result.mean)
     data = as_data(objective, single((samples, *background)), new.y)
-    if result.scale is not None and result.features is None:  # scale raw columns only
+    if result.scale is not None and result.features is None:  # nonlinear features are not scaled
         data, P = divided(data, result.scale), P * result.scale
     problem = objective.bind(data, result.r)
     coordinates = problem.views[0].coordinates
     M = coordinates.carried(result.M, P)
     if coordinates.is_whitened and isinstance(problem.manifold.factors[0], Orthonormal):
-        # only the span counts: rescaling to unit variance on the training data would change
-        # the value
+        # Here f depends only on the span of M: M with unit variance on the training samples would
+        # change f on held-out ones.
         M = polar_factor(M / power_of_two(M))
     Z = problem.point([M])
     if isinstance(problem, Carried):
@@ -401,7 +401,7 @@ def score(
     return held_out(Part(result, data.X, data.y)).score
 
 
-# Scores of `ldr.compare`, the same for all methods: predictions from the components.
+# The scores of `ldr.compare` predict from the components alone, in the same way for all methods.
 
 
 def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, Criterion]:
@@ -522,7 +522,7 @@ def _hidden_entries(new: Part, old: Part) -> HeldOut:
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)
-    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # keep at least one entry in each row
+    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # each row keeps an entry
     filled = new.result.model.impute(np.where(hidden, np.nan, rows))
     truth, guess = ((Z - mean) / np.where(unit > 0, unit, 1.0) for Z in (rows, filled))
     w = np.broadcast_to(new.weights[:, None], rows.shape)[hidden]
@@ -541,9 +541,9 @@ class Folds:
     """Training and held-out samples of each fold, with their fits and scores."""
 
     sampled: Sampled
-    parts: list[tuple[Indices, Indices]]  # training and held-out samples of each fold
-    notes: list[str]  # warnings about the folds, and reasons of failures
-    trials: Indices | None  # trials of a time series, also for methods without a time order
+    parts: list[tuple[Indices, Indices]]  # (training, held-out) samples of each fold
+    notes: list[str]  # warnings about folds, reasons of failed fits
+    trials: Indices | None  # trials of time series, also for methods without order
 
     @classmethod
     def of(
@@ -575,10 +575,10 @@ class Folds:
             options = {"shuffle": True, "random_state": seed} if shuffled else {}
             splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
         try:
-            # scikit-learn casts labels that are numbers to integers
+            # Classes are numbered, because scikit-learn casts numeric labels to integers.
             if y is not None and numbered and labels:
                 y = np.unique(y, return_inverse=True)[1]
-            with warnings.catch_warnings():  # a message reports unused groups
+            with warnings.catch_warnings():  # another message reports unused groups
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
         except (TypeError, ValueError, UserWarning) as error:

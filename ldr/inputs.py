@@ -30,13 +30,13 @@ from ldr.trial_layout import Trials, are_arrays, is_of_mne, known_trials, of_arr
 from ldr.types import PerRow, Rows, XandY
 from ldr.validation import in_words
 
-# Time limits below this number of seconds are refused.
+# The smallest time limit that is accepted, in seconds.
 _SHORTEST = 1e-6
 
 
 def as_objective(objective: str | Objective, parameters: dict[str, object]) -> Objective:
     """Return the objective with a name, or an instance unchanged."""
-    if "sample_weight" in parameters:  # functions that accept it have a parameter of this name
+    if "sample_weight" in parameters:  # other functions have no sample weights
         raise ArgumentError(
             "sample_weight= is not supported here: all samples have equal weight; repeat samples "
             "instead"
@@ -44,7 +44,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
     if isinstance(objective, str):
         return named(objective, **parameters)
     if not isinstance(objective, Objective):
-        registry.as_objective(objective)  # raises the error for an unknown objective
+        registry.as_objective(objective)  # raises the error for an invalid objective
     if parameters:
         raise ArgumentError(
             f"unknown argument {next(iter(parameters))!r}: give parameters to the objective "
@@ -374,7 +374,7 @@ def as_solver(solver: object) -> str | Solver:
         raise ArgumentError(f"solver must be a name or a Solver{hint}, got {solver!r}")
     if solver in ("auto", "closed-form"):
         return solver
-    from ldr.solvers.registry import named_solver  # delayed: it imports every solver
+    from ldr.solvers.registry import named_solver  # delayed: the import loads all solvers
 
     return named_solver(solver)
 
@@ -518,7 +518,7 @@ def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> 
     ends = [
         (rows.divisions[0], rows.divisions[-1])
         for rows in (first, other)
-        if getattr(rows, "known_divisions", False) is True  # a Delayed has an attribute of any name
+        if getattr(rows, "known_divisions", False) is True  # a dask.delayed has every attribute
     ]
     if len(ends) == 2 and ends[0] != ends[1]:
         raise DataError(

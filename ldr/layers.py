@@ -29,7 +29,7 @@ from ldr.types import Argument
 if TYPE_CHECKING:
     from ldr.sensitivity.forms import Traced
 
-# Function of X, y and parameters that returns their `Sensitivity`.
+# A function of X, y and parameters that returns a `Sensitivity` object.
 At: TypeAlias = Callable[..., Sensitivity]
 
 _OPTIONS = frozenset(signature(solve).parameters)
@@ -116,7 +116,7 @@ def layer(
         def look(X: Traced, y: Traced) -> None:
             found.append(statement_of(objective, Given(X, y, parameters), 1))
 
-        jax.eval_shape(look, list(X), y)  # traces shapes without computing values
+        jax.eval_shape(look, list(X), y)  # traces the shapes without computing
         return found[0] is not None
 
     def solved(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Result:
@@ -179,7 +179,7 @@ def layer(
     ) -> Traced:
         def in_kind(*given: Traced) -> Traced:
             found = zip(as_tuple(function(*given)), shapes(X), strict=True)
-            with np.errstate(over="ignore"):  # single precision is jax's default
+            with np.errstate(over="ignore"):  # jax's default is single precision
                 return tuple(np.asarray(each, shape.dtype) for each, shape in found)
 
         method = "broadcast_all" if together else "sequential"
@@ -217,15 +217,15 @@ def layer(
             return sum(0.0 * each.sum() for each in jax.tree.leaves(tree))
 
         still = tuple(jnp.zeros(each.shape, each.dtype) for each in shapes(X))
-        none = nothing_of(moves)  # jax needs each input to depend linearly on the tangents
+        none = nothing_of(moves)  # jax requires tangents to enter linearly
         known, found = jax.lax.custom_linear_solve(
             lambda z: (z[0], add(jnp.subtract, z[1], times(X, y, parameters, z[0]))),
             add(lambda each: each + none, (moves, still)),
             lambda _, b: (b[0], add(jnp.add, b[1], times(X, y, parameters, b[0]))),
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
-            symmetric=True,  # or jax would transpose the first function
+            symmetric=True,  # jax need not transpose the first function
         )
-        # Add 0 * `known`, so that it has a cotangent: jax up to 0.6 passes a zero cotangent.
+        # Adding 0 * `known` gives it a cotangent: jax up to 0.6 passes a zero cotangent.
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp
@@ -239,19 +239,19 @@ def layer(
         P = optimum(X, y, parameters)
         if not is_stated(X, y, parameters):
             if not _is_traced(primals):
-                at(X, y, parameters)  # raise errors here: jax would hide them in a callback
+                at(X, y, parameters)  # raises errors that jax would hide
             return P, along(X, y, parameters, (dX, moves))
         T = [each.T for each in P]
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
-        # The factor 1 comes from a callback, also in the adjoint: so errors about ties remain.
+        # A callback computes this factor 1, so that jax cannot drop its errors about ties.
         one = _called_back(partial(_check, at, projector), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
     def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
         single_view = one_array or not isinstance(X, (tuple, list))
-        with np.errstate(over="ignore"):  # infinite values in float32 are reported below
+        with np.errstate(over="ignore"):  # another check reports infinite values
             X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
         dtype = X[0].dtype
         for name in parameters:
@@ -319,7 +319,7 @@ def _pulled(
         slope = np.full(np.shape(value), math.nan, np.asarray(value).dtype)
         for k in np.ndindex(slope.shape):
             if not slope.shape and not value:
-                continue  # at 0 there is only a one-sided derivative
+                continue  # only a one-sided derivative exists at 0
             move = np.zeros(slope.shape)
             move[k] = 1.0
             moved = _moved(sensitivity.along(**_numbers({name: move})), projector)
@@ -355,7 +355,7 @@ def _check(
 
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
-        _moved(at(X, y, parameters).along(still), projector)  # raises an error that names the tie
+        _moved(at(X, y, parameters).along(still), projector)  # raises errors about ties
         raise SingularError("the equations of the optimum are singular: it is not isolated")
     return np.ones((), J.dtype)
 

@@ -20,7 +20,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.types import PerRow, Rows
 from ldr.validation import in_words
 
-# Methods by their names, each with the reason for its choice.
+# Methods by name, each with the reason why it was chosen.
 Chosen = dict[str, tuple[Objective, str]]
 
 
@@ -82,7 +82,7 @@ def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
     found = beside(X, y, time_order)
     if found is Beside.GAPS:
         fitting = [name for name, method in REGISTRY.items() if method.traits.imputes]
-    else:  # methods that need exactly these inputs
+    else:  # only methods that need exactly these inputs
         needs = (_NEEDED[found],) if found in _NEEDED else ()
         fitting = [name for name, method in REGISTRY.items() if method.needs == needs]
     chosen = {name: (REGISTRY[name](), str(found)) for name in fitting}
@@ -113,8 +113,8 @@ class Advice:
     fits: tuple[Beside, ...]
 
 
-# Two lines for each row: the kind of data, the available data and the question; the methods, the
-# recommended one first, and common practice instead. ANY: samples, with y or in time order.
+# Two lines for each recommendation: kind of data, available data, question; then the methods, the
+# recommended one first, and common practice. ANY: samples, with y or in time order.
 _TEXT = """
 ANY: samples | directions of largest variance
     pca

@@ -28,7 +28,7 @@ from ldr.types import Start
 
 Made = TypeVar("Made")
 
-# Name of an initial point that the user gave as an array.
+# Name of an initial matrix M that the user gave as an array.
 GIVEN = "given"
 
 
@@ -56,13 +56,13 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
     return M
 
 
-# Statuses of runs that a time limit, Ctrl-C or an observer ended.
+# Statuses of runs that were ended by a time limit, Ctrl-C or an observer.
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
-# A relative improvement above this means a different optimum.
+# A local optimum is different if its value is better by more than this relative difference.
 _BETTER = 1e-9
-# Tolerance and iteration limit for the easier problems before the original one.
+# Tolerance and iteration limit for easier problems, whose solutions are initial points.
 _ROUGHLY = Stopping(1e-4, 50)
-# Iterations before the first new approximation, number of approximations, negligible change.
+# Iterations before the first approximation of f, number of approximations, negligible change.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 
@@ -224,7 +224,7 @@ class Multistart:
         several = self._count is not None and self._count > 1
         if self._name != GIVEN:
             several = self._name != "random" and (self._count != 1 or self._name != "baseline")
-        if not several or self._solver is None:  # a start can cost as much as an iteration
+        if not several or self._solver is None:  # an initial point can cost as much as an iteration
             return {}
         try:
             with sharing(Budget(self._stopping.max_iterations)):
@@ -333,11 +333,11 @@ class Multistart:
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
                     if self._local is not None and self._local.leads:
-                        result_of(runs[0])  # the other runs are compared with the end of the first
+                        result_of(runs[0])  # the first run's optimum is compared with the others
                 for run in runs:
                     result_of(run)
             except BaseException:
-                self._stopped = True  # no further run may begin
+                self._stopped = True  # ends the search
                 raise
 
     def _late(self, name: str) -> bool:
@@ -350,7 +350,7 @@ class Multistart:
         local, solver = self._local, self._solver
         if local is None or solver is None or self._stopping.max_iterations == 0:
             return point
-        # Near the time limit the following tests may be skipped.
+        # Near the time limit the tests for optimality may be skipped.
         with sharing(self._budgets[name]), until_told():
             if name != GIVEN:
                 point = local.approach(point)
@@ -379,7 +379,7 @@ class Multistart:
                 self._ends[name] = lead
                 return
             now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
-            self._ends[name] = Ended(now, run)  # kept if Ctrl-C or the limit ends the test below
+            self._ends[name] = Ended(now, run)  # valid even if the next test is ended
             self._stopped = self._stopped or run.status is Status.OBSERVER
             if run.iterations == 0 and run.status.converged:
                 run = unless_flat(now, run, problem.random_point)

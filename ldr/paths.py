@@ -24,7 +24,7 @@ from ldr.tables import beside, text
 from ldr.types import Figure, PerRow, Rows, Splitter
 
 RULES = ("best", "one-standard-error")
-# Scores pooled over all folds, with their column titles in the printed table.
+# Scores that are pooled over all folds, with their column titles in the printed table.
 _SHOWN = {"rmsecv": "RMSECV", "q2": "Q2", "accuracy": "accuracy", "log_loss": "log loss"}
 
 
@@ -124,7 +124,7 @@ class Path(Pickled):
         """Standard errors of the scores: standard deviation over folds / sqrt(folds)."""
         if self.scores is None:
             return None
-        # in units of the largest score, so that squares do not overflow
+        # Scaled scores have no squares that overflow.
         unit = np.abs(self.scores).max(where=np.isfinite(self.scores), initial=0.0) or 1.0
         with np.errstate(invalid="ignore"):
             spread = (self.scores / unit).std(axis=1, ddof=1)

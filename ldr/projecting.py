@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
     from ldr.result import Result
 
-# Function that projects data; its second argument is the name of the data in messages.
+# Function that projects data; its second argument names the data in error messages.
 Project = Callable[[Rows, str], Array]
 
 
@@ -113,7 +113,7 @@ def project_rows(
     if features is not None:
         samples = features(samples)
     samples.expect_columns(P.shape[1])
-    if model is not None and samples.stored:  # missing entries are found as chunks are read
+    if model is not None and samples.stored:  # each chunk is searched for missing values
         parts = samples.reduce(
             lambda piece: [project_rows(piece, piece.name, None, mean, P, None, model)], add
         )

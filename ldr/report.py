@@ -57,7 +57,7 @@ class Section:
     def of(cls, heading: str, caption: str, figure: Figure) -> Section:
         """Return a section with a plot, which is embedded in the page."""
         file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=150)  # 150 dots an inch are sharp on dense displays
+        figure.savefig(file, format="png", dpi=150)  # 150 dots per inch are sharp on all screens
         width = round(figure.get_figwidth() * figure.dpi)
         return cls(heading, caption, base64.b64encode(file.getvalue()).decode(), width)
 
@@ -208,7 +208,7 @@ def _headline(result: Result) -> Iterator[tuple[str, str]]:
         yield "optimum", result.certificate.kind
 
 
-# Sentences that explain each kind of certificate.
+# Sentences of a report that explain the certificate of each kind.
 _CLAIMS = {
     "global": "No projection is better: this is proved.",
     "restricted": "None is better within the subspace that the table names; outside one may be.",

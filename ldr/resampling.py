@@ -27,8 +27,8 @@ Indices = npt.NDArray[np.intp]
 class Resampling:
     """Draws with replacement, permutations and shifts of samples in groups."""
 
-    groups: Indices  # (n,), the group of each sample, as codes 0, 1, 2, ... without gaps
-    classes: Indices | None = None  # (n,), groups are drawn within these classes
+    groups: Indices  # (n,): group of each sample, 0, 1, 2, ... without gaps
+    classes: Indices | None = None  # (n,): strata within which groups are drawn
 
     @cached_property
     def sizes(self) -> Indices:
@@ -68,7 +68,7 @@ class Resampling:
     def left_out(self) -> Iterator[Indices]:
         """Yield the remaining samples after each of at most 100 parts of the groups is omitted."""
         order = np.concatenate(self._strata)
-        count = min(len(order), 100)  # each costs a solution; 100 suffice for the skewness
+        count = min(len(order), 100)  # the jackknife solves once per group: at most 100
         for k in range(count):
             yield np.flatnonzero(~np.isin(self.groups, order[k::count]))
 
@@ -111,7 +111,7 @@ class Resampling:
 def _shuffled(classes: Indices, count: int, rng: np.random.Generator) -> Indices:
     """Draw orders (count, n) that permute the samples of each class among themselves."""
     orders = np.empty((count, len(classes)), dtype=np.intp)
-    # the j-th sample of a class in random order replaces its j-th sample
+    # The samples of each class are permuted among the places of this class.
     orders[:, np.argsort(classes, kind="stable")] = np.argsort(
         rng.random((count, len(classes))) + classes, axis=1
     )
@@ -129,7 +129,7 @@ class Sampled:
 
     objective: Objective
     data: Data
-    groups: Indices | None = None  # (n,), the group or trial of each sample as codes 0, 1, ...
+    groups: Indices | None = None  # (n,): group or trial of each sample, 0, 1, ...
 
     @classmethod
     def of(
@@ -145,7 +145,7 @@ class Sampled:
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
         names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
-        X = known_trials(X, "X") or X  # read the data of MNE only once
+        X = known_trials(X, "X") or X  # reads the data of MNE once
         X, y, sample_weight, groups = in_order(
             objective, X, y, sample_weight=sample_weight, groups=groups
         )
@@ -157,9 +157,9 @@ class Sampled:
             return cls(objective, data, marks.codes)
         given = trials_of(X, y) if groups is None else as_array(brought(groups), "groups")
         if given is not None and sample_weight is not None and len(given) != n:
-            counted = as_array(brought(sample_weight)) > 0  # samples of weight 0 do not count
+            counted = as_array(brought(sample_weight)) > 0  # zero weight excludes a sample
             given = given[counted] if len(counted) == len(given) else given
-        if given is None or (groups is None and len(given) != n):  # a list of chunks of rows
+        if given is None or (groups is None and len(given) != n):  # labels may be a list of chunks
             return cls(objective, data)
         if given.shape != (n,):
             raise DataError(f"groups has shape {given.shape}, expected ({n},), one group a row")

@@ -28,7 +28,7 @@ from ldr.validation import in_words, plain, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from typing_extensions import TypeVar  # supports TypeVars with a default
+    from typing_extensions import TypeVar  # typing's TypeVar has no default before 3.13
 
     from ldr.objectives.factor_model import FactorModel
     from ldr.sensitivity.sensitivity import Sensitivity

@@ -23,7 +23,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerView
 
-# Number of rows whose standard deviations decide if a message warns about units.
+# The standard deviations of at most this many rows decide whether a message about units appears.
 _LOOKED_AT = 2048
 
 
@@ -77,7 +77,7 @@ class Units:
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
     """Return a result in original units, given one of scaled columns; its model is unchanged."""
     features = as_tuple(result.features)
-    # Features are computed from standardised columns: maps after the features do not change.
+    # Nonlinear features are computed from scaled columns, so their maps do not change.
     units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
     others = units[::-1] if len(units) > 1 else [np.ones(1)]
     predictors = zip(result.predictors, units, others, strict=False)

@@ -13,7 +13,7 @@ from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
-# Functions of the principal angles, from table 2 of Ye and Lim.
+# Distances between subspaces as functions of the principal angles (Ye and Lim, table 2).
 _DISTANCES: dict[str, Callable[[Array], float]] = {
     "chordal": lambda angles: float(np.linalg.norm(np.sin(angles))),
     "geodesic": lambda angles: float(np.linalg.norm(angles)),

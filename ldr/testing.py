@@ -119,7 +119,7 @@ def matrices_lead_back_to_their_point(case: Case) -> None:
     if len(problem.blocks(M)) > 1:
         return
     lowered = problem.lower(problem.lift(M))
-    if lowered.shape == M.shape:  # M is the only variable
+    if lowered.shape == M.shape:  # otherwise there are further variables
         assert_allclose(problem.at(lowered).value, problem.at(M).value, rtol=1e-8)
 
 
@@ -156,7 +156,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     y = None if case.y is None else np.stack([case.y, np.asarray(case.y)[::-1]])
     (chunk,) = chunks(objective, X, y)
     stacked = copy.copy(objective)
-    # compare the matrices even if `solve` does not use them
+    # Stacks are compared even if `solve` does not use them for this method.
     object.__setattr__(stacked, "traits", replace(objective.traits, stacks=True))
     try:
         values = solvable(stacked, chunk, case.r)[1].solve(case.r).values
@@ -233,9 +233,9 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
         test(Case(objective, X, r, y))
 
 
-# Largest distance from the manifold that counts as machine precision.
+# Largest distance of a point from its manifold that counts as machine precision.
 _ON = 1e-14
-# Step of second-order differences, and their relative tolerance.
+# Step of second-order finite differences, and their relative tolerance.
 _STEP = 1e-5
 _DIFFERENCED = 1e-8
 
@@ -290,7 +290,7 @@ def curve_leaves_along_its_vector_and_its_velocity_is_the_derivative(manifold: M
     N, velocity = manifold.curve(M, V, t)
     ends = [manifold.curve(M, V, t + h)[0] for h in (_STEP, -_STEP)]
     difference = (ends[0] - ends[1]) / (2 * _STEP)
-    # On a quotient the derivative of a representative also has a vertical part, to be ignored.
+    # On a quotient manifold the projection removes the vertical part of the derivative.
     assert_allclose(velocity, manifold.project(N, difference), atol=_DIFFERENCED)
     assert_allclose(manifold.project(N, velocity), velocity, atol=_ON)
 
@@ -506,7 +506,7 @@ def minima_are_reached_to_the_promised_gradient(solver: Solver) -> None:
         run = minimise(problem, start, solver, Stopping(tolerance=1e-9))
         assert run.status.converged, (name, run.status)
         assert problem.minimum is not None
-        # rounding error at the scale of f
+        # The tolerance is the rounding error of f.
         assert_allclose(run.value, problem.minimum, rtol=1e-11, err_msg=name)
         first = run.history["gradient_norm"][0]
         assert run.gradient_norm <= 1e-8 * max(first, abs(run.history["value"][0])), name

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 LAYOUTS = ("channels, times", "times, channels")
-# Features of a trial by method: powers, or concatenated time courses.
+# Features of a trial by method: powers of components, or their concatenated time courses.
 FEATURES = {"csp": "power", "spoc": "power", "ssd": "power", "xdawn": "flat"}
 
 

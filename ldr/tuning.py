@@ -30,13 +30,13 @@ from ldr.solving import solve
 from ldr.types import PerRow, Rows, Splitter, XandY
 from ldr.validation import in_words
 
-# Name of the column scales among the parameters.
+# Name of the scale factors of columns among the tuned parameters.
 SCALES = "scales"
-# Loss of held-out samples: a function of training components, training y, and both held out.
+# Function (training components, training y, held-out components, held-out y) -> the held-out loss.
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
-# Named losses: the kind of prediction that each needs, and the name of the loss with its unit.
+# Losses by name, with the kind of prediction that each needs and its title in the printed table.
 LOSSES = {"log": ("classes", "log loss (nats a sample)"), "squared": ("response", "1 - Q2")}
-# Step of central differences in log parameters: truncation and rounding are both near 1e-10.
+# Step of central differences in log parameters: errors of truncation and rounding are near 1e-10.
 _STEP = 1e-5
 
 
@@ -281,7 +281,7 @@ def tune(
             start,
             jac=True,
             method="L-BFGS-B",
-            options={"ftol": 1e-6, "gtol": 1e-6},  # at saddles of scales the decrease was 3e-5
+            options={"ftol": 1e-6, "gtol": 1e-6},  # f decreased by 3e-5 at saddles of scales
         )
     best, value = min(held_out.history, key=lambda each: each[1])
     own, scales = _with(objective, best), best.get(SCALES)

@@ -17,9 +17,9 @@ from ldr.solvers.linalg.eigen import has_full_rank, power_of_two, unit_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import polar_by_svd
 
-# Columns whose lengths differ by at most this factor need no scaling.
+# Columns are not scaled if their lengths differ by at most this factor.
 _ALIKE = 2.0
-# Columns also need no scaling if no eigenvalue is below this share of the trace.
+# Columns are not scaled if all eigenvalues of the covariance exceed this share of its trace.
 _CONDITIONED = 1e-5
 
 
@@ -268,9 +268,9 @@ def _root_of_scaled(scaled: Array, scale: Array | float) -> tuple[Array, Array]:
     return W, np.ascontiguousarray(roots[:, None] * vectors.T * scale)
 
 
-# Entries of a row of P above this share of the largest magnitude tie for the largest.
+# Loadings whose magnitudes differ relatively by less than 1e-8 tie for the largest.
 _LARGEST = 1.0 - 1e-8
-# Eigenvalues with a smaller difference, relative to the largest, have arbitrary eigenvectors.
+# Eigenvectors are arbitrary for eigenvalues with a smaller relative difference.
 TIED = 1e-10
 
 

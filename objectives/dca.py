@@ -25,7 +25,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Least eigenvalue of the covariance of windows, relative to that of single samples.
+# Least eigenvalue of the windows' covariance for DCA, relative to single samples' covariance.
 _LEAST = 1e-6
 # Half of the random starts are isotropic. On the data "elevations" 1 in 3 isotropic and 2 in 3
 # other starts reached the best value: all eight fail with probability 0.004.
@@ -225,7 +225,7 @@ class Predictive(BoundObjective):
         return PredictivePoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # d log det S = tr(S^{-1}dS); a whitening error e gives dS = 2e in each of K blocks
+        # log det S changes by tr(S^{-1} dS); a whitening error e gives dS = 2e in each of K blocks.
         return 2.0 * self.whitened.error_along(M) * self.at(M).sensitive
 
     @cached_property
@@ -247,7 +247,7 @@ class Predictive(BoundObjective):
         found = {"slow": self.baseline(), "correlated": largest, "predicted": U[:, : self.r]}
         whitening = self.views[0].coordinates
         assert isinstance(whitening, Whitening)
-        sizes = np.linalg.norm(whitening.inverse, axis=0)  # C = inverse' inverse
+        sizes = np.linalg.norm(whitening.inverse, axis=0)  # covariance C = inverse' inverse
         units = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         U, spread, Vt = np.linalg.svd(whitening.inverse * units, full_matrices=False)
         found["pca"], rng = U[:, : self.r], np.random.default_rng(0)

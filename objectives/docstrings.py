@@ -22,7 +22,7 @@ def complete(cls: type) -> None:
     for documented in (*(base.__doc__ for base in reversed(cls.__bases__)), text):
         merged.update(described(documented))
     known = {name for base in cls.__bases__ for name in getattr(base, "__dataclass_fields__", ())}
-    for name in inspect.get_annotations(cls):  # annotations of the bases come first, as in `fields`
+    for name in inspect.get_annotations(cls):  # annotations of base classes come first
         if name in merged and name not in known:
             merged[name] = merged.pop(name)
     lines = text.splitlines()
@@ -33,7 +33,7 @@ def complete(cls: type) -> None:
     cls.__doc__ = "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-# A displayed formula, on the line of the directive or indented on the next lines.
+# A displayed formula in reStructuredText, beside the directive or indented below.
 MATH = re.compile(r"^\.\. math::(.*(?:\n(?: .*)?(?=\n|$))*)", flags=re.MULTILINE)
 
 

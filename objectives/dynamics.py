@@ -63,7 +63,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         least = rank_tolerance(rows.X.shape[1]) * np.linalg.norm(rows.X, axis=0)
-        # midpoints at the level of rounding count as zero
+        # Midpoints of two samples that are rounding errors are set to zero.
         states = np.where(np.linalg.norm(states, axis=0) <= least, 0.0, states)
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
@@ -181,7 +181,7 @@ class DynamicsPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         states, moves, Y, D = self._problem.states, self._problem.moves, self._Y, self.D
         dY = states @ V
-        dleft = moves @ V - dY @ D.T  # derivative at fixed D
+        dleft = moves @ V - dY @ D.T  # derivative for constant D
         dD = self._solve(dleft.T @ Y + self._left.T @ dY)
         along = Y @ dD.T
         of_states = (dleft - along) @ D + self._left @ dD
@@ -221,7 +221,7 @@ class LinearDynamics(BoundObjective):
 
     def baseline(self) -> Array:
         k = len(self.states.T)
-        if self.r == k:  # every M spans the whole space; the identity avoids rounding
+        if self.r == k:  # M spans the whole space, like the identity
             return np.eye(k)
         return top_eigenvectors(self.states.T @ self.states, self.r)[1]
 

@@ -59,11 +59,10 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.solver import Stopping
 
-# Least initial noise variance, as a share of the feature's variance: near the lower bound the
-# likelihood is flat.
+# Least initial noise variance, relative to the feature's variance: the likelihood is flat near 0.
 _LEAST_GUESS = 0.005
 
-# A noise variance below this multiple of the lower bound counts as being at the bound.
+# A noise variance is at its lower bound (Heywood case) below this multiple of the bound.
 _AT_THE_BOUND = 2.0
 
 Correlation: TypeAlias = DenseCovariance | RowCovariance | Correlations
@@ -208,7 +207,7 @@ class DiagonalFactors(Factors):
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        # For a nonsingular C the unconstrained Gaussian's likelihood is a bound for any r.
+        # For a nonsingular C the Gaussian with covariance C has the largest likelihood.
         check_rank(self.r, self._rank + (self._rank == self.d))
 
     @cached_property
@@ -219,7 +218,7 @@ class DiagonalFactors(Factors):
 
     @property
     def _rank(self) -> int:
-        if isinstance(self.C, Correlations):  # n - 1 is an upper bound of the rank
+        if isinstance(self.C, Correlations):  # the rank is at most n - 1
             return min(self.d, int(self.n) - 1)
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 
@@ -240,7 +239,7 @@ class DiagonalFactors(Factors):
         assert isinstance(point, ProfilePoint)
         loadings = point.loadings
         whole = FactorPoint(self, self.manifold.join([loadings, point.M]))
-        # the profile likelihood has no cancellation and needs no further product with C
+        # The profile likelihood has no cancellation, and its value needs no further product with C.
         whole.value = point.value
         whole.gradient = self.manifold.join([np.zeros_like(loadings), point.gradient])
         return whole

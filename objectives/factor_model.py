@@ -50,7 +50,7 @@ class Observed:
         patterns, which = np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp)
         if missing.any():
             bits = np.ascontiguousarray(np.packbits(missing, axis=1))
-            kinds = bits.view(f"V{bits.shape[1]}").ravel()  # bytes are sorted faster
+            kinds = bits.view(f"V{bits.shape[1]}").ravel()  # bytes sort faster than bits
             _, firsts, which = np.unique(kinds, return_index=True, return_inverse=True)
             patterns = (~missing[firsts]).astype(np.float64)
             X = np.where(missing, 0.0, X)
@@ -66,7 +66,7 @@ class Observed:
         for k, group in enumerate(np.split(order, np.cumsum(members)[:-1])):
             ones, Z = self.ones[group], self.Z[group]
             there = np.flatnonzero(self.patterns[k])
-            if len(group) > 2 * (len(there) + 1):  # only if R halves the number of rows
+            if len(group) > 2 * (len(there) + 1):  # R must have half as many rows
                 R = np.asarray(np.linalg.qr(np.hstack([ones, Z[:, there]]), mode="r"))
                 ones, Z = R[:, :1], np.zeros((len(R), Z.shape[1]))
                 Z[:, there] = R[:, 1:]
@@ -97,7 +97,7 @@ class Observed:
         return self.rows @ self.patterns
 
 
-# Columns j with |M_j|^2/psi_j above this enter by a QR decomposition, not by sums of squares.
+# Columns with a larger |M_j|^2/psi_j (signal to noise) need a QR decomposition for accuracy.
 _HEAVY = 1e3
 
 
@@ -129,7 +129,7 @@ class Posterior:
         K = np.eye(r) + over_columns(light, outer(root, root))
         self.R = np.linalg.cholesky(K).swapaxes(1, 2)
         if len(heavy):
-            heavy = heavy[np.argsort(-sizes[heavy])]  # QR is accurate with the largest rows first
+            heavy = heavy[np.argsort(-sizes[heavy])]  # QR of sorted rows is more accurate
             rows = observed.patterns[:, heavy, None] * root[heavy]
             self.R = np.asarray(np.linalg.qr(np.concatenate([rows, self.R], axis=1), mode="r"))
         self._inverse = np.asarray(np.linalg.inv(self.R), dtype=np.float64)

@@ -23,11 +23,11 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.problem import Point
 
-# Default length of a segment, and least length with two frequencies.
+# Default number of samples in a segment, and the least number that gives two frequencies.
 _SEGMENT, _FEWEST = 64, 4
-# Directions with a power below this share of the largest count as unobserved in the segments.
+# A direction is ignored if its power in the segments is below this share of the largest power.
 _SEEN = 1e-3
-# Number of iterations of the start that finds components sequentially.
+# Iteration limit of the initialisation that finds one component after another.
 _ROUNDS = 100
 
 
@@ -122,7 +122,7 @@ def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = 
     for i, part in enumerate(parts):
         for where in _segments(len(part), length):
             z = np.fft.rfft(window * part[where], axis=0)[1:]
-            sides = np.stack([z.real, z.imag], axis=1)  # the shape is (F, 2, k)
+            sides = np.stack([z.real, z.imag], axis=1)  # shape (frequencies F, 2, k)
             count = 1.0 if logs is None else float(np.exp(logs[i][where].mean()))
             found += count * (sides.transpose(0, 2, 1) @ sides)
             counts += count
@@ -147,7 +147,7 @@ class SpectralEntropyPoint(Point):
     def __init__(self, problem: SpectralEntropy, M: Array) -> None:
         self.M = M
         self._R, self._scale = problem.R, 1.0 / problem.most
-        self._RM = self._R @ M  # the shape is (F, k, r)
+        self._RM = self._R @ M  # shape (frequencies F, k, r)
         self._a = np.einsum("ij,fij->fj", M, self._RM)
         self._s = self._a.sum(axis=0)
         self._p = self._a / self._s
@@ -164,7 +164,7 @@ class SpectralEntropyPoint(Point):
     def sensitive(self) -> Array:
         """Bound of the derivative of each column's entropy in the whitened series."""
         power = np.einsum("fii->", self._R) / self._R.shape[1]
-        shares = np.abs(self._p)  # rounding errors may be negative
+        shares = np.abs(self._p)  # rounding may make powers negative
         return self._scale * np.sqrt(power / self._s * np.sum(shares * self._c**2, axis=0))
 
     @cached_property
@@ -258,7 +258,7 @@ class SpectralEntropy(BoundObjective):
         return SpectralRows(self.at(M), Z @ M, self.length)
 
     def hidden(self, M: Array) -> float:
-        # an error e of whitened rows changes a_f by 2e sqrt(a_f), and dh = -sum c_f da_f / s
+        # A whitening error e changes amplitudes a_f by 2e sqrt(a_f), entropy by -sum c_f da_f / s.
         errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
         return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 

@@ -47,19 +47,19 @@ Kind = TypeVar("Kind", PencilMatrices, RatioMatrices)
 
 KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
-# Number of samples searched for neighbours between checks of the time limit.
+# Number of samples whose neighbours are searched between two tests of the time limit.
 _QUERIES = 1000
-# Trees: least number of rows, largest number of columns, number of rows for an estimate of the
-# cost. A distance by a tree takes _CALL times as long as by products, plus a term per column.
+# A k-d tree needs so many rows, at most so many columns, and a test with _ASKED rows. A distance in
+# a tree takes _CALL times as long as one by matrix products, plus time per column.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
-# Number of rows in a leaf of the tree.
+# Number of rows in a leaf of the k-d tree.
 _LEAF = 64
-# A message warns of more rows than this.
+# More rows than this give a warning that a graph of neighbours takes long.
 _MANY_ROWS = 20_000
-# Number of entries in a batch of local Gram problems, and in a batch that fits into the cache.
+# Entries in a batch of the neighbours' Gram matrices, and in a batch that fits into the cache.
 _BATCH, _CACHED = 2**20, 2**16
-# Distances with a smaller relative difference count as ties.
+# Distances with a smaller relative difference are equal, so that a neighbour is ambiguous.
 _EQUAL = 1e-10
 
 
@@ -145,8 +145,8 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
     G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
     diagonal = np.einsum("ijj->ij", G)
     try:
-        # A Cholesky factor shows that no eigenvalue of G, scaled to a unit diagonal, is rounding
-        # error.
+        # Cholesky fails if an eigenvalue of the Gram matrix G, scaled to a unit diagonal, is at the
+        # level of rounding errors.
         np.linalg.cholesky(G - 2 * k * rank_tolerance(k) * diagonal[:, None] * np.eye(k))
     except np.linalg.LinAlgError:
         raise SingularError(
@@ -206,19 +206,19 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
     """Return distances and indices of the k nearest neighbours of each row, in batches."""
     n = X.shape[0]
     if isinstance(X, np.ndarray):
-        X = X - X.mean(axis=0)  # distances as differences of large squares would be inaccurate
+        X = X - X.mean(axis=0)  # centring reduces cancellation in distances
     search, order = _tree(X, k) or (_products(X), np.arange(n))
     distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
     for rows in np.array_split(order, max(1, n // _QUERIES)):
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        others[others.all(axis=1), 0] = False  # more than k rows equal this row: drop any
+        others[others.all(axis=1), 0] = False  # a row with k + 1 equal rows: drop any of them
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
 
 
-# Function that returns distances and indices of the k nearest rows, nearest first.
+# Function that returns the distances and indices of the k nearest rows, in increasing order.
 _Search = Callable[[Matrix, int], tuple[Array, Integers]]
 
 
@@ -358,10 +358,10 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # weights act like repeated rows only in class graphs: no row is its own neighbour
+            # Only in class graphs a weight equals repeated rows: no row is its own neighbour.
             repeats=self._of_classes,
             by_place=not self.kind,
-            # a neighbour graph depends on distances between rows
+            # Scaling a feature changes the distances between rows, and so a graph of neighbours.
             scale_free=not self.traits.transposed and self.kind in ("", "classes"),
         )
 
@@ -594,7 +594,7 @@ class LaplacianMethod(GraphMethod):
     def _check_settled(self, data: Data) -> None:
         by_class = self.kind == "class-neighbours" and self.heat == "median"
         if self._is_heated and (by_class or self._shares(np.ones(1)) is not None):
-            raise UnknownError  # shares and the classes' heats also depend on the rows
+            raise UnknownError  # class shares, too, depend on rows
         super()._check_settled(data)
 
     @property

@@ -27,9 +27,9 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
-# Largest number of rows for a median distance.
+# The median distance is computed from at most this many rows.
 _DISTANCE_ROWS = 1000
-# A response with at most this many distinct integers may be labels.
+# A response with more distinct integers than this does not consist of labels.
 _FEW_VALUES = 20
 
 
@@ -308,7 +308,7 @@ class Kernel(OfFeatures):
         shared = ("transposed", "relative_improvement", "weighted", "any_views")
         self._set_traits(
             **{trait: getattr(inner.traits, trait) for trait in shared},
-            # A second view would be predicted in feature space.
+            # A prediction of the second view would be a point of the feature space.
             predicts="" if inner.views > 1 else inner.traits.predicts,
         )
 

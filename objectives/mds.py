@@ -155,7 +155,7 @@ def _negative(eigenvalues: Array, floor: float) -> list[str]:
 
 WEIGHTS = ("none", "sammon")
 
-# At most this many distances (256 MiB) are cached; otherwise each evaluation computes them.
+# Up to 256 MiB of distances are cached; otherwise each evaluation recomputes distances.
 _KEPT = 2**25
 
 

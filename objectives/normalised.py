@@ -17,9 +17,9 @@ from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.trust_region import TrustRegion
 
-# Number of random M; the median value is the typical value.
+# Number of random matrices M; the median of f at them is the typical value.
 _TYPICAL = 21
-# A range of values below this share of the values' magnitude is rounding error.
+# If f varies by less than this share of its magnitude, the variation is rounding error.
 _LEAST_RANGE = 1e-10
 
 
@@ -60,7 +60,7 @@ class Normalised(Objective, relative_improvement=False):
         rng = np.random.default_rng(0)
         values = [bound.at(bound.random_point(rng)).value for _ in range(_TYPICAL)]
         typical = float(np.median(values)) * bound.unit
-        # A zero value can be a difference of large terms, whose size the gradient shows.
+        # A value of zero can be a difference of large terms; the gradient shows their size.
         terms = abs(float(np.vdot(found.M, found.gradient))) * bound.unit
         if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best), terms):
             raise DataError(

@@ -23,15 +23,15 @@ from ldr.solvers.errors import ArgumentError
 if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataSums, Matrices
 
-# Inputs that some projection fits perfectly if rows are few.
+# Inputs that some projection fits perfectly if there are fewer samples than features.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
-# Number of square arrays in memory at once: matrices, factors and eigenvectors.
+# A method holds about this many square matrices in memory: matrices, factors and eigenvectors.
 _ARRAYS = 8
 _FEWER_COLUMNS = (
     "leave out columns, or take a method that knows sparse rows by products, in no sum, without a "
     "penalty and not normalised ({})"
 )
-# Methods that support products, by the input beside X.
+# Methods that need only matrix-vector products, grouped by the input in addition to X.
 _BY_PRODUCTS = {
     Need.LABELS: "lda, orthogonal-lda",
     Need.RESPONSE: "ridge-regression, lasso, pls-regression",
@@ -153,7 +153,7 @@ class Objective(Brief, Pickled, ABC):
         """Factor of the minimised value that gives the reported value."""
         return 1.0 if self.sense == "min" else -1.0
 
-    __array_ufunc__ = None  # NumPy scalars then defer to __rmul__
+    __array_ufunc__ = None  # so that NumPy scalars call __rmul__
 
     def __add__(self, other: object) -> Objective:
         """Return the sum with an objective or a penalty; 0, the start of `sum`, is ignored."""

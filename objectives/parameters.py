@@ -115,11 +115,11 @@ def check_traits(cls: type, given: Collection[str]) -> None:
         )
 
 
-# Inputs that are given as y.
+# Inputs that users pass as the argument y.
 OF_Y = frozenset({Need.LABELS, Need.RESPONSE})
 
 
-# Key of a field's check in the field's metadata.
+# Key of a dataclass field's metadata that stores the check of the field's values.
 CHECK = "check"
 
 

@@ -81,7 +81,7 @@ class PLS(
         return PairMatrices(a.cross(b))
 
 
-# If products with the response fall below this share of the first ones, the response is explained.
+# If X'Y falls below this share of its initial value, the components explain the response entirely.
 EXPLAINED = 1e-13
 
 

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
 
 
-# A proved gap up to this is "global", relative to the value (ratios) or to the terms (traces).
+# An optimum is "global" up to this optimality gap, relative to the value or to the sum of terms.
 PROVED_GLOBAL = 1e-8
 
-# Message for a gap at the level of rounding errors.
+# Message for an optimality gap that is at the level of rounding errors.
 NEARLY_COLLINEAR = (
     "the columns are nearly collinear, and rounding of the data and their sums may hide a gap of "
     "this size"
@@ -121,11 +121,11 @@ class Certificate(Pickled):
         return f"{self.kind}{within}: {self.message}"
 
 
-# The objective of a problem; its module imports this module.
+# The objective of a problem, untyped: its module imports this module.
 Stated: TypeAlias = "Objective"
 
 
-# Quantities estimated together with M, by name.
+# Quantities that a method estimates together with M, by name.
 Fitted: TypeAlias = Mapping[str, float | Array]
 
 
@@ -254,7 +254,7 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        white = all(view.coordinates.is_whitened for view in self.views)  # lifted M is not needed
+        white = all(view.coordinates.is_whitened for view in self.views)  # M is not lifted
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)
 
@@ -398,7 +398,7 @@ def _turned(
         varied.append(one and one.turned(Q))
         Y = N @ Q
         if inexact and isinstance(factors[i], Orthonormal):
-            # a Newton-Schulz step: orthonormal to machine precision
+            # A Newton-Schulz step makes M orthonormal to machine precision.
             Y = 1.5 * Y - 0.5 * (Y @ (Y.T @ Y))
         turned.append(Y)
         mapped.append(np.array(Y.T) if transposed else Q.T @ P)

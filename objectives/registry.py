@@ -63,7 +63,7 @@ def _named(name: str) -> type[Objective]:
 REGISTRY = Registry()
 
 
-# Alternative names of methods.
+# Alternative names of methods, accepted wherever a name is.
 ALIASES = {"shared-response": "maxbet", "gcca": "mcca"}
 
 

@@ -55,12 +55,12 @@ from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 
-# Eigenvectors by products: tolerance of residuals relative to the largest eigenvalue (errors of
-# values are of the order of the square), and limit of products.
+# Tolerance of eigenvectors' residuals relative to the largest eigenvalue (errors of values are of
+# the order of its square), and limit of matrix products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
-# Limit of LSMR's steps for the lasso's baseline; well-conditioned columns need some tens.
+# Iteration limit of LSMR for the lasso's baseline; well-conditioned data need some tens.
 _LSMR_STEPS = 500
-# Rounding error of a value; see `Regression.rounding`.
+# Rounding error of the value of a regression, relative to its terms.
 Rounding = Callable[[Array, float], float]
 
 
@@ -79,7 +79,7 @@ class RegressionPoint(Point):
     def value(self) -> float:
         problem, M = self._problem, self.M
         fit = problem.constant + float(np.vdot(self.residual, self.residual))
-        root = math.sqrt(problem.ridge) * M  # M'M could overflow without a ridge
+        root = math.sqrt(problem.ridge) * M  # without a ridge M'M could overflow
         return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
 
     @cached_property
@@ -189,13 +189,13 @@ class Regression(BoundObjective):
         coefficients = self.lift(M)[0]
         d = len(coefficients)
         U, s, Vt = np.linalg.svd(coefficients, full_matrices=False)
-        if self.r > U.shape[1]:  # completed arbitrarily, without effect on the prediction
+        if self.r > U.shape[1]:  # columns that do not affect predictions
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
         P = scale[:, None] * U[:, : self.r].T
         sign = signs(P)
-        # Signs: a component increases with the response that it predicts best.
+        # Signs of components are chosen such that the response increases with its best predictor.
         sign[: min(len(s), self.r)] = signs(Vt)[: self.r]
         return (sign[:, None] * P,)
 
@@ -291,7 +291,7 @@ def least_squares(Z: LessMeans, T: Array, ridge: float = 0.0, steps: int | None 
         atol=float(np.finfo(float).eps),
         btol=float(np.finfo(float).eps),
         conlim=0.0,
-        maxiter=steps or 50 * min(Z.shape),  # many, because of rounding errors
+        maxiter=steps or 50 * min(Z.shape),  # rounding errors slow the convergence
     )
     return np.column_stack([solved(t)[0] for t in T.T])
 
@@ -319,7 +319,7 @@ class WideRows:
         w, centre = samples.weights, column_means(X, samples.weights)
         roots = np.ones(samples.n) if w is None else np.sqrt(w)
         columns = scaled_rows(X, None if w is None else roots).tocsc()
-        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # smaller indices
+        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # 32-bit indices save memory
             columns.indices = columns.indices.astype(np.int32, copy=False)
             columns.indptr = columns.indptr.astype(np.int32, copy=False)
         return cls(samples, LessMeans(columns, roots, centre), shift + centre)
@@ -369,9 +369,9 @@ def regression(
     if lasso > 0:
         if fit.Z.shape[1] == samples.d:
             Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
-        elif not (samples.stored or samples.is_sparse):  # rows are more accurate than their sums
+        elif not (samples.stored or samples.is_sparse):  # rows have digits that sums lose
             return _of_rows(objective, data, outputs, r, lasso)
-        else:  # the penalty applies to all columns, even linearly dependent ones
+        else:  # the penalty includes all columns
             stats = view_moments((compact.rows, outputs))
             gram = stats.block(0, 0)
             Z, T = _square_root(gram, stats.block(0, 1))
@@ -649,7 +649,7 @@ class ReducedRankPoint(Point):
         self._Am = problem.Z.T @ self.fitted
         self._a = np.einsum("ik,ik->k", self.fitted, self.fitted)
         self._c = np.einsum("ik,ik->k", self.fitted, Tn)
-        there = self._a > 0  # constant directions explain nothing
+        there = self._a > 0  # constant directions explain no variance
         self.S = np.divide(self._c, self._a, out=np.zeros_like(self._a), where=there)
 
     @cached_property

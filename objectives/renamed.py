@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ldr.solvers.errors import warn
 
-# Current names of methods with another name in version 0.9.
+# Methods that had another name in version 0.9: from the old name to the new one.
 RENAMED = {f"classical-{name}": name for name in ("lda", "cca", "maf", "gcpca")}
-# Names that meant the variant with orthonormal directions until version 0.9.
+# Names that until version 0.9 meant the variant of the method with orthonormal directions.
 CHANGED = {name: f"orthogonal-{name}" for name in RENAMED.values()}
-# Current names of classes with another name in version 0.9.
+# Classes that had another name in version 0.9: from the old name to the new one.
 RENAMED_CLASSES = {f"Classical{name}": name for name in ("LDA", "CCA", "MAF", "GCPCA")}
 CHANGED_CLASSES = {name: f"Orthogonal{name}" for name in RENAMED_CLASSES.values()}
 

@@ -44,9 +44,9 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 
 _EPS = float(np.finfo(float).eps)
-# A row at a smaller distance, in units of the frame, coincides with the candidate.
+# A row at a smaller distance, in units of the data's scale, coincides with a candidate median.
 _NO_DISTANCE = 1e-14
-# Limits of steps of the median and of reweighted PCA; each step is a pass over the rows.
+# Iteration limits of the geometric median and of reweighted PCA; an iteration reads all rows.
 _STEPS, _PASSES = 200, 10
 
 
@@ -157,8 +157,8 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     ]
 
 
-# rho as a function g(q) of the squared distance q = t^2, with first and second derivatives. As g is
-# concave, PCA with the weights g'(q) never raises the sum.
+# The loss rho as a concave function g(q) of the squared distance q, with two derivatives: PCA with
+# the weights g'(q) never raises the sum of losses.
 Loss: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 
 
@@ -190,7 +190,7 @@ LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
-# A median distance below this share of the mean distance is rounding error.
+# A median distance is rounding error below this share of the mean distance.
 _NO_LENGTH = 1e-12
 
 IN_PIECES = (
@@ -360,9 +360,9 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
     """Return squared distances of the rows from zero, or from the subspace of M."""
     if M is None:
         return np.einsum("ij,ij->i", Z, Z)
-    if M.shape[0] == M.shape[1]:  # the residual is zero for r = k
+    if M.shape[0] == M.shape[1]:  # k components leave no residual
         return np.zeros(len(Z))
-    residual = Z - (Z @ M if Y is None else Y) @ M.T  # more accurate than differences of squares
+    residual = Z - (Z @ M if Y is None else Y) @ M.T  # no cancellation of squares
     return np.einsum("ij,ij->i", residual, residual)
 
 
@@ -424,7 +424,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M
-            if least - value <= 1e-9 * value:  # accurate enough for a start
+            if least - value <= 1e-9 * value:  # sufficient accuracy for an initial point
                 break
             least, M = value, top_eigenvectors(scatter, r)[1]
         return best

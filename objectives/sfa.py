@@ -90,7 +90,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
             raise ArgumentError("derivatives= are of the columns, expected degree=1 with them")
-        # An expansion depends on the mean and is dense for sparse rows.
+        # Nonlinear expansions of sparse rows are dense and depend on the mean.
         from_sums = self.degree == 1 and self.derivatives is None
         self._set_traits(
             transposed=not self.whiten,
@@ -162,7 +162,7 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
         if self.shrinkage is None:
             return rows
         of_rows = rows.compact.rows
-        return moved(rows, ledoit_wolf(of_rows), 2.0 * count_pairs(of_rows, 1))  # two rows per pair
+        return moved(rows, ledoit_wolf(of_rows), 2.0 * count_pairs(of_rows, 1))  # of two rows
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         A, C = data.rows.scatter_of_changes(), data.rows.scatter() / data.rows.n

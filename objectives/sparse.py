@@ -144,9 +144,9 @@ class PenalisedLoadings(WeightedSum):
         loadings = term.bound.closed_form()
         assert loadings is not None
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
-        # The gradient is -2 X'XV; the factor 2 cancels because soft(2A, 2t) = 2 soft(A, t).
+        # Half of the gradient -2 X'XV suffices, because soft(2A, 2t) = 2 soft(A, t).
         covariances = -self.at(V).gradient
-        covariances = np.where(covariances.any(axis=0), covariances, V)  # columns without variance
+        covariances = np.where(covariances.any(axis=0), covariances, V)  # constant columns
         assert self.penalty is not None
         M = self.penalty.prox(covariances, 1.0)
         largest = np.abs(covariances).argmax(axis=0)
@@ -166,7 +166,7 @@ def varimax(V: Array) -> Array:
     R = np.eye(V.shape[1])
     for _ in range(_ROTATIONS):
         L = V @ R
-        squares = L * L  # NumPy's power is a hundred times slower than a product
+        squares = L * L  # faster than NumPy's power by a factor of 100
         U, _, Wt = np.linalg.svd(V.T @ (L * (squares - squares.mean(axis=0))))
         last, R = R, U @ Wt
         if np.abs(R - last).max() <= _STILL:

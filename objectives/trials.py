@@ -43,7 +43,7 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Preconditioner, Problem
 from ldr.solvers.trust_region import TrustRegion
 
-# Lower limit of eigenvalues of the preconditioner's blocks, singular for two equal columns.
+# Eigenvalues of the preconditioner are raised to this limit; two equal columns make one zero.
 _LEAST = 1e-6
 
 
@@ -358,7 +358,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
         lambda change: objective.second_moments(cast(DataSums, opened.at(change))), squares, given
     )
     C = np.array([whitened(part) for part in parts])
-    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # adds ridge shares
+    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # with ridges, too, they sum to I
     error = len(C) * whitened.error
     check_definite(C, opened.data.labels[1], error)
     sums = opened.at(Change())
@@ -371,7 +371,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
     slopes = probabilities @ (0.5 / powers) + 0.75 * np.abs(fourth) * (probabilities @ powers)
     doubt = r * error * float(np.max(slopes * np.sum(V**2, axis=0)))
     inner = whitened.coordinates
-    V = V * np.sqrt(len(C))  # the filters get unit mean power
+    V = V * np.sqrt(len(C))  # unit mean power of the filtered signals
     coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
     view = opened.compact.view(whitened.mean, whitened.scatter).within(whitened)
     views = (replace(view, coordinates=coordinates),)
@@ -461,9 +461,9 @@ def places(rows: RowSums) -> Codes:
     return np.arange(rows.count) % lengths[0]
 
 
-# Length of a Hamming window times the width of the filter's transition, in cycles per sample.
+# A Hamming-window filter of length L has a transition of width 3.3 / L, in cycles per sample.
 _HAMMING = 3.3
-# Width of the filter's transition, relative to the edge of the frequency band.
+# Width of a band-pass filter's transition, relative to the edge of the band.
 _TRANSITION = 0.25
 
 

@@ -24,7 +24,7 @@ from ldr.solvers.manifolds import Array
 if TYPE_CHECKING:
     from ldr.objectives.statistics import RowSpace
 
-# For values between this and its inverse, squares and products of squares do not overflow.
+# Squares and their products do not overflow for values between this and its inverse.
 IN_RANGE = 2.0**100
 
 

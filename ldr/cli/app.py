@@ -358,7 +358,7 @@ def _random_rows(objective: str, selection: Selection, seed: int | None) -> Iter
         yield Input(load(objective, selection.param), X, None, X)
 
 
-# typer has its own copy of click or uses the installed one; both have this class.
+# typer uses its own copy of click or the installed one; this is the error class of that copy.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
@@ -439,7 +439,7 @@ def main() -> None:
         code = complain(f"{error.filename}: {reason}" if error.filename else reason)
     except MemoryError as error:
         code = complain(f"not enough memory: {error}" if str(error) else "not enough memory")
-    except (ValueError, ObjectiveError) as error:  # covers all errors of ldr.errors
+    except (ValueError, ObjectiveError) as error:  # all errors of ldr.errors derive from these two
         code = complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED

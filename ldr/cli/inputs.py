@@ -47,7 +47,7 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
         found = load(objective, selection.param)
-        for need in found.needs:  # name the missing input by its option
+        for need in found.needs:  # the message names the option of a missing input
             field, option = NEEDED.get(need, ("", ""))
             if field and not getattr(selection, field):
                 raise ArgumentError(f"objective {found.name!r} needs {need}: give {option}")
@@ -217,14 +217,14 @@ def split_file(objective: str) -> tuple[Path, str | None] | None:
 
 
 def _execute(path: Path) -> object:
-    # No import uses a module name with this prefix: the file may be called random.py.
+    # The module of a user's file random.py is named objective_file_random, unlike any other module.
     name = f"objective_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # as an import does; pickling an objective needs it
+    sys.modules[name] = module  # pickle imports the user's module by name
     beside = str(path.resolve().parent)
-    sys.path.append(beside)  # last on the path, so that installed modules come first
+    sys.path.append(beside)  # last, so that installed modules take precedence
     try:
         with located(str(path)):
             spec.loader.exec_module(module)

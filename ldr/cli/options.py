@@ -25,7 +25,7 @@ import typer
 from ldr.objectives.docstrings import described
 from ldr.types import Argument
 
-# Entries of options defined here: flags (if not the name alone), placeholder of the value, help.
+# Options defined here: the flags (if they differ from the name), the value's placeholder, the help.
 _ENTRIES = described("""
 Parameters
 ----------
@@ -202,7 +202,7 @@ def literal(text: str) -> object:
         return text
 
 
-# For each need of an objective, the field of a `Selection` and its option.
+# For each required input of an objective, the field of a `Selection` and its command-line option.
 NEEDED = {
     "labels": ("label", "--label COLUMN"),
     "response": ("label", "--response COLUMN"),
@@ -215,7 +215,7 @@ _KINDS: dict[str, Any] = {each.__name__: each for each in (bool, int, float, str
     "list[str]": list[str],
     "list[Path]": list[Path],
 }
-# Parameters of the functions without an option, or with an option of another name.
+# Parameters of Python functions that have no command-line option of the same name.
 _NO_OPTIONS = {"X", "y", "sample_weight", "random_state", "observers", "progress", "help", "h"}
 
 
@@ -253,7 +253,7 @@ def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Ca
         values = {each.name: given.pop(each.name) for each in own}
         if texts := [f"{name}={value!r}" for name, value in values.items() if value is not None]:
             given["param"] = [*(given["param"] or ()), *texts]
-        for each in further:  # keep the function's default if an option is not given
+        for each in further:  # Python's default applies if an option is absent
             if given[each.name] is None:
                 del given[each.name]
         for name, group in groups.items():
@@ -354,7 +354,7 @@ def is_printed() -> bool:
         sys.stdout.flush()
     except OSError as error:
         complain(f"standard output: {error.strerror}")
-        # Python would flush standard output again at exit.
+        # Python flushes standard output again at exit; on the null device this cannot fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True

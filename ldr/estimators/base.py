@@ -54,18 +54,18 @@ from ldr.validation import in_words
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-# Column numbers or names, or a slice, of each view.
+# Columns of each view: numbers, names or a slice.
 Views: TypeAlias = Sequence[Sequence[int | str] | slice] | Mapping[str, Sequence[int | str] | slice]
 
 _PASSED = (
     *("standardise", "solver", "start", "starts", "workers", "tolerance", "max_iterations"),
     *("time_limit", "observers", "certify", "random_state", "device"),
 )
-# Parameters of every estimator with their defaults. `verbose` prints progress, `rotation` rotates
-# the result, `warm_start` starts at the last solution; the others are passed to `ldr.solve`.
+# Parameters that every estimator passes to `ldr.solve`, with their defaults; `verbose`, `rotation`
+# and `warm_start` are handled by the estimator.
 OPTIONS = {name: inspect.signature(solve).parameters[name].default for name in _PASSED}
 OPTIONS |= {"verbose": False, "warm_start": False, "rotation": None}
-# scikit-learn's names of some parameters, and the names in ldr.
+# scikit-learn's names of some parameters, with the corresponding names in ldr.
 ELSEWHERE = {"max_iter": "max_iterations", "tol": "tolerance", "scale": "standardise"}
 
 
@@ -205,7 +205,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         objective = self._objective()
         samples, y = self._given(objective, X, y, background, reset=True)
-        for name in ("n_samples_seen_", "_totals", "_classes"):  # totals of earlier `partial_fit`
+        for name in ("n_samples_seen_", "_totals", "_classes"):  # sums of earlier `partial_fit`
             self.__dict__.pop(name, None)
         return self._solve(objective, samples, y, sample_weight=sample_weight, groups=groups)
 
@@ -428,12 +428,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=minimum_rows,
-            ensure_all_finite=distances,  # otherwise as_samples reports where values are missing
+            ensure_all_finite=distances,  # `as_samples` reports the places of missing values
             ensure_non_negative=distances,
         )
         samples = as_samples(array, "X", minimum_rows, allow_nan=objective.traits.missing)
         if ids is not None:
-            later = getattr(self, "n_samples_seen_", 0)  # trials do not continue across blocks
+            later = getattr(self, "n_samples_seen_", 0)  # blocks do not share trials
             samples = replace(samples, marks=Marks(trials=ids + later))
         names = getattr(self, "feature_names_in_", names)
         return samples if names is None else replace(samples, feature_names=tuple(names))
@@ -454,9 +454,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_asked("n_components", r)
             r = r if is_open(r) else whole("n_components", r, least_r(objective))
         options = {name: getattr(self, name) for name in _PASSED}
-        if isinstance(options["random_state"], np.random.RandomState):  # a legacy generator
+        if isinstance(options["random_state"], np.random.RandomState):  # scikit-learn's old type
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
-        # scikit-learn allows verbose=1 for True
+        # scikit-learn accepts integers for verbose; ldr requires True or False.
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
         if rotation is not None:
             choice("rotation", rotation, tuple(ROTATIONS))
@@ -478,7 +478,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 result = solve(objective, data, r, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
             self.n_iter_ = result.run.iterations
-        except (ArgumentError, DataError, SingularError) as error:  # add the shape of X
+        except (ArgumentError, DataError, SingularError) as error:  # mention the shape of X
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
         first = as_tuple(samples)[0]
@@ -613,7 +613,7 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
         (predictor,) = result.predictors
         assert isinstance(predictor, LinearPredictor)
         found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings[0]
-        # Rotations are orthonormal weights times an upper triangular matrix.
+        # scikit-learn's x_rotations_ are orthonormal x_weights_ times a triangular matrix.
         Q, R = np.linalg.qr((result.P * (1.0 if result.scale is None else result.scale)).T)
         found["x_weights_"], found["y_weights_"] = Q * np.sign(np.diag(R)), predictor.B.T
         # Loadings of the response below 1e-13 of the largest are rounding errors.
@@ -624,7 +624,7 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
             found[f"{view}_weights_"] = found[f"{view}_rotations_"] = P.T
             found[f"{view}_loadings_"] = loading
     if result.predictors and isinstance(first := result.predictors[0], LinearPredictor):
-        # The predictor's target is a response, or the second view.
+        # PLS predicts the response, or the second view if there is no response.
         coefficients = first.B.T @ first.P
         offsets = first.mean - coefficients @ as_tuple(result.mean)[0]
         found["coef_"] = coefficients[0] if first.flat else coefficients
@@ -683,7 +683,7 @@ class TwoViews(Projection):
             views = self._grouped(self._known_objective(), X, reset=False)
             first = as_tuple(views)[0]
             return in_precision_of(first, np.hstack(as_tuple(self.result_.transform(views))))
-        if not isinstance(self.components_, tuple):  # a `Reducer` of a method with one view
+        if not isinstance(self.components_, tuple):  # a method with one view
             return super().transform(X)
         if y is None and _all_views(X):
             return in_precision_of(_apart(X)[0], self.result_.transform(X))
@@ -776,7 +776,7 @@ class TwoViews(Projection):
             names = tuple(X) if isinstance(X, dict) else None
             X, y = _apart(X)
         given, response = super()._given(objective, X, y, background, **rows)
-        if rows["reset"]:  # afterwards y is no longer a ragged list
+        if rows["reset"]:  # y is now a regular array
             alone = y is not None and not are_views(y) and not is_annotated(y)
             self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
         return given if names is None else dict(zip(names, given, strict=True)), response
@@ -803,7 +803,7 @@ class TwoViews(Projection):
             A tuple for several given views; with `views` all columns, NaN for columns in no view.
         """
         check_is_fitted(self)
-        if not isinstance(self.components_, tuple):  # a `Reducer` of a method with one view
+        if not isinstance(self.components_, tuple):  # a method with one view
             return super().inverse_transform(X)
         if self.views is not None:
             return self._ungrouped(X)
@@ -855,7 +855,7 @@ def _first_view(result: Result) -> Result:
     )
 
 
-# Inputs of some methods in addition to X and y.
+# Inputs in addition to X and y, each accepted by some methods only.
 _BESIDE = ("background", "sample_weight", "groups")
 
 
@@ -890,7 +890,7 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
         return function(*given.args, **given.kwargs)
 
     called.__doc__ = inspect.cleandoc(function.__doc__ or "")
-    for each in refused:  # also remove the docstring's entry of a refused input
+    for each in refused:  # remove refused parameters from the docstring
         entry = rf"^{each} : .*\n(?:    .*\n)+|^{each}, |, {each}$|(?<=, ){each}, "
         called.__doc__ = re.sub(entry, "", called.__doc__, flags=re.MULTILINE)
     called.__signature__ = signature  # type: ignore[attr-defined]

@@ -100,7 +100,7 @@ class Gaussian(Projection):
     def _variation(self) -> Variation:
         check_is_fitted(self)
         (seen,) = self.result_.directions.variations
-        assert seen is not None  # results of `partial_fit` have one too
+        assert seen is not None  # `partial_fit` also computes variances
         return seen
 
 
@@ -153,7 +153,7 @@ class Principal(Gaussian):
         n, d = seen.n, self.n_features_in_
         left = min(n, d) - self.n_components_
         total = seen.total * n / max(n - 1, 1) - self.explained_variance_.sum()
-        # A sum of variances at rounding level counts as no noise.
+        # A remaining variance at the level of rounding errors is set to zero.
         rounding = 10 * d * np.finfo(float).eps * seen.total
         return float(total / left) if left > 0 and total > rounding else 0.0
 

@@ -80,7 +80,7 @@ class Regresses(RegressorMixin, Projection):
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = (
             self._known_objective().traits.transposed
-        )  # a few components, computed without y
+        )  # a few components, chosen without y, may predict poorly
         return tags
 
 
@@ -142,10 +142,10 @@ class Latent(Regresses):
         return project_rows(other_rows(y, "y"), "y", None, mean, self.y_rotations_.T, None)
 
 
-# Estimators have the name of their objective, unless the name suggests another method.
+# Estimators are named after their objective, except for names that suggest another method.
 NAMES = {"sdr": "KernelSDR"}
 
-# Methods whose estimators have further attributes of scikit-learn.
+# Methods whose estimators have further attributes, named as in scikit-learn.
 MODELS: dict[str, type] = {
     "pca": Principal,
     "ppca": Gaussian,
@@ -203,7 +203,7 @@ class Named(Projection):
     def _known_objective(self) -> Objective:
         try:
             return self._objective()
-        except ArgumentError:  # `fit` will report the invalid parameter
+        except ArgumentError:  # `fit` reports invalid parameters
             return self._method()
 
 
@@ -243,11 +243,11 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         "fit": taking(Projection.fit, method),
         "partial_fit": available_if(from_sums)(taking(Projection.partial_fit, method)),
     }
-    # Classifiers and regressors keep scikit-learn's score of predictions.
+    # Classifiers and regressors keep scikit-learn's score; other estimators return the objective.
     if not issubclass(bases[0], (ClassifierMixin, RegressorMixin)):
         namespace["score"] = available_if(of_points)(taking(Projection.score, method))
     if Need.DISTANCES in method.needs:
-        namespace["metric"] = "precomputed"  # as in scikit-learn's estimators of distances
+        namespace["metric"] = "precomputed"  # scikit-learn's convention for distance matrices
     return type(name, bases, namespace)
 
 
@@ -260,7 +260,7 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
         return (MODELS[method.name], Named)
     if issubclass(method, DiscriminantMethod):
         return (Discriminates, Named)
-    # scikit-learn's classifiers treat every label as a class, so semi-supervised methods are none.
+    # scikit-learn's classifiers take -1 for a class; semi-supervised methods take it for no label.
     if method.traits.predicts == "classes" and not hasattr(method, "unlabelled"):
         return (Classifies, Named)
     if method.traits.predicts != "response":

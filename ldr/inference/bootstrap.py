@@ -37,7 +37,7 @@ def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
     ours, theirs = P.T, reference.T
     if scores is not None:
         ours, theirs = scores @ ours, scores @ theirs
-    # scaled to order 1, so that squares do not overflow
+    # A scale of 1 avoids overflow of squares.
     turn = polar_factor((theirs / power_of_two(theirs)).T @ (ours / power_of_two(ours)))
     return turn @ P
 
@@ -274,7 +274,7 @@ def bootstrap(
         for k, P in enumerate(as_tuple(result.P))
     ]
     scores = None
-    if not objective.traits.transposed:  # align projections of all samples
+    if not objective.traits.transposed:  # otherwise M itself is aligned
         views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
         scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(

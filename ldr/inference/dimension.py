@@ -22,9 +22,9 @@ from ldr.types import Argument, Figure, Panels, PerRow, Rows, Splitter
 from ldr.validation import in_words
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
-# Methods that have these criteria; other criteria are more general.
+# Criteria for the number of components that apply to the named methods only.
 _ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
-# Default limit of the number of directions: each number costs a solution in every fold.
+# Default limit of the number of components, because every number is fitted once in each fold.
 _FEW = 10
 
 
@@ -219,7 +219,7 @@ def _largest(objective: Objective, null: Null) -> int:
     most = min(view.shape[1] for view in (pair[:2] if pair else null.views))
     if objective.name not in _ONLY["bic"]:
         return most
-    return max(1, min(most, null.sampled.n - 1) - 1)  # a factor model must leave some noise
+    return max(1, min(most, null.sampled.n - 1) - 1)  # a factor model needs noise in some direction
 
 
 def _by_permutation(found: PermutationTest, level: float) -> Dimension:
@@ -244,7 +244,7 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
             "first, whose samples can be resampled: method='ladle' does not apply"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
-    rows = (null.sampled.units.drawn(rng)[0] for _ in range(200))  # Luo and Li (2016)
+    rows = (null.sampled.units.drawn(rng)[0] for _ in range(200))  # ladle of Luo and Li (2016)
     samples = (((X[k],), None if null.y is None else null.y[k]) for k in rows)
     own = optima(objective, [null.own()], last + 1, certify=False)
     drawn = optima(objective, gathered(samples, null.y is None), last + 1, certify=False)

@@ -159,10 +159,10 @@ def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
         F = math.expm1(-log_wilks / t) * df2 / (a * b)
         wilks.append(_F("Wilks", k, math.exp(log_wilks), F, a * b, df2))
         bartlett.append(_chi2("Bartlett", k, -w * log_wilks, a * b))
-    # Tests of all directions together.
+    # Multivariate tests that combine the canonical correlations of all directions.
     s, ratios = len(d), d**2 / (1.0 - d**2)
     V, U, largest = float(np.sum(d**2)), float(np.sum(ratios)), float(ratios[0])
-    b = n - 1 - p - q  # the error's degrees of freedom, n - 1 - q, less p
+    b = n - 1 - p - q  # error degrees of freedom n - 1 - q, minus p
     df1, df2 = s * max(p, q), s * (b + s)
     of_all = [_F("Pillai", 0, V, V / (s - V) * df2 / df1, df1, df2)]
     if b > 3:  # McKeon's F approximation requires b > 3

@@ -29,18 +29,18 @@ from ldr.solving import solve
 from ldr.types import Argument, Figure, Panels, PerRow, Rows
 from ldr.validation import in_words
 
-# Values with this relative difference are equal: solutions agree to about 1e-12.
+# Optimal values with a smaller relative difference are equal: they are accurate to about 1e-12.
 _SAME = 1e-10
-# Least number of distinct permutations: below 20 no p-value reaches 0.05.
+# With fewer than 20 distinct permutations no p-value can reach 0.05.
 _FEWEST = 20
-# Descriptions of null hypotheses by the units that are permuted.
+# Ways to permute the samples, with their descriptions in reports.
 NULLS = {
     "rows": "permuted",
     "within": "permuted within groups",
     "groups": "permuted between whole groups",
     "shift": "shifted circularly",
 }
-# The permuted part of the data, and the null hypothesis that it tests.
+# Parts of the data that a test permutes, each with a description and the null hypothesis.
 _MOVED = {
     "response": ("y", "it is independent of X"),
     "second view": ("the samples of all views but the first", "the views are independent"),
@@ -54,9 +54,9 @@ _MOVED = {
 class Null:
     """Null hypothesis of a method on its data; draws data under the hypothesis."""
 
-    kind: str  # a key of `NULLS`: the kind of permutation
-    moved: str  # a key of `_MOVED`, the permuted part of the data
-    views: tuple[Array, ...]  # (n, d); the last view is the background, if there is one
+    kind: str  # what is permuted, a key of `NULLS`
+    moved: str  # the permuted part of the data, a key of `_MOVED`
+    views: tuple[Array, ...]  # each (n, d); the last may be the background
     y: np.ndarray | None
     sampled: Sampled
 
@@ -92,7 +92,7 @@ class Null:
                 "null='rows' assumes independent samples, and groups= declares dependent ones: "
                 "give one of them"
             )
-        elif kind in _MOVED:  # a name of a null hypothesis in version 0.9
+        elif kind in _MOVED:  # version 0.9 used these names
             if kind != moved:
                 raise ArgumentError(
                     f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "
@@ -211,7 +211,7 @@ def canonical_bases(
 
 def _whitened(X: Array, ridge: float) -> Array:
     """Return X(X'X + gamma I)^{-1/2} in its row space, gamma in units of the mean diagonal."""
-    if ridge == 0:  # without a ridge the units of the columns do not matter
+    if ridge == 0:  # without a ridge no column needs scaling
         sizes = np.linalg.norm(X, axis=0)
         X = X[:, sizes > 0] / sizes[sizes > 0]
     W, s = _principal(X)
@@ -409,7 +409,7 @@ def permutation_test(
     hypothesis.check()
     same_starts = int(rng.integers(2**31))
     options: dict[str, Argument] = {"certify": False, "random_state": same_starts}
-    own, same = hypothesis.own(), deepcopy(rng)  # the stepwise test uses the same permutations
+    own, same = hypothesis.own(), deepcopy(rng)  # the stepwise test repeats these permutations
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
         value = solve(objective, given, r, y=labels, groups=own.trials, **options).value
@@ -417,7 +417,7 @@ def permutation_test(
         if steps is not None:
             hypothesis = hypothesis.compact()
         size = chunk_size(hypothesis.views)
-        # permutations between checks of the time limit
+        # Number of permutations that are solved before the time limit is tested again.
         batch = 2 * threads * size if objective.traits.stacks else 4 * threads
 
         def batches() -> Iterator[Solutions]:
@@ -518,7 +518,7 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
         return None
     best, numbers = drawn[:, 0], numbers[0]
     sense = "min" if numbers[0] < numbers[-1] else "max"
-    if len(numbers) == 1:  # one score does not show whether large values are better
+    if len(numbers) == 1:  # a single score does not show whether large values are better
         best, numbers, sense = found.values, own.values, own.objective.sense
     reached = np.array([_as_good(best, number, sense) for number in numbers])
     same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)

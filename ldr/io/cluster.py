@@ -27,10 +27,10 @@ def connected(address: str) -> Iterator[None]:
     from distributed.comm.addressing import get_address_host_port
 
     try:
-        if not address.startswith("inproc:"):  # closing a client that failed would wait again
+        if not address.startswith("inproc:"):  # closing a failed client would wait again
             patience = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
             socket.create_connection(get_address_host_port(address), patience).close()
-        # a default client would remain in the process if no scheduler answers
+        # Without a scheduler, a default client would remain in the process.
         client = distributed.Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ArgumentError(
@@ -57,12 +57,12 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
         raise FileNotFoundError(2, "no such file", str(path))
     if ending not in (*TABLES, ".npy"):
         raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
-    where = path.resolve()  # workers run in other folders, so the path must be absolute
+    where = path.resolve()  # workers have other working directories
     try:
         X = _rows(where, ending, separator or SEPARATORS.get(ending, ""), header)
     except (DataError, MemoryError):
         raise
-    except Exception as error:  # each library for files raises its own exceptions
+    except Exception as error:  # file libraries raise exceptions of any type
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return ClusterTable(path.name, X, here=partial(read, where, separator, header))
 
@@ -87,7 +87,7 @@ def _rows(path: Path, ending: str, separator: str, header: bool) -> Rows:
         return frames.read_parquet(path)
     import pandas
 
-    # Exact parsing: by default pandas before version 3 is off by one unit in the last place.
+    # By default pandas before version 3 reads numbers with an error in the last place.
     exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
     numbers = frames.read_csv(path, sep=separator, header=0 if header else None, **exactly)
     columns = named(tuple(map(str, numbers.columns)), path.name)

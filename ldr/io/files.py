@@ -55,7 +55,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
         yield target
         return
     _remove_leftovers(target.parent)
-    # Writers infer the format from the file's ending.
+    # The suffix of a file determines its format.
     ending = Path(path).suffix.lower()
     new = target.with_name(f"{_PREFIX}{os.getpid()}-{uuid4().hex}{ending}")
     try:
@@ -66,7 +66,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         new.replace(target)
     except OSError as error:
-        if error.filename not in (None, str(new)):  # the error concerns another file
+        if error.filename not in (None, str(new)):  # the error is about another file
             raise
         reason = f"cannot be written: {error.strerror or error}"
         raise OSError(error.errno or errno.EIO, reason, str(path)) from error
@@ -86,7 +86,7 @@ def _remove_leftovers(folder: Path) -> None:
             os.kill(int(old.name.removeprefix(_PREFIX).partition("-")[0]), 0)
         except ProcessLookupError:
             old.unlink(missing_ok=True)
-        except (ValueError, OSError):  # a name not chosen by ldr, or another user's process
+        except (ValueError, OSError):  # another program's file, or another user's process
             continue
 
 
@@ -133,7 +133,7 @@ def files_of(X: Rows) -> list[Path]:
     if isinstance(X, (str, Path)):
         return [Path(X)]
     if isinstance(X, StoredSamples):
-        return list(getattr(X.array, "files", ()))  # streams and Dask have no files
+        return list(getattr(X.array, "files", ()))  # streams and Dask arrays have no files
     if isinstance(X, Samples):
         return files_of(X.array)
     if isinstance(X, np.memmap):
@@ -168,11 +168,11 @@ def _is_same(one: Path, other: Path) -> bool:
     """Return True if two paths refer to the same file, by links or by letter case."""
     try:
         return one.samefile(other)
-    except OSError:  # one of the files does not exist yet
+    except OSError:  # some file does not exist yet
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-# Files of at least this many bytes are read in chunks.
+# Files of at least this many bytes are read in chunks of rows.
 LARGE = 2**26
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -227,7 +227,7 @@ class Table:
         if not where:
             raise ArgumentError(f"{self.name}: every column is left out")
         if where == list(range(len(columns))):
-            return self  # unchanged, so a memory map is not loaded
+            return self  # the same object, so that a memory map is not read
         if isinstance(X, Source):
             return replace(self, X=X.select([columns[j] for j in where]))
         return replace(self, X=X.iloc[:, where] if hasattr(X, "iloc") else X[:, where])
@@ -279,7 +279,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
     except (ArgumentError, DataError, OSError, MemoryError):
         raise
-    except Exception as error:  # each library for files raises its own exceptions
+    except Exception as error:  # file libraries raise exceptions of any type
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return _one_of(arrays, wanted, path.name)
 
@@ -343,7 +343,7 @@ def _write_parts(
         header = {"descr": "<f8", "fortran_order": False, "shape": (count(), result.r)}
         with file.open("wb") as npy:
             np.lib.format.write_array_header_1_0(npy, header)
-            for part in rows:  # NumPy's own writer does not always report a full disk
+            for part in rows:  # np.save does not report every full disk
                 npy.write(np.ascontiguousarray(part, "<f8").data)
 
 
@@ -397,7 +397,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    with open(path, "rb") as file, np.load(file) as archive:  # also close a file that is no archive
+    with open(path, "rb") as file, np.load(file) as archive:  # also closes a damaged file
         if {"data", "indices", "indptr", "shape"} <= set(archive.files):
             from scipy.sparse import load_npz
 

@@ -25,7 +25,7 @@ from ldr.objectives.renamed import CHANGED, RENAMED
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.status import Status
 
-# Increment when older versions can no longer read the file.
+# Version of the file format, raised when older versions of ldr cannot read a new file.
 FORMAT = 2
 _HEADER = "ldr_model"
 
@@ -58,7 +58,7 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
             return Reader(archive, kinds, found).of(header["result"])
     except (DataError, PermissionError):
         raise
-    except Exception as error:  # each part of a damaged archive raises its own exceptions
+    except Exception as error:  # a damaged archive raises exceptions of any type
         if by and isinstance(error, (KeyError, TypeError, ArgumentError)):
             raise DataError(
                 f"{by} and has parts that this version cannot read ({error}): use the version that "
@@ -116,7 +116,7 @@ class Writer:
 
     def _object(self, value: Any) -> dict[str, Any]:
         cls = type(value)
-        # The accelerator is a property of the computer, not of the result.
+        # The accelerator belongs to the computer and is not saved.
         names = [f.name for f in fields(value) if f.init and f.name != "accelerator"]
         found = {name: self.of(getattr(value, name)) for name in names}
         if REGISTRY.get(getattr(cls, "name", "")) is cls:
@@ -125,7 +125,7 @@ class Writer:
 
     def _array(self, array: Any) -> dict[str, Any]:
         array = np.asarray(array)
-        if array.dtype.kind == "O":  # pandas stores strings as objects
+        if array.dtype.kind == "O":  # strings of pandas are objects
             array = np.array(array.tolist())
         if array.dtype.kind not in "biufcSUmM":
             raise ArgumentError(
@@ -170,7 +170,7 @@ class Reader:
             return self.of(value["kernel"])._kernel
         if "objective" in value:
             name = value["objective"]
-            if self.format == 1:  # format 1 has older names of methods
+            if self.format == 1:  # methods had other names in format 1
                 name = RENAMED.get(name) or CHANGED.get(name, name)
             return REGISTRY[name](**self._all(value["parameters"]))
         return self.kinds[value["kind"]](**self._all(value["fields"]))
@@ -178,12 +178,12 @@ class Reader:
     def _array(self, entry: Mapping[str, Any]) -> Any:
         """Return an array of the archive, validated against the header."""
         name = entry["array"]
-        if "shape" not in entry:  # version 0.9 stored no shape
+        if "shape" not in entry:  # version 0.9 did not store shapes
             return self.archive[name]
         shape, kind = tuple(entry["shape"]), np.dtype(entry["type"])
         size = math.prod(shape) * kind.itemsize
-        # Unpacking too large an array could exhaust memory, so the size in the archive is compared
-        # first; a header has at most 4096 bytes.
+        # A damaged header may state a huge array, so the file's size is compared before memory is
+        # allocated; a header has at most 4096 bytes.
         if self.archive.zip.getinfo(f"{name}.npy").file_size <= size + 4096:
             array = self.archive[name]
             if array.shape == shape and array.dtype == kind:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-# Style of a line: keyword arguments of Matplotlib.
+# Matplotlib's keyword arguments for the style of a line.
 Style: TypeAlias = dict[str, Argument]
 
 SINGLE = "#0072B2"
@@ -131,8 +131,8 @@ def parts(Y: PerView) -> tuple[Array, ...]:
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))
 
 
-# Colours that are distinct under common colour blindness: Okabe and Ito's eight, and Paul Tol's
-# "muted" for up to ten classes. Markers differ as well as colours.
+# Palettes for colour-blind readers: Okabe and Ito's eight colours, and Paul Tol's "muted" for up to
+# ten classes. Markers differ as well as colours.
 _OKABE_ITO = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
 )  # fmt: skip
@@ -142,7 +142,7 @@ _MUTED = (
 )  # fmt: skip
 _MARKERS = "osD^v<>*ph"
 
-MOST_NAMES = 40  # largest number of names in a legend or on an axis
+MOST_NAMES = 40  # limit of names in a legend or on an axis
 
 
 @dataclass(frozen=True)
@@ -223,14 +223,14 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
     n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
-    scatter: Callable[..., object] = ax.scatter  # two components, or three
+    scatter: Callable[..., object] = ax.scatter  # for two components or three
     style = {"s": size, "linewidths": 0, "rasterized": n > 2000}
     if colouring.quantity is not None:
         scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
         return
     for rows, colour, marker, _ in colouring.groups(n):
         group = [coordinate[rows] for coordinate in coordinates]
-        order = 1.0 + 0.5 / (1.0 + sum(map(np.var, group)))  # compact classes on top
+        order = 1.0 + 0.5 / (1.0 + sum(map(np.var, group)))  # compact classes are drawn on top
         scatter(*group, color=colour, marker=marker, alpha=alpha, zorder=order, **style)
 
 

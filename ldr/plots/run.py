@@ -68,14 +68,14 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
         figure_of(left).suptitle(_title(result), fontsize=11)
     values = np.asarray(result.history["value"])
     at = np.asarray(result.history["iteration"])
-    # A solver that reports only its result has fewer entries than iterations: draw no line.
+    # Values are joined by a line only if the solver reported all its iterations.
     style: Style = {**DOTTED, "linestyle": "-" if len(values) == result.iterations + 1 else ""}
     finish(left, "iteration", _draw_gap(left, result, at, values, style), whole=True)
     norms = np.asarray(result.history["gradient_norm"])
     positive = norms[norms > 0]
     if len(positive) > 0:
         right.set_yscale("log")
-        norms = np.maximum(norms, positive.min())  # a logarithmic axis has no zero
+        norms = np.maximum(norms, positive.min())  # a logarithmic axis cannot show zero
     right.plot(at, norms, **style)
     finish(right, "iteration", "gradient norm", whole=True)
     if result.iterations == 0:
@@ -118,8 +118,8 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     ax.axvline(0, color="black", linewidth=0.8)
     low, high = min(float(gains.min()), 0.0), max(float(gains.max()), 0.0)
     room = (high - low) or 1.0
-    ax.set_xlim(low - 0.02 * room, high + 0.8 * room)  # space for the values beside the bars
-    ax.set_ylim(len(drawn) - 0.4, -0.6)  # first row on top; bars of equal height
+    ax.set_xlim(low - 0.02 * room, high + 0.8 * room)  # leaves space for the printed values
+    ax.set_ylim(len(drawn) - 0.4, -0.6)  # the first row is on top
     ax.set_xlabel("improvement over the baseline")
     tidy(ax)
     return figure
@@ -235,7 +235,7 @@ def _random_angles(d: int, r: int) -> Array:
     return np.asarray(np.median([principal_angles(A, B) for A, B in pairs], axis=0))
 
 
-# Number of labelled rows, by largest influence.
+# A plot names this many samples, those with the largest influence.
 _NAMED = 5
 
 
@@ -306,7 +306,7 @@ def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
     if np.isfinite(found.q_limit):
         mark(panels[0], found.q_limit, f"limits at {found.level:g}")
     if max(found.t2.max() / found.t2_limit, found.q.max() / found.q_limit) > 100.0:
-        panels[0].set_xscale("log")  # samples within the limits would share one place
+        panels[0].set_xscale("log")  # distances within the limits would nearly coincide
         panels[0].set_yscale("log")
     finish(panels[0], "Hotelling's T2", "Q, squared distance from the model")
     if found.measured is not None and found.predicted is not None:

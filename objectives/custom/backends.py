@@ -26,16 +26,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import read_only
 
 Function = Callable[..., Any]
-# An array of jax, autograd or NumPy, traced or not.
+# An array of jax, autograd or NumPy.
 Traced: TypeAlias = Any
 
-# Number of data shapes with cached programs; each program takes megabytes.
+# Number of shapes of data for which a compiled program is cached; each takes megabytes.
 KEPT_SHAPES = 8
-# jax caches some 150 KiB for each traced shape; jax's caches are cleared after so many shapes.
+# jax caches 150 KiB per traced shape of data, and its caches are cleared after this many shapes.
 MANY_SHAPES = 100
-# With more operations (6 ms each) the compilation of the Hessian takes seconds.
+# Compiling the Hessian of a function with more operations takes seconds (6 ms per operation).
 LONG = 300
-# Seconds of compilation after which a message gives advice.
+# If a compilation takes more seconds, a message recommends a way to avoid it.
 PATIENCE = 5.0
 
 _shapes = count(1)
@@ -70,7 +70,7 @@ class Programs:
         if next(_shapes) % MANY_SHAPES == 0:
             jax.clear_caches()
 
-        # jax's cache is released with this new function object.
+        # A new function object lets jax release the programs cached for the old one.
         def f(M: Traced, *data: Traced) -> Traced:
             return function(M, *data)
 
@@ -260,7 +260,7 @@ class Jax(Backend):
         function, tell = (
             self.compiled_function,
             cache(partial(_tell, name_of(self.function))),
-        )  # the cache limits the message to one
+        )  # one message only
         return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(function, tell))
 
     @property

@@ -22,9 +22,9 @@ from weakref import WeakValueDictionary
 
 Address = tuple[str, str]
 
-# Objects pickled or unpickled in this process, by unique name.
+# Objects that were pickled or unpickled in this process, by a unique name.
 _known: WeakValueDictionary[str, object] = WeakValueDictionary()
-# Objects being pickled, outermost first; an objective's function may use another objective.
+# Objects that are being pickled, outermost first: a function may refer to another objective.
 _underway: list[object] = []
 _pickling = threading.RLock()
 
@@ -96,7 +96,7 @@ def _address(whole: object) -> Address | None:
 def _imported(module: str, path: str) -> object:
     try:
         return _at(importlib.import_module(module), path)
-    except Exception:  # the module is missing, or its import fails
+    except Exception:  # the module is missing or fails at import
         return None
 
 

@@ -110,7 +110,7 @@ def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Arra
     return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
-# Up to this many rows padding costs less than another compilation.
+# Data of at most this many rows are padded with zeros, which is cheaper than a compilation.
 MOST_PADDED = 1024
 
 
@@ -144,7 +144,7 @@ class JaxOfRows(Jax):
         return weighted
 
 
-# Number of rows for the test of a declared sum over rows.
+# Number of rows on which a declared sum over rows is compared with the sum of its parts.
 TESTED_ROWS = 200
 
 
@@ -290,14 +290,14 @@ class CustomObjective(Objective):
         wanted = f"f({written(k)}) or f({written(k, 'y')})"
         takes_y = 2 * k < required_parameters(function, "function", (2 * k, 2 * k + 1), wanted)
         named, name = hasattr(function, "__name__"), name_of(function)
-        documentation = function.__doc__ if named else None  # not that of functools.partial
+        documentation = function.__doc__ if named else None  # functools.partial has its own
         text = inspect.cleandoc(documentation or "")
         arguments = written(k, *["y"] * takes_y)
         attributes = {
             "needs": (*[Need.SECOND_VIEW] * (k > 1), *[Need.RESPONSE] * takes_y),
             "name": name,
             "formula": text.partition("\n")[0] or f"{self.sense} {name}({arguments})",
-            # functools.wraps copies these attributes too
+            # functools.wraps would copy the name and the docstring.
             "__name__": name,
             "__qualname__": getattr(function, "__qualname__", name),
             "__module__": getattr(function, "__module__", __name__),
@@ -427,7 +427,7 @@ class CustomObjective(Objective):
 
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
         """Return the problem of the first rows, minus the mean of all rows."""
-        n = data.samples.n  # padded to a power of two: another n needs no compilation
+        n = data.samples.n  # zeros pad n to a power of two, to save compilations
         where = slice(0, TESTED_ROWS if n >= TESTED_ROWS else 1 << (n.bit_length() - 1))
         rows = tuple(view.piece(where) for view in data.views)
         return self._on(rows, tuple(y[where] for y in self._response(data)), term, r, data.views)
@@ -479,7 +479,7 @@ class CustomObjective(Objective):
         """Return y as an array if f takes a response."""
         if Need.RESPONSE not in self.needs:
             return ()
-        y, n = read_only(as_array(data.y)), data.samples.n  # y may be the user's own array
+        y, n = read_only(as_array(data.y)), data.samples.n  # a user function may not change y
         if len(y) != n:
             raise DataError(f"y has shape {y.shape}, expected one entry for each of {n} rows of X")
         if y.dtype.kind not in "biuf" and self.backend == "jax":

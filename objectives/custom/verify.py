@@ -18,16 +18,16 @@ from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
 
-# A larger |f(MQ) - f(M)|, relative to the variation of f, is not rounding.
+# f is not rotation invariant if |f(MQ) - f(M)|, relative to the variation of f, is larger.
 INVARIANCE_TOLERANCE = 1e-6
 
-# A larger |f(M, X) - f(M, X1) - f(M, X2)|, relative to the values, is not rounding.
+# f is not a sum over rows if |f(M, X) - f(M, X1) - f(M, X2)|, relative to f, is larger.
 _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
-# The step may cross kinks of a piecewise smooth f.
+# Tolerance of Hessian products by differences, which may cross kinks of a piecewise smooth f.
 _HESSIAN_TOLERANCE = 1e-2
-# Steps of a forward difference of values (truncation h), and of a central difference of gradients,
-# whose truncation h^2 and rounding eps/h are both near 1e-10.
+# Steps of forward differences of values, and of central differences of gradients, whose truncation
+# error h^2 and rounding error eps/h are both near 1e-10.
 _STEP, _CENTRAL_STEP = 1e-7, 1e-5
 
 
@@ -102,7 +102,7 @@ class Trial:
         manifold = problem.manifold
         along = manifold.project(M, gradient)
         V = manifold.random_tangent(M, self.rng) + along / (manifold.norm(M, along) or 1.0)
-        V = manifold.project(M, V)  # removes rounding errors of a normal gradient
+        V = manifold.project(M, V)  # V is tangent up to rounding
         V = V / (manifold.norm(M, V) or 1.0)
         slope = manifold.inner(M, gradient, V)
         here, ahead = self.point.value, problem.at(manifold.retract(M, _STEP * V)).value

@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 def _enable_x64() -> Callable[[bool], AbstractContextManager[object]]:
     try:
         from jax import enable_x64 as context
-    except ImportError:  # jax before 0.8
+    except ImportError:  # jax before version 0.8
         from jax.experimental import enable_x64 as context
     return context
 
@@ -79,7 +79,7 @@ class Accelerator:
         with float64():
             placed = jax.device_put(arrays, self.device)
             found = _kernels()[name](*placed, **options)
-            # jax's arrays are read-only, hence the copies.
+            # jax's arrays are read-only; copies are writable.
             return jax.tree.map(partial(np.array, order="F"), found)
 
 

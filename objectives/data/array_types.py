@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Cells: TypeAlias = npt.NDArray[Any]
 CellType: TypeAlias = np.dtype[Any]
-# User data, or results of untyped libraries: arrays, frames, tables, columns.
+# Untyped data of users or of libraries: arrays, data frames, tables, columns.
 Given: TypeAlias = Any
-# Data in memory.
+# A dense or sparse matrix in memory.
 Matrix: TypeAlias = "Cells | csr_array"
 
-# NumPy's kinds of real numbers.
+# One-letter codes of NumPy's real number types: boolean, unsigned, integer, float.
 REAL_KINDS = "biuf"
 
 
@@ -70,7 +70,7 @@ def _open(X: Given, name: str) -> tuple[Given, tuple[str, ...] | None]:
         return X.to_numpy(), tuple(map(str, X[X.dims[1]].to_numpy())) if named else None
     try:
         return np.asarray(X), None
-    except ValueError as error:  # rows of unequal lengths
+    except ValueError as error:  # rows may have unequal lengths
         raise DataError(
             f"{name} could not be read as a 2-D array of numbers ({error}); "
             f"samples in rows of equal length were expected"
@@ -97,7 +97,7 @@ def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
             )
     array = np.asarray(frame.to_numpy())
     if array.dtype.kind not in REAL_KINDS:
-        # Frames with several or nullable types convert to object arrays.
+        # Data frames with columns of several types would become arrays of objects.
         array = np.column_stack([_column(frame, j) for j in range(len(names))])
     return array, names
 

@@ -45,7 +45,7 @@ from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.deadline import check, one_thread
 from ldr.solvers.errors import ClusterError, DataError
 
-_LOOK = 0.5  # seconds between checks of the time limit
+_LOOK = 0.5  # seconds between tests of the time limit
 
 
 class DaskRows(Source):
@@ -117,7 +117,7 @@ def computed(lazy: Given) -> Given:
     """
     client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
     if client is None:
-        with one_thread():  # Dask runs a task on every core
+        with one_thread():  # Dask itself uses every core
             return lazy.compute()
     from distributed import wait
     from distributed.scheduler import KilledWorker

@@ -42,7 +42,7 @@ def in_words(size: float) -> str:
     return f"{size / 2**30:.3g} GiB" if size >= 2**30 else f"{size / 2**20:.3g} MiB"
 
 
-# Files with a container's memory limit and usage, for both versions of control groups.
+# Files in which Linux control groups (versions 2 and 1) state the memory limit and the usage.
 _GROUPS = (
     (Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
     (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
@@ -124,7 +124,7 @@ def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
     bad, place, has_nan = 0, np.empty(0, np.intp), False
     for start in range(0, len(stored), step):
         values = stored[start : start + step]
-        # One sum of squares is much cheaper than a test of each value, which follows an overflow.
+        # The sum of squares is cheap; only if it is not finite, each value is tested.
         flat = values.ravel(order="K")
         with np.errstate(over="ignore", invalid="ignore"):
             if math.isfinite(np.dot(flat, flat)):

@@ -84,7 +84,7 @@ def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | N
       DataFrame, read by workers
     """
     if is_dask(X):
-        from ldr.objectives.data.dask_samples import DaskSamples  # the import needs dask
+        from ldr.objectives.data.dask_samples import DaskSamples  # delayed: it imports dask
 
         return DaskSamples.open(X, name)
     source = open_source(X, name, minimum_rows)
@@ -121,7 +121,7 @@ def open_path(X: str | Path, name: str, separator: str = "", header: bool = True
     ending = path.suffix.lower()
     try:
         folder = path.is_dir()
-    except OSError as error:  # the name is too long for the system
+    except OSError as error:  # the operating system refuses long names
         folder = False
         if ending:
             reason = f"is no path: {error.strerror}"

@@ -91,7 +91,7 @@ def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
     try:
         if labels.dtype.kind != "O" or labels.ndim != 1:
             return np.unique(labels, return_inverse=True, return_counts=True)
-        # For objects a dict is many times faster than sorting millions of strings.
+        # Counting objects in a dict is many times faster than sorting millions of strings.
         places: dict[object, int] = {}
         codes = np.array([places.setdefault(label, len(places)) for label in labels], np.intp)
         entries = np.empty(len(places), dtype=object)
@@ -177,7 +177,7 @@ def shown(label: object) -> str:
 
 
 Array = npt.NDArray[np.float64]
-# At larger ratios of weights rounding errors exceed the sums of rows with small weights.
+# If weights differ by more than this factor, rounding errors exceed the terms of small weights.
 _RANGE = 1e12
 
 

@@ -25,7 +25,7 @@ Term = TypeVar("Term")
 Merge: TypeAlias = Callable[[Term, Term], Term]
 # A block of 8 MiB fits into the last-level cache together with its centred copy.
 BLOCK_NUMBERS = 2**20
-# Number of entries in a chunk (32 MiB), the unit of work of a thread and of reading from files.
+# Number of entries in a chunk (32 MiB) of data; threads and file readers process chunks.
 PIECE_NUMBERS = 2**22
 # Up to this many columns d a dense d x d array is small (128 MiB): each thread has one, and sparse
 # data have a dense covariance.
@@ -51,8 +51,8 @@ class Samples:
     - by_products: True if large d x d arrays are avoided
     """
 
-    # n_known: n is known before reading. repeatable: rows can be read again. stored: rows are read
-    # on demand, so that each pass takes time.
+    # n_known: the number of rows n is known before reading. repeatable: rows can be read twice.
+    # stored: rows are in a file, so that each pass takes time.
     n_known: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
     stored: ClassVar[bool] = False
@@ -156,7 +156,7 @@ class Samples:
         """Return a slice of rows: a C-contiguous float64 array (a view if possible) or csr."""
         if self.is_sparse:
             return self.array[where].astype(np.float64, copy=False)
-        # asarray drops the memmap subclass, whose slicing is slow, without reading data.
+        # Slicing a memmap is slow; asarray removes this subclass without reading data.
         return np.ascontiguousarray(np.asarray(self.array)[where], dtype=np.float64)
 
     def less(self, shift: Array | None) -> Array:
@@ -293,7 +293,7 @@ class Samples:
         return product
 
 
-# Companions of the rows: another view, labels, a response.
+# A second view, labels or a response, which have one row for each sample.
 Beside: TypeAlias = Samples | Cells
 
 

@@ -285,7 +285,7 @@ def _length(other: Samples | Cells) -> int:
     return other.n if isinstance(other, Samples) else len(other)
 
 
-# The total of each term; the key is the pickled pair of term and merge function.
+# Cached sums over all samples by the pickled term and its merge function.
 Totals = dict[bytes, Any]
 
 

@@ -20,11 +20,11 @@ from ldr.objectives.data.sources import OTHER_SEPARATOR, Source, after, check_kn
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Bytes of text read at a time; pyarrow reads some 32 blocks ahead.
+# Bytes of text in a block; pyarrow reads about 32 blocks in advance.
 _BLOCK_BYTES = 2**20
-# Bytes of a Parquet column fetched at a time.
+# Bytes of a Parquet column that are fetched at a time.
 _BUFFER = 2**16
-# Digits that are codes, such as 007, and integers with more digits than float64 has.
+# Codes such as 007 or 0xff, which are not numbers, although they parse as numbers.
 _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
 
@@ -146,9 +146,9 @@ class TextFile(Table):
         self._cells: tuple[str, ...] = ()
         pyarrow = arrow("", "text")
         try:
-            with self._reader(threads=False) as reader:  # errors then name the row
+            with self._reader(threads=False) as reader:  # one thread reports the row of an error
                 self._schema = reader.schema
-            names = self._schema.names  # names that are not UTF-8 raise an error
+            names = self._schema.names  # fails for names that are not UTF-8
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
         self._cells = tuple(names) if header else tuple(map(str, range(len(names))))
@@ -168,12 +168,12 @@ class TextFile(Table):
         csv = arrow("csv", "text")
         with self.path.open("rb") as file:
             first = len(file.readline(16 * _BLOCK_BYTES))
-        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' missing values
+        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # as in pandas
         return csv.open_csv(
             self.path,
             csv.ReadOptions(
                 use_threads=threads,
-                block_size=max(_BLOCK_BYTES, 8 * first),  # a block must hold a whole row
+                block_size=max(_BLOCK_BYTES, 8 * first),  # a row must fit into a block
                 autogenerate_column_names=not self._header,
             ),
             csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
@@ -199,7 +199,7 @@ class TextFile(Table):
             with self._reader(kinds) as reader:
                 yield from reader
         except (pyarrow.ArrowException, ValueError):
-            with self._reader(kinds, threads=False) as reader:  # errors then name the row
+            with self._reader(kinds, threads=False) as reader:  # one thread: errors name the row
                 deque(reader, maxlen=0)
             raise
 
@@ -279,13 +279,13 @@ class ParquetFiles(Table):
 
     def _batches(self, columns: Sequence[str], labels: bool) -> Iterator[Given]:
         parquet, pyarrow = arrow("parquet"), arrow()
-        # Small blocks, because decoded values take memory twice, as Arrow columns and as rows.
+        # Blocks are small, because values are in memory twice: as Arrow columns and as rows.
         rows = max(1, BLOCK_NUMBERS // max(1, len(columns)))
         for path, n, keys in self._parts:
             if labels and columns[0] in keys:
                 yield pyarrow.record_batch([pyarrow.repeat(keys[columns[0]], n)], list(columns))
                 continue
-            # Without prefetching or loading complete columns of a row group.
+            # Prefetching would load entire columns of a row group into memory.
             with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
                 check_known(columns, file.schema_arrow.names, f"{self.name} ({path.name})")
                 for batch in file.iter_batches(rows, columns=list(columns)):
