@@ -268,8 +268,8 @@ def solve(
     certify : bool or "thorough"
         True to compute the certificate, which can cost as much as the solution. If the point is a
         saddle the solver continues along a direction of descent, and a message states this.
-        "thorough" improves a dual bound (orthogonal-cca, orthogonal-mcca, maxdiff, maxbet) to near
-        the least dual bound, which can cost many times the solution.
+        "thorough" also computes the dense matrix of a solution by products with dense rows, to
+        prove that no direction was missed, which can cost many times the solution.
     random_state : int or Generator, optional
         Seed of the random starts.
     device : {"cpu", "gpu"}

@@ -5,55 +5,30 @@ satisfy
 
     tr(N'AN)/2 <= sum_i tr(Ni'Qi Ni)/2 <= sum_i TR_r(Qi, Ci)/2,   Ni = Mi / sqrt(tr(Mi'Ci Mi)),
 
-where TR_r is the largest trace ratio. The right side is convex in the Q_i; its minimisation is a
-semidefinite program. Given the Q of the other views o, the least Q of view K is A_KK + A_Ko
-(blkdiag(Q_o) - A_oo)^{-1} A_oK, which eliminates the constraint. Newton's method with truncated
-conjugate gradients minimises smoothed ratios, at decreasing temperatures.
-
-The first candidates are the multipliers at a stationary point: the bound is tight if blkdiag(Q) - A
-is semidefinite. Further candidates minimise the bound. Diagonals are increased to compensate for
-rounding errors, in the columns' units, and the bounds of the trace ratios include rounding errors.
+where TR_r is the largest trace ratio. The Q_i are the multipliers at a stationary point: the bound
+is tight if blkdiag(Q) - A is semidefinite. Otherwise diagonals are increased, in the columns'
+units. Rounding errors are included in this increase and in the bounds of the trace ratios. The
+least bound over all Q is a semidefinite program, which is not solved.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import scipy
-from scipy.linalg import block_diag, solve_triangular
+from scipy.linalg import block_diag
 
 from ldr.objectives.problem import PROVED_GLOBAL
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.bounds import largest_sum_bound
-from ldr.solvers.linalg.eigen import length, rank_tolerance, symmetric_eigen, top_eigenvectors
+from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
 _EPS = float(np.finfo(float).eps)
-# First temperature: the smaller of a share of the bound and a share of the gap.
-_WARMEST, _SHARE_OF_GAP = 4e-3, 0.5
-# Factor of the temperature after each minimisation at a temperature.
-_COOLING = 0.25
-# Limit of Newton steps at a temperature, and of halvings of a step.
-_STEPS = 30
-# The temperature is lowered if the Newton decrement is below this share of the smoothing error.
-_SETTLED = 0.05
-
-
-# Largest gap relative to the gap of the least bound, and limit of Hessian products. A time limit
-# would make the bound depend on the load of the machine.
-Effort = tuple[float, int]
-
-
-def quick(columns: int) -> Effort:
-    """Return an effort whose computing time does not exceed the time of the solve."""
-    return 1.1, min(150, max(20, 800_000 // columns**2))
 
 
 @dataclass(frozen=True)
@@ -62,157 +37,6 @@ class Multiplier:
 
     Q: Array
     M: Array
-
-
-class LeastBound:
-    """Minimisation of the dual bound over the multipliers.
-
-    - A (d, d): block matrix that couples the views
-    - C: denominator matrix of each view
-    """
-
-    def __init__(self, A: Array, C: Sequence[Array], r: int) -> None:
-        widths = list(map(len, C))
-        self.order = sorted(range(len(C)), key=widths.__getitem__)  # eliminate the widest
-        ends = np.cumsum(widths)
-        kept = np.concatenate([np.arange(ends[i] - widths[i], ends[i]) for i in self.order])
-        A = A[np.ix_(kept, kept)]
-        self.C, self.r = [C[i] for i in self.order], r
-        n = len(A) - max(widths)
-        self.among, self.across, self.own = A[:n, :n], A[:n, n:], A[n:, n:]
-        starts = np.cumsum([0, *map(len, self.C)])
-        self.views = [slice(a, b) for a, b in pairwise(starts[:-1])]
-        self.inside = block_diag(*(np.ones((len(own), len(own))) for own in self.C[:-1])) > 0
-
-    def minimised(
-        self, start: Sequence[Multiplier], value: float, excess: float, products: int
-    ) -> list[Multiplier]:
-        """Return multipliers whose gap is at most `excess` times the least bound's gap.
-
-        - start: initial Q of all views, each positive definite
-        - value: value of the problem; the search ends once the bound equals the value
-        - products: limit of Hessian products; the step that reaches the limit is the last
-        """
-        best = [start[i] for i in self.order]
-        near = [largest_ratio(m.Q, C, m.M)[0] for m, C in zip(best, self.C, strict=True)]
-        least = 0.5 * math.fsum(near)
-        if least <= value:  # the gap is closed
-            return list(start)
-        temperature = min(_WARMEST, _SHARE_OF_GAP * (least - value) / least)
-        Q, taken = block_diag(*(m.Q for m in best[:-1])), 0
-        while temperature > PROVED_GLOBAL and taken < products:
-            try:
-                point = _Smoothed(self, Q, temperature, near)
-            except np.linalg.LinAlgError:  # a block is singular to rounding
-                break
-            decrement = math.inf
-            for _ in range(_STEPS):
-                step, decrement, used = point.newton_step()
-                taken += used
-                moved = point.moved(step)
-                if moved is None:
-                    break
-                point = moved
-                if decrement <= _SETTLED * point.slack or taken >= products:
-                    break
-            Q, near = point.Q, [ratio.value for ratio in point.ratios]
-            ratios, found = point.exact()
-            bound = 0.5 * math.fsum(ratios)
-            if bound < least:
-                least, best = bound, found
-            below = point.value - 2.0 * decrement - point.slack
-            if least - value <= max(excess * (below - value), 0.0):
-                break
-            temperature *= _COOLING
-        where = np.argsort(self.order)
-        return [best[i] for i in where]
-
-
-class _Smoothed:
-    """The smoothed bound at Q = blkdiag(Q_1, ..., Q_{K-1}); its derivatives along PSP', Q = PP'.
-
-    S has the blocks of Q. With B = Q - A_oo and Z = P'B^{-1}A_oK the last Q is A_KK +
-    A_Ko B^{-1} A_oK, and changes along S by -Z'SZ. Each Fi is the gradient of a ratio in its Q: the
-    gradient along S has the blocks of P'FP - Z F_K Z', and dZ = -P'B^{-1}P SZ.
-    """
-
-    def __init__(
-        self, bound: LeastBound, Q: Array, temperature: float, near: Sequence[float]
-    ) -> None:
-        self._bound, self._temperature, self.Q = bound, temperature, Q
-        self._P = np.linalg.cholesky(Q)
-        L = np.linalg.cholesky(Q - bound.among)
-        X = solve_triangular(L, self._P, lower=True, check_finite=False)
-        Y = solve_triangular(L, bound.across, lower=True, check_finite=False)
-        self._inner, self._Z = X.T @ X, X.T @ Y
-        self._each = [*(Q[where, where] for where in bound.views), bound.own + Y.T @ Y]
-        self.ratios = [
-            SmoothedRatio(Qi, C, bound.r, temperature, t)
-            for Qi, C, t in zip(self._each, bound.C, near, strict=True)
-        ]
-        self.value = 0.5 * math.fsum(ratio.value for ratio in self.ratios)
-        self.slack = 0.5 * math.fsum(ratio.slack for ratio in self.ratios)
-
-    def exact(self) -> tuple[list[float], list[Multiplier]]:
-        """The largest ratios without smoothing."""
-        parts = zip(self._each, self._bound.C, self.ratios, strict=True)
-        found = [(Q, *largest_ratio(Q, C, ratio.top)) for Q, C, ratio in parts]
-        return [t for _, t, _ in found], [Multiplier(Q, M) for Q, _, M in found]
-
-    @cached_property
-    def _parts(self) -> tuple[Array, Array]:
-        """P'FP and the blocks of Z F_K Z'."""
-        F = block_diag(*(ratio.gradient for ratio in self.ratios[:-1]))
-        across = self._Z @ self.ratios[-1].gradient @ self._Z.T
-        return self._P.T @ F @ self._P, np.where(self._bound.inside, across, 0.0)
-
-    def _hessian_product(self, S: Array) -> Array:
-        P, Z, last = self._P, self._Z, self.ratios[-1]
-        SZ, E = S @ Z, P @ S @ P.T
-        changes = [
-            ratio.derivative(E[where, where])
-            for ratio, where in zip(self.ratios, self._bound.views, strict=False)
-        ]
-        across = 2.0 * (self._inner @ SZ) @ last.gradient - Z @ last.derivative(-sym(Z.T @ SZ))
-        found = sym(P.T @ block_diag(*changes) @ P + across @ Z.T)
-        return 0.5 * np.where(self._bound.inside, found, 0.0)
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def newton_step(self) -> tuple[Array, float, int]:
-        """Return the Newton step, the decrement, and the number of products."""
-        own, across = self._parts
-        g, diagonal = 0.5 * (own - across), np.diag(own) + np.diag(across)
-        scale = 0.25 * (diagonal[:, None] + diagonal)
-        scale += math.sqrt(_EPS) * scale.max()
-        enough = min(0.2, math.sqrt(length(g) / abs(self.value))) * length(g)
-        step, residual, products = np.zeros_like(g), -g, 0
-        z = direction = residual / scale
-        while products < 2 * _STEPS and length(residual) > enough:
-            curved = self._hessian_product(direction)
-            products += 1
-            curvature, rz = float(np.vdot(direction, curved)), float(np.vdot(residual, z))
-            if not (0 < curvature < math.inf and rz < math.inf):  # rounding makes it indefinite
-                break
-            step = step + (rz / curvature) * direction
-            residual = residual - (rz / curvature) * curved
-            z = residual / scale
-            direction = z + (float(np.vdot(residual, z)) / rz) * direction
-        return step, -float(np.vdot(g, step)), products
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def moved(self, step: Array) -> _Smoothed | None:
-        """Return the point after the step or a shortened step; None if none lowers the bound."""
-        if not np.isfinite(step).all():
-            return None
-        share, near = 1.0, [ratio.value for ratio in self.ratios]
-        for _ in range(_STEPS):
-            Q = sym(self.Q + share * (self._P @ step @ self._P.T))
-            with suppress(np.linalg.LinAlgError):  # a singular Q needs a shorter step
-                found = _Smoothed(self._bound, Q, self._temperature, near)
-                if found.value < self.value:
-                    return found
-            share *= 0.5
-        return None
 
 
 def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[float, Array]:
@@ -262,22 +86,15 @@ class MultiBound:
     A: Array
     C: list[Array]
 
-    def of(self, blocks: Sequence[Array], value: float, effort: Effort | None) -> float:
-        """Return an upper bound of the value.
+    def of(self, blocks: Sequence[Array], value: float) -> float:
+        """Return an upper bound of the value, by the multipliers at the Mi.
 
-        The multipliers at the Mi give a first bound. If the first bound exceeds the value, further
-        bounds are computed: by the largest canonical correlation and, with an effort, by better
-        multipliers. The result is the smallest bound.
+        If this bound exceeds the value, the largest canonical correlation gives another one.
         """
-        found = self.semidefinite(self.multipliers(blocks))
-        least = self.proven(found)
+        least = self.proven(self.semidefinite(self.multipliers(blocks)))
         if not PROVED_GLOBAL * abs(value) < least - value:
             return least
-        least = min(least, self._of_eigenvalues())
-        if effort is None or not PROVED_GLOBAL * abs(value) < least - value < math.inf:
-            return least
-        near = LeastBound(self.A, self.C, blocks[0].shape[1]).minimised(found, value, *effort)
-        return min(least, self.proven(self.semidefinite(near)))
+        return min(least, self._of_eigenvalues())
 
     def multipliers(self, blocks: Sequence[Array]) -> list[Multiplier]:
         """Return the multipliers at the Mi, Qi = f_i Ci + s_i^2 [Mi(Li - ti I)Mi' + ti I].
@@ -373,86 +190,3 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
         return inverse @ U - inverse_JR @ Theta @ R.T
 
     return apply
-
-
-class SmoothedRatio:
-    """t = max (<Q, F> + mu S(F)) / <C, F> over 0 <= F <= I, tr F = r.
-
-    S is the entropy -sum [f log f + (1 - f) log(1 - f)] of F's eigenvalues f. For F of rank r the
-    entropy is zero; therefore t is at least the largest tr(M'QM)/tr(M'CM), and exceeds this ratio
-    by at most `slack`. The maximiser F has the eigenvectors of Q - tC and the eigenvalues f =
-    expit((theta - nu)/mu), with theta the eigenvalues of Q - tC and nu such that the sum of f is r.
-
-    - temperature: mu, in units of the mean eigenvalue of `near` C
-    - near: initial t of Newton's iteration
-    - value: t
-    - gradient (d, d): derivative of t in Q: F / <C, F>
-    - top (d, r): the eigenvectors of the r largest f
-    """
-
-    def __init__(self, Q: Array, C: Array, r: int, temperature: float, near: float) -> None:
-        mu = temperature * abs(near) * float(np.trace(C)) / len(C)
-        t = near
-        for _ in range(50):
-            theta, V = symmetric_eigen(Q - t * C)
-            f = _occupations(theta, r, mu)
-            entropy = -float(
-                np.sum(scipy.special.xlogy(f, f) + scipy.special.xlogy(1.0 - f, 1.0 - f))
-            )
-            size = float(f @ np.einsum("ij,ij->j", V, C @ V))
-            step = (float(f @ theta) + mu * entropy) / size
-            t += step
-            if not step * step > 1e-15 * temperature * t * t:  # the error is below t eps
-                break
-        self.top = np.ascontiguousarray(V[:, :r])
-        self.value, self.slack = t, mu * entropy / size
-        self._C, self._mu, self._size = C, mu, size
-        self._theta, self._V, self._f = theta, V, f
-        self._occupied = V[:, : np.count_nonzero(f > 1e-14)]
-        self.gradient = (self._occupied * (f[: self._occupied.shape[1]] / size)) @ self._occupied.T
-
-    @cached_property
-    def _differences(self) -> Array:
-        """(f_i - f_j)/(theta_i - theta_j) of the occupied i and all j."""
-        theta, f = self._theta, self._f
-        occupied = slice(self._occupied.shape[1])
-        apart = theta[occupied, None] - theta
-        tied = np.abs(apart) < 1e-6 * self._mu  # near ties use the derivative
-        slopes = 0.5 * (self._slopes[occupied, None] + self._slopes)
-        return np.where(tied, slopes, (f[occupied, None] - f) / np.where(tied, 1.0, apart))
-
-    @cached_property
-    def _slopes(self) -> Array:
-        return self._f * (1.0 - self._f) / self._mu
-
-    def derivative(self, E: Array) -> Array:
-        """Return the change of the gradient along a symmetric E."""
-        E = E - float(np.vdot(self.gradient, E)) * self._C
-        V, N = self._V, self._occupied
-        X = (N.T @ E) @ V
-        slopes = self._slopes
-        change = self._differences * X
-        total = float(slopes.sum())
-        if total > 0:  # nu changes too, so that occupations still sum to r
-            k = np.arange(len(X))
-            change[k, k] -= slopes[k] * float(slopes[k] @ X[k, k]) / total
-        change[:, : len(X)] *= 0.5
-        D = N @ (change @ V.T)
-        D += D.T
-        return (D - float(np.vdot(self._C, D)) * self.gradient) / self._size
-
-
-def _occupations(theta: Array, r: int, mu: float) -> Array:
-    """Return expit((theta - nu)/mu) with the sum r, for descending theta."""
-    low, high = theta[-1] - 50.0 * mu, theta[0] + 50.0 * mu
-    nu = 0.5 * (theta[r - 1] + theta[min(r, len(theta) - 1)])
-    for _ in range(100):
-        f = scipy.special.expit((theta - nu) / mu)
-        excess = float(f.sum()) - r
-        if abs(excess) <= 1e-13 * r:
-            break
-        low, high = (nu, high) if excess > 0 else (low, nu)
-        slope = float(np.sum(f * (1.0 - f))) / mu
-        newton = nu + excess / slope if slope > 0 else low
-        nu = newton if low < newton < high else 0.5 * (low + high)
-    return f

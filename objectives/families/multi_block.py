@@ -18,7 +18,7 @@ from scipy.linalg import block_diag
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.joint_bound import Effort, MultiBound, joint_inverse, quick
+from ldr.objectives.families.joint_bound import MultiBound, joint_inverse
 from ldr.objectives.families.whitened import add_ridge, ridge_amount
 from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import (
@@ -47,8 +47,6 @@ from ldr.solvers.problem import Point, Preconditioner, Problem
 _STARTS_OF_TWO, _STARTS = 5, 10
 # Two components of a view with a larger correlation are nearly collinear.
 _ALIKE = 0.95
-# Largest gap relative to the gap of the least bound, and limit of Hessian products.
-_THOROUGH: Effort = (1.05, 10_000)
 
 
 class Blocks(Problem):
@@ -262,17 +260,17 @@ class MultiBlock(Blocks, LocalOptima):
     def bounds(self) -> MultiBound:
         """Dual bounds for the Ci with s_i^2 = tr(Mi'Ci Mi)."""
 
-    def bound(self, M: Array, effort: Effort | None = None) -> float:
-        """Return an upper bound of all values; with an `effort` the bound is tighter."""
-        return self.bounds.of(self.blocks(M), -self.at(M).value, effort)
+    def bound(self, M: Array) -> float:
+        """Return an upper bound of all values."""
+        return self.bounds.of(self.blocks(M), -self.at(M).value)
 
-    def certified(self, M: Array, effort: Effort | None) -> Certificate:
-        """Certify M by the dual bound of its multipliers, with an effort of better multipliers.
+    def certificate(self, M: Array) -> Certificate:
+        """Certify M by the dual bound of its multipliers.
 
         At a stationary M the bound is tight if blkdiag(Q) - A is positive semidefinite for the
-        multipliers Q; otherwise the bound is minimised. See `joint_bound`.
+        multipliers Q. See `joint_bound`.
         """
-        value, bound = -self.at(M).value, self.bound(M, effort)
+        value, bound = -self.at(M).value, self.bound(M)
         size = max(abs(value), abs(bound)) if math.isfinite(bound) else abs(value)
         gap = max(0.0, bound - value) + 4 * self.order * float(np.finfo(float).eps) * size
         found = Certificate.of_gap(
@@ -299,14 +297,8 @@ class MultiBlock(Blocks, LocalOptima):
     def proof(self, M: Array) -> Certificate | None:
         if self.rest is not None:  # the coordinates do not cover all columns
             return None
-        found = self.certified(M, None)
+        found = self.certificate(M)
         return found if found.is_optimal else None
-
-    def certificate(self, M: Array) -> Certificate:
-        return self.certified(M, quick(self.order))
-
-    def thorough_certificate(self, M: Array) -> Certificate:
-        return self.certified(M, _THOROUGH)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def test_what_is_on_record(key):
     found = recorded(key)
     assert found[0] == kind
     assert found[1] == pytest.approx(figures, rel=1e-6)
-    assert found[2] == pytest.approx(gap, rel=0.1)  # the search for a bound ends early
+    assert found[2] == pytest.approx(gap, rel=1e-4)
 
 
 @pytest.mark.parametrize("key", SPECTRAL)
