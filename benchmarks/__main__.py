@@ -5,7 +5,7 @@
 A row is a method and a size: what a user writes, `ldr.solve(name, X, r)`, the same without a
 certificate, and the peer's own default call, in milliseconds of the processor with one BLAS
 thread, the medians of calls that take turns. The parts are "methods", "growth" and "particular".
-The tables of the solvers on the problems of the paper are ``python -m benchmarks.paper``.
+The tables of the solvers on the problems of the paper are ``python -m benchmarks --against NAME``.
 """
 
 from __future__ import annotations

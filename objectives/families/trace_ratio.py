@@ -145,7 +145,7 @@ class TraceRatioPoint(Point):
     def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M
         self._problem = problem
-        self.products = self._AM, self._BM = problem.A @ M, problem.inside @ M
+        self.products = self._AM, self._BM = problem.A.dot(M), problem.inside.dot(M)
         weighted = M * problem.weights
         self.denominator = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
@@ -169,7 +169,7 @@ class TraceRatioPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         drho = -float(np.vdot(self.gradient, V))
         db = 2.0 * float(np.vdot(self._BMV, V))
-        HV = self._K @ V
+        HV = self._K.dot(V)
         HV += (2.0 * drho / self.denominator) * self._BM
         HV *= self._problem.weights
         HV -= (db / self.denominator) * self.gradient
