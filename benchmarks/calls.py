@@ -17,8 +17,8 @@ import numpy as np
 
 import ldr
 
-LIBRARY = [Path(ldr.__file__).parent.resolve()]
-LIBRARY += [(LIBRARY[0] / name).resolve() for name in ("objectives", "solvers")]
+PACKAGE = Path(ldr.__file__).parent
+LIBRARY = {(PACKAGE / name).resolve() for name in (".", "objectives", "solvers")}
 
 
 def calls(job: Callable[[], object]) -> Counter[str]:
@@ -36,12 +36,7 @@ def calls(job: Callable[[], object]) -> Counter[str]:
     finally:
         sys.setprofile(None)
     return Counter(
-        {
-            file: count
-            for file, count in seen.items()
-            if any(folder in Path(file).resolve().parents for folder in LIBRARY)
-            and Path(file).is_file()
-        }
+        {file: count for file, count in seen.items() if LIBRARY & {*Path(file).resolve().parents}}
     )
 
 

@@ -170,7 +170,7 @@ def nca_value(inputs: Inputs, r: int, fitted: Any) -> float:
     return float(K[inputs.y[:, None] == inputs.y].sum())
 
 
-def contrast(Z: Any) -> float:
+def contrast(inputs: Inputs, r: int, Z: Any) -> float:
     """Return the negentropy of components by log cosh, summed."""
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     return float(np.sum((np.mean(np.log(np.cosh(Z)), axis=0) - 0.374567207491438) ** 2))
@@ -181,15 +181,9 @@ def fast_ica(inputs: Inputs, r: int) -> Any:
 
 
 def picard_o(inputs: Inputs, r: int) -> Any:
-    """Return the components by Picard-O; numexpr, with which it is slower, is hidden from it."""
-    import sys
-
-    sys.modules["numexpr"] = None  # type: ignore[assignment]
     from picard import picard
 
-    X = inputs.X
-    n_components = r if r < X.shape[1] else None
-    return picard(X.T, n_components=n_components, ortho=True, extended=True, random_state=0)[2].T
+    return picard(inputs.X.T, n_components=r, random_state=0)[2].T
 
 
 def wda(inputs: Inputs, r: int) -> Any:
@@ -201,8 +195,8 @@ def wda(inputs: Inputs, r: int) -> Any:
 def time_lagged(kind: str, inputs: Inputs, r: int) -> Any:
     from deeptime import decomposition
 
-    model = getattr(decomposition, kind)(lagtime=1, dim=r).fit(inputs.X).fetch_model()
-    return model.singular_values[:r]
+    model = getattr(decomposition, kind)(lagtime=1, dim=r)
+    return model.fit(inputs.X).fetch_model().singular_values[:r]
 
 
 def epochs(inputs: Inputs) -> Any:
@@ -225,11 +219,13 @@ def spoc(inputs: Inputs, r: int) -> Any:
     return SPoC(r).fit(data, inputs.y[: len(data) * RUN].reshape(-1, RUN).mean(axis=1))
 
 
-def inverse_regression(kind: str, inputs: Inputs, r: int) -> Any:
-    from statsmodels.regression import dimred
+def reduction(kind: str) -> Peer:
+    def call(inputs: Inputs, r: int) -> Any:
+        from statsmodels.regression import dimred
 
-    X = inputs.X - inputs.X.mean(axis=0)
-    return getattr(dimred, kind)(inputs.y, X).fit()
+        return getattr(dimred, kind)(inputs.y, inputs.X - inputs.X.mean(axis=0)).fit()
+
+    return peer(call, no_value)
 
 
 def line_cca(inputs: Inputs, r: int) -> float:
@@ -238,10 +234,6 @@ def line_cca(inputs: Inputs, r: int) -> float:
     K = scipy.linalg.solve_triangular(La, A.T @ B, lower=True)
     K = scipy.linalg.solve_triangular(Lb, K.T, lower=True)
     return float(np.linalg.svd(K)[1][:r].sum())
-
-
-def line_lda(inputs: Inputs, r: int) -> float:
-    return trace_ratio(*scatters(inputs.X, inputs.y), r)
 
 
 def line_lpp(inputs: Inputs, r: int) -> float:
@@ -263,14 +255,6 @@ def lagged(Z: Any) -> tuple[Any, Any]:
     """Return the symmetric autocovariance of successive samples, and the covariance."""
     cross = Z[:-1].T @ Z[1:] / (len(Z) - 1)
     return 0.5 * (cross + cross.T), Z.T @ Z / len(Z)
-
-
-def line_maf(inputs: Inputs, r: int) -> float:
-    return top_sum(*lagged(inputs.centred), r)
-
-
-def line_orthogonal_maf(inputs: Inputs, r: int) -> float:
-    return trace_ratio(*lagged(inputs.centred), r)
 
 
 def line_opca(inputs: Inputs, r: int) -> float:
@@ -306,109 +290,76 @@ def cca_value(inputs: Inputs, r: int, fitted: Any) -> float:
     return float(sum(np.corrcoef(a, b)[0, 1] for a, b in zip(A.T, B.T, strict=True)))
 
 
+def lost_variance(inputs: Inputs, r: int, fitted: Any) -> float:
+    n, d = inputs.X.shape
+    return float((n - 1) * fitted.noise_variance_ * (min(n, d) - r))
+
+
+def minus_loglik(inputs: Inputs, r: int, fitted: Any) -> float:
+    return -len(inputs.X) * float(fitted.score(inputs.X))
+
+
+def ridge_value(inputs: Inputs, r: int, fitted: Any) -> float:
+    return residual(inputs, r, fitted) + float(np.sum(fitted.coef_**2))
+
+
+def lasso_value(inputs: Inputs, r: int, fitted: Any) -> float:
+    return residual(inputs, r, fitted) + float(np.sum(np.abs(fitted.coef_)))
+
+
+def fits(make: Callable[[int], Any]) -> Callable[[Inputs, int], Any]:
+    """Return a call that fits a model of scikit-learn, made from r."""
+
+    def call(inputs: Inputs, r: int) -> Any:
+        views = inputs.X if isinstance(inputs.X, tuple) else (inputs.X,)
+        return make(r).fit(*views, *(() if inputs.y is None else (inputs.y,)))
+
+    return call
+
+
+def lasso(inputs: Inputs, r: int) -> Any:
+    return Lasso(0.5 / len(inputs.X)).fit(inputs.X, inputs.y)
+
+
+SKLEARN = "scikit-learn"
 PEERS: dict[str, dict[str, Peer]] = {
-    "pca": {
-        "scikit-learn": peer(
-            lambda of, r: PCA(r).fit(of.X),
-            lambda of, r, fit: (
-                (len(of.X) - 1) * fit.noise_variance_ * (min(of.X.shape[1], len(of.X)) - r)
-            ),
-        )
-    },
-    "ppca": {
-        "scikit-learn PCA": peer(
-            lambda of, r: PCA(r).fit(of.X), lambda of, r, fit: -len(of.X) * fit.score(of.X)
-        )
-    },
-    "fa": {
-        "scikit-learn": peer(
-            lambda of, r: FactorAnalysis(r).fit(of.X),
-            lambda of, r, fit: -len(of.X) * fit.score(of.X),
-        )
-    },
-    "mds-distances": {
-        "scikit-learn": peer(
-            lambda of, r: ClassicalMDS(r, metric="precomputed").fit(of.X), no_value
-        )
-    },
-    "orthogonal-lda": {"NumPy": peer(line_lda)},
-    "lda": {
-        "scikit-learn": peer(
-            lambda of, r: LinearDiscriminantAnalysis(n_components=r).fit(of.X, of.y), lda_value
-        )
-    },
+    "pca": {SKLEARN: peer(fits(PCA), lost_variance)},
+    "ppca": {f"{SKLEARN} PCA": peer(fits(PCA), minus_loglik)},
+    "fa": {SKLEARN: peer(fits(FactorAnalysis), minus_loglik)},
+    "mds-distances": {SKLEARN: peer(fits(partial(ClassicalMDS, metric="precomputed")), no_value)},
+    "orthogonal-lda": {"NumPy": peer(lambda of, r: trace_ratio(*scatters(of.X, of.y), r))},
+    "lda": {SKLEARN: peer(fits(lambda r: LinearDiscriminantAnalysis(n_components=r)), lda_value)},
     "nca": {
-        "scikit-learn": peer(
-            lambda of, r: NeighborhoodComponentsAnalysis(r, random_state=0).fit(of.X, of.y),
-            nca_value,
-            PAIRS,
+        SKLEARN: peer(
+            fits(partial(NeighborhoodComponentsAnalysis, random_state=0)), nca_value, PAIRS
         )
     },
     "wda": {"POT": peer(wda, partial(rated, "wda"), PAIRS)},
-    "cca": {
-        "NumPy": peer(line_cca),
-        "scikit-learn": peer(lambda of, r: CCA(r).fit(*of.X), cca_value),
-    },
-    "pls": {
-        "scikit-learn, scale=False": peer(
-            lambda of, r: PLSSVD(r, scale=False).fit(*of.X), pls_value
-        )
-    },
+    "cca": {"NumPy": peer(line_cca), SKLEARN: peer(fits(CCA), cca_value)},
+    "pls": {f"{SKLEARN}, scale=False": peer(fits(partial(PLSSVD, scale=False)), pls_value)},
     "reduced-rank-regression": {"NumPy": peer(line_reduced_rank)},
-    "least-squares": {
-        "scikit-learn": peer(lambda of, r: LinearRegression().fit(of.X, of.y), residual)
-    },
-    "ridge-regression": {
-        "scikit-learn": peer(
-            lambda of, r: Ridge().fit(of.X, of.y),
-            lambda of, r, fit: residual(of, r, fit) + float(np.sum(fit.coef_**2)),
-        )
-    },
-    "lasso": {
-        "scikit-learn, same penalty": peer(
-            lambda of, r: Lasso(0.5 / len(of.X)).fit(of.X, of.y),
-            lambda of, r, fit: residual(of, r, fit) + float(np.sum(np.abs(fit.coef_))),
-        )
-    },
+    "least-squares": {SKLEARN: peer(fits(lambda r: LinearRegression()), residual)},
+    "ridge-regression": {SKLEARN: peer(fits(lambda r: Ridge()), ridge_value)},
+    "lasso": {f"{SKLEARN}, same penalty": peer(lasso, lasso_value)},
     "principal-components-regression": {
-        "scikit-learn": peer(
-            lambda of, r: make_pipeline(PCA(r), LinearRegression()).fit(of.X, of.y), no_value
-        )
+        SKLEARN: peer(fits(lambda r: make_pipeline(PCA(r), LinearRegression())), no_value)
     },
     "pls-regression": {
-        "scikit-learn, scale=False": peer(
-            lambda of, r: PLSRegression(r, scale=False).fit(of.X, of.y), no_value
-        )
+        f"{SKLEARN}, scale=False": peer(fits(partial(PLSRegression, scale=False)), no_value)
     },
-    "orthogonal-maf": {"NumPy": peer(line_orthogonal_maf)},
-    "maf": {"NumPy": peer(line_maf)},
+    "orthogonal-maf": {"NumPy": peer(lambda of, r: trace_ratio(*lagged(of.centred), r))},
+    "maf": {"NumPy": peer(lambda of, r: top_sum(*lagged(of.centred), r))},
     "sfa": {"NumPy": peer(line_sfa)},
     "opca": {"NumPy": peer(line_opca)},
-    "sir": {
-        "NumPy": peer(line_sir),
-        "statsmodels": peer(partial(inverse_regression, "SlicedInverseReg"), no_value),
-    },
-    "save": {
-        "statsmodels": peer(
-            partial(inverse_regression, "SlicedAverageVarianceEstimation"), no_value
-        )
-    },
-    "phd": {
-        "statsmodels": peer(partial(inverse_regression, "PrincipalHessianDirections"), no_value)
-    },
-    "tica": {
-        "deeptime": peer(partial(time_lagged, "TICA"), lambda of, r, found: float(np.sum(found)))
-    },
+    "sir": {"NumPy": peer(line_sir), "statsmodels": reduction("SlicedInverseReg")},
+    "save": {"statsmodels": reduction("SlicedAverageVarianceEstimation")},
+    "phd": {"statsmodels": reduction("PrincipalHessianDirections")},
+    "tica": {"deeptime": peer(partial(time_lagged, "TICA"), lambda of, r, found: found.sum())},
     "vamp": {
-        "deeptime": peer(
-            partial(time_lagged, "VAMP"), lambda of, r, found: 1.0 + float(np.sum(found**2))
-        )
+        "deeptime": peer(partial(time_lagged, "VAMP"), lambda of, r, found: 1 + (found**2).sum())
     },
-    "csp": {"mne": peer(csp, no_value)},
+    "csp": {"mne, cov_est='concat'": peer(csp, no_value)},
     "spoc": {"mne": peer(spoc, no_value)},
     "lpp": {"NumPy, scikit-learn's graph": peer(line_lpp)},
-    "ica": {
-        "FastICA": peer(fast_ica, lambda of, r, Z: contrast(Z)),
-        "Picard-O": peer(picard_o, lambda of, r, Z: contrast(Z)),
-    },
+    "ica": {"FastICA": peer(fast_ica, contrast), "Picard-O": peer(picard_o, contrast)},
 }

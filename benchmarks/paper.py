@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import copy
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Callable, Collection, Sequence
@@ -49,14 +50,15 @@ DEFAULT = [
 ]
 LARGE = [("orthogonal-lda", 1024, 3), ("orthogonal-maf", 1024, 3)]
 QUICK = [("orthogonal-maf", 32, 3), ("orthogonal-lda", 32, 3)]
-Row = dict[str, Any]
 
 
 class Formulas(Problem):
-    """Cost, Euclidean gradient and Hessian product written out; they share nothing."""
+    """-tr(M'AM) / tr(M'BM) by functions of cost, gradient and Hessian that share nothing."""
 
-    def __init__(self, bound: BoundObjective, cost: Callable, egrad: Callable, ehess: Callable):
-        self.manifold, self.cost, self.egrad, self.ehess = bound.manifold, cost, egrad, ehess
+    def __init__(self, bound: Any) -> None:
+        self.manifold, self.A, self.B = bound.manifold, bound.A, bound.B
+        # The time and the value of each evaluation of the cost.
+        self.evaluations: list[tuple[float, float]] = []
 
     def at(self, M: np.ndarray) -> FormulaPoint:
         return FormulaPoint(self, M)
@@ -66,40 +68,29 @@ class FormulaPoint(Point):
     """A point of the three functions."""
 
     def __init__(self, problem: Formulas, M: np.ndarray) -> None:
-        self.M, self._problem = M, problem
+        self.M, self._problem, self._A, self._B = M, problem, problem.A, problem.B
 
     @property
     def value(self) -> float:
-        return self._problem.cost(self.M)
+        M = self.M
+        value = -float(np.vdot(M, self._A @ M) / np.vdot(M, self._B @ M))
+        self._problem.evaluations.append((time.perf_counter(), value))
+        return value
 
     @property
     def gradient(self) -> np.ndarray:
-        return self._problem.egrad(self.M)
+        AM, BM = self._A @ self.M, self._B @ self.M
+        b = np.vdot(self.M, BM)
+        return -2 / b * (AM - np.vdot(self.M, AM) / b * BM)
 
     def hessian_vector(self, V: np.ndarray) -> np.ndarray:
-        return self._problem.ehess(self.M, V)
-
-
-def ratio_formulas(bound: Any) -> Formulas:
-    """-tr(M'AM) / tr(M'BM)."""
-    A, B = bound.A, bound.B
-
-    def cost(M):
-        return -np.vdot(M, A @ M) / np.vdot(M, B @ M)
-
-    def egrad(M):
-        b = np.vdot(M, B @ M)
-        return -2 / b * (A @ M + cost(M) * (B @ M))
-
-    def ehess(M, V):
+        M, A, B = self.M, self._A, self._B
         AM, BM = A @ M, B @ M
         b = np.vdot(M, BM)
         rho = np.vdot(M, AM) / b
         G = -2 / b * (AM - rho * BM)
         db, drho = 2 * np.vdot(BM, V), -np.vdot(G, V)
         return -2 / b * (A @ V - rho * (B @ V) - drho * BM) - db / b * G
-
-    return Formulas(bound, cost, egrad, ehess)
 
 
 @dataclass(frozen=True)
@@ -163,19 +154,11 @@ def pymanopt(algorithm: str) -> Competitor:
     """pymanopt's solver; times are those of its evaluations of the cost."""
 
     def run(task: Task) -> Trace:
-        formulas = ratio_formulas(task.bound)
-        cost, seconds, values = formulas.cost, [], []
-
-        def timed_cost(M: np.ndarray) -> float:
-            value = cost(M)
-            seconds.append(time.perf_counter() - began)
-            values.append(value)
-            return value
-
-        formulas.cost = timed_cost
+        formulas = Formulas(task.bound)
         began = time.perf_counter()
         iterations = _minimised(formulas, task, Pymanopt(algorithm)).iterations
-        return Trace(seconds, values, iterations)
+        times, values = zip(*formulas.evaluations, strict=True)
+        return Trace([moment - began for moment in times], list(values), iterations)
 
     return run
 
@@ -195,7 +178,7 @@ def a_few(run: Callable[[], Trace]) -> list[Trace]:
 
 def compare(
     method: str, d: int, r: int, seed: int, limit: float, against: Collection[str]
-) -> list[Row]:
+) -> list[dict[str, Any]]:
     """One problem by this library and the solvers named; a row each."""
     data = METHODS[method.removeprefix("orthogonal-")](
         d, r, np.random.default_rng(seed), "reference-code"
@@ -241,7 +224,7 @@ HEADER = (
 )
 
 
-def line(row: Row) -> str:
+def line(row: dict[str, Any]) -> str:
     return (
         f"{row['method']:14s} {row['d']:5d} {row['r']:3d}  {row['solver']:17s} "
         f"{1e3 * row['reached']:10.2f} {row['ratio']:8.1f} {row['gap']:9.1e} "
@@ -249,7 +232,7 @@ def line(row: Row) -> str:
     )
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
+def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The spread of the ratios of each method and solver; failures to reach count as infinite."""
     lines = []
     for method, solver in dict.fromkeys((row["method"], row["solver"]) for row in rows):
@@ -262,7 +245,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def main(arguments: Sequence[str]) -> list[Row]:
+def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
     """Print the table, and return its rows."""
     peers = [name for name in COMPETITORS if name != OWN]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -278,7 +261,7 @@ def main(arguments: Sequence[str]) -> list[Row]:
     problems = QUICK if given.quick else LARGE if given.large else DEFAULT
     compare("orthogonal-lda", 8, 1, 0, 0.1, given.against)  # imports
     print(HEADER, flush=True)
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     for method, d, r in problems:
         for seed in range(given.repeats if given.only in (None, method) else 0):
             fresh_rows = compare(method, d, r, seed, given.time_limit, given.against)
@@ -286,3 +269,7 @@ def main(arguments: Sequence[str]) -> list[Row]:
             rows += fresh_rows
     print("\n".join(["", *summary(rows)]))
     return rows
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.decomposition import FactorAnalysis
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import Lasso
-from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.linear_model import Lasso, Ridge
 
 import ldr
-from benchmarks.defaults import Inputs, contrast, fast_ica, line_cca, nca_value, picard_o
+from benchmarks.defaults import PEERS, Inputs, residual
 from benchmarks.turns import Job, Measured, solve_job
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
@@ -48,30 +48,17 @@ def own(name: str, inputs: Inputs, r: int, **options: Any) -> dict[str, Job]:
     return {"ldr": solve_job(solve), "uncertified": solve_job(partial(solve, certify=False))}
 
 
-def ratio(beside: str, job: str = "ldr") -> Callable[[Measured], str]:
-    """Return a figure: the time of a job in those of another."""
+def ratio(beside: str) -> Callable[[Measured], str]:
+    """Return a figure: the time of the default call in that of another."""
+    return lambda found: f"{found.seconds['ldr'] / found.seconds[beside]:.2f} of {beside}"
 
-    def figure(found: Measured) -> str:
-        if not {job, beside} <= set(found.seconds):
-            return "not measured"
-        return f"{found.seconds[job] / found.seconds[beside]:.2f} of {beside}"
 
-    return figure
+def values_ratio(beside: str) -> Callable[[Measured], str]:
+    return lambda found: f"{found.values['ldr'] / found.values[beside]:.1f} of {beside}"
 
 
 def seconds(found: Measured) -> str:
-    return f"{found.seconds['ldr']:.2f} s" if "ldr" in found.seconds else "not measured"
-
-
-def exponent(sizes: tuple[int, ...]) -> Callable[[Measured], str]:
-    """Return a figure: the exponent of the time between the last two of the jobs, by size."""
-
-    def figure(found: Measured) -> str:
-        last = [found.seconds.get(f"n = {n}", np.nan) for n in sizes[-2:]]
-        power = np.log(last[1] / last[0]) / np.log(sizes[-1] / sizes[-2])
-        return f"exponent {power:.2f}, {last[1]:.2f} s"
-
-    return figure
+    return f"{found.seconds['ldr']:.3g} s"
 
 
 def standardised(load: Callable[..., Any]) -> Inputs:
@@ -87,51 +74,26 @@ def rank_three(seed: int) -> Inputs:
     return Inputs(X + rng.standard_normal((2000, 50)))
 
 
-def factor_draws(draws: int) -> Iterator[tuple[float, float]]:
-    """Yield -loglik of the default end, and of scikit-learn at tol 1e-8."""
-    for seed in range(draws):
-        X = rank_three(seed).X
-        exact = FactorAnalysis(3, tol=1e-8, max_iter=10_000, svd_method="lapack").fit(X)
-        yield ldr.solve("fa", X, 3).value, -len(X) * exact.score(X)
-
-
 def factor_count(draws: int) -> dict[str, Job]:
     def above() -> int:
-        return sum(ours > theirs * (1 + 1e-9) for ours, theirs in factor_draws(draws))
+        """Count the default ends above scikit-learn's at tol 1e-8."""
+        count = 0
+        for seed in range(draws):
+            X = rank_three(seed).X
+            peer = FactorAnalysis(3, tol=1e-8, max_iter=10_000, svd_method="lapack").fit(X)
+            count += ldr.solve("fa", X, 3).value > -len(X) * peer.score(X) * (1 + 1e-9)
+        return count
 
     return {"draws": (above, float)}
 
 
-def factors() -> dict[str, Job]:
-    X = rank_three(3).X
-    peer = FactorAnalysis(3)
-    return own("fa", Inputs(X), 3) | {
-        "scikit-learn": (lambda: peer.fit(X), lambda fit: float(-len(X) * fit.score(X)))
+def beside(name: str, inputs: Inputs, r: int) -> dict[str, Job]:
+    """Return the default call, the same without a certificate, and the default calls of peers."""
+    peers = {
+        peer: (partial(call, inputs, r), partial(value, inputs, r))
+        for peer, (call, value, _) in PEERS[name].items()
     }
-
-
-def neighbours(load: Callable[..., Any]) -> dict[str, Job]:
-    inputs = standardised(load)
-    peer = NeighborhoodComponentsAnalysis(2, random_state=0)
-    return own("nca", inputs, 2) | {
-        "scikit-learn": (
-            lambda: peer.fit(inputs.X, inputs.y),
-            partial(nca_value, inputs, 2),
-        )
-    }
-
-
-def few_neighbours() -> dict[str, Job]:
-    """Three overlapping classes in 150 x 10: two columns differ between the classes."""
-    rng = np.random.default_rng(0)
-    y = np.arange(150) % 3
-    X = rng.standard_normal((150, 10))
-    X[:, :2] += 2.5 * np.array([[0, 0], [1, 0], [0, 1]])[y]
-    inputs = Inputs(X, y)
-    peer = NeighborhoodComponentsAnalysis(3, random_state=0)
-    return own("nca", inputs, 3) | {
-        "scikit-learn": (lambda: peer.fit(X, y), partial(nca_value, inputs, 3))
-    }
+    return own(name, inputs, r) | peers
 
 
 def squares(d: int) -> dict[str, Job]:
@@ -142,11 +104,7 @@ def squares(d: int) -> dict[str, Job]:
 
 def sources(n: int, d: int) -> dict[str, Job]:
     rng = np.random.default_rng(0)
-    inputs = Inputs(rng.laplace(size=(n, d)) @ rng.standard_normal((d, d)))
-    return own("ica", inputs, d) | {
-        "FastICA": (partial(fast_ica, inputs, d), contrast),
-        "Picard-O": (partial(picard_o, inputs, d), contrast),
-    }
+    return beside("ica", Inputs(rng.laplace(size=(n, d)) @ rng.standard_normal((d, d))), d)
 
 
 def responses() -> dict[str, Job]:
@@ -158,57 +116,36 @@ def responses() -> dict[str, Job]:
         C[rng.choice(1000, 10, replace=False), k] = rng.standard_normal(10)
     Y = X @ C + 0.5 * rng.standard_normal((200, 12))
     peer = Lasso(0.5 / 200, tol=1e-8, max_iter=100_000)
+    return penalised("lasso", Inputs(X, Y), 12, peer, 1.0)
+
+
+def penalised(name: str, inputs: Inputs, r: int, peer: Any, penalty: float) -> dict[str, Job]:
+    """Return a regression beside scikit-learn's at the same penalty."""
+    power = 1 if name == "lasso" else 2
 
     def value(fit: Any) -> float:
-        return float(np.sum((Y - fit.predict(X)) ** 2) + np.sum(np.abs(fit.coef_)))
+        return residual(inputs, r, fit) + penalty * float(np.sum(np.abs(fit.coef_) ** power))
 
-    return own("lasso", Inputs(X, Y), 12) | {"scikit-learn": (lambda: peer.fit(X, Y), value)}
+    made = own(name, inputs, r, penalty=penalty)
+    return made | {"scikit-learn": (lambda: peer.fit(inputs.X, inputs.y), value)}
 
 
-def few_dimensions() -> dict[str, Job]:
+def sparse_regression(name: str, peer: Any, penalty: float) -> dict[str, Job]:
+    """One entry a row of 10^6 x 50,000; a tenth of the columns bears on the response."""
+    rng, n, d = np.random.default_rng(0), 10**6, 50_000
+    places = (rng.integers(0, n, n, dtype=np.int32), rng.integers(0, d, n, dtype=np.int32))
+    X = csr_array((rng.uniform(0.5, 1.5, n), places), shape=(n, d))
+    coefficients = np.where(rng.random(d) < 0.1, rng.standard_normal(d), 0.0)
+    inputs = Inputs(X, X @ coefficients + rng.standard_normal(n))
+    return penalised(name, inputs, 1, peer, penalty)
+
+
+def few_dimensions(name: str) -> dict[str, Job]:
     """Classes in 2000 x 500 of rank about 20."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 5, 2000)
     X = rng.standard_normal((2000, 20)) + 2 * rng.standard_normal((5, 20))[y]
-    inputs = Inputs(X @ rng.standard_normal((20, 500)), y)
-    peer = LinearDiscriminantAnalysis(n_components=3)
-    return {
-        f"{name}{suffix}": job
-        for name in ("orthogonal-lda", "lda")
-        for suffix, job in own(name, inputs, 3).items()
-        if (name, suffix) != ("lda", "uncertified")
-    } | {"scikit-learn": (lambda: peer.fit(inputs.X, y), lambda fit: None)}
-
-
-def by_rows(name: str, sizes: tuple[int, ...], d: int) -> dict[str, Job]:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((sizes[-1], 3)) @ rng.standard_normal((3, d))
-    X += rng.standard_t(3, X.shape)
-    return {f"n = {n}": own(name, Inputs(X[:n]), 3)["ldr"] for n in sizes}
-
-
-def correlations(sizes: tuple[int, ...]) -> dict[str, Job]:
-    """Two views of 50 columns, of more and more samples."""
-    rng = np.random.default_rng(0)
-    shared = rng.standard_normal((sizes[-1], 3))
-    A, B = (
-        shared @ rng.standard_normal((3, 50)) + rng.standard_normal((sizes[-1], 50))
-        for _ in range(2)
-    )
-    made: dict[str, Job] = {}
-    for n in sizes:
-        inputs = Inputs((A[:n], B[:n]))
-        made[f"n = {n}"] = own("cca", inputs, 3)["ldr"]
-        made[f"NumPy {n}"] = partial(line_cca, inputs, 3), float
-    return made
-
-
-def largest_jump(sizes: tuple[int, ...]) -> Callable[[Measured], str]:
-    def figure(found: Measured) -> str:
-        ratios = [found.seconds[f"n = {n}"] / found.seconds[f"NumPy {n}"] for n in sizes]
-        return f"{min(ratios):.1f} to {max(ratios):.1f} of NumPy"
-
-    return figure
+    return beside(name, Inputs(X @ rng.standard_normal((20, 500)), y), 3)
 
 
 def chunks() -> dict[str, Job]:
@@ -216,7 +153,9 @@ def chunks() -> dict[str, Job]:
     import dask.array as da
     from distributed import Client
 
-    X = heavy_tails(20_000, 20)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 3)) @ rng.standard_normal((3, 20))
+    X += rng.standard_t(3, X.shape)
     clock: dict[str, float] = {}
 
     def solve(name: str, data: Any) -> float:
@@ -237,21 +176,6 @@ def chunks() -> dict[str, Job]:
         return clock["memory"]
 
     return {"ldr": (remote, float), "memory": (local, float)}
-
-
-def heavy_tails(n: int, d: int) -> Any:
-    rng = np.random.default_rng(0)
-    return rng.standard_normal((n, 3)) @ rng.standard_normal((3, d)) + rng.standard_t(3, (n, d))
-
-
-def values_ratio(job: str, beside: str) -> Callable[[Measured], str]:
-    def figure(found: Measured) -> str:
-        values = found.values.get(job), found.values.get(beside)
-        if None in values:
-            return "not measured"
-        return f"{values[0] / values[1]:.1f} of {beside}"  # type: ignore[operator]
-
-    return figure
 
 
 def evaluations() -> dict[str, Job]:
@@ -290,16 +214,14 @@ def first_calls() -> dict[str, Job]:
         "LinearDiscriminantAnalysis; LinearDiscriminantAnalysis(n_components=2).fit(X, y)",
     }
 
+    def used() -> float:
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return spent.ru_utime + spent.ru_stime
+
     def process(program: str) -> float:
-        before = os.times()
+        before = used()
         subprocess.run([sys.executable, "-c", program], check=True, env=os.environ | ONE_THREAD)
-        after = os.times()
-        return (
-            after.children_user
-            + after.children_system
-            - before.children_user
-            - before.children_system
-        )
+        return used() - before
 
     def least(program: str) -> float:
         return min(process(program) for _ in range(4))
@@ -308,12 +230,10 @@ def first_calls() -> dict[str, Job]:
 
 
 def cases(quick: bool) -> list[Case]:
-    """Return the rows; of few draws and small sizes for a quick run."""
+    """Return the rows; of few draws for a quick run."""
     draws = 2 if quick else 100
-    rows = (500, 1000) if quick else (1000, 2000, 4000, 8000, 16_000)
-    robust = (500, 1000) if quick else (5000, 10_000, 20_000)
-    stress = (100, 200) if quick else (1000, 2000, 4000)
-    listed = [
+    by_peer = ratio("scikit-learn")
+    return [
         Case(
             f"fa, {draws} draws of 2000 x 50, rank 3",
             partial(factor_count, draws),
@@ -321,43 +241,11 @@ def cases(quick: bool) -> list[Case]:
             "0 ends",
             "scikit-learn with tol=1e-8 and LAPACK; above by 1e-9 of the value",
         ),
-        Case("fa 2000 x 50, r = 3", factors, ratio("scikit-learn"), "1.5 of scikit-learn"),
-        Case("cca, 50 + 50 columns", partial(correlations, rows), largest_jump(rows), "all alike"),
-        Case(
-            f"robust-pca in n, {robust[-1]} x 100",
-            partial(by_rows, "robust-pca", robust, 100),
-            exponent(robust),
-            "exponent 1.1, 1 s",
+        Case("fa 2000 x 50, r = 3", partial(beside, "fa", rank_three(3), 3), by_peer, "1.5"),
+        *(
+            Case(f"nca {name}", partial(beside, "nca", standardised(load), 2), by_peer, "1")
+            for name, load in (("breast_cancer", load_breast_cancer), ("digits", load_digits))
         ),
-        Case(
-            f"mds-stress in n, {stress[-1]} x 20",
-            partial(by_rows, "mds-stress", stress, 20),
-            exponent(stress),
-            "exponent 2.1",
-        ),
-        Case("nca 150 x 10, three classes", few_neighbours, ratio("scikit-learn"), "3"),
-        Case(
-            "nca breast_cancer", partial(neighbours, load_breast_cancer), ratio("scikit-learn"), "1"
-        ),
-        Case(
-            "a call around an evaluation",
-            evaluations,
-            lambda found: f"{found.values['ldr']:.0f} us",
-            "5 us",
-            "orthogonal-lda, 10 x 2, L-BFGS",
-        ),
-        Case(
-            "first call of a process",
-            first_calls,
-            values_ratio("ldr", "scikit-learn"),
-            "less than .6",
-            "seconds in the columns of values",
-        ),
-    ]
-    if quick:
-        return listed
-    listed += [
-        Case("nca digits", partial(neighbours, load_digits), ratio("scikit-learn"), "1"),
         *(
             Case(f"sdr, y = z0^2 + noise, 2000 x {d}", partial(squares, d), seconds, "2 s")
             for d in (10, 20, 50)
@@ -369,22 +257,46 @@ def cases(quick: bool) -> list[Case]:
         Case(
             "lasso 200 x 1000, 12 responses",
             responses,
-            ratio("scikit-learn"),
+            by_peer,
             "1",
             "scikit-learn to tol=1e-8, at which its value is ours",
         ),
-        Case("lda 2000 x 500, rank 20", few_dimensions, lda_seconds, "the faster of two"),
+        *(
+            Case(
+                f"{name}, sparse 10^6 x 50,000",
+                partial(sparse_regression, name, peer, penalty),
+                by_peer,
+                "1",
+                f"penalty={penalty:g}; {peer}",
+            )
+            for name, peer, penalty in (
+                ("ridge-regression", Ridge(1.0, tol=1e-10), 1.0),
+                ("lasso", Lasso(30.0 / (2 * 10**6)), 30.0),
+            )
+        ),
+        *(
+            Case(f"{name} 2000 x 500, rank 20", partial(few_dimensions, name), seconds, ".115 s")
+            for name in ("orthogonal-lda", "lda")
+        ),
         Case(
             "robust-pca 20,000 x 20 in Dask",
             chunks,
-            values_ratio("ldr", "memory"),
+            values_ratio("memory"),
             "3",
             "two workers, eight chunks; seconds by the wall clock in the columns of values",
         ),
+        Case(
+            "a call around an evaluation",
+            evaluations,
+            lambda found: f"{found.values['ldr']:.0f} us",
+            "5 us",
+            "orthogonal-lda, 10 x 2, L-BFGS",
+        ),
+        Case(
+            "first call of a process",
+            first_calls,
+            values_ratio("scikit-learn"),
+            "less than .6",
+            "seconds in the columns of values",
+        ),
     ]
-    return listed
-
-
-def lda_seconds(found: Measured) -> str:
-    times = (found.seconds.get(name, np.nan) for name in ("orthogonal-ldaldr", "ldaldr"))
-    return "{:.3f} s, lda {:.3f} s".format(*times)

@@ -8,8 +8,9 @@ draws the curves, ``--sets N`` takes another number of data sets than 400.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,17 +32,10 @@ def classes(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
     return X, y
 
 
-def views(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
-    """Fifty rows of 4 + 3 columns, one of each sharing a signal."""
+def views(rng: np.random.Generator, effect: float, other: float = 0.0) -> tuple[Any, Any]:
+    """Fifty rows of 4 + 3 columns, one or two of each sharing a signal."""
     A, B = rng.standard_normal((50, 4)), rng.standard_normal((50, 3))
-    B[:, 0] += effect * A[:, 0]
-    return (A, B), None
-
-
-def two_pairs(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
-    """The same, beside a pair that is always there: of interest is the second step."""
-    (A, B), _ = views(rng, effect)
-    B[:, 1] += 3.0 * A[:, 1]
+    B[:, :2] += A[:, :2] * [effect, other]
     return (A, B), None
 
 
@@ -60,25 +54,14 @@ def response(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
 def series(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
     """Fifty rows of four series, one of which remembers the step before."""
     X = rng.standard_normal((50, 4))
-    memory = effect / 2.0
     for t in range(1, len(X)):
-        X[t, 0] += memory * X[t - 1, 0]
+        X[t, 0] += effect / 2.0 * X[t - 1, 0]
     return X, None
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A method and what is planted for it.
-
-    Attributes
-    ----------
-    method : str
-    draw : callable
-        (rng, effect) -> X, y.
-    r : int
-    last : bool
-        Whether the p-value of the last direction counts, not that of the whole.
-    """
+    """A method, what is planted for it, and whether the p-value of its last step counts."""
 
     method: str
     draw: Draw
@@ -106,7 +89,7 @@ CURVES = (
     Curve("orthogonal-lda", classes, 2),
     Curve("lda", classes),
     Curve("cca", views),
-    Curve("cca", two_pairs, 2, True),
+    Curve("cca", partial(views, other=3.0), 2, True),
     Curve("pls", views),
     Curve("pca", factor),
     Curve("sir", response),
@@ -114,41 +97,42 @@ CURVES = (
 )
 
 
-def measured(sets: int) -> Iterator[tuple[Curve, list[float]]]:
-    """Each curve with its shares, printed as they come."""
-    print(f"{'rejected at 5 %, effect:':24}" + "".join(f"{effect:8.2f}" for effect in EFFECTS))
-    for curve in CURVES:
-        shares = [curve.share(effect, sets) for effect in EFFECTS]
-        print(f"{curve.name:24}" + "".join(f"{share:8.1%}" for share in shares), flush=True)
-        yield curve, shares
-
-
 def draw(found: list[tuple[Curve, list[float]]], path: str) -> None:
-    """The curves."""
+    """Draw the curves."""
     from matplotlib.figure import Figure
 
     from ldr.plots.canvas import Colouring
 
     names = tuple(curve.name for curve, _ in found)
     looks = Colouring(np.arange(len(names)), names).groups(len(names))
-    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
-    ax = figure.subplots()
+    ax = (figure := Figure(figsize=(7.0, 4.5), layout="constrained")).subplots()
     for (_, shares), (_, colour, marker, name) in zip(found, looks, strict=True):
         ax.plot(EFFECTS, shares, color=colour, marker=marker, markersize=5, label=name)
     ax.axhline(LEVEL, color="0.6", linestyle="--", linewidth=1.0)
-    ax.set_xlabel("simulated effect, in standard deviations of the signal")
-    ax.set_ylabel(f"share of data sets rejected at {LEVEL:.0%}")
-    ax.set_ylim(0.0, 1.02)
+    ax.set(
+        xlabel="simulated effect, in standard deviations of the signal",
+        ylabel=f"share of data sets rejected at {LEVEL:.0%}",
+        ylim=(0.0, 1.02),
+    )
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9)
     figure.savefig(path, dpi=130)
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=400)
     parser.add_argument("--plot")
     options = parser.parse_args()
-    curves = list(measured(options.sets))
+    found = []
+    print(f"{'rejected at 5 %, effect:':24}" + "".join(f"{effect:8.2f}" for effect in EFFECTS))
+    for curve in CURVES:
+        shares = [curve.share(effect, options.sets) for effect in EFFECTS]
+        print(f"{curve.name:24}" + "".join(f"{share:8.1%}" for share in shares), flush=True)
+        found.append((curve, shares))
     if options.plot:
-        draw(curves, options.plot)
+        draw(found, options.plot)
+
+
+if __name__ == "__main__":
+    main()

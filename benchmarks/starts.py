@@ -24,14 +24,9 @@ CLOSE = 1e-6
 STARTS = 20
 
 FALLEN_SHORT = [
-    ("foreca", "linnerud", 2),
-    ("uica", "linnerud", 1),
-    ("uica", "macrodata", 5),
-    ("uica", "longley", 2),
-    ("uica", "iris", 2),
-    ("uica", "iris", 1),
-    ("ica", "diabetes", 5),
-    ("fa", "macrodata", 5),
+    *(("foreca", "linnerud", 2), ("uica", "linnerud", 1), ("uica", "macrodata", 5)),
+    *(("uica", "longley", 2), ("uica", "iris", 2), ("uica", "iris", 1)),
+    *(("ica", "diabetes", 5), ("fa", "macrodata", 5)),
 ]
 # Data sets and dimensions of each method.
 SETS = {
@@ -85,17 +80,14 @@ class Problem:
 @cache
 def data_set(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Columns that vary, and labels or a response."""
-    if name == "linnerud":
-        found = sklearn.datasets.load_linnerud()
-        return np.hstack([found.data, found.target]), found.target[:, 0]
     if name in {"longley", "macrodata", "stackloss"}:
         table = getattr(statsmodels.datasets, name).load_pandas().data
         y = table.columns[2 if name == "macrodata" else 0]
         return table.drop(columns=y).to_numpy(float), table[y].to_numpy(float)
-    if name == "diabetes":
-        return sklearn.datasets.load_diabetes(return_X_y=True, scaled=False)  # type: ignore[no-any-return]
     name = {"cancer": "breast_cancer"}.get(name, name)
-    return sklearn.datasets.__dict__[f"load_{name}"](return_X_y=True)  # type: ignore[no-any-return]
+    options = {"scaled": False} if name == "diabetes" else {}
+    X, y = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True, **options)
+    return (np.hstack([X, y]), y[:, 0]) if name == "linnerud" else (X, y)
 
 
 def problems() -> list[Problem]:

@@ -5,25 +5,28 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import resource
 import statistics
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from ldr.solvers.deadline import one_thread
 
 # As many turns as take so many seconds by the wall clock, at least so many and at most so many.
-SECONDS, LEAST, MOST = 2.0, 3, 50
-# A job that takes longer than this, in seconds by the wall clock, runs once.
+SECONDS, LEAST, MOST = 1.0, 3, 50
+# Jobs that together take longer than this, in seconds by the wall clock, run once.
 LONG = 5.0
 OVER_LIMIT = 124
 # A call that is timed, and the value of what it returned, or nothing.
-Job: TypeAlias = tuple[Callable[[], Any], Callable[[Any], float | None]]
+Job: TypeAlias = tuple[Callable[[], Any], Callable[[Any], Any]]
 
 
 @dataclass
@@ -31,8 +34,10 @@ class Measured:
     """Median processor seconds of each job, its value, and what else is known of it."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    values: dict[str, float | None] = field(default_factory=dict)
-    # Megabytes that the first job added to the peak of the process.
+    # Seconds of the first turns by the wall clock.
+    clock: dict[str, float] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    # Mebibytes that the first job added to the memory of the process.
     memory: float = 0.0
     # The job that did not end within the limit, or the error of one.
     failed: dict[str, str] = field(default_factory=dict)
@@ -43,15 +48,25 @@ def solve_job(solve: Callable[[], Any]) -> Job:
     return solve, lambda result: float(result.value)
 
 
-def measure(jobs: Callable[[], dict[str, Job]], limit: float) -> Measured:
-    """Return the medians of jobs that take turns in a forked process, with one BLAS thread.
+def in_mebibytes(key: str) -> float:
+    """Return an entry of the status of this process: VmRSS is its memory, VmHWM its peak."""
+    if sys.platform != "linux":
+        return np.nan
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(key)) / 1024
+
+
+def measure(
+    jobs: Callable[[], dict[str, Job]], limit: float, blas_threads: Callable[[], Any] = one_thread
+) -> Measured:
+    """Return the medians of jobs that take turns in a forked process, of one BLAS thread.
 
     A job that takes more than `limit` seconds of the processor ends the process, and those after
     it are not run.
     """
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_run, args=(jobs, limit, sender))
+    child = context.Process(target=_run, args=(jobs, limit, blas_threads, sender))
     child.start()
     sender.close()
     measured, running = Measured(), "data"
@@ -63,6 +78,8 @@ def measure(jobs: Callable[[], dict[str, Job]], limit: float) -> Measured:
                 running = job
             elif kind == "seconds":
                 turns.setdefault(job, []).append(what)
+            elif kind == "clock":
+                measured.clock[job] = what
             elif kind == "memory":
                 measured.memory = what
             elif kind == "failed":
@@ -91,12 +108,17 @@ class Watch(threading.Thread):
         os._exit(OVER_LIMIT)
 
 
-def _run(jobs: Callable[[], dict[str, Job]], limit: float, sender: Connection) -> None:
+def _run(
+    jobs: Callable[[], dict[str, Job]],
+    limit: float,
+    blas_threads: Callable[[], Any],
+    sender: Connection,
+) -> None:
     warnings.simplefilter("ignore")
     watch = Watch(limit)
     watch.start()
     with (
-        one_thread(),
+        blas_threads(),
         open(os.devnull, "w") as nowhere,
         contextlib.redirect_stdout(nowhere),
         contextlib.redirect_stderr(nowhere),
@@ -105,7 +127,9 @@ def _run(jobs: Callable[[], dict[str, Job]], limit: float, sender: Connection) -
         made = jobs()
         for name, (call, value) in made.items():
             sender.send(("begins", name, None))
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            with contextlib.suppress(OSError):
+                Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
+            before = in_mebibytes("VmRSS")
             began = time.perf_counter()
             try:
                 spent, result = _timed(call, watch)
@@ -116,15 +140,14 @@ def _run(jobs: Callable[[], dict[str, Job]], limit: float, sender: Connection) -
                 continue
             clock[name] = time.perf_counter() - began
             if len(clock) == 1:
-                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-                sender.send(("memory", name, (peak - before) / 1024))
+                sender.send(("memory", name, in_mebibytes("VmHWM") - before))
             sender.send(("seconds", name, spent))
+            sender.send(("clock", name, clock[name]))
             sender.send(("value", name, value(result)))
             del result
-        short = [name for name, seconds in clock.items() if seconds < LONG]
-        rounds = int(SECONDS / max(sum(clock[name] for name in short), 1e-3))
-        for _ in range(min(MOST, max(LEAST, rounds))):
-            for name in short:
+        whole = max(sum(clock.values()), 1e-3)
+        for _ in range(0 if whole > LONG else min(MOST, max(LEAST, int(SECONDS / whole)))):
+            for name in clock:
                 sender.send(("seconds", name, _timed(made[name][0], watch)[0]))
 
 
