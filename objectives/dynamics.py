@@ -241,20 +241,18 @@ class LinearDynamics(BoundObjective):
         least = float(np.vdot(rest, rest)) + float(np.sum(sigma[self.r :] ** 2))
         return self.outside + least, Vt[: self.r].T
 
-    def certificate(self, M: Array) -> Certificate:
-        """Bound the explained ||Xdot||^2 from above, by M (M'AM)^{-1} M' <= A^{-1}.
-
-        The accuracy of the explained ||Xdot||^2 depends on the condition of the columns scaled to
-        length 1.
-        """
-        c = self.outside + self.squares
+    def hidden(self, M: Array) -> float:
+        # The accuracy of the explained ||Xdot||^2 depends on the condition of scaled columns.
         sigma = scipy.linalg.svdvals(self.states / np.linalg.norm(self.states, axis=0))
         condition = float(sigma[0] / max(sigma[-1], np.finfo(float).tiny))
-        rounding = 4.0 * max(self.states.shape) * float(np.finfo(float).eps) * condition * c
-        gap = max(0.0, self.at(M).value - self._explained[0]) + rounding
+        share = 4.0 * max(self.states.shape) * float(np.finfo(float).eps) * condition
+        return share * (self.outside + self.squares)
+
+    def certificate(self, M: Array) -> Certificate:
+        """Bound the explained ||Xdot||^2 from above, by M (M'AM)^{-1} M' <= A^{-1}."""
         return Certificate.of_gap(
-            gap * self.unit,
-            1e-10 * c * self.unit,
+            (max(0.0, self.at(M).value - self._explained[0]) + self.hidden(M)) * self.unit,
+            1e-10 * (self.outside + self.squares) * self.unit,
             "no motion that X explains is left out",
             "all motion that X explains bounds the value",
         )

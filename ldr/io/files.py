@@ -409,7 +409,7 @@ def _read_mat(path: Path) -> dict[str, np.ndarray]:
     from scipy.io import loadmat
 
     try:
-        arrays = loadmat(path, chars_as_strings=True)
+        arrays = loadmat(path, chars_as_strings=True, spmatrix=False)
     except NotImplementedError:
         raise DataError(
             f"{path.name} is a MATLAB file of version 7.3, which is HDF5: save it with -v7"
