@@ -321,8 +321,7 @@ def _objective_value(new: Part) -> float:
     coordinates = problem.views[0].coordinates
     M = coordinates.carried(result.M, P)
     if coordinates.is_whitened and isinstance(problem.manifold.factors[0], Orthonormal):
-        # Here f depends only on the span of M: M with unit variance on the training samples would
-        # change f on held-out ones.
+        # f depends only on the span of M here, which is not scaled to the training variance.
         M = polar_factor(M / power_of_two(M))
     Z = problem.point([M])
     if isinstance(problem, Carried):

@@ -55,8 +55,7 @@ from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 
-# Tolerance of eigenvectors' residuals relative to the largest eigenvalue (errors of values are of
-# the order of its square), and limit of matrix products.
+# Tolerance of eigenvectors' residuals relative to the largest eigenvalue, and limit of products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
 # Iteration limit of LSMR for the lasso's baseline; well-conditioned data need some tens.
 _LSMR_STEPS = 500

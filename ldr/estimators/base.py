@@ -61,8 +61,7 @@ _PASSED = (
     *("standardise", "solver", "start", "starts", "workers", "tolerance", "max_iterations"),
     *("time_limit", "observers", "certify", "random_state", "device"),
 )
-# Parameters that every estimator passes to `ldr.solve`, with their defaults; `verbose`, `rotation`
-# and `warm_start` are handled by the estimator.
+# Parameters of every estimator, with their defaults; most are passed to `ldr.solve`.
 OPTIONS = {name: inspect.signature(solve).parameters[name].default for name in _PASSED}
 OPTIONS |= {"verbose": False, "warm_start": False, "rotation": None}
 # scikit-learn's names of some parameters, with the corresponding names in ldr.

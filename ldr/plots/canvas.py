@@ -131,8 +131,7 @@ def parts(Y: PerView) -> tuple[Array, ...]:
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))
 
 
-# Palettes for colour-blind readers: Okabe and Ito's eight colours, and Paul Tol's "muted" for up to
-# ten classes. Markers differ as well as colours.
+# Palettes for colour-blind readers: Okabe and Ito's, and Paul Tol's "muted" for up to ten classes.
 _OKABE_ITO = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
 )  # fmt: skip
