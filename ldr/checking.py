@@ -127,9 +127,10 @@ def check(
 
     If the objective has a non-smooth penalty, the derivatives of its smooth part are tested.
 
-    R(tV) is the retraction curve from M in a random direction V. The Taylor errors
-    |f(R(tV)) - f(M) - t <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| must be of
-    the orders t^2 and t^3 (median of three V). The Hessian must be symmetric; f(MQ) is tested too.
+    R(tV) is the retraction curve from M in a random direction V. The Taylor errors |f(R(tV)) - f(M)
+    - t <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| must be of the orders t^2, t^3
+      (median of three V). The Hessian must be symmetric, and f(MQ) = f(M) on the Grassmann
+      manifold.
 
     Parameters
     ----------
@@ -190,9 +191,9 @@ def check(
 def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple[float, float]:
     """Return the orders of the first two Taylor errors along a random retraction curve.
 
-    The second order is 3 for a right Hessian if the retraction is second-order (polar always; qr
-    on the Grassmann manifold, but not on the Stiefel manifold). An order is inf if the error is at
-    rounding level for every step.
+    The second order is 3 for a right Hessian if the retraction is second-order (polar always; qr on
+    the Grassmann manifold, but not on the Stiefel manifold). The order is inf if the error is at
+    the level of rounding errors for every step length.
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)

@@ -112,8 +112,8 @@ class Comparison(Pickled):
     def records(self) -> list[Record]:
         """Rows of the table: each method, and its baseline if the baseline differs.
 
-        Each score is over all held-out samples, with its standard error over folds. For a response
-        "rmsecv" is in the units of the response.
+        Each score is computed over all held-out samples, with a standard error over folds. If y is
+        a response, the column "rmsecv" (root mean squared error) is in the units of y.
         """
         found: list[Record] = []
         for m in self.methods:
@@ -270,7 +270,7 @@ def _means(scores: Mapping[str, Array], numbers: Mapping[str, float]) -> dict[st
 def at_heuristic(result: Result) -> Result | None:
     """Return the baseline's projection as a result, to transform and to score with.
 
-    The value is None without a baseline, if the baseline is optimal, and for likelihoods.
+    The value is None if the method has no baseline or an optimal one, and for likelihoods.
     """
     # Solvers stop at a relative decrease of 1e-10: an improvement below 1e-9 is none.
     same = result.improvement is None or abs(result.improvement) <= 1e-9

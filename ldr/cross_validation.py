@@ -128,7 +128,7 @@ class Part:
 
     @cached_property
     def views(self) -> tuple[Samples, ...]:
-        """Views of the samples; a background is left out."""
+        """Views of the samples, without the background."""
         views = as_tuple(self.X)
         return views[:1] if Need.BACKGROUND in self.result.objective.needs else views
 
@@ -425,7 +425,7 @@ def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, C
 def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> HeldOut:
     """Score classes from `predict`, or from the nearest class mean in the projection.
 
-    With `probable` the score needs probabilities, and regressions on indicators have none.
+    If `probable`, the score needs class probabilities, which regressions on indicators lack.
     """
     result, truth, weights = new.result, as_array(new.y), new.weights
     predictor = result.predictors[0] if result.predictors else None

@@ -94,8 +94,8 @@ def diagnose(
     """Find the samples that are far from a model, within its subspace (T2) or off it (Q).
 
     The scores of a sample x are t = P (x - mean), and S = T'T/(n - 1) for the scores T of the n
-    samples of X. L is the regression of X on the scores: P' for pca, the loadings for
-    pls-regression. Then T2 = t'S^{-1}t and Q = ||x - mean - Lt||^2.
+    samples of X. L contains the regression coefficients of X on the scores: P' for pca, the
+    loadings for pls-regression. Hotelling's T2 is t'S^{-1}t, and Q is ||x - mean - Lt||^2.
 
     The limit of T2 is r (n^2 - 1) / (n (n - r)) F_{r, n-r} for new samples, and (n - 1)^2 / n
     Beta_{r/2, (n-r-1)/2} for the samples of X. The limit of Q is Jackson and Mudholkar's, from the
@@ -103,9 +103,9 @@ def diagnose(
     Gaussian, independent and free of outliers. The limit of Q also assumes known components: at
     level .95 it held .87 of new Gaussian samples of 20 columns for n = 30, .95 for n = 500.
 
-    For robust-pca the limits resist outliers in X. T2 has the minimum covariance determinant of
-    the scores as S, and the limit of chi^2_r. L is P', and Q^{1/3} has the limit of a Gaussian with
-    the median and the median absolute deviation of Q^{1/3}. At level .95 the limits of T2 and Q
+    For robust-pca the limits resist outliers in X. T2 then uses the minimum covariance determinant
+    estimate of the scores' covariance, and a chi^2_r limit. The limit of Q assumes that Q^{1/3} is
+    Gaussian with its median and its median absolute deviation. At level .95 the limits of T2 and Q
     held .74 and .83 of new samples for n = 30, .94 and .94 for n = 500.
 
     Source: Hotelling 1947; Jackson & Mudholkar 1979; Hubert, Rousseeuw & Vanden Branden 2005.

@@ -145,7 +145,7 @@ def covariance(
     """Make samples of a covariance or correlation matrix, for `ldr.solve`.
 
     The samples serve methods that need only a covariance, such as pca, ppca, fa, cca, pls and
-    regressions. The solution is that of 2 d weighted samples with exactly this covariance.
+    regressions. The samples are 2 d weighted rows with exactly the given covariance.
 
     Parameters
     ----------
@@ -479,7 +479,7 @@ def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
 def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
     """Return the second argument in the order of the first one's index, if both are pandas'.
 
-    Other arguments are unchanged. Two Dask frames with known divisions must have equal divisions.
+    Others are unchanged. Two Dask frames with known divisions must have equal divisions.
     """
     if other is None or isinstance(first, np.ndarray):
         return other

@@ -65,7 +65,7 @@ _NEEDED = {
 
 
 def beside(X: Rows, y: PerRow = None, time_order: bool = False) -> Beside:
-    """Name the kind of data."""
+    """Return the kind of the data: labels, a response, views, time order or none."""
     if isinstance(X, (tuple, dict)):
         views = tuple(X.values()) if isinstance(X, dict) else X
         rows = {as_samples(view, "X").n for view in views}

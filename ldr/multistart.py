@@ -150,8 +150,8 @@ def solve_near(
 ) -> Ended:
     """Minimise an objective that may be approximated again near the current point of the run.
 
-    Each stage of the run minimises one smooth approximation. The stages end when a new
-    approximation no longer changes the value.
+    Each stage of the run minimises one smooth approximation. The run ends when a new approximation
+    no longer changes the value.
     """
     now = near(problem, M)
     if now is problem:
@@ -179,13 +179,13 @@ def solve_near(
 class Multistart:
     """Runs of a solver from several starts; no run begins after a limit or an interrupt.
 
-    Starts that lead to the `same` point share one run. A start that is `a_step_from` the end of the
-    first run shares the first run. `max_iterations` limits all iterations of a start, including
-    preparatory runs.
+    Initial points that lead to the same optimum, as `same` decides, share a run. An initial point
+    one Newton step from the first optimum (`a_step_from`) needs no run. The limit `max_iterations`
+    includes preparatory runs.
 
     - solver: None if the solution has a closed form, which needs no starts
     - start: the first initial point, as in `ldr.solve`
-    - count: number of starts; None means the first, and after a baseline the objective's own
+    - count: number of initial points; None: the first and, after a baseline, the objective's
     """
 
     def __init__(
@@ -275,7 +275,7 @@ class Multistart:
     ) -> tuple[dict[str, Ended], int, Certificate | None]:
         """Return the runs by start, the number of starts, and a certificate of the best run.
 
-        Without a given count no run begins after one that is certified to be optimal.
+        If no count is given, no run begins after a run whose optimum is certified as global.
         """
         self._observers, self._workers, local = observers, workers, self._local
         if self._count is not None or self._workers > 1 or local is None or not local.provable:

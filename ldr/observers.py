@@ -74,8 +74,8 @@ class TimeLimit:
 class Progress:
     """Show the progress of a run on the terminal; without a terminal nothing is shown.
 
-    The line has the iteration, the minimised value, the norm of the gradient with the tolerance on
-    it, and the time. Use the observer as a context manager, or pass it to `ldr.solve`: then the
+    The line shows the iteration, the minimised value, the norm of the gradient with the tolerance
+    on it, and the time. Use the observer as a context manager, or pass it to `ldr.solve`: then the
     line ends if the run converges, another run starts, or the observer is deleted.
 
     Parameters
@@ -142,8 +142,8 @@ class Log:
     """Print a line for each iteration to standard output, in notebooks and log files too.
 
     A line has the iteration, the value of the objective in its own sense and units, and the seconds
-    of the run. Each start begins at iteration 0. As a context manager the observer prints a last
-    line with the seconds of all runs.
+    of the run. The iterations of each initial point are counted from 0. As a context manager the
+    observer prints a last line with the seconds of all runs.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Log:
 class Bar:
     """A progress bar over many runs; without a terminal nothing is shown.
 
-    In its context, paths, comparisons, bootstraps, folds and permutations show a progress bar.
+    In its context, paths, comparisons, bootstraps, folds and permutations show progress.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ class Path(Pickled):
     def elbow(self) -> int | None:
         """The r at which the curve of values is farthest from its chord; None for a straight line.
 
-        Both axes are scaled to length 1 (Satopaa, Albrecht, Irwin and Raghavan 2011).
+        For the distance both axes have length 1 (Satopaa, Albrecht, Irwin and Raghavan 2011).
         """
         r = np.array([result.r for result in self.results], dtype=float)
         values = np.array([result.value for result in self.results])
@@ -111,7 +111,7 @@ class Path(Pickled):
 
     @property
     def q2(self) -> Array | None:
-        """1 - squared errors / squared errors of the training means, both sums over all folds."""
+        """Q2 = 1 - squared errors / squared errors of the training means, sums over all folds."""
         return self.numbers.get("q2")
 
     @property
@@ -121,7 +121,7 @@ class Path(Pickled):
 
     @property
     def errors(self) -> Array | None:
-        """Standard errors of the scores: standard deviation over folds / sqrt(folds)."""
+        """Standard errors of the scores: the standard deviation over folds / sqrt(folds)."""
         if self.scores is None:
             return None
         # Scaled scores have no squares that overflow.
@@ -216,8 +216,8 @@ def path(
 ) -> Path:
     """Solve an objective for several dimensions, and score each on held-out samples.
 
-    Each problem is solved as by `ldr.solve`. Optimal values need not be monotone in r: ratios
-    decrease with r, and optimal subspaces of different r are not nested.
+    Each problem of the path is solved as by `ldr.solve`. Optimal values need not be monotone in r:
+    ratios decrease with r, and optimal subspaces of different r are not nested.
 
     Parameters
     ----------

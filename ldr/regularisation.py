@@ -193,8 +193,8 @@ def refit(
     """Optimise the objective again without its penalty, keeping the zeros of a solution.
 
     An l1 penalty selects features, but also shrinks large loadings. With fixed zeros the penalty is
-    no longer needed. For sparse-pca the refitted M is a local maximum of the variance explained by
-    orthonormal loadings with these zeros.
+    no longer needed, because the features are already selected. For sparse-pca the refitted M is a
+    local maximum of the variance explained by orthonormal loadings with the given zeros.
 
     Parameters
     ----------

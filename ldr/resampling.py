@@ -77,8 +77,8 @@ class Resampling:
     ) -> Indices:
         """Draw orders (count, n) of the samples, by a key of `ldr.inference.permutation.NULLS`.
 
-        If `alike`, groups are exchanged only for groups of equal size. Otherwise, for quantities
-        that are constant within groups, a longer group repeats the last sample of a shorter one.
+        If `alike`, groups are exchanged only with groups of equal size. Otherwise y is constant in
+        groups, and a longer group repeats the last sample of a shorter one.
         """
         if null in ("rows", "within"):
             return _shuffled(self.groups * (null == "within"), count, rng)
@@ -210,7 +210,7 @@ class Sampled:
     def drawn(self, rng: np.random.Generator, block: int | None) -> XandY:
         """Return (X, y) of samples, or of moving blocks of samples, drawn with replacement.
 
-        A trial that is drawn twice becomes two trials.
+        A trial that is drawn twice becomes two different trials.
         """
         background = None
         if self.data.background is not None:

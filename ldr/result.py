@@ -44,8 +44,8 @@ else:
 class Result(Pickled, Generic[Matrices]):
     """Optimal projection, its value, certificate and history.
 
-    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. For a type
-    checker M, P and mean are arrays, or of any type with ``result: ldr.Result = ldr.solve(...)``.
+    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. A type checker
+    takes M, P and mean for arrays, or for any type with ``result: ldr.Result = ldr.solve(...)``.
 
     Attributes
     ----------
@@ -130,8 +130,8 @@ class Result(Pickled, Generic[Matrices]):
     def components(self) -> Frame:
         """A table of the components, as a DataFrame, or without pandas as a dict of arrays.
 
-        The method's scores come first, then the variance (over n). For orthonormal M the share
-        of X's variance follows (explained_variance_ratio). The last columns are the share of X's
+        The method's scores come first, then the variance (over n). For orthonormal M the share of
+        X's variance follows (explained_variance_ratio). The last columns are the share of X's
         variance that components 1 to k predict together (r2), and the increase of r2 (r2_share).
         """
         return self.directions.table([f"{self.objective.name}{k}" for k in range(self.r)])
@@ -140,7 +140,7 @@ class Result(Pickled, Generic[Matrices]):
     def correlations(self) -> PerView:
         """Correlation matrix of the components (r, r); a pair for two views.
 
-        The value is None for distances, and if the samples cannot be read again.
+        The value is None for matrices of distances, and if the samples cannot be read again.
         """
         found = [seen and seen.correlations for seen in self.directions.variations]
         return single(found or [None])
@@ -173,8 +173,8 @@ class Result(Pickled, Generic[Matrices]):
     def gradient_norm(self) -> float:
         """The norm of the Riemannian gradient at M, in the solver's variable.
 
-        With a penalty the number is the stationarity measure |V|/t, where V is the proximal step
-        of step size t. `history` then has this measure as well.
+        With a penalty this is instead the stationarity measure |V|/t, where V is the proximal step
+        of step size t. With a penalty `history` contains the stationarity measure as well.
         """
         return self.run.gradient_norm
 
@@ -266,8 +266,8 @@ class Result(Pickled, Generic[Matrices]):
         - Regressions predict the response in its own units, mean_y + (x - mean) B. least-squares,
           ridge-regression and lasso use all coefficients B, whatever r;
           principal-components-regression and pls-regression use their r components.
-        - Methods of labels predict the most probable class. Classes are Gaussian in the projection,
-          with their own means, the common covariance S_W/n, and class shares as priors.
+        - Methods of labels predict the most probable class. Classes are assumed Gaussian in the
+          projection, with their own means, the common covariance S_W/n, and class shares as priors.
         - Methods of two views predict the second view by least squares on the projection of the
           first, mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb. For reduced-rank-regression
           B is Pout.
@@ -297,9 +297,9 @@ class Result(Pickled, Generic[Matrices]):
     def rotate(self, method: str) -> Result:
         """Rotate a solution so that every column of M has few large entries.
 
-        For loadings M of components y, x = mean + My. A rotation T replaces M by M T^{-T} and y by
-        T'y. The model of fa and ppca is rotated too. Two views have one common T, computed from
-        both M.
+        The rotation T applies to loadings M of components y, where x = mean + My. A rotation T
+        replaces the loadings M by M T^{-T} and the components y by T'y. The model of fa and ppca is
+        rotated as well. Two views have one common rotation T, computed from both M.
 
         Parameters
         ----------
@@ -403,7 +403,7 @@ class Result(Pickled, Generic[Matrices]):
     def summary(self) -> dict[str, Any]:
         """Return a summary of the result for JSON, without matrices and history.
 
-        An infinite optimality gap becomes None.
+        An infinite optimality gap becomes None in the summary.
 
         Examples
         --------

@@ -67,8 +67,8 @@ def promax(L: Array) -> Array:
 def oblimin(L: Array) -> Array:
     """Return the oblique T that minimises products of squared loadings (quartimin).
 
-    The criterion f = sum_{j < k} sum_i a_ij^2 a_ik^2 / 2 of A = L T^{-T} is minimised by gradient
-    projection over T with columns of unit length.
+    The criterion f = sum_{j < k} sum_i a_ij^2 a_ik^2 / 2 of the rotated loadings A = L T^{-T} is
+    minimised by gradient projection over T with columns of unit length.
 
     Source: Jennrich and Sampson 1966; Bernaards and Jennrich 2005.
     """

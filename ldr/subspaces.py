@@ -26,9 +26,9 @@ _DISTANCES: dict[str, Callable[[Array], float]] = {
 def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     """Compute the principal angles between the column spans of two matrices, ascending.
 
-    Qa and Qb are orthonormal bases. The cosine of angle k is the k-th largest singular value of
-    Qa'Qb, and its sine the k-th smallest of (I - Qa Qa')Qb. Each angle is computed from its sine
-    and cosine: a cosine is inaccurate for angles near 0, a sine for angles near pi/2.
+    The matrices Qa and Qb are orthonormal bases. The cosine of angle k is the k-th largest singular
+    value of Qa'Qb, and its sine the k-th smallest of (I - Qa Qa')Qb. Each angle is computed from
+    its sine and cosine: a cosine is inaccurate for angles near 0, a sine for angles near pi/2.
 
     Source: Bjorck and Golub 1973; Knyazev and Argentati 2002.
 
@@ -98,8 +98,8 @@ def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> flo
 def align(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     """Rotate B to A: return BQ for the orthogonal Q that minimises ||A - BQ||_F (Procrustes).
 
-    Q is the polar factor of B'A. After alignment, bases of nearby subspaces and projections onto
-    them can be compared entry by entry.
+    The rotation Q is the polar factor of B'A. After alignment, bases of nearby subspaces and
+    projections onto them can be compared entry by entry.
 
     Source: Schoenemann 1966.
 

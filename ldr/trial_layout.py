@@ -160,7 +160,7 @@ def refuse_layout(X: Rows, name: str) -> NoReturn:
 def of_array(X: Rows, name: str = "X") -> XandY:
     """Return the stacked rows of trials, and the trial of each row.
 
-    Any other X is returned unchanged, with None.
+    Any X that does not consist of trials is returned unchanged, with None.
     """
     found = known_trials(X, name)
     return (X, None) if found is None else (found.rows, found.ids)

@@ -34,7 +34,7 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True)
 class ManyViews(Objective, any_views=True, weighted=True, from_sums=True):
-    """Base of the methods of the covariances Cij of views i and j, Mi d_i x r orthonormal."""
+    """Base of the methods of the covariances Cij of views i and j; Mi is d_i x r, orthonormal."""
 
     sense = "max"
     views = 2
@@ -53,7 +53,7 @@ def variances(data: DataSums) -> list[Array]:
 
 
 def correlations(data: DataSums, ridge: float) -> CorrelationMatrices:
-    """Return the matrices of sums of correlations, each view divided by its own variance."""
+    """Return the matrices of sums of correlations; each view is divided by its variance."""
     return CorrelationMatrices(covariances(data), squares=variances(data), ridge=ridge)
 
 
@@ -93,12 +93,12 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
         \max_{M_a'M_a = M_b'M_b = I} \frac{\operatorname{tr}(M_a'C_{ab}
         M_b)}{\sqrt{\operatorname{tr}(M_a'C_{aa} M_a) \operatorname{tr}(M_b'C_{bb} M_b)}}
 
-    P_a = M_a', P_b = M_b'. The baseline consists of the orthonormalised maps of cca and is optimal
-    for r = 1 only. For three or more views take orthogonal-mcca.
+    The maps are P_a = M_a' and P_b = M_b'. The baseline consists of the orthonormalised maps of cca
+    and is optimal for r = 1 only. For three or more views take orthogonal-mcca.
 
     Use it to see what two views share in orthogonal projections of each view. Do not use it for
-    tests, or for the largest correlation of each pair of components: take cca. The variance along
-    orthogonal directions may be small.
+    tests, or for the largest correlation of each pair of components: take cca. The data may have
+    little variance along the optimal orthogonal directions.
 
     Source: Hotelling 1936; Cunningham & Ghahramani 2015, 3.1.4.
 
@@ -269,9 +269,9 @@ class MCCA(ShrinkingViews, ManyViews, transposed=False, scale_free=True):
 
     Averaged over the K views a component has unit variance; in whitened variables sum_i M_i'M_i = K
     I and P_i = M_i'C_ii^{-1/2}. The leading eigenvectors of C w = lambda blkdiag(C_ii) w are the
-    exact solution, with the value K sum(lambda - 1)/2. The lambda, from 0 to K, are the eigenvalues
-    of the sum of the projectors onto the views, as in generalised CCA (MAXVAR). For two views the
-    method is cca.
+    exact solution, with the value K sum(lambda - 1)/2. The eigenvalues lambda, from 0 to K, are
+    those of the sum of the projectors onto the views, as in generalised CCA (MAXVAR). For two views
+    the method is cca.
 
     Use it for shared variation of three or more views: the optimum is global, and the directions of
     a view need not be orthogonal. Do not use it if each view should be projected orthogonally: take

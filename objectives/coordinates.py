@@ -316,10 +316,10 @@ class Axes:
 
     @classmethod
     def singular(cls, K: Array) -> Axes:
-        """Return eigenvectors of sym(K), the same rotation for both views.
+        """Return the eigenvectors of (K + K')/2, a rotation for both views.
 
-        The rotation does not change tr(K). At a stationary M, K is symmetric, and the axes are the
-        singular vectors of K.
+        A rotation of both views does not change tr(K). At a stationary M, K is symmetric, and the
+        axes are the singular vectors of K.
         """
         both = cls.principal(K)
         return cls(both.turns * 2, both.numbers, free=True)
@@ -348,7 +348,7 @@ class Axes:
 
 
 def signs(P: Array) -> Array:
-    """Return the sign of each row's largest entry, in a tie of the first."""
+    """Return the sign of the entry of largest magnitude in each row, in a tie of the first one."""
     rows = P.reshape(-1, P.shape[-1])
     size = np.abs(rows)
     first = (size >= _LARGEST * size.max(axis=1)[:, None]).argmax(axis=1)

@@ -105,8 +105,8 @@ def lagged_covariances(stats: Moments, length: int) -> list[Array]:
 def stationary(C: Array) -> tuple[Array, list[str]]:
     """Shrink lagged covariances of whitened rows until S_2T is positive definite.
 
-    Averages along the diagonals of the windows' covariance need not be positive semidefinite. The
-    covariances for k > 0 are multiplied by a common factor.
+    Averages along the diagonals of the windows' covariance need not be positive semidefinite. All
+    covariances C_k with k > 0 are therefore multiplied by a common factor.
     """
     identity = np.eye(C.shape[1])[None]
     C = np.concatenate([identity, C[1:]])
@@ -139,8 +139,8 @@ def _log_determinant(S: Array) -> float:
 class PredictivePoint(Point):
     """f = -log det S_T + 1/2 log det S_2T at M, with S_K formed from the blocks M'C_kM.
 
-    Let Z_k be the sum of the blocks (j, j + k) of S_K^{-1}. Then d log det S_K = <G_K, dM> with G_K
-    = 2 C_0M Z_0 + 2 sum_{k>0} (C_kM Z_k + C_k'M Z_k').
+    If Z_k is the sum of the blocks (j, j + k) of S_K^{-1}, the derivative is d log det S_K = <G_K,
+    dM>, G_K = 2 C_0M Z_0 + 2 sum_{k>0} (C_kM Z_k + C_k'M Z_k').
     """
 
     def __init__(self, problem: Predictive, M: Array) -> None:
@@ -238,8 +238,8 @@ class Predictive(BoundObjective):
     def starts(self) -> dict[str, Array]:
         """Initialisations: slowest, most autocorrelated, best predicted and random directions.
 
-        Local optima are common. Random directions refer to the principal axes of the columns scaled
-        to unit variance, and thus do not depend on the choice of the whitening matrix.
+        There are many local optima. Random directions refer to the principal axes of the columns
+        scaled to unit variance, and thus do not depend on the choice of the whitening matrix.
         """
         values, vectors = np.linalg.eigh(self._slow)
         U, _, _ = np.linalg.svd(self.C[1])

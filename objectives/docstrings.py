@@ -9,7 +9,7 @@ import re
 def complete(cls: type) -> None:
     """Set `formula` and `source` from the docstring of a class, and complete its parameters.
 
-    Parameters inherited from a base class have the entries of that class.
+    A parameter that a class inherits has the docstring entry of the base class.
     """
     if not vars(cls).get("__doc__"):
         return
@@ -49,7 +49,7 @@ def as_text(text: str) -> str:
 
 
 def paragraph(text: str | None, lead: str) -> str:
-    """Return the text after `lead` in a paragraph that begins with `lead`; empty if absent."""
+    """Return the text after `lead` in the paragraph that begins with `lead`, if any."""
     found = re.search(rf"^{lead}((?:.+\n?)+)", inspect.cleandoc(text or ""), flags=re.MULTILINE)
     return " ".join(found[1].split()) if found else ""
 

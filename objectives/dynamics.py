@@ -30,8 +30,8 @@ class Dynamics(Objective, weighted=True, sparse=False):
 
     .. math:: \min_{M'M=I,\,D} \|\dot X - XMD'M'\|_F^2
 
-    Samples are in time order. The model y' = D y is fitted to the projected data; D (r x r) has a
-    closed form at each M and is returned in the result's `parameters`, in the basis M. By default
+    Samples must be in time order. The model y' = D y is fitted to the projected data; D (r x r) has
+    a closed form at each M and is returned in the result's `parameters`, in the basis M. By default
     derivatives are differences at midpoints: x_{t+1} - x_t at (x_{t+1} + x_t)/2. A rotation by the
     angle w per sample then gives D the eigenvalues +-2i tan(w/2) exactly. P = M'.
 
@@ -115,10 +115,10 @@ def _triangular(states: Array, moves: Array) -> tuple[Array, Array, float]:
 class DynamicsPoint(Point):
     """f = min over D of ||Xdot - X M D'M'||^2, computed as a sum of squares.
 
-    Let A = X'X, B = Xdot'X, S = M'AM and T = M'BM. Then D S = T, and D S + S D = T - T' for skew D.
-    With V = Xdot M and E = V - XM D', f = ||Xdot - V M'||^2 + ||E||^2. Since D is optimal, the
-    gradient is the partial gradient at fixed D, -2 (X'ED + Xdot'XM D'). D is computed from XM = QR,
-    whose condition number is the square root of S's.
+    With A = X'X, B = Xdot'X, S = M'AM and T = M'BM, D S = T, or for skew D D S + S D = T - T'. The
+    value is ||Xdot - V M'||^2 + ||E||^2 with V = Xdot M and E = V - XM D'. Since D is optimal, the
+    gradient in M is the partial gradient at fixed D, -2 (X'ED + Xdot'XM D'). D is computed from XM
+    = QR, with the square root of S's condition number.
     """
 
     def __init__(self, problem: LinearDynamics, M: Array) -> None:

@@ -29,7 +29,7 @@ from ldr.solvers.solver import Stopping
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Entries 0 and 1, of the distribution exp(x theta - b(theta)) with b = log(1 + e^theta)."""
+    """Entries 0 and 1 with the density exp(x theta - b(theta)), where b = log(1 + e^theta)."""
 
     saturation: float
 
@@ -40,11 +40,11 @@ class Bernoulli:
         return self.saturation * (2.0 * X - 1.0)
 
     def fits(self, X: Array) -> npt.NDArray[np.bool_]:
-        """Return True for the entries in the support of the distribution."""
+        """Return True for entries that are values of the distribution, such as 0 and 1."""
         return (X == 0) | (X == 1)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
-        """Return b, b' (the mean) and b'' (the variance)."""
+        """Return the function b(theta) and its derivatives b', the mean, and b'', the variance."""
         mean = scipy.special.expit(theta)
         return np.logaddexp(0.0, theta), mean, mean * (1.0 - mean)
 
@@ -59,7 +59,7 @@ class Bernoulli:
 
 
 class Poisson(Bernoulli):
-    """Counts: b = e^theta."""
+    """Counts with the Poisson distribution: b(theta) = e^theta."""
 
     takes = "numbers >= 0"
 
@@ -93,16 +93,16 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
         \min_{M'M=I,\,\mu} 2 \sum_{ij} \left[b(\theta_{ij}) - x_{ij} \theta_{ij}\right], \quad
         \Theta = 1\mu' + EMM'
 
-    T contains the natural parameters of the saturated model, and E = T - 1mu'. With m =
-    `saturation`, T = m(2x - 1) for "bernoulli" (logistic PCA); for "poisson", T = log x, and -m
-    where x = 0. The value is the deviance, twice the difference of the largest log-likelihood and
-    the log-likelihood, with b = log(1 + e^theta) or e^theta, minimised over subspaces and mu.
-    Missing entries (NaN) and constant features are excluded; a missing entry is 0 in E. A sample
-    has the components M'(T_i - mu): P = 2mM' for "bernoulli", and P = M', applied to logarithms,
-    for "poisson". Local optima exist: the default starts are pca of T (the baseline) and the best
-    of short runs from random subspaces. `parameters` has the `intercept` mu and the
-    `explained_deviance` relative to a model with an intercept only. All samples are loaded into
-    memory.
+    The matrix T contains the natural parameters of the saturated model, and E = T - 1mu'. With m =
+    `saturation` the natural parameters are T = m(2x - 1) for "bernoulli" (logistic PCA); for
+    "poisson" they are T = log x, and -m where x = 0. The value is the deviance, twice the
+    difference of the largest log-likelihood and the log-likelihood, with b = log(1 + e^theta) or
+    e^theta, minimised over subspaces and mu. Missing entries (NaN) and constant features are
+    excluded; a missing entry is 0 in E. A sample has the components M'(T_i - mu): P = 2mM' for
+    "bernoulli", and P = M', applied to logarithms, for "poisson". Local optima exist: the default
+    starts are pca of T (the baseline) and the best of short runs from random subspaces.
+    `parameters` has the `intercept` mu and the `explained_deviance` relative to a model with an
+    intercept only. All samples are loaded into memory.
 
     Use it instead of pca if entries are 0 and 1 (logistic PCA) or, with family="poisson", counts;
     entries may be missing. Do not use it for continuous measurements: take pca or fa.
@@ -176,11 +176,11 @@ def _check_entries(X: Array, there: npt.NDArray[np.bool_], family: Bernoulli, na
 
 
 class NaturalPoint(Point):
-    """f = 2 sum w (b(Theta) - x Theta), Theta = 1mu' + YM', Y = EM, E = W(T - 1mu').
+    """The deviance is f = 2 sum w (b(Theta) - x Theta), Theta = 1mu' + YM', Y = EM, E = W(T -
+    1mu'), with weights w and indicators W of observed entries; products with w and W are entrywise.
 
-    w are the weights of the entries, W indicates observed entries; products with w and W are
-    entrywise. With R = w(b'(Theta) - X) the gradient is 2 (E'RM + R'Y) in M and 2 (R - W(RMM'))'1
-    in mu. Along (V, nu), dE = -W(1nu'), dTheta = 1nu' + dY M' + YV' and dR = w b''(Theta) dTheta.
+    The gradient of f is 2 (E'RM + R'Y) in M and 2 (R - W(RMM'))'1 in mu, where R = w(b'(Theta) -
+    X). Along (V, nu), dE = -W(1nu'), dTheta = 1nu' + dY M' + YV' and dR = w b''(Theta) dTheta.
     """
 
     def __init__(self, problem: NaturalParameters, M: Array) -> None:

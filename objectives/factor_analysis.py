@@ -88,18 +88,18 @@ class FactorAnalysis(
         MM' + \operatorname{diag}(\psi)
 
     The model is x = My + noise, y ~ N(0, I), noise ~ N(0, diag psi), with any d x r matrix M,
-    identified up to a rotation M -> MQ. The value includes the constant n d/2 log 2 pi. P = M'(MM'
-    + diag psi)^{-1} gives the posterior mean of y. For fixed psi, M = psi^{1/2} V_r (L_r -
-    I)_+^{1/2}, with the eigenvectors V_r and eigenvalues L_r of psi^{-1/2} C psi^{-1/2}: the
-    default solver eliminates M and optimises log psi ("variable-projection"). One start has psi
-    from squared multiple correlations, or half the variances if C is singular. Another start has
+    identified up to a rotation M -> MQ. The negative log-likelihood includes the constant n d/2 log
+    2 pi. P = M'(MM' + diag psi)^{-1} gives the posterior mean of y. For fixed psi, M = psi^{1/2}
+    V_r (L_r - I)_+^{1/2}, with the eigenvectors V_r and eigenvalues L_r of psi^{-1/2} C psi^{-1/2}:
+    the default solver eliminates M and optimises log psi ("variable-projection"). One initial point
+    has psi from squared multiple correlations, or half the variances if C is singular. Another has
     residual variances after regression on r features, selected stepwise for the likelihood: many
-    Heywood cases are near this start. Local optima are common if n is small or r too large. The
-    result's `model` scores samples, imputes missing entries and returns posterior covariances and
-    the Bayesian information criterion (BIC).
+    Heywood cases (zero noise variances) are near it. Local optima are common if n is small or r too
+    large. The result's `model` scores samples, imputes missing entries and returns posterior
+    covariances and the Bayesian information criterion (BIC).
 
-    Missing entries of X are NaN. The likelihood of the observed entries is then maximised over M,
-    log psi and the mean. ``solver="em"`` is expectation maximisation.
+    Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
+    maximised over M, log psi and the mean. With ``solver="em"`` expectation maximisation is used.
 
     Use it when a likelihood is needed and noise variances differ between features, as in
     questionnaires or sensors. The result does not depend on the features' units. Do not use it with
@@ -171,7 +171,7 @@ def _correlation(samples: Samples) -> tuple[float, Array, Array, Correlation, Sc
 def without_factors(data: Data, *, tied: bool) -> FactorModel:
     """Return the model without factors: independent columns, with equal variances if `tied`.
 
-    - raises DataError: Entries are missing; r must then be at least 1.
+    - raises DataError: entries are missing, so that r must be at least 1
     """
     samples = data.samples
     stats = moments(samples)
@@ -344,12 +344,12 @@ def _left_by(C: Array, columns: list[int]) -> Array:
 
 
 class ProfilePoint(Point):
-    """The negative log-likelihood at t with optimal loadings M (the profile likelihood).
+    """The negative log-likelihood at t = log psi with optimal loadings M (the profile likelihood).
 
-    M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of psi^{-1/2} C psi^{-1/2}, and the
-    value is n/2 times a constant plus sum_j (log psi_j + C_jj/psi_j) plus
-    sum_i (log L_i + 1 - L_i) over the L_i > 1 of the top r. At this M,
-    S^{-1} - S^{-1}CS^{-1} has the diagonal of psi^{-1}(S - C)psi^{-1}.
+    The loadings M = psi^{1/2} V_r (L_r - I)_+^{1/2} come from the eigenvectors V and eigenvalues L
+    of psi^{-1/2} C psi^{-1/2}; up to a constant the value is n/2 times sum_j (log psi_j +
+    C_jj/psi_j) plus sum_i (log L_i + 1 - L_i) over the L_i > 1 of the top r. At the optimal M the
+    matrix S^{-1} - S^{-1}CS^{-1} has the diagonal of psi^{-1}(S - C)psi^{-1}.
     """
 
     def __init__(self, problem: DiagonalFactors, t: Array) -> None:
@@ -436,15 +436,15 @@ class PPCA(
         S = MM' + \sigma^2 I
 
     The model is x = My + noise, y ~ N(0, I), noise ~ N(0, s2 I), s2 = sigma^2, with any d x r
-    matrix M. The value includes the constant n d/2 log 2 pi. The maximum likelihood estimate is M =
-    U_r (L_r - s2 I)^{1/2}, up to a rotation M -> MQ, where s2 is the mean of the d - r discarded
-    eigenvalues of C. P = (M'M + s2 I)^{-1} M' gives the posterior mean of y. The result's `model`
-    scores samples, imputes missing entries and returns posterior covariances and the Bayesian
-    information criterion (BIC).
+    matrix M. The negative log-likelihood includes the constant n d/2 log 2 pi. The maximum
+    likelihood estimate is M = U_r (L_r - s2 I)^{1/2}, up to a rotation M -> MQ, where s2 is the
+    mean of the d - r discarded eigenvalues of C. P = (M'M + s2 I)^{-1} M' gives the posterior mean
+    of y. The result's `model` scores samples, imputes missing entries and returns posterior
+    covariances and the Bayesian information criterion (BIC).
 
-    Missing entries of X are NaN. The likelihood of the observed entries is then maximised over M,
-    log s2 and the mean, without a closed form. The baseline is the closed form after imputation of
-    the features' means. ``solver="em"`` is expectation maximisation.
+    Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
+    maximised over M, log s2 and the mean, without a closed form. The baseline is the closed form
+    after imputation of the features' means. With ``solver="em"`` expectation maximisation is used.
 
     Use it when a likelihood is needed: to choose r, to compare models, to score new samples. Do not
     use it if noise variances differ between features: take fa.

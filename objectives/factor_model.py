@@ -80,7 +80,7 @@ class Observed:
         return self.patterns[self.which]
 
     def times(self, matrices: Array, rows: Array) -> Array:
-        """Return A_k v_i for each row i, with k the row's pattern."""
+        """Return A_k v_i for each row i, where k is the pattern of missing entries in the row."""
         if len(matrices) == 1:
             return np.asarray(rows @ matrices[0].T)
         return times(matrices[self.which], rows)
@@ -104,13 +104,13 @@ _HEAVY = 1e3
 class Posterior:
     """Posterior of y given the observed entries, y ~ N(0, I), x = mean + My + N(0, diag psi).
 
-    Let o be the observed columns of a row, K = I + M_o' psi_o^{-1} M_o and V = K^{-1}. Then y given
-    x_o is N(V M_o' psi_o^{-1} (x_o - mean_o), V). Rows of a pattern have the same K; no matrix
-    larger than r x r is inverted, and complete rows take O(n d r) operations.
+    The factors y given the observed x_o are N(V M_o' psi_o^{-1} (x_o - mean_o), V), where K = I +
+    M_o' psi_o^{-1} M_o and V = K^{-1} for the observed columns o of a row. Rows with one pattern of
+    missing entries share K; no matrix above r x r is inverted, and complete rows take O(n d r).
 
-    Columns with almost no noise (Heywood cases) dominate K; with their rounding errors V would be
-    inaccurate for the other columns. These columns enter by a QR decomposition, K = R'R, and y is
-    improved by one step of iterative refinement.
+    Columns with almost no noise (Heywood cases) dominate K: by their rounding errors V would be
+    inaccurate for the other columns. Columns with almost no noise therefore enter by a QR
+    decomposition, K = R'R, and y is improved by one step of iterative refinement.
 
     - B (d, r): psi^{-1} M
     - R, V (p, r, r): upper triangular R, and V, of each pattern
@@ -144,7 +144,7 @@ class Posterior:
 
     @property
     def log_likelihoods(self) -> Array:
-        """log p(x_o) of each row, (n,), for uncompressed rows."""
+        """Log-density log p(x_o) of each row's observed entries, (n,), for uncompressed rows."""
         return np.asarray(-0.5 * (self._logs[self.observed.which] + self._squares))
 
     @property
@@ -166,7 +166,7 @@ class Posterior:
 
     @cached_property
     def spread(self) -> Array:
-        """Sum of V over the rows that observe each column, (d, r, r)."""
+        """Sum of the posterior covariance V over the rows that observe each column, (d, r, r)."""
         return self.summed(self.V)
 
     def summed(self, V: Array) -> Array:
@@ -216,10 +216,10 @@ def times(matrices: Array, vectors: Array) -> Array:
 class FactorModel(Pickled):
     """Gaussian factor model x = mean + My + noise, y ~ N(0, I_r), with independent noise.
 
-    Hence x ~ N(mean, MM' + diag(noise)). Methods accept rows with missing entries (NaN) and
-    condition on the observed entries. By the Sherman-Morrison-Woodbury formula no matrix larger
-    than r x r is inverted: the cost is O(n d r) for complete rows, plus O(p d r^2) for p patterns
-    of missing entries. The `model` of a `Result` of ppca and fa is a FactorModel.
+    The samples are distributed as x ~ N(mean, MM' + diag(noise)). Methods accept rows with missing
+    entries (NaN) and condition on the observed entries. By the Sherman-Morrison-Woodbury formula no
+    matrix larger than r x r is inverted: the cost is O(n d r) for complete rows, plus O(p d r^2)
+    for p patterns of missing entries. The `model` of a `Result` of ppca and fa is a FactorModel.
 
     - mean (d,)
     - loadings (d, r): M
@@ -259,7 +259,7 @@ class FactorModel(Pickled):
     def in_units(self, scale: Array, logarithm: float) -> FactorModel:
         """Return the model of the original columns from the model of scaled columns.
 
-        `logarithm` is the sum of log scale over all entries, which is subtracted from the
+        The argument `logarithm` is the sum of log scale over all entries; it is subtracted from the
         log-likelihood.
         """
         return replace(
@@ -307,7 +307,7 @@ class FactorModel(Pickled):
         return np.asarray(np.linalg.inv(np.eye(M.shape[1]) + M.T @ (M / self.noise[:, None])))
 
     def turned(self, T: Array, oblique: bool) -> FactorModel:
-        """Return the model of the factors T'y."""
+        """Return the model whose factors are T'y instead of y."""
         loadings = self.loadings @ np.linalg.inv(T).T
         return replace(self, loadings=loadings, turn=self._T @ T if oblique else self.turn)
 
@@ -340,7 +340,7 @@ class FactorModel(Pickled):
     def score(self, X: object) -> float:
         """Return the (weighted) mean of `score_samples`, to compare models on new data.
 
-        Argument and exceptions are those of `score_samples`.
+        The argument and the exceptions are those of `score_samples`.
         """
         weights = X.weights if isinstance(X, Samples) else None
         return float(np.average(self.score_samples(X), weights=weights))
@@ -355,8 +355,8 @@ class FactorModel(Pickled):
     def posterior_covariances(self, X: object) -> Array:
         """Return Cov[y | observed entries] of each row, shape (m, r, r).
 
-        The covariance is `posterior_covariance` for complete rows, and larger for incomplete rows.
-        Argument and exceptions are those of `score_samples`.
+        For complete rows the covariance is `posterior_covariance`, for incomplete rows it is
+        larger. Argument and exceptions are those of `score_samples`.
         """
         T = self._T
         return np.concatenate(

@@ -42,10 +42,10 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
 
     R_f is the real part of the spectral density of the whitened samples z = C^{-1/2}(x - mean) at
     one of F frequencies, 0 < f <= 1/2 cycles per sample; p_kf = m_k'R_f m_k / sum_g m_k'R_g m_k.
-    The normalised entropy of a component's spectrum is 1 for white noise and 0 for a single
-    oscillation. Components are uncorrelated; P = M'C^{-1/2}. R_f is estimated by Welch's method:
-    the mean over half-overlapping segments within trials, with Hann windows. The weight of a
-    segment is the geometric mean of the samples' weights.
+    The normalised entropy of a spectrum is 1 for white noise and 0 for a single oscillation.
+    Components are uncorrelated, with the map P = M'C^{-1/2}. The spectral densities R_f are
+    estimated by Welch's method: the mean over half-overlapping segments within trials, with Hann
+    windows. The weight of a segment is the geometric mean of the samples' weights.
 
     Use it when samples are in time order, for components that are easy to forecast because their
     power is at few frequencies, low or not. Do not use it for short series, because spectra need
@@ -139,9 +139,10 @@ def _segments(n: int, length: int) -> list[slice]:
 
 
 class SpectralEntropyPoint(Point):
-    """f = sum_k h_k / log F, h = -sum_f p_f log p_f, p_f = a_f/s, a_f = m'R_fm, s = sum_f a_f.
+    """The value is f = sum_k h_k / log F, h = -sum_f p_f log p_f, p_f = a_f/s, a_f = m'R_fm, s =
+    sum_f a_f.
 
-    dh = -sum_f c_f da_f / s with c_f = log p_f + h, and da_f = 2 m'R_f dm.
+    The derivative of h is -sum_f c_f da_f / s with c_f = log p_f + h and da_f = 2 m'R_f dm.
     """
 
     def __init__(self, problem: SpectralEntropy, M: Array) -> None:
@@ -173,7 +174,7 @@ class SpectralEntropyPoint(Point):
 
     @property
     def pulls(self) -> Array:
-        """Derivative of f in the powers a."""
+        """Derivative of f in the powers a_f of the spectra."""
         return -self._scale * self._c / self._s
 
     def change_of_pulls(self, da: Array) -> Array:
@@ -244,7 +245,7 @@ class SpectralEntropy(BoundObjective):
 
     @property
     def most(self) -> float:
-        """log F, the entropy of white noise."""
+        """Entropy log F of white noise at F frequencies."""
         return math.log(len(self.R))
 
     @cached_property

@@ -108,7 +108,7 @@ def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = N
 def within_classes(
     weights: Callable[[Samples, int], csr_array], samples: Samples, y: object, neighbours: int
 ) -> csr_array:
-    """Return the union of the classes' graphs, with k at most the class size minus 1."""
+    """Return the union of the graphs of the classes, with k at most the class size minus 1."""
     from scipy.sparse import block_diag, csr_array
 
     codes, classes = as_labels(y, samples.n, smallest_class=2)
@@ -164,7 +164,7 @@ def regularised(G: Array, regularisation: float) -> Array:
 
 
 def few(rows: Integers, numbers: int) -> list[Integers]:
-    """Split rows, of `numbers` entries each, into parts that fit into the cache."""
+    """Split rows, of `numbers` entries each, into batches that fit into the cache."""
     return np.array_split(rows, -(-len(rows) * numbers // _CACHED) or 1)
 
 
@@ -476,7 +476,7 @@ class RatioGraph(NestedMethod, ShrinkingGraph):
 
 @dataclass(frozen=True, eq=False)
 class HeatedEdges:
-    """D - W, or D, for weights exp(-||x_i - x_j||^2 / heat), with derivatives in the rows."""
+    """The matrix D - W, or D, for weights exp(-||x_i - x_j||^2 / heat), and its derivatives."""
 
     W: csr_array
     heat: float | str
@@ -512,7 +512,7 @@ class Neighbourhoods(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NeighbourWeights:
-    """W of `lle_weights`, with derivatives in the rows."""
+    """The weights W of `lle_weights`, with derivatives in the rows."""
 
     W: csr_array
     regularisation: float
@@ -530,14 +530,14 @@ class NeighbourWeights:
 
 
 def residuals(W: csr_array) -> csr_array:
-    """Return I - W."""
+    """Return I - W for the weights W of a graph."""
     from scipy.sparse import eye_array
 
     return (eye_array(W.shape[0]) - W).tocsr()
 
 
 def laplacian(W: csr_array) -> csr_array:
-    """Return D - W, D the row sums of W."""
+    """Return the Laplacian D - W, where D has the row sums of W."""
     from scipy.sparse import diags_array
 
     return (diags_array(W.sum(axis=1)) - W).tocsr()
@@ -545,7 +545,7 @@ def laplacian(W: csr_array) -> csr_array:
 
 @dataclass(frozen=True)
 class LaplacianMethod(GraphMethod):
-    """Base of the methods of X'LX, L = D - W, D the row sums of W.
+    """Base of the methods of X'LX with the Laplacian L = D - W, where D has the row sums of W.
 
     Parameters
     ----------

@@ -206,8 +206,7 @@ class Response:
     def features(self, width: float | None, rank: int | None) -> tuple[Array, float]:
         """Return a factor Z (n x p) of the Gram matrix, and the omitted share of the trace.
 
-        ZZ' is exact to rounding if `rank` is None; else p <= rank. The n x n matrix is never
-        formed.
+        The product ZZ' is exact to rounding if `rank` is None; otherwise Z has p <= rank columns.
         """
         if self.codes is not None:
             Z, left_out = self.values, 0.0

@@ -152,9 +152,9 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
 
     .. math:: \max_{M'M=I} \frac{\operatorname{tr}(M'S_B M)}{\operatorname{tr}(M'S_W M)}
 
-    S_W = sum_i (x_i - mu_c)(x_i - mu_c)', S_B = sum_i (mu_c - mu)(mu_c - mu)'. P = M'. The baseline
-    consists of the orthonormalised generalised eigenvectors of (S_B, S_W), which maximise tr((M'S_W
-    M)^{-1} M'S_B M) and are optimal for r = 1 only.
+    The scatters are S_W = sum_i (x_i - mu_c)(x_i - mu_c)', S_B = sum_i (mu_c - mu)(mu_c - mu)'. P =
+    M'. The baseline consists of the orthonormalised generalised eigenvectors of (S_B, S_W), which
+    maximise tr((M'S_W M)^{-1} M'S_B M) and are optimal for r = 1 only.
 
     Use it to separate classes in an orthogonal projection. If the variance of some features is
     small, replace X by leading principal components. Do not use it to classify: take lda. The trace
@@ -237,10 +237,10 @@ class SemiSupervisedDA(
 
     .. math:: \max_M \operatorname{tr}\left((M'(S_T + \mu X'LX)M)^{-1} M'S_B M\right)
 
-    S_B and S_T are the between-class and the total scatter of the labelled samples; L is the
-    Laplacian of a graph of all samples. In whitened variables the problem is max tr(M'B^{-1/2} S_B
-    B^{-1/2} M), with B = S_T + mu X'LX and P = M'B^{-1/2}. The top generalised eigenvectors of
-    (S_B, B) are the exact solution.
+    The matrices S_B and S_T are the between-class and the total scatter of the labelled samples,
+    and L is the Laplacian of a graph of all samples. In whitened variables the problem is max
+    tr(M'B^{-1/2} S_B B^{-1/2} M), with B = S_T + mu X'LX and P = M'B^{-1/2}. The top generalised
+    eigenvectors of (S_B, B) are the exact solution.
 
     Use it when few samples have labels; the label of the other samples is -1 (see `unlabelled`). Do
     not use it if all labels are known: take lda.

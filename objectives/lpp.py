@@ -37,9 +37,9 @@ class LPP(WhitenedGraph, LaplacianMethod):
 
     .. math:: \min_{Y'DY=I} \frac{1}{2} \sum_{ij} w_{ij} \|y_i - y_j\|^2
 
-    W are the weights of a graph, D is the diagonal matrix of W's row sums, and L = D - W. In
-    whitened variables the problem is min tr(M'B^{-1/2} A B^{-1/2} M), with A = X'LX, B = X'DX and P
-    = M'B^{-1/2}. The bottom generalised eigenvectors of (A, B) are the exact solution.
+    The Laplacian is L = D - W for the weights W of a graph, where D is the diagonal matrix of W's
+    row sums. In whitened variables the problem is min tr(M'B^{-1/2} A B^{-1/2} M), with A = X'LX, B
+    = X'DX and P = M'B^{-1/2}. The bottom generalised eigenvectors of (A, B) are the exact solution.
 
     Use it to keep neighbours close, in components of unit variance. Do not use it with thousands of
     features, because a d x d scatter is formed.
@@ -68,9 +68,9 @@ class OLPP(OrthonormalGraph, LaplacianMethod):
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'X'LXM)
 
-    W are the weights of a graph, D is the diagonal matrix of W's row sums, and L = D - W. With the
-    class graph X'LX is the within-class scatter. P = M'. The bottom eigenvectors, among directions
-    with variance, are the exact solution.
+    The Laplacian is L = D - W for the weights W of a graph, where D is the diagonal matrix of W's
+    row sums. With the graph of classes X'LX is the within-class scatter. P = M'. The bottom
+    eigenvectors of X'LX, among directions with variance, are the exact solution.
 
     Use it to keep neighbours close, with orthonormal directions. Do not use it if the variance of
     some directions is very small, because such directions are optimal: take orthogonal-lpp, or pca
@@ -89,9 +89,9 @@ class OrthogonalLPP(RatioGraph, LaplacianMethod):
 
     .. math:: \min_{M'M=I} \frac{\operatorname{tr}(M'X'LXM)}{\operatorname{tr}(M'X'DXM)}
 
-    W are the weights of a graph, D is the diagonal matrix of W's row sums, and L = D - W. P = M'.
-    The baseline consists of the orthonormalised bottom generalised eigenvectors of (X'LX, X'DX) and
-    is optimal for r = 1 only.
+    The Laplacian is L = D - W for the weights W of a graph, where D is the diagonal matrix of W's
+    row sums. P = M'. The baseline consists of the orthonormalised bottom generalised eigenvectors
+    of (X'LX, X'DX) and is optimal for r = 1 only.
 
     Use it to keep neighbours close relative to the total variation, in an orthogonal projection. Do
     not use it to unfold a curved manifold, which no linear map can.
@@ -160,9 +160,9 @@ class NPE(WhitenedGraph, ReconstructionMethod):
 
     .. math:: \min_{Y'Y=I} \|(I - W)Y\|_F^2
 
-    W are the weights of locally linear embedding. In whitened variables the problem is min
-    tr(M'B^{-1/2} A B^{-1/2} M), with A = X'(I-W)'(I-W)X, B = X'X and P = M'B^{-1/2}. The bottom
-    generalised eigenvectors of (A, B) are the exact solution.
+    The matrix W contains the weights of locally linear embedding. In whitened variables the problem
+    is min tr(M'B^{-1/2} A B^{-1/2} M), with A = X'(I-W)'(I-W)X, B = X'X and P = M'B^{-1/2}. The
+    bottom generalised eigenvectors of (A, B) are the exact solution.
 
     Use it to preserve each sample's reconstruction from neighbours, in components of unit variance:
     a linear version of locally linear embedding. Do not use it with more neighbours than features,
@@ -181,9 +181,9 @@ class ONPP(OrthonormalGraph, ReconstructionMethod):
 
     .. math:: \min_{M'M=I} \|(I - W)XM\|_F^2
 
-    W are the weights of locally linear embedding. With the class graph X'(I - W)'(I - W)X is the
-    within-class scatter. P = M'. The bottom eigenvectors, among directions with variance, are the
-    exact solution.
+    The matrix W contains the weights of locally linear embedding. With the graph of classes X'(I -
+    W)'(I - W)X is the within-class scatter. P = M'. The bottom eigenvectors of X'(I - W)'(I - W)X,
+    among directions with variance, are the exact solution.
 
     Use it to preserve each sample's reconstruction from neighbours, with orthonormal directions. Do
     not use it if the variance of some directions is very small, because such directions are
@@ -202,9 +202,9 @@ class OrthogonalNPE(RatioGraph, ReconstructionMethod):
 
     .. math:: \min_{M'M=I} \frac{\|(I - W)XM\|_F^2}{\|XM\|_F^2}
 
-    W are the weights of locally linear embedding. P = M'. The baseline consists of the
-    orthonormalised bottom generalised eigenvectors of the two matrices and is optimal for r = 1
-    only.
+    The matrix W contains the weights of locally linear embedding. P = M'. The baseline consists of
+    the orthonormalised bottom generalised eigenvectors of the pair (X'(I - W)'(I - W)X, X'X) and is
+    optimal for r = 1 only.
 
     Use it to preserve each sample's reconstruction from neighbours, relative to the total
     variation, in an orthogonal projection. Do not use it to unfold a curved manifold, which no

@@ -37,7 +37,7 @@ class LaggedMethod(Objective, weighted=True, from_sums=True):
 
 @dataclass(frozen=True)
 class AutocorrelationMethod(Shrinking, StatedMethod, LaggedMethod, stacks=True, products="optimum"):
-    """Base of the methods of the pair (S_lag, C), C the covariance."""
+    """Base of the methods of the pair (S_lag, C) of the lagged covariance and the covariance."""
 
     def autocorrelations(self, r: int) -> int:
         """Return the number of autocorrelations whose sum is the value, for r factors."""
@@ -60,9 +60,9 @@ class OrthogonalMAF(NestedMethod, AutocorrelationMethod):
 
     .. math:: \max_{M'M=I} \frac{\operatorname{tr}(M'S_{\text{lag}} M)}{\operatorname{tr}(M'CM)}
 
-    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, samples in time
-    order. P = M'. The baseline consists of the orthonormalised generalised eigenvectors of (S_lag,
-    C).
+    Samples are in time order; S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n for the
+    centred X. P = M'. The baseline consists of the orthonormalised generalised eigenvectors of
+    (S_lag, C).
 
     Use it when samples are in time or space order, for orthogonal directions of large
     autocorrelation, whatever their variance. Do not use it for uncorrelated factors: take maf.
@@ -89,8 +89,8 @@ class MAF(AutocorrelationMethod, transposed=False, scale_free=True):
 
     .. math:: \max_M \operatorname{tr}\left((M'CM)^{-1} M'S_{\text{lag}} M\right)
 
-    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, samples in time
-    order. In whitened variables the problem is max tr(M'C^{-1/2} S_lag C^{-1/2} M), with P =
+    Samples are in time order; S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n for the
+    centred X. In whitened variables the problem is max tr(M'C^{-1/2} S_lag C^{-1/2} M), with P =
     M'C^{-1/2}. The top generalised eigenvectors of (S_lag, C) are the exact solution.
 
     Use it for the textbook's maximum autocorrelation factors, uncorrelated with oblique directions.
@@ -113,9 +113,9 @@ class Autocovariance(StatedMethod, LaggedMethod):
 
     .. math:: \max_{M'M=I} \operatorname{tr}(M'S_{\text{lag}} M)
 
-    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, samples in time order. P = M'.
-    The top eigenvectors of S_lag are the exact solution. S_lag may be indefinite: a direction
-    without variance is preferred to a direction with negative autocovariance.
+    Samples are in time order, and S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') for the centred X.
+    P = M'. The top eigenvectors of S_lag are the exact solution. The matrix S_lag may be
+    indefinite: a direction without variance is preferred to one with negative autocovariance.
 
     Use it when samples are in time order, for variation that is large and persistent;
     orthogonal-maf is the counterpart relative to the variance. Do not use it for features in
@@ -139,8 +139,8 @@ class SquaredDifference(StatedMethod, LaggedMethod):
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'(C - S_{\text{lag}})M)
 
-    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n of the centred X, samples in time
-    order. Except for the ends of the series, the value is half the mean squared change over the
+    Samples are in time order; S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n for the
+    centred X. Except for the ends of the series, the value is half the mean squared change over the
     lag. P = M'. The extreme eigenvectors of C - S_lag are the exact solution. With extreme="max"
     the trace is maximised.
 

@@ -34,8 +34,8 @@ class MDS(Objective, weighted=True, from_sums=True, rule="parallel analysis"):
 
     .. math:: \max_{M'M=I} \sum_{ij} \|M'(x_i - x_j)\|^2
 
-    The value is 2 n^2 tr(M'CM), C the covariance: the span of M, and the scores up to an orthogonal
-    matrix, are those of pca. P = M'.
+    The value is 2 n^2 tr(M'CM) with the covariance C: the span of M, and the scores up to an
+    orthogonal matrix, are those of pca. P = M'.
 
     Use it to preserve inner products of the samples; pca gives the same map. Do not use it if only
     distances are known: take mds-distances. To preserve distances take mds-stress.
@@ -64,13 +64,13 @@ class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transpo
 
     .. math:: \max_{M'M=I} 2n \operatorname{tr}(M'BM), \quad B = -\frac{1}{2} J D^{(2)} J
 
-    X is the n x n matrix of distances d(i, j), D^(2) their squares, J = I - 11'/n. If the distances
-    are Euclidean B is the Gram matrix of the centred points; negative eigenvalues of B show that
-    distances are not Euclidean, which is reported. M spans the top eigenvectors of B; the value is
-    the sum of squared distances of the scores. P = (M'BM)^{-1/2} M' is applied to -D^(2)/2:
-    `transform` returns the scores B M (M'BM)^{-1/2} of the n points, or those of new points from
-    their distances to the n points. With weights W = diag(w) of sum N, B is W^{1/2} H'(-D^(2)/2)H
-    W^{1/2}, H = I - w1'/N, and N replaces n.
+    X is the n x n matrix of distances d(i, j), D^(2) contains their squares, and J = I - 11'/n. If
+    the distances are Euclidean, B is the Gram matrix of the centred points; negative eigenvalues of
+    B show that distances are not Euclidean, and a message reports this. The columns of M span the
+    top eigenvectors of B; the value is the sum of squared distances of the scores. The map P =
+    (M'BM)^{-1/2} M' is applied to -D^(2)/2: `transform` returns the scores B M (M'BM)^{-1/2} of the
+    n points, or those of new points from their distances to the n points. With sample weights W =
+    diag(w) of sum N, B is W^{1/2} H'(-D^(2)/2)H W^{1/2}, where H = I - w1'/N, and N replaces n.
 
     Use it when only distances between samples are known. Do not use it if features are known,
     because no map from features to coordinates results: take mds or mds-stress.
@@ -165,11 +165,11 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
 
     .. math:: \min_{M'M=I} \sum_{ij} w_{ij} \left(\|x_i - x_j\| - \|M'(x_i - x_j)\|\right)^2
 
-    w_ij = 1, or 1/||x_i - x_j|| for Sammon's mapping, whose stress is the value divided by the sum
-    of the distances. As distances are not smooth at zero, each distance t of samples and of
-    projected points is replaced by sqrt(t^2 + e^2). P = M'. Local optima exist in general. An
-    evaluation takes O(n^2 r) time, after O(n^2 d) once, and memory for n^2 distances. For n > 5792
-    memory is O(n (d + r)), and every evaluation takes O(n^2 d) time.
+    The weights w_ij of pairs are 1, or 1/||x_i - x_j|| for Sammon's mapping, whose stress is the
+    value divided by the sum of the distances. As distances are not smooth at zero, each distance t
+    of samples and of projected points is replaced by sqrt(t^2 + e^2). P = M'. The stress has local
+    optima in general. An evaluation takes O(n^2 r) time, after O(n^2 d) once, and memory for n^2
+    distances. For n > 5792 memory is O(n (d + r)), and every evaluation takes O(n^2 d) time.
 
     Use it to preserve distances between samples. Do not use it with many samples, because each
     evaluation computes all pairs.
@@ -211,9 +211,11 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
 
 
 class StressPoint(PairwisePoint):
-    """phi = sum_ij w_ij (s_ij - d_ij)^2, s_ij = sqrt(D_ij + e^2), d_ij likewise of X.
+    """The stress is phi = sum_ij w_ij (s_ij - d_ij)^2 with s_ij = sqrt(D_ij + e^2) for projected
+    distances, and d_ij likewise for those of X.
 
-    W = w (1 - d/s), dW = w d/(2 s^3) dD. Sample weights multiply w_ij by w_i w_j.
+    In D the derivative is W = w (1 - d/s), and dW = w d/(2 s^3) dD. Weights w_i of samples multiply
+    w_ij by w_i w_j.
     """
 
     symmetric = True
@@ -239,7 +241,7 @@ class StressPoint(PairwisePoint):
         return value, np.divide(W, s, out=W), lambda dD: np.multiply(dD, rate(), out=dD)
 
     def changes(self, rows: slice) -> tuple[Array, Array, Array, Array]:
-        """Return derivatives of phi and W in d^2 at fixed s^2, and in s^2."""
+        """Return the derivatives of phi and W in d^2 at fixed s^2, and in s^2."""
         d, s = self._lengths(rows, self.squares(rows))
         own = (1.0 - d / s) / d if self._problem.sammon else np.zeros_like(d)
         of_value, of_s = -(s - d) / d - 0.5 * own * s * (s - d) / d, 0.5 * d / s**3
@@ -276,7 +278,7 @@ class Stress(Pairwise):
         return np.sqrt(d, out=d)
 
     def distances(self, rows: slice, columns: slice) -> Array:
-        """Return the entries of d for slices of rows and columns."""
+        """Return the smoothed distances d of the samples for slices of rows and columns."""
         kept = self._kept
         return self._measured(rows, columns) if kept is None else kept[rows, columns]
 

@@ -23,9 +23,9 @@ from ldr.solvers.problem import Point
 
 
 class LogDeterminantPoint(Point):
-    """f = -log|Phi|, Phi = M'CM, with the gradient -2 CM Phi^{-1}.
+    """The value is f = -log|Phi| with Phi = M'CM, and the gradient is -2 CM Phi^{-1}.
 
-    The Hessian product is -2 (CV - CM Phi^{-1} dPhi) Phi^{-1}, dPhi = V'CM + M'CV.
+    The Hessian product is -2 (CV - CM Phi^{-1} dPhi) Phi^{-1} with dPhi = V'CM + M'CV.
     """
 
     def __init__(self, problem: LogDeterminant, M: Array) -> None:
@@ -132,9 +132,9 @@ class PCA(PrincipalMethod, weighted=True, stacks=True):
     With C = X'X/n of the centred X the value is n (tr C - tr(M'CM)): the r leading eigenvectors of
     C are the global optimum. P = M'.
 
-    Use it for a first look at any data, and as a step before another method. Divide features in
-    different units by their standard deviations first. Do not use it for variation related to
-    labels, a response or time, which need not have large variance. Do not use it with outliers,
+    Use it for a first look at any data, and as a step before another method. Features in different
+    units should be divided by their standard deviations first. Do not use it for variation related
+    to labels, a response or time, which need not have large variance. Do not use it with outliers,
     because a single one can change the result: take robust-pca.
 
     Source: Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1.
@@ -170,8 +170,8 @@ class LogDetPCA(PrincipalMethod, weighted=True):
 
     For Gaussian data the value is twice the entropy of the projection, up to a constant: the mutual
     information of the projection and x for vanishing noise. The eigenvalues of M'CM interlace with
-    the eigenvalues of C. Therefore the r leading eigenvectors of C, the solution of pca, are the
-    global optimum. If C is singular, M is restricted to the range of C. P = M'. Time is O(nd^2)
+    the eigenvalues of C. The r leading eigenvectors of C, the solution of pca, are therefore the
+    global optimum. If C is singular, M is restricted to the range of C. P = M'. The cost is O(nd^2)
     once and O(d^2 r) per evaluation.
 
     Use it instead of pca if the entropy of Gaussian data is of interest, not the sum of variances.

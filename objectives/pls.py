@@ -49,9 +49,9 @@ class PLS(
 
     .. math:: \max_{M_a'M_a = M_b'M_b = I} \operatorname{tr}(M_a'X_a'X_b M_b)
 
-    P_a = M_a', P_b = M_b'. The leading singular vectors of X_a'X_b, for centred views, are the
-    exact solution. For three or more views the value is n times the value of maxdiff, n the number
-    of samples, and the solution is not exact.
+    The maps of the two views are P_a = M_a' and P_b = M_b'. The leading singular vectors of
+    X_a'X_b, for centred views, are the exact solution. For three or more views the value is n times
+    the value of maxdiff, n the number of samples, and the solution is not exact.
 
     Use it for directions of large covariance between two views: unlike orthogonal-cca, directions
     of small variance have no influence, and no matrix is inverted. Do not use it if correlation is
@@ -99,14 +99,14 @@ class PLSRegression(
     .. math:: \min_M \|Y - XM\|_F^2, \quad M \in \operatorname{span}(w_1, \dots, w_r)
 
     w_k maximises ||w'X'Y|| over unit vectors whose scores Xw are uncorrelated with earlier scores
-    (simpls), or with X deflated by earlier scores (nipals). M (d x q) contains the coefficients for
-    centred data. P maps X to uncorrelated scores of unit variance. The scores U of Y minimise ||Y -
-    UQ'||_F with least norm, where Q are the coefficients of Y on the scores of X.
-    `parameters["vip"]` is the variable importance in projection (VIP) of each feature j, sqrt(d
-    sum_k s_k w_jk^2 / sum_k s_k), with mean square 1: s_k is the part of ||Y||^2 that score k
-    explains, and w_k are the orthonormal weights of NIPALS for either algorithm. Columns of X and Y
-    in different units should be standardised. Once the response is explained, further weights are
-    principal components of the deflated X, and the coefficients do not change.
+    (simpls), or with X deflated by earlier scores (nipals). The matrix M (d x q) contains the
+    regression coefficients for centred data. The map P gives uncorrelated scores of unit variance.
+    The scores U of Y minimise ||Y - UQ'||_F with least norm, where Q are the coefficients of Y on
+    the scores of X. `parameters["vip"]` is the variable importance in projection (VIP) of each
+    feature j, sqrt(d sum_k s_k w_jk^2 / sum_k s_k), with mean square 1: s_k is the part of ||Y||^2
+    that score k explains, and w_k are the orthonormal weights of NIPALS for either algorithm.
+    Columns of X and Y in different units should be standardised. Once the response is explained,
+    further weights are principal components of the deflated X, and the coefficients do not change.
 
     Use it to predict responses from many collinear features and few samples, by directions of large
     covariance with the responses. Do not use it if the response does not depend linearly on X: take
@@ -207,8 +207,8 @@ class ScoreRounding:
 def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Array:
     """Return rotations R with orthonormal scores ZR, computed one after the other.
 
-    Each weight is the leading singular vector of Z'T, deflated by earlier scores. Once T is
-    explained, Z takes the place of T.
+    Each weight is the leading singular vector of Z'T, deflated by earlier scores. Once Z explains
+    T, Z takes the place of T.
     """
     k, unit = Z.shape[1], unit_of(Z)
     Z, T = Z * (1.0 / unit), T / power_of_two(T)

@@ -53,9 +53,9 @@ class LinearPredictor:
 class ClassPredictor:
     """Predictor of classes by a Gaussian model with a common covariance.
 
-    log p(k | y) = log prior_k + y'C^{-1}m_k - m_k'C^{-1}m_k / 2 + a term common to all classes,
-    with class means m_k and pooled covariance C = S_W/n in the components y = Px. In the c - 1
-    directions of lda the prediction is that of linear discriminant analysis in all columns.
+    The log-probability is log prior_k + y'C^{-1}m_k - m_k'C^{-1}m_k / 2 + a term common to all
+    classes, with class means m_k and pooled covariance C = S_W/n in the components y = Px. In the c
+    - 1 directions of lda the prediction is that of linear discriminant analysis in all columns.
 
     - P (r, d), classes (c,)
     - priors (c,): prior probabilities, the shares of the classes
@@ -163,8 +163,8 @@ class GroupedRows:
 class PairedViews:
     """Least-squares predictors of each of two views from the other, by joint moments.
 
-    View b is predicted by mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, Ya the projected
-    rows of view a, and view a likewise.
+    View b is predicted by mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, where Ya contains
+    the projected rows of view a; view a is predicted likewise.
 
     - scatters: scatters of the rows
     - roots: maps from rows to coordinates; 1 if the scatters are in these coordinates
@@ -232,6 +232,6 @@ class Regressed:
 def fitted(scatter: Array, cross: Array, Z: Array) -> Array:
     """Fit outputs Y to the components XZ by least squares: (Z'X'XZ)^{-1} Z'X'Y, (r, q).
 
-    The solution has least norm if the components are collinear.
+    If the components are collinear, the coefficients have least norm.
     """
     return np.asarray(np.linalg.lstsq(Z.T @ scatter @ Z, Z.T @ cross, rcond=None)[0])

@@ -74,7 +74,7 @@ class Certificate(Pickled):
     def of_gap(
         cls, gap: float, none: float, proved: str, bounded: str, unbounded: str = ""
     ) -> Certificate:
-        """Return "global" for a gap up to `none`, else "bound"; "none" without a bound."""
+        """Return "global" for a gap of at most `none`, else "bound"; "none" without a bound."""
         if gap <= none:
             return cls("global", gap, proved)
         if unbounded and gap == math.inf:
@@ -83,7 +83,7 @@ class Certificate(Pickled):
 
     @classmethod
     def of_chance(cls, gap: float, residual: float, within: str = "") -> Certificate:
-        """Return "bound" for a gap by random vectors, "none" for an infinite gap."""
+        """Return "bound" for an optimality gap by random vectors, "none" for an infinite gap."""
         if gap == math.inf:
             message = (
                 f"eigenvectors from products, residual {residual:.0e}; as many products again do "
@@ -140,7 +140,7 @@ class Rest(Protocol):
 class BoundObjective(Problem):
     """An objective on data: a Problem in the solver's coordinates, mapped to the user's.
 
-    Subclasses are families of objectives. A method sets these attributes:
+    Subclasses are families of objectives. A method of this library sets these attributes:
 
     Attributes
     ----------
@@ -245,8 +245,8 @@ class BoundObjective(Problem):
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Return the variation of the rows under the maps of M, by at most one pass.
 
-        The result is None for rows that cannot be read again. With missing entries the model at M
-        is used.
+        The function returns None for rows that cannot be read again. If entries are missing, the
+        variation is that of the model at M.
         """
         pairs = zip(self.views, maps or self.maps(M), strict=True)
         return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]
@@ -280,7 +280,7 @@ class BoundObjective(Problem):
     ) -> tuple[Predictor, ...]:
         """Return the predictor of each view; empty if nothing is predicted.
 
-        `maps` and `means` are the maps and means of M, or replacements.
+        The arguments `maps` and `means` are those of M, or replacements.
         """
         return () if self.answers is None else self.answers.predictors(maps, means)
 
@@ -310,7 +310,7 @@ class LocalOptima(BoundObjective):
         return ()
 
     def approach(self, M: Array) -> Array:
-        """Return an improved start from M, for an M not given by the user."""
+        """Return an improved initial point found from M, unless M is given by the user."""
         return M
 
     def near(self, M: Array) -> Self:
@@ -322,7 +322,7 @@ class LocalOptima(BoundObjective):
         return self
 
     def same(self, M: Array, N: Array) -> bool:
-        """Return True if the improved starts M and N are the same local optimum."""
+        """Return True if the improved initial points M and N are the same local optimum."""
         return False
 
     def a_step_from(self, end: Run, M: Array) -> bool:

@@ -64,7 +64,7 @@ Rounding = Callable[[Array, float], float]
 
 
 class RegressionPoint(Point):
-    """f = constant + ||T - ZM||^2 + ridge ||M||^2 + lasso ||M||_1.
+    """The value is f = constant + ||T - ZM||^2 + ridge ||M||^2 + lasso ||M||_1.
 
     For zero entries of M, the lasso's gradient is the subgradient of least magnitude.
     """
@@ -264,7 +264,7 @@ class WideRegression(Regression):
         return SUMS_ROUNDING * size**2
 
     def certificate(self, M: Array) -> Certificate:
-        """Bound the optimality gap g'H^{-1}g (no lasso), 2g the gradient, H >= ridge I."""
+        """Bound the optimality gap g'H^{-1}g without a lasso; 2g is the gradient, H >= ridge I."""
         if self.lasso > 0:
             return super().certificate(M)
         slope = 0.5 * float(np.linalg.norm(self.at(M).gradient))
@@ -351,8 +351,8 @@ def regression(
 ) -> Regression:
     """Build the Regression of inputs X and outputs y, both centred.
 
-    Without a lasso the coefficients lie in the span of the rows, and n < d requires n x n arrays
-    only. With a lasso this does not hold, and for n < d the rows are used.
+    Without a lasso the coefficients are in the span of the rows; n < d requires n x n arrays only.
+    With a lasso they may be outside, and for n < d the rows are used.
     """
     samples, outputs = data.samples, outputs_of(data)
     short = samples.is_sparse and samples.n < samples.d and not samples.is_small
@@ -501,9 +501,9 @@ class LeastSquares(LinearRegression, products="optimum", from_sums=True):
 
     .. math:: \min_M \|Y - XM\|_F^2
 
-    M (d x q) are the coefficients for centred data, independent of r; if X'X is singular M has
-    least norm. P consists of the r leading rows of S V' from the singular value decomposition (SVD)
-    [I; M'] = U S V', that is, the leading components of inputs and predictions [x, xM].
+    The coefficients M (d x q) for centred data do not depend on r; if X'X is singular M has least
+    norm. The rows of P are the r leading rows of S V' from the singular value decomposition (SVD)
+    [I; M'] = U S V': the leading components of inputs and predictions [x, xM].
 
     Use it to predict responses by a linear function of all features. Do not use it with nearly as
     many features as samples: take ridge-regression.
@@ -525,9 +525,9 @@ class RidgeRegression(PenalisedRegression, products="optimum", from_sums=True):
 
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \|M\|_F^2
 
-    lambda is `penalty`. M (d x q) are the coefficients for centred data, independent of r. P
-    consists of the r leading rows of S V' from the singular value decomposition (SVD) [I; M'] = U S
-    V', that is, the leading components of inputs and predictions [x, xM].
+    lambda is `penalty`. The coefficients M (d x q) for centred data do not depend on r. The rows of
+    P are the r leading rows of S V' from the singular value decomposition (SVD) [I; M'] = U S V':
+    the leading components of inputs and predictions [x, xM].
 
     Use it instead of least-squares if features are nearly collinear or samples are few. Do not use
     it to exclude irrelevant features: take lasso.
@@ -550,9 +550,9 @@ class Lasso(PenalisedRegression, products="optimum"):
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \sum_{ij} |m_{ij}|
 
     lambda is `penalty`. The solver is coordinate descent, and the duality gap certifies the
-    optimum. M (d x q) are the coefficients for centred data, independent of r. P consists of the r
-    leading rows of S V' from the singular value decomposition (SVD) [I; M'] = U S V', that is, the
-    leading components of inputs and predictions [x, xM].
+    optimum. The coefficients M (d x q) for centred data do not depend on r. The rows of P are the r
+    leading rows of S V' from the singular value decomposition (SVD) [I; M'] = U S V': the leading
+    components of inputs and predictions [x, xM].
 
     Use it instead of least-squares to select a few relevant features. Do not use it to interpret
     selections among collinear features, which are arbitrary.
@@ -574,8 +574,8 @@ class PrincipalComponentsRegression(Objective, weighted=True, predicts="response
 
     .. math:: \max_{M'M=I} \operatorname{tr}(M'X'XM), \quad \text{then } \min_B \|Y - XMB\|_F^2
 
-    M does not depend on the response. The result's `parameters["residual"]` is ||Y - XMB||^2 at the
-    best B. P = M'.
+    The components do not depend on the response. The result's `parameters["residual"]` is ||Y -
+    XMB||^2 at the best regression coefficients B. P = M'.
 
     Use it to predict a response from the leading principal components. Do not use it if components
     of large variance may be irrelevant for the response: take pls-regression.
@@ -627,14 +627,15 @@ class Components(Trace):
 
 
 class ReducedRankPoint(Point):
-    """f = t - sum_k c_k^2/a_k, equal to ||Y - X Min S Mout'||^2 at the best diagonal S.
+    """The value is f = t - sum_k c_k^2/a_k, equal to ||Y - X Min S Mout'||^2 at the best diagonal
+    S, with t = ||Y||^2, c_k = m_k'X'Y n_k and a_k = m_k'X'X m_k for the columns m_k of Min and n_k
+    of Mout, and S_k = c_k/a_k.
 
-    f is computed as a sum of squares, the least-squares residual plus ||T - Z Min S Mout'||^2, with
-    Z'Z = X'X and Z'T = X'Y.
+    For accuracy f is computed as a sum of squares, the least-squares residual plus ||T - Z Min S
+    Mout'||^2, with Z'Z = X'X and Z'T = X'Y.
 
-    Here t = ||Y||^2, c_k = m_k'X'Y n_k and a_k = m_k'X'X m_k for the columns m_k of Min and n_k of
-    Mout, and S_k = c_k/a_k. The gradient is [-2 X'Y n S + 2 X'X m S^2; -2 Y'X m S]. Products use Z
-    and T, which are more accurate than Z'Z and Z'T for short columns.
+    The gradient in (Min, Mout) has the columns [-2 X'Y n S + 2 X'X m S^2; -2 Y'X m S]. Products use
+    Z and T, which are more accurate than Z'Z and Z'T for short columns.
     """
 
     def __init__(self, problem: ReducedRank, M: Array) -> None:
@@ -680,9 +681,9 @@ class ReducedRankPoint(Point):
 class ReducedRank(BoundObjective):
     """Minimise ||Y - X Min S Mout'||_F^2 over orthonormal Min, Mout and diagonal S >= 0.
 
-    S has a closed form for given Min and Mout. The exact solution is the singular value
-    decomposition Min S Mout' of B_r = B V_r V_r', with B the least-squares coefficients and V_r the
-    leading right singular vectors of the fitted values XB.
+    The diagonal S has a closed form for given Min and Mout. The exact solution is the singular
+    value decomposition Min S Mout' of B_r = B V_r V_r', with B the least-squares coefficients and
+    V_r the leading right singular vectors of the fitted values XB.
 
     - fit: Z and T with Z'Z = X'X, positive definite, and Z'T = X'Y
     - heuristic in {"pcr", "pls"}: directions of X on which the baseline regresses Y
@@ -804,10 +805,10 @@ class ReducedRankRegression(
 
     .. math:: \min_{\operatorname{rank} B \le r} \|Y - XB\|_F^2
 
-    B = M_in S M_out' with S >= 0 diagonal. X is a pair (inputs, outputs). P_in = S M_in', P_out =
-    M_out': the prediction is mean_out + (x - mean_in) P_in' P_out. The singular vectors of the
-    least-squares fitted values give the exact solution. The baseline regresses the outputs on r
-    directions of the inputs, by principal components or partial least squares.
+    The coefficients are B = M_in S M_out', S >= 0 diagonal. X is a pair (inputs, outputs). The maps
+    P_in = S M_in', P_out = M_out' predict mean_out + (x - mean_in) P_in' P_out. The singular
+    vectors of the least-squares fitted values give the exact solution. The baseline regresses the
+    outputs on r directions of the inputs, by principal components or partial least squares.
 
     Use it to predict many responses through few components of X. Do not use it for a single
     response, for which least-squares is the same.

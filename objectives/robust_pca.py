@@ -1,6 +1,6 @@
 """Robust principal component analysis (PCA), and the geometric median as its centre.
 
-The median minimises the sum of distances to the samples, which is convex. The sum is not
+The median minimises the sum of distances to the samples, which is convex. This sum is not
 differentiable at a sample: the sample is the median if the gradient of the other terms is at most
 as long as the number of samples at this point (Vardi and Zhang 2000).
 """
@@ -111,8 +111,8 @@ class Distances(NamedTuple):
     def candidates(self, frame: Frame) -> Iterator[Array]:
         """Yield points that may lower the sum; the last one does so except at the median.
 
-        The points are those of Newton's step, the nearest row, and Weiszfeld's step, shortened at a
-        row as by Vardi and Zhang.
+        The candidates are the points of Newton's step, the nearest row, and Weiszfeld's step,
+        shortened at a row as by Vardi and Zhang.
         """
         if not self.held:
             hessian = self.weight * np.eye(len(self.pull)) - self.bend
@@ -126,8 +126,8 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     """Return the geometric median of the rows, and a message if not converged.
 
     Newton's method starts from the median of a sample of rows, or from the columns' medians. A step
-    that raises the sum of distances is replaced by another candidate. Rows in files take one pass
-    per step.
+    that raises the sum of distances is replaced by another candidate. For rows in files each step
+    takes one pass over the rows.
     """
     some = some_rows(samples, SAMPLE_ROWS)
     if some.n < samples.n:
@@ -175,7 +175,7 @@ class RoundedDistance:
 
 @dataclass(frozen=True)
 class Huber:
-    """Huber's loss: q/2 for q <= c^2, c sqrt(q) - c^2/2 for larger q, c the threshold."""
+    """Huber's loss: q/2 for q <= c^2, c sqrt(q) - c^2/2 for larger q, with the threshold c."""
 
     threshold: float
 
@@ -205,19 +205,19 @@ class RobustPCA(Objective, weighted=True, sparse=False):
 
     .. math:: \min_{M'M=I} \sum_i \rho(\|x_i - MM'x_i\|)
 
-    rho is the smoothed distance sqrt(t^2 + e^2) - e, or Huber's loss, t^2/2 up to a threshold and
-    linear for larger t. The data are centred at the geometric median, the point with the least sum
-    of distances, because outliers affect the mean. P = M'. Local optima exist.
+    The loss rho is the smoothed distance sqrt(t^2 + e^2) - e, or Huber's loss, t^2/2 up to a
+    threshold and linear for larger t. The data are centred at the geometric median, the point with
+    the least sum of distances, because outliers affect the mean. P = M'. Local optima exist.
 
-    With sphere=True each sample is divided by its distance from the centre, and only directions
-    matter. Otherwise the influence of an outlier is proportional to its distance instead of the
-    squared distance: many outliers in one direction, or 2 % of the samples at 500 times the
+    With sphere=True each sample is divided by its distance from the centre, so that only directions
+    matter. With sphere=False the influence of an outlier is proportional to its distance instead of
+    the squared distance: many outliers in one direction, or 2 % of the samples at 500 times the
     distance of the others, still determine the result.
 
     An evaluation takes O(ndr) time; for samples in a file or on a cluster an evaluation is one
     pass. The baseline is iteratively reweighted PCA, O(nd^2 + d^3) per step, from PCA of the
-    samples' directions (spherical PCA). Every step lowers the value: the baseline often is the
-    optimum, with an improvement of zero.
+    samples' directions (spherical PCA). Every step of reweighted PCA lowers the value: the baseline
+    often is the optimum, with an improvement of zero.
 
     Use it instead of pca if some samples are outliers. Do not use it without outliers, because pca
     is exact and certified. Remove clusters of outliers first, because these also affect the median.
@@ -367,9 +367,9 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
 
 
 class ReconstructionPoint(ProjectedPoint):
-    """phi = sum_i w_i g(q_i), q_i = ||x_i - My_i||^2 = ||x_i||^2 - ||y_i||^2 for orthonormal M.
+    """The value is phi = sum_i w_i g(q_i), q_i = ||x_i - My_i||^2 = ||x_i||^2 - ||y_i||^2.
 
-    For each row the slope is -2 w_i g' y and the curvature -2 w_i (g' dy + g'' dq y), dq = -2 y'dy.
+    For a row y the gradient is -2 w_i g' y, its derivative -2 w_i (g' dy + g'' dq y), dq = -2 y'dy.
     """
 
     def __init__(self, X: Array, M: Array, loss: Loss, w: Array | None = None) -> None:

@@ -55,9 +55,9 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'\dot X'\dot X M)
 
-    Xdot contains the differences of successive samples. By default M is orthonormal and P = M'.
-    With whiten=True, the usual SFA, components have unit variance: min tr(M'C^{-1/2} Xdot'Xdot
-    C^{-1/2} M), P = M'C^{-1/2}. The bottom eigenvectors are the exact solution.
+    The matrix Xdot contains the differences of successive samples. By default M is orthonormal and
+    P = M'. With whiten=True, the usual SFA, components have unit variance: min tr(M'C^{-1/2}
+    Xdot'Xdot C^{-1/2} M), P = M'C^{-1/2}. The bottom eigenvectors are exact.
 
     Use it when samples are in time order, for slowly changing components; whiten=True measures
     slowness relative to variance. Do not use it without whiten=True if features differ in variance,
@@ -143,9 +143,9 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
 
     .. math:: \min_{M'M=I} \frac{\operatorname{tr}(M'\dot X'\dot X M)}{\operatorname{tr}(M'CM)}
 
-    Xdot contains the differences of successive samples, and C = X'X/n. P = M'. The baseline
-    consists of the orthonormalised bottom generalised eigenvectors (whitened slow feature
-    analysis).
+    The matrix Xdot contains the differences of successive samples, and C = X'X/n. P = M'. The
+    baseline consists of the orthonormalised bottom generalised eigenvectors of (Xdot'Xdot, C), the
+    solution of whitened slow feature analysis.
 
     Use it for slowness relative to the variance, in an orthogonal projection. Do not use it for
     uncorrelated components: take sfa with whiten=True.
@@ -193,11 +193,11 @@ class TICA(PairMethod, StatedMethod, stacks=True):
     .. math:: \max_M \operatorname{tr}\left((M'C_0 M)^{-1} M'C_{\text{lag}} M\right)
 
     The rows of X_0 and X_lag are the members of N pairs (x_t, x_{t+lag}), minus mu = (mean x_t +
-    mean x_{t+lag})/2. C_0 = (X_0'X_0 + X_lag'X_lag)/2N and C_lag = (X_0'X_lag + X_lag'X_0)/2N are
-    the reversible estimates: no autocorrelation exceeds 1. maf differs only at the ends of the
+    mean x_{t+lag})/2. The reversible estimates C_0 = (X_0'X_0 + X_lag'X_lag)/2N and C_lag =
+    (X_0'X_lag + X_lag'X_0)/2N give no autocorrelation above 1. maf differs only at the ends of the
     series. In whitened variables the problem is max tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), with P =
-    M'C_0^{-1/2}. The top generalised eigenvectors are the exact solution; negative autocorrelations
-    come last.
+    M'C_0^{-1/2}. The top generalised eigenvectors of (C_lag, C_0) are the exact solution; negative
+    autocorrelations come last.
 
     Use it when samples are in time order, for the slowest processes, such as transitions between
     states of a molecule. The result's components contain the implied `timescale`, -lag /
@@ -232,13 +232,13 @@ class VAMP(PairMethod):
 
     .. math:: \max_U 1 + \|(U'C_{00} U)^{-1/2} U'C_{0t} C_{tt}^{-1/2}\|_p^p
 
-    C_00, C_tt and C_0t are the covariances of the pairs (x_t, x_{t+lag}), each member minus its own
-    mean; p is `power`. In whitened variables the problem is max 1 + tr(M'(KK')^{p/2} M), with K =
-    C_00^{-1/2} C_0t C_tt^{-1/2} and P = M'C_00^{-1/2}. The leading left singular vectors of K are
-    the exact solution. The value is the VAMP-1 or VAMP-2 score 1 + sum_k sigma_k^p, where the 1 is
-    due to the constant function. The result's parameters `right` and `right_mean` are the map and
-    the mean of the right singular functions, of x_{t+lag}. Unlike in tica, the process need not be
-    reversible.
+    The matrices C_00, C_tt and C_0t are the covariances of the pairs (x_t, x_{t+lag}), each member
+    minus its own mean, and p is `power`. In whitened variables the problem is max 1 +
+    tr(M'(KK')^{p/2} M), with K = C_00^{-1/2} C_0t C_tt^{-1/2} and P = M'C_00^{-1/2}. The leading
+    left singular vectors of K are the exact solution. The value is the VAMP-1 or VAMP-2 score 1 +
+    sum_k sigma_k^p, where the 1 is due to the constant function. The result's parameters `right`
+    and `right_mean` are the map and the mean of the right singular functions, of x_{t+lag}. Unlike
+    in tica, the process need not be reversible.
 
     `ldr.score`, and `ldr.path` with folds, compute the cross-validated score 1 + ||(U'C_00
     U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p from the covariances of held-out samples, U and V the

@@ -55,8 +55,8 @@ class SignalNoise(NoiseMethod):
     .. math:: \max_{M'M=I} \operatorname{tr}(M'(C_{\text{signal}} - \alpha C_{\text{noise}})M)
 
     X is a pair (signal, noise) of arrays with the same features, each centred separately. P = M'.
-    The top eigenvectors of the difference, which is indefinite, are the exact solution. Unlike in
-    oriented PCA, the span of M depends on the scale of the noise.
+    The top eigenvectors of the difference of the covariances, which is indefinite, are the exact
+    solution. Unlike in oriented PCA, the span of M depends on the scale of the noise.
 
     Use it when the noise was measured separately and the difference of variances is of interest. Do
     not use it if no alpha is known: take opca, which maximises a ratio.
@@ -87,7 +87,7 @@ class ContrastivePCA(SignalNoise):
     .. math:: \max_{M'M=I} \operatorname{tr}(M'(C_{\text{target}} - \alpha C_{\text{background}})M)
 
     X is a pair (target, background) of arrays with the same features, each centred separately. P =
-    M'. The top eigenvectors of the difference are the exact solution.
+    M'. The top eigenvectors of the difference of the covariances are the exact solution.
 
     Use it for variation that is present in a target data set and not in a background data set. Do
     not use it if no alpha is known: try several values, or take orthogonal-gcpca or opca.
@@ -113,7 +113,7 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     X is a pair (signal, noise) of arrays with the same features; C is the covariance of the signal,
     R the second moment of the noise about zero. In whitened variables the problem is max
     tr(M'R^{-1/2} C R^{-1/2} M), with P = M'R^{-1/2}. The top generalised eigenvectors of (C, R) are
-    the exact solution and also maximise log|M'CM| - log|M'RM|. The span does not depend on the
+    the exact solution and also maximise log|M'CM| - log|M'RM|. The span of M does not depend on the
     scales of signal and noise.
 
     Use it when the noise was measured separately, for the largest ratio of signal to noise. Do not
@@ -207,8 +207,8 @@ class GCPCA(GeneralisedContrast, transposed=False, scale_free=True):
 
     X is a pair (target, background) of arrays with the same features, each centred separately, with
     the covariances C_t and C_b. In whitened variables the problem is max tr(M'B^{-1/2}(C_t -
-    C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The top generalised eigenvectors are the
-    exact solution; eigenvalues lie between -1 and 1.
+    C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The top generalised eigenvectors of (C_t
+    - C_b, C_t + C_b) are the exact solution; eigenvalues lie between -1 and 1.
 
     Use it like orthogonal-gcpca, for components that are uncorrelated over both data sets. Do not
     use it if the projection must be orthogonal: take orthogonal-gcpca.
@@ -345,7 +345,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         return cells, shape
 
     def added(self, means: Array, shape: tuple[int, ...]) -> Array:
-        """Return the contribution of the sets to each cell mean, by inclusion-exclusion."""
+        """Return the sets' contribution to each cell mean, by inclusion-exclusion."""
         grid = means.reshape(*shape, -1)
         total = np.zeros_like(grid)
         for subset in self.of:

@@ -74,9 +74,9 @@ class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
 
     .. math:: \max_M \operatorname{tr}(M' \operatorname{Cov}(\mathrm{E}[z \mid \text{slice}]) M)
 
-    z = C^{-1/2}(x - mean); slices of the sorted response have equal weight, or are classes. P =
-    M'C^{-1/2}. The top eigenvectors are the exact solution. At most slices - 1 directions are
-    found. With classes as slices the span is that of lda.
+    The samples are whitened, z = C^{-1/2}(x - mean); slices of the sorted response have equal
+    weight, or are classes. P = M'C^{-1/2}. Top eigenvectors are exact. At most as many directions
+    as slices minus 1 are found. With classes as slices the span is that of lda.
 
     Use it when a response depends on few directions of X, and X is roughly elliptically
     distributed. Do not use it for a dependence symmetric around the mean, such as y = x_1^2: take
@@ -106,10 +106,10 @@ class SAVE(Shrinking, StatedMethod, SlicedMethod):
 
     .. math:: \max_M \operatorname{tr}\left(M' \sum_b p_b (I - \operatorname{Cov}_b(z))^2 M\right)
 
-    z = C^{-1/2}(x - mean), p_b is the share of slice b, and Cov_b(z) the covariance within slice b.
-    P = M'C^{-1/2}. The top eigenvectors are the exact solution. SAVE also finds symmetric
-    dependence; noise increases with the number of slices. With a ridge or shrinkage of C, Cov(z)
-    takes the place of I.
+    The samples are whitened, z = C^{-1/2}(x - mean), p_b is the share of slice b, and Cov_b(z) is
+    the covariance within slice b. P = M'C^{-1/2}. The top eigenvectors of the sum of matrices are
+    the exact solution. SAVE also finds symmetric dependence; noise increases with the number of
+    slices. With a ridge or shrinkage of C, Cov(z) takes the place of I.
 
     Use it when a response depends on few directions, possibly symmetrically or through the
     variance. Do not use it for a linear dependence with few samples: take sir.
@@ -149,14 +149,14 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
         \max_M \operatorname{tr}\left(M'\, \mathrm{E}(2I - A)^2 M\right), \quad A =
         \mathrm{E}[(z - z')(z - z')' \mid y, y']
 
-    (z, y) and (z', y') are independent samples, z = C^{-1/2}(x - mean); A = 2I if the slices of y
-    and y' carry no information. E(2I - A)^2 = 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I, with V_b =
-    E[zz' | b] and K = Cov(E[z | b]). P = M'C^{-1/2}. The top eigenvectors are the exact solution.
-    DR finds the dependence that sir and save find, with fewer samples than save. With a ridge or
-    shrinkage of C, Cov(z) takes the place of I.
+    The samples (z, y) and (z', y') are independent with z = C^{-1/2}(x - mean); A = 2I if the
+    slices of y and y' carry no information. The expectation E(2I - A)^2 is 2 sum_b p_b V_b^2 + 2K^2
+    + 2 tr(K) K - 2I with V_b = E[zz' | b] and K = Cov(E[z | b]) for slices b. P = M'C^{-1/2}. Its
+    top eigenvectors are exact. DR finds the dependence that sir and save find, with fewer samples
+    than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
 
     Use it like save with fewer samples: the response may depend on the mean or the spread of X. Do
-    not use it for X far from Gaussian, which biases these moments: take sdr or gkdr.
+    not use it for X far from Gaussian, which biases the moments: take sdr or gkdr.
 
     Source: Li & Wang 2007.
     """
@@ -217,11 +217,11 @@ class PrincipalHessianDirections(
 
     .. math:: \max_M \operatorname{tr}(M'|H|M), \quad H = \frac{1}{n} \sum_i (y_i - \bar y) z_i z_i'
 
-    z = C^{-1/2}(x - mean). For Gaussian X, H is the mean Hessian of the regression function. |H|
-    has the absolute eigenvalues of H; the column `curvature` of the result's components has the
-    signs. P = M'C^{-1/2}. The eigenvectors of H with the largest absolute eigenvalues are the exact
-    solution. PHD finds dependence that sir does not find, such as y = x_1^2, but not linear
-    dependence.
+    The samples are whitened, z = C^{-1/2}(x - mean). For Gaussian X, H is the mean Hessian of the
+    regression function. |H| has the absolute eigenvalues of H; the column `curvature` of the
+    result's components has the signs. P = M'C^{-1/2}. The eigenvectors of H with the largest
+    absolute eigenvalues are the exact solution. PHD finds dependence that sir does not find, such
+    as y = x_1^2, but not linear dependence.
 
     Use it when the regression function is curved along few directions, and features are roughly
     Gaussian. Do not use it for a linear dependence: take sir, or directional-regression for both

@@ -47,10 +47,10 @@ def gradient_outer_product(
 ) -> tuple[Array, float]:
     """Return mean_i sum_p grad g_p(x_i) grad g_p(x_i)', g the kernel regression of Z on X.
 
-    g(x) = Z'(K + n eps I)^{-1} k(x) with the Gaussian Gram matrix K. If D_i has the rows (x_j -
-    x_i)'k(x_j, x_i)/width^2, the result is mean_i D_i'(K + n eps I)^{-1} ZZ' (K + n eps I)^{-1}
-    D_i. For weighted rows W^{1/2}(W^{1/2}KW^{1/2} + N eps I)^{-1}W^{1/2} takes the place of the
-    inverse.
+    The regression function is g(x) = Z'(K + n eps I)^{-1} k(x) with the Gaussian Gram matrix K. If
+    D_i has the rows (x_j - x_i)'k(x_j, x_i)/width^2, the result is mean_i D_i'(K + n eps I)^{-1}
+    ZZ' (K + n eps I)^{-1} D_i. For weighted rows the matrix W^{1/2}(W^{1/2}KW^{1/2} + N eps
+    I)^{-1}W^{1/2} takes the place of the inverse.
 
     Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
 

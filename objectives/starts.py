@@ -70,8 +70,8 @@ def random_points(
 ) -> Iterator[Array]:
     """Draw M, equivariant to rotations of X's columns and independent of the rows' order.
 
-    The M are combinations of the eigenvectors of E[|x|^2 x x'] with variance, signed for positive
-    skewness.
+    The random M are combinations of the eigenvectors of E[|x|^2 x x'] with variance, signed for
+    positive skewness.
     """
     X = X / power_of_two(X)  # scaling avoids overflow of fourth powers
     axes = oriented(fourth_order_directions(X, weights), X, weights)
@@ -112,8 +112,8 @@ def _untied(values: Array, directions: Array, count: int) -> Array:
 def sliced_directions(X: Array, codes: Codes, r: int, weights: Array | None = None) -> Array:
     """Return an orthonormal span of the top r SIR directions C^{-1/2} eta; X is centred.
 
-    eta are eigenvectors of Cov(E[z | slice]) for the whitened rows z; `codes` are the slices of the
-    rows. If r exceeds slices - 1, leading principal components of the complement are added.
+    The directions eta are eigenvectors of Cov(E[z | slice]) for whitened rows z; `codes` are the
+    slices. If r exceeds slices - 1, leading principal components of the complement are added.
     """
     d = X.shape[1]
     counts = np.bincount(codes, weights)

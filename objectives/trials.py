@@ -50,9 +50,9 @@ _LEAST = 1e-6
 def inverse_in_pairs(h: Array, least: float = _LEAST) -> Callable[[Array], Array]:
     """Return the map T -> E with h_ij E_ij + E_ji = T_ij, i != j, and a zero diagonal.
 
-    The inverse map is the Hessian of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, E the relative
-    change of independent sources. The blocks [[h_ij, 1], [1, h_ji]] are shifted to be positive
-    definite.
+    The inverse map is the Hessian of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, where E is the
+    relative change of independent sources. The blocks [[h_ij, 1], [1, h_ji]] are shifted to be
+    positive definite.
     """
     lowest = 0.5 * (h + h.T - np.hypot(h - h.T, 2.0))
     h = h + np.maximum(least - lowest, 0.0)
@@ -62,7 +62,7 @@ def inverse_in_pairs(h: Array, least: float = _LEAST) -> Callable[[Array], Array
 
 
 class JointDiagonalPoint(Point):
-    """f(V) = 1/2 mean_c log det diag(V'C_cV) - log |det V|, with d_ci = (V'C_cV)_ii.
+    """The value is f(V) = 1/2 mean_c log det diag(V'C_cV) - log |det V|; d_ci = (V'C_cV)_ii.
 
     Column i of the gradient is mean_c C_cv_i/d_ci minus column i of V^{-1}'. Column i of the
     Hessian product is mean_c (C_cu_i/d_ci - 2 C_cv_i <C_cv_i, u_i>/d_ci^2) plus column i of
@@ -102,7 +102,7 @@ class JointDiagonalPoint(Point):
 class JointDiagonal(Problem):
     """Joint diagonalisation of the V'C_cV by Pham's criterion, up to a constant.
 
-    Scales and order of V's columns do not change the value; a factor of a C_c only adds a constant.
+    Scales and order of V's columns do not change the value; a factor of a C_c adds a constant.
 
     Source: Pham 2001.
 
@@ -124,8 +124,8 @@ class JointDiagonal(Problem):
     def preconditioner(self, M: Array) -> Preconditioner:
         """Return the inverse Hessian of E -> f(V + VE) for diagonal V'C_cV.
 
-        The Hessian couples only the entries ij and ji, by [[h_ij, 1], [1, h_ji]], h_ij = mean_c
-        d_ci/d_cj.
+        The Hessian couples only the entries ij and ji of E, by [[h_ij, 1], [1, h_ji]] with h_ij =
+        mean_c d_ci/d_cj.
         """
         d = np.einsum("ij,cij->cj", M, self.C @ M)
         h = np.mean(d[:, :, None] / d[:, None, :], axis=0)
@@ -153,8 +153,8 @@ _FILTERS = "the filters of the joint diagonalisation"
 class PowerMethod(StatedMethod, weighted=True, transposed=False, scale_free=True):
     """Base of the methods of second moments about zero, the power of band-passed signals.
 
-    X is not centred. y has an entry for each row or for each trial; without trials each row is a
-    trial. `ldr.log_power` computes features from the filtered signals.
+    The data X are not centred. y has an entry for each row or for each trial; without trials each
+    row is a trial. `ldr.log_power` computes features from the filtered signals.
 
     Parameters
     ----------
@@ -177,16 +177,16 @@ class CSP(PowerMethod, stacks=True):
         \max_M \operatorname{tr}\left(M' |B^{-1/2}(C_1 - C_2)B^{-1/2}| M\right), \quad B = C_1 +
         C_2
 
-    C_c is the second moment about zero of the samples of class c. P = M'B^{-1/2}. The generalised
-    eigenvectors of (C_1, C_1 + C_2) are the exact solution, in descending order of |lambda - 1/2|:
-    lambda is the share of a filter's power in class 1, and 2 lambda - 1 the eigenvalue of
-    B^{-1/2}(C_1 - C_2)B^{-1/2}.
+    The matrix C_c is the second moment about zero of the samples of class c. P = M'B^{-1/2}. The
+    generalised eigenvectors of (C_1, C_1 + C_2) are the exact solution, in descending order of
+    |lambda - 1/2|: lambda is the share of a filter's power in class 1, and 2 lambda - 1 the
+    eigenvalue of B^{-1/2}(C_1 - C_2)B^{-1/2}.
 
-    For more than two classes the C_c are approximately jointly diagonalised, by a local minimum of
-    Pham's criterion. Filters are scaled to unit mean power sum_c p_c m'C_cm. Filters with the
-    largest information on the class are selected, in nats I = -sum_c p_c log sqrt(m'C_cm) - 3/16
-    (sum_c p_c ((m'C_cm)^2 - 1))^2. With average="rows" p_c is equal for all classes; with
-    average="trials" p_c is the share of trials of class c.
+    For more than two classes the matrices C_c are approximately jointly diagonalised, by a local
+    minimum of Pham's criterion. Filters are scaled to unit mean power sum_c p_c m'C_cm. The filters
+    with the largest information on the class are then selected, in nats I = -sum_c p_c log
+    sqrt(m'C_cm) - 3/16 (sum_c p_c ((m'C_cm)^2 - 1))^2. With average="rows" the probability p_c is
+    equal for all classes; with average="trials" it is the share of trials of class c.
 
     Use it when trials of two or more classes differ in signal power, not in the mean, as in
     band-passed EEG; `ldr.log_power(result, X)` returns features for a classifier. Do not use it if
@@ -264,10 +264,10 @@ class SPoC(PowerMethod, stacks=True):
         \max_M \operatorname{tr}\left(M' |B^{-1/2} A B^{-1/2}| M\right), \quad A = \overline{z_t
         C_t}, \quad B = \overline{C_t}
 
-    C_t is the second moment about zero of trial t; bars denote means over trials. z_t is the
-    response of trial t (the mean over its samples), standardised over trials. P = M'B^{-1/2}. The
-    generalised eigenvectors of (A, B) with the largest absolute eigenvalues are the exact solution;
-    an eigenvalue is the covariance of z and a filter's power.
+    The matrix C_t is the second moment about zero of trial t; bars denote means over trials. z_t is
+    the response of trial t (the mean over its samples), standardised over trials. P = M'B^{-1/2}.
+    The generalised eigenvectors of (A, B) with the largest absolute eigenvalues are the exact
+    solution; an eigenvalue is the covariance of z and a filter's power.
 
     Use it when the power of a signal is correlated with a response of each trial. Do not use it if
     the response is correlated with the signal itself: take pls-regression or least-squares.
@@ -384,11 +384,11 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'EM\right)
 
-    E is the second moment about zero, over time, of the mean trial of a class, and R that of all
-    samples. In whitened variables the problem is max tr(M'R^{-1/2} E R^{-1/2} M), with P =
-    M'R^{-1/2}. The top generalised eigenvectors are the exact solution; an eigenvalue is the ratio
-    of the response's power to the power of all samples. Trials must be aligned and of equal length;
-    without trials each sample is a trial.
+    The matrix E is the second moment about zero, over time, of the mean trial of a class, and R
+    that of all samples. In whitened variables the problem is max tr(M'R^{-1/2} E R^{-1/2} M), with
+    P = M'R^{-1/2}. The top generalised eigenvectors of (E, R) are the exact solution; an eigenvalue
+    is the response's share of the power of all samples. All trials must be aligned and of equal
+    length; without trials each sample is a trial.
 
     Use it when trials aligned at an event have a common response that is masked by noise in single
     trials; target= names the class of interest. Do not use it if responses vary between trials:
@@ -473,14 +473,14 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'SM\right)
 
-    S is the second moment about zero of the samples filtered to the band `signal`, and R that of
-    the samples filtered to the wider band `noise`, minus the samples in `signal`. In whitened
-    variables the problem is max tr(M'R^{-1/2} S R^{-1/2} M), with P = M'R^{-1/2}. The top
-    generalised eigenvectors are the exact solution; eigenvalues are signal-to-noise ratios.
+    The matrix S is the second moment about zero of the samples filtered to the band `signal`, and R
+    that of the samples filtered to the wider band `noise`, minus the samples in `signal`. In
+    whitened variables the problem is max tr(M'R^{-1/2} S R^{-1/2} M), with P = M'R^{-1/2}. The top
+    generalised eigenvectors of (S, R) are exact; eigenvalues are signal-to-noise ratios.
 
-    Filters are zero-phase with Hamming windows; the width of a transition is a quarter of the edge
-    frequency. Each trial is filtered separately, with odd reflection at the ends; sample weights
-    are those of the unfiltered samples. P applies to unfiltered samples.
+    Filters are zero-phase with Hamming windows; a transition is a quarter of the edge frequency
+    wide. Each trial is filtered separately, with odd reflection at the ends; sample weights are
+    those of the unfiltered samples. The map P applies to unfiltered samples.
 
     Use it for oscillations in a known frequency band, in trials or in one long series, if
     neighbouring frequencies contain noise. Do not use it if the band is unknown or noisy itself:

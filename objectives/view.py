@@ -84,7 +84,7 @@ class Quadratic(Features):
 
 @dataclass(frozen=True)
 class HalfSquaredDistances(Features):
-    """-1/2 times the squared distances; double centring would give inner products."""
+    """The squared distances times -1/2; double centring would give inner products."""
 
     def __call__(self, samples: Samples) -> Samples:
         return Samples(-0.5 * samples.dense() ** 2, samples.feature_names, samples.name)
@@ -204,10 +204,10 @@ class Compact:
     ) -> Compact:
         """Return the rows in coordinates of their span if n < d, without d x d arrays.
 
-        The reduction is exact if the optimum lies in the span. With `room` for r directions
-        outside, the reduction is also exact if directions without variance may be optimal, because
-        all directions outside are equivalent. A stream is assumed to have n >= d. Wide sparse rows
-        are not reduced if products suffice.
+        The reduction is exact if the optimum is in the span of the rows. With `room` for r
+        directions outside the span, the reduction is also exact if directions without variance may
+        be optimal, because all directions outside are equivalent. A stream of rows is assumed to
+        have n >= d. Wide sparse rows are not reduced if matrix-vector products suffice.
         """
         if not samples.in_range:
             check_squares(samples)
@@ -232,8 +232,8 @@ class Compact:
     def about_zero(cls, *parts: Samples, room: int = 0) -> tuple[Compact, list[Samples]]:
         """Return the reduced rows for sums about zero over several samples, and the samples.
 
-        The span is that of the rows and their negatives, which have mean zero: centring has no
-        effect.
+        The span is that of the rows and their negatives, which have mean zero, so that centring has
+        no effect.
         """
         for each in parts:
             check_squares(each)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Input:
     """An objective and its data, read from files.
 
-    - shown: the data to project: X without a background
+    - shown: the data to project, which are X without a background
     - options: arguments of the public functions that select the columns and rows of X
     """
 
@@ -42,7 +42,7 @@ class Input:
 
 @contextmanager
 def opened(objective: str, data: Path, selection: Selection, cluster: str = "") -> Iterator[Input]:
-    """Yield the input; a cluster reads the data if its address is given."""
+    """Yield the objective and its data; a Dask cluster reads the files if its address is given."""
     from ldr.io.cluster import connected
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
@@ -158,7 +158,7 @@ def files_read(
 
 
 def start_of(start: str) -> Start:
-    """Return a start for `ldr.solve`: a name, or the matrix in a file."""
+    """Return an initial point for `ldr.solve`: its name, or the matrix in a file."""
     if not start.endswith(".npy"):
         return start
     from ldr.io.files import read

@@ -220,10 +220,10 @@ _NO_OPTIONS = {"X", "y", "sample_weight", "random_state", "observers", "progress
 
 
 def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Callable[..., None]:
-    """Return the subcommand for typer: its options are the fields of its groups of options.
+    """Return a subcommand for typer, whose options are the fields of its groups of options.
 
-    With a parameter `more`, the parameters of the `ldr` function of the same name are options too.
-    With --param the parameters of the named methods are options as well.
+    If the subcommand has a parameter `more`, the parameters of the `ldr` function of its name are
+    options too. If it has --param, the parameters of the named methods are options as well.
     """
     parameters = inspect.signature(verb).parameters
     groups = {n: _GROUPS[p.annotation] for n, p in parameters.items() if p.annotation in _GROUPS}

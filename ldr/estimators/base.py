@@ -100,7 +100,7 @@ def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., 
 
 
 def from_sums(estimator: Projection) -> bool:
-    """Return True if the method depends on sums over rows, so that blocks can be added."""
+    """Return True if the method depends only on sums over rows, so that blocks can be added."""
     try:
         return estimator._objective().traits.from_sums
     except ArgumentError:  # `fit` will report the invalid parameter
@@ -222,9 +222,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Add a block of rows to the earlier blocks, and fit the projection to all of them.
 
         The method is available if the objective depends only on sums over rows. The estimator keeps
-        these sums, some d x d matrices, and not the rows. Each call solves once more after one pass
-        over the block, so large blocks are faster. `fit` discards earlier blocks and stores no
-        sums: partial_fit after `fit` starts anew.
+        these sums, some d x d matrices, and not the rows. Each call of `partial_fit` solves once,
+        after one pass over the block, so large blocks are faster. `fit` discards earlier blocks and
+        stores no sums: partial_fit after `fit` starts anew.
 
         Parameters
         ----------
@@ -861,8 +861,8 @@ _BESIDE = ("background", "sample_weight", "groups")
 def taken_by(method: type[Objective]) -> tuple[str, ...]:
     """Return the arguments of a method's estimator in addition to X and y.
 
-    scikit-learn assumes that a weight repeats rows, and that weighted rows may be shuffled. Weights
-    without this meaning, and weights in time order, are left to `ldr.solve` and the `Reducer`.
+    scikit-learn assumes that a weight repeats rows, and that weighted rows may be shuffled. Only
+    `ldr.solve` and `Reducer` accept weights that do not repeat rows, and weights of time series.
     """
     background = ("background",) if Need.BACKGROUND in method.needs else ()
     if Need.TIME_ORDER in method.needs:

@@ -47,7 +47,7 @@ def bias_corrected(
 ) -> tuple[Array, Array]:
     """Return BCa intervals: quantiles corrected for bias and jackknife skewness (Efron 1987).
 
-    The arrays draws (b, ...) and without (g, ...) are estimates of the bootstrap and the jackknife.
+    The array `draws` (b, ...) has bootstrap estimates, `without` (g, ...) jackknife estimates.
     """
     normal, count = scipy.stats.norm, len(draws)
     below = np.mean(draws < estimate, axis=0) + 0.5 * np.mean(draws == estimate, axis=0)
@@ -112,7 +112,7 @@ class Bootstrap(Pickled):
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
 
-        Draws are rotated to P, so the intervals are for entries of the true map, rotated likewise.
+        Draws are rotated to P, so intervals are for entries of the true map, rotated likewise.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Bootstrap(Pickled):
     def region(self, level: float = 0.9) -> PerView:
         """Return the quantile `level` of the largest principal angle, in radians.
 
-        A confidence region around the span of P' has this radius; two views have a pair of radii.
+        A confidence region around the span of P' has this radius; two views have a radius each.
         """
         number("level", level, positive=True, below=1.0)
         return single([float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles)])
@@ -195,10 +195,10 @@ def bootstrap(
     Samples are drawn with replacement, with their weights, and within classes for methods of
     labels. With `groups` whole groups are drawn (the cluster bootstrap), within classes if labels
     are constant in groups. If data have trials, whole trials are drawn. Time series are drawn in
-    blocks of `block` successive samples (the moving block bootstrap). One in `block` pairs of
-    successive samples is spurious, so blocks should be long compared with the lag. Repeated samples
-    have distance zero, which distorts graphs of neighbours. Iterative solvers start at M of all
-    samples: the spread describes the optimum near that M.
+    blocks of `block` successive samples (the moving block bootstrap). Where blocks meet, one in
+    `block` pairs of successive samples is spurious: blocks should be long compared with the lag.
+    Repeated samples have distance zero, which distorts graphs of neighbours. Iterative solvers
+    start at M of all samples: the spread describes the optimum near that M.
 
     Source: Efron 1979; Kuensch 1989 (blocks); Davison and Hinkley 1997, section 3.8 (groups).
 

@@ -177,7 +177,7 @@ class Solutions(Pickled):
 
     @property
     def sizes(self) -> Array | None:
-        """The scores, or their absolute values if the objective ranks by absolute value."""
+        """Component scores, or their absolute values if the objective ranks by them."""
         numbers, objective = self.numbers, self.objective
         by_size = isinstance(objective, StatedMethod) and objective.by_size
         return np.abs(numbers) if by_size and numbers is not None else numbers
@@ -313,10 +313,10 @@ def solve_many(
     """Solve an objective for many data sets: windows of a series, groups, folds, resamples.
 
     Methods with an eigen-solution (pca, lda, orthogonal-lda, cca, pls, maf, orthogonal-maf, sfa,
-    orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices:
-    sums over the rows, stacked eigenproblems, and Newton's method on all ratios together. The
-    values equal those of `ldr.solve`. Methods without a stacked form, and problems with fewer rows
-    than columns, are solved one by one.
+    orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices: sums
+    over the rows, stacked eigenproblems, and Newton's method on all ratios together. The optimal
+    values equal those of `ldr.solve` for each data set alone. Methods without a stacked form, and
+    problems with fewer rows than columns, are solved one by one.
 
     Parameters
     ----------

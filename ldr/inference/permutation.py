@@ -70,7 +70,7 @@ class Null:
         groups: PerRow,
         standardise: bool = False,
     ) -> Null:
-        """Choose the null for data of `ldr.solve`, which are loaded into memory."""
+        """Choose the null hypothesis for data of `ldr.solve`, and load the data into memory."""
         choice("null", kind, ("auto", *NULLS, *tuple(_MOVED)[:-1]))
         sampled = Sampled.of(objective, X, y, "permutation of their rows", None, groups)
         data, codes = sampled.data, sampled.groups
@@ -103,7 +103,7 @@ class Null:
         return cls(kind, moved, views, y, sampled)
 
     def check(self) -> None:
-        """Refuse permutations that cannot change the data, and nulls the method does not have."""
+        """Refuse permutations that cannot change the data, and null hypotheses without meaning."""
         groups = self.sampled.groups
         if self.moved == "background" and (self.kind != "rows" or groups is not None):
             raise ArgumentError(
@@ -227,7 +227,7 @@ def _statistic(d: Array) -> Array:
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
     """Return the two matrices whose canonical correlations a method maximises, and their ridges.
 
-    The first matrix is the permuted one. The value is None for other methods, and with shrinkage.
+    A permutation permutes the first. The result is None for other methods, and with shrinkage.
     Classes and slices are indicators. The ridge of orthogonal-lda is in units of total covariance.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)

@@ -48,7 +48,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
     """Yield a new file in the same folder, which replaces `path` once complete.
 
     If writing fails or is interrupted, `path` is unchanged and the new file is removed. Symbolic
-    links and permissions are kept. Devices and pipes are opened directly.
+    links and permissions are kept. An output that is a device or a pipe is opened directly.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():

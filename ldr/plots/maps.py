@@ -400,9 +400,9 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
 def loadings(result: Result) -> Figure:
     """Plot the map P, or a factor model's loadings M, as a heat map: one row per feature.
 
-    With ``standardise=True`` P and M are for the standardised columns. The heat map has the
-    40 features with the largest loadings, in the order of the columns. More than 100 features, or
-    40 with numeric names such as wavelengths, are drawn as lines, one for each component.
+    With ``standardise=True`` P and M are for the standardised columns. The heat map shows the 40
+    features with the largest loadings, in the order of the columns. More than 100 features, or 40
+    with numeric names such as wavelengths, are drawn as lines, one for each component.
 
     Parameters
     ----------
@@ -494,8 +494,8 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     """Plot the samples by their first two components, and an arrow for each column.
 
     The coordinates of an arrow are the column's correlations with the two components, times a
-    factor common to all arrows. For every map an arrow points towards samples with large values of
-    the column. At most 14 columns are drawn, those with the largest correlations.
+    factor common to all arrows. An arrow points towards samples with large values of its column,
+    whatever the map. At most 14 columns have arrows, those with the largest correlations.
 
     Parameters
     ----------
@@ -531,7 +531,7 @@ def correlation_circle(result: Result, X: Rows, *, ax: Axes | None = None) -> Fi
     """Plot the correlations of each column with the first two components, in the unit circle.
 
     For uncorrelated components (pca, lda, cca) the squared length of an arrow is the share of the
-    column's variance that both components explain. Arguments are those of `biplot` except y.
+    column's variance that both components explain. The arguments are those of `biplot`, except y.
     """
     from matplotlib.patches import Circle
 

@@ -55,7 +55,7 @@ _EPS = float(np.finfo(float).eps)
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
-    Distances below the value's rounding error are drawn at that level. A closed form has one point.
+    Distances below the value's rounding error are drawn at the error. A closed form is one point.
 
     Parameters
     ----------
@@ -356,8 +356,8 @@ def dimension(found: Dimension, *, ax: Panels = None) -> Figure:
 def intervals(found: Bootstrap, level: float = 0.9) -> Figure:
     """Plot every entry of the map with its interval; intervals without zero are highlighted.
 
-    Of more than 40 features the 40 with the largest loadings are drawn. With standardised columns
-    entries are per standard deviation.
+    If there are more than 40 features, the 40 with the largest loadings are drawn. If the columns
+    were standardised, entries of the map are per standard deviation.
 
     Parameters
     ----------

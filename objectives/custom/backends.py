@@ -195,8 +195,8 @@ class Jax(Backend):
     """f written with jax.numpy, in float64 by a context that leaves the global flag unchanged.
 
     Programs are compiled once for each shape of the data, since X is an argument of the compiled
-    function; the objective caches the last `KEPT_SHAPES` programs. One call returns value and
-    gradient.
+    function; the objective caches the last `KEPT_SHAPES` programs. One call of a compiled program
+    returns the value and the gradient.
     """
 
     function: Function

@@ -57,7 +57,7 @@ def _pickled(whole: object, parts: Sequence[object]) -> bytes:
 
 
 def opened(address: Address | None, name: str, pickled: bytes | None) -> object:
-    """Return the object of the process or the module if present, else a new object."""
+    """Return the existing object of this process or of an importable module, else a new object."""
     found = _known.get(name)
     if found is None and address is not None:
         found = _imported(*address)

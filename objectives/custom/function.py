@@ -119,8 +119,8 @@ class JaxOfRows(Jax):
     """sum_i w_i f(M, x_i) for a sum over rows f, called with arrays of one row.
 
     Small data are padded to a power of two rows with rows of weight zero, so that cross-validation
-    folds and data of other lengths need no compilation. The padding repeats the last row, to avoid
-    non-finite values of f.
+    folds and data of other lengths need no compilation. The added rows repeat the last row, to
+    avoid non-finite values of f.
     """
 
     def place(self, *data: Traced, accelerator: Accelerator | None = None) -> Arguments:
@@ -182,9 +182,9 @@ def objective(
     """Make a function of M and X an objective for `ldr.solve`; a decorator.
 
     The function is f(M, X), or f(M, X, y) if y is needed, and returns a scalar. M is d x r, X is n
-    x d (float64), y is the argument of `ldr.solve` as an array. Further parameters need default
-    values. The map is P = M'. A function of several views is f(M1, ..., Mk, X1, ..., Xk), with y
-    last if needed.
+    x d (float64), y is the argument of `ldr.solve` as an array. Further parameters of the function
+    need default values. The map of a result is P = M'. A function of several views is f(M1, ...,
+    Mk, X1, ..., Xk), with y last if needed.
 
     Parameters
     ----------
@@ -228,10 +228,10 @@ def objective(
         The manifold, sense or backend is unknown; the function has the wrong number of parameters;
         backend="numpy" has no gradient, or another backend has one.
 
-    Notes ----- `ldr.solve` tests f once at a random M. The value must be one finite real number,
-    and the gradient must have M's shape. Hand-written derivatives must agree with finite
+    Notes ----- `ldr.solve` tests f once at a random M. The function must return one finite real
+    number, and the gradient must have M's shape. Hand-written derivatives must agree with finite
     differences, and on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows
-    is tested on the first 200 rows, also for additivity. Arguments of f are read-only.
+    is tested on the first 200 rows, also for additivity. The arrays that f receives are read-only.
 
     Without `sum_over_rows`, all rows are loaded into memory.
 

@@ -1,7 +1,7 @@
 """Rows in chunks of a Dask array or DataFrame, with sums computed by the workers.
 
 Workers compute the terms of chunks and merge neighbouring terms in a binary tree, in the order of
-the rows. Only the total returns to this process.
+the rows. Only the total sum is sent to this process.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Data:
         return replace(self, views=views, background=background)
 
     def everywhere(self) -> Data:
-        """Return the data with `by_products` False for wide sparse views: dense d x d arrays."""
+        """Return the data with dense d x d arrays allowed for wide sparse views."""
         if not any(view.wide for view in self.views):
             return self
         views = (replace(view, by_products=False) if view.wide else view for view in self.views)

@@ -79,7 +79,7 @@ def _bytes(pattern: str, file: str | Path, unit: int = 1) -> float | None:
 def check_squares(samples: Samples) -> None:
     """Refuse values whose sums of squares would overflow or underflow.
 
-    Stored samples are checked when they are read.
+    Samples in files are checked when they are read.
     """
     if not (samples.stored or samples.in_range):
         check_largest(largest_entry(samples), samples.name)

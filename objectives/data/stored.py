@@ -256,7 +256,7 @@ class StoredSamples(Samples):
         names: tuple[str, ...] | None = None,
         d: int | None = None,
     ) -> StoredSamples:
-        """Apply a function to every block; `names` and d describe changed columns."""
+        """Apply a function to every block, which gives d columns with the given `names`."""
         names = self.feature_names if d is None else names
         return replace(
             self,
@@ -294,7 +294,7 @@ class AccumulatedSamples(Samples):
     """A block of rows with sums over all blocks so far, for `partial_fit`.
 
     Objectives that only use sums treat the block as samples of all rows, and take the number of
-    rows from the sums. `n` and the labels are those of this block.
+    rows from the sums. The attribute `n` and the labels describe the latest block only.
 
     - before: totals of the earlier blocks, not changed; empty for the first block
     - totals: totals including this block, for the sums computed so far
