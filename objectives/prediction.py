@@ -54,8 +54,8 @@ class ClassPredictor:
     """Predictor of classes by a Gaussian model with a common covariance.
 
     The log-probability is log prior_k + y'C^{-1}m_k - m_k'C^{-1}m_k / 2 + a term common to all
-    classes, with class means m_k and pooled covariance C = S_W/n in the components y = Px. In the c
-    - 1 directions of lda the prediction is that of linear discriminant analysis in all columns.
+    classes, with class means m_k and pooled covariance C = S_W/n in the components y = Px. In the
+    c - 1 directions of lda the prediction is that of linear discriminant analysis in all columns.
 
     - P (r, d), classes (c,)
     - priors (c,): prior probabilities, the shares of the classes

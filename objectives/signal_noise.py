@@ -207,8 +207,8 @@ class GCPCA(GeneralisedContrast, transposed=False, scale_free=True):
 
     X is a pair (target, background) of arrays with the same features, each centred separately, with
     the covariances C_t and C_b. In whitened variables the problem is max tr(M'B^{-1/2}(C_t -
-    C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The top generalised eigenvectors of (C_t
-    - C_b, C_t + C_b) are the exact solution; eigenvalues lie between -1 and 1.
+    C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The top generalised eigenvectors of
+    (C_t - C_b, B) are the exact solution; eigenvalues lie between -1 and 1.
 
     Use it like orthogonal-gcpca, for components that are uncorrelated over both data sets. Do not
     use it if the projection must be orthogonal: take orthogonal-gcpca.
