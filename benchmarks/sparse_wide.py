@@ -4,8 +4,7 @@ The rows are of eleven classes, in runs, each with columns of its own; the secon
 topics in other columns. Seconds are of the processor. "MiB" is the peak of memory beyond the data;
 the bar is ten times the data and r numbers a row and a column. The last column is how far the value
 is from that of arrays, on the first 2,000 columns. fa has several optima: there both begin at the
-loadings of products, and arrays take forty iterations. orthogonal-cca's bound is that of the
-multipliers where the run ended.
+loadings of products, and arrays take forty iterations.
 """
 
 from __future__ import annotations

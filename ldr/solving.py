@@ -96,7 +96,7 @@ def certify_run(
     certificate = None
     notes: tuple[str, ...] = ()
     known: Callable[[Array], Certificate | None] = partial(certificate_of, problem)
-    if thorough and isinstance(problem, Thorough) and problem.rest is None:
+    if thorough and isinstance(problem, Thorough) and problem.searched is None:
         known = problem.thorough_certificate
     with until_told() as told:
         certificate = proof or known(run.M)
@@ -105,7 +105,7 @@ def certify_run(
                 # no step decreases a value that is proved optimal: the gradient is rounding error
                 run = replace(run, status=Status.ROUNDING)
             return run, certificate, ()
-        if certificate is not None and certificate.kind == "none" and problem.rest is None:
+        if certificate is not None and certificate.kind == "none" and problem.searched is None:
             return run, certificate, ()  # the method gives the reason; curvatures are unknown too
         if not run.status.converged or solver is None:
             ended = UNPROVED if run.status.converged else "the solver did not converge"

@@ -80,7 +80,7 @@ def orthogonal(method: ShrinkingViews, data: Data, r: int, how: str = "polar") -
     if found is None:
         return ratio(views, ridge=method.ridge)
     pair = [found.a, found.b]
-    bound = ratio(pair, ridge=found.ridges, rest=found, ends=found.in_columns)
+    bound = ratio(pair, ridge=found.ridges, searched=found.residual, ends=found.in_columns)
     return restated(bound, views=noted(bound.views, found.note), answers=found)
 
 

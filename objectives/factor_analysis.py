@@ -52,8 +52,7 @@ from ldr.solvers.linalg.eigen import (
     scaled_factor,
     symmetric_eigen,
 )
-from ldr.solvers.linalg.krylov import Ritz, block_krylov
-from ldr.solvers.linalg.products import top_values
+from ldr.solvers.linalg.krylov import block_krylov
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
@@ -506,7 +505,7 @@ class PPCA(
             scale=np.full(samples.d, scaling.unit),
             offset=found.vectors.T @ C.mean / scaling.unit,
             variance_outside=rest,
-            by_products=(C, found),
+            searched=found.accuracy,
         )
 
 
@@ -518,14 +517,12 @@ class IsotropicFactors(Factors):
       projection of the covariance
     - of_rows (m, k): F with F'F = C if rows are more accurate than C, else None
     - offset (k,): mean of the rows
-    - by_products: operator of the covariance, and its eigenvectors, for large sparse data
     """
 
     C: Array
     of_rows: Array | None = field(default=None, kw_only=True)
     offset: Array = field(kw_only=True)
     variance_outside: float = field(default=0.0, kw_only=True)
-    by_products: tuple[CovarianceOperator, Ritz] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.C))
@@ -585,23 +582,14 @@ class IsotropicFactors(Factors):
     def certificate(self, M: Array) -> Certificate:
         """Certify the optimum by the eigenvalues of C: these give log|S|, and tr(S^{-1}C) = d.
 
-        The optimality gap includes rounding errors of C, or of the rows. If only products with C
-        are available, upper bounds of the eigenvalues hold with a small probability of error: at
-        equal trace, larger eigenvalues mean a larger likelihood.
+        The optimality gap includes rounding errors of C, or of the rows.
         """
-        top, noise = self._eigen[0][: self.r], self._noise
-        if self.by_products is None:
-            return Certificate.of_gap(
-                self._gap(M, top, noise),
-                PROVED_GLOBAL * max(abs(self.at(M).value), self.n),
-                "no likelihood is larger: that of the eigenvalues",
-                "the likelihood of the eigenvalues bounds the value",
-            )
-        C, found = self.by_products
-        most = top_values(C, found.block, self.r, found.products) / self.scale[0] / self.scale[0]
-        noise -= float(np.sum(most - top)) / (self.d - self.r)
-        gap = self._gap(M, most, noise) if noise > 0 else math.inf
-        return Certificate.of_chance(gap, found.accuracy)
+        return Certificate.of_gap(
+            self._gap(M, self._eigen[0][: self.r], self._noise),
+            PROVED_GLOBAL * max(abs(self.at(M).value), self.n),
+            "no likelihood is larger: that of the eigenvalues",
+            "the likelihood of the eigenvalues bounds the value",
+        )
 
     def _gap(self, M: Array, top: Array, noise: float) -> float:
         """Return the gap to the likelihood of the largest eigenvalues and the mean of the rest."""

@@ -81,24 +81,15 @@ class Certificate(Pickled):
             return cls("none", gap, unbounded)
         return cls("bound", gap, bounded)
 
-    @classmethod
-    def of_chance(cls, gap: float, residual: float, within: str = "") -> Certificate:
-        """Return "bound" for an optimality gap by random vectors, "none" for an infinite gap."""
-        if gap == math.inf:
-            message = (
-                f"eigenvectors from products, residual {residual:.0e}; as many products again do "
-                "not show that none was missed: others may be nearly as good, or nearly constant "
-                "directions exist"
-            )
-            return cls("none", gap, message)
-        from ldr.solvers.linalg.products import CHANCE
-
-        where = f"within {within}: " if within else ""
+    def searched(self, residual: float) -> Certificate:
+        """Restrict the certificate to the directions that products with the rows found."""
+        if self.kind == "none":
+            return self
         message = (
-            f"{where}products with the rows bound the value, with probability 1 - {CHANCE:.0e} "
-            "over a random vector that would have revealed a missed direction"
+            "within the directions that products with the rows found from a random block, residual "
+            f"{residual:.0e}: no M is better by more; that none was missed is not proved"
         )
-        return cls("bound", gap, message)
+        return replace(self, kind="bound", message=message)
 
     @property
     def is_optimal(self) -> bool:
@@ -129,13 +120,6 @@ Stated: TypeAlias = "Objective"
 Fitted: TypeAlias = Mapping[str, float | Array]
 
 
-class Rest(Protocol):
-    """Certificates over all columns if the coordinates do not cover all columns."""
-
-    def certificate(self, M: Array, value: float) -> Certificate:
-        """Return the certificate, over all columns, of the user's M with a maximised value."""
-
-
 @dataclass(frozen=True)
 class BoundObjective(Problem):
     """An objective on data: a Problem in the solver's coordinates, mapped to the user's.
@@ -156,8 +140,9 @@ class BoundObjective(Problem):
         Data from which predictors are computed: classes, a response, another view.
     chosen : mapping
         Parameters estimated from the data, reported in the result's parameters.
-    rest : Rest or None
-        Certificates over all columns, if the coordinates do not cover all columns.
+    searched : float or None
+        Residual of the eigenvectors by products with the rows whose span the coordinates are; None
+        if the coordinates cover all columns.
     """
 
     objective: Stated
@@ -165,7 +150,7 @@ class BoundObjective(Problem):
     unit: float = field(default=1.0, kw_only=True)
     answers: Answers | None = field(default=None, kw_only=True)
     chosen: Fitted = field(default_factory=dict, kw_only=True)
-    rest: Rest | None = field(default=None, kw_only=True)
+    searched: float | None = field(default=None, kw_only=True)
 
     def hidden(self, M: Array) -> float:
         """Return a bound of the value's rounding error at M by the data's sums; 0 if unknown."""
@@ -456,11 +441,9 @@ class Carried(Protocol):
 
 
 def certificate_of(problem: BoundObjective, M: Array) -> Certificate | None:
-    """Return the certificate of M over all columns of the data."""
-    if problem.rest is None:
-        return problem.certificate(M)
-    value = -problem.at(M).value * problem.unit
-    return problem.rest.certificate(problem.lift(M)[0], value)
+    """Return the certificate of M, restricted to the directions found if products found them."""
+    found = problem.certificate(M)
+    return found if found is None or problem.searched is None else found.searched(problem.searched)
 
 
 def has_orthonormal_maps(problem: BoundObjective) -> bool:

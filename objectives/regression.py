@@ -20,7 +20,7 @@ from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.families.wide import GUARDS, apart, coupled, diagonal_matrix, scaled
-from ldr.objectives.families.wide_pairs import Covariances, Pencil
+from ldr.objectives.families.wide_pairs import Covariances
 from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
@@ -44,11 +44,9 @@ from ldr.solvers.linalg.eigen import (
 )
 from ldr.solvers.linalg.krylov import block_krylov
 from ldr.solvers.linalg.products import (
-    Found,
     LessMeans,
     columns_of,
     largest_pairs,
-    pencil_values,
 )
 from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
 from ldr.solvers.manifolds.manifold import thin_svd
@@ -840,7 +838,7 @@ class ReducedRankRegression(
         views = (fit.view, b.view(fit.stats.means[1], outputs))
         return ReducedRank(self, views, fit, r, self.heuristic)
 
-    def _of_products(self, data: Data, r: int) -> WideReducedRank:
+    def _of_products(self, data: Data, r: int) -> ReducedRank:
         """Make the problem in a subspace with the optimum and the baseline, by products.
 
         The optimum has the leading pairs of w'Kv, K the covariance of inputs and outputs, of w with
@@ -858,7 +856,7 @@ class ReducedRankRegression(
         if self.heuristic == "pcr":
             E = block_krylov(C, r, tolerance=_EXACT, most_products=_MOST_PRODUCTS).vectors
         else:
-            E = known.blocks(known.leading(r, False)[1].V[:, :r])[0]
+            E = known.blocks(known.leading(r, False).V[:, :r])[0]
         best = scale[:, None] * found.V[:, :r]
         a, b, _ = known.inside(np.hstack([best, np.concatenate([E, K.T @ E])]))
         fit = Fit.of(a, b.rows, "the covariance of the inputs")
@@ -870,34 +868,11 @@ class ReducedRankRegression(
             f"which block Davidson found from {found.products} products with the sparse rows: "
             f"residual {found.residual:.0e}"
         )
-        return WideReducedRank(
+        return ReducedRank(
             self,
             noted((fit.view, b.view(fit.stats.means[1])), note),
             fit,
             r,
             self.heuristic,
-            pencil=pencil,
-            found=found,
-            n=n,
-            total=total,
+            searched=found.residual,
         )
-
-
-@dataclass(frozen=True)
-class WideReducedRank(ReducedRank):
-    """Reduced-rank regression of sparse rows with very many columns, in a subspace.
-
-    - pencil, found: eigenproblem of the leading pairs; eigenvalues s_1, ..., s_r explain n (s_1^2 +
-      ... + s_r^2) of the total sum of squares
-    """
-
-    pencil: Pencil = field(kw_only=True)
-    found: Found = field(kw_only=True)
-    n: float = field(kw_only=True)
-    total: float = field(kw_only=True)
-
-    def certificate(self, M: Array) -> Certificate:
-        found = self.found
-        most = pencil_values(*self.pencil, found.V, self.r, found.products, outside=0.0)
-        left = self.total * (1.0 - SUMS_ROUNDING) - self.n * float(np.sum(most**2))
-        return Certificate.of_chance(max(0.0, self.at(M).value - left), found.residual)

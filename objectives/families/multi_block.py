@@ -25,7 +25,6 @@ from ldr.objectives.problem import (
     PROVED_GLOBAL,
     Certificate,
     LocalOptima,
-    Rest,
     Stated,
     check_dimension,
 )
@@ -295,7 +294,7 @@ class MultiBlock(Blocks, LocalOptima):
         return other
 
     def proof(self, M: Array) -> Certificate | None:
-        if self.rest is not None:  # the coordinates do not cover all columns
+        if self.searched is not None:  # the coordinates do not cover all columns
             return None
         found = self.certificate(M)
         return found if found.is_optimal else None
@@ -502,7 +501,7 @@ def multi_ratio(
     ridge: float | Sequence[float],
     shrunk: JointShrinkage | None,
     orthonormalise: str = "polar",
-    rest: Rest | None = None,
+    searched: float | None = None,
     ends: tuple[Array, Array] | None = None,
 ) -> MultiRatio:
     """Return the problem of the views' correlations, each on the range of its covariance."""
@@ -544,7 +543,7 @@ def multi_ratio(
         ),
         orthonormalise=orthonormalise,
         ends=ends,
-        rest=rest,
+        searched=searched,
         answers=PairedViews(stats, pair) if count == 2 else None,
         chosen=chosen_by(shrunk),
     )

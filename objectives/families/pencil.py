@@ -26,7 +26,7 @@ from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
-    from ldr.objectives.families.wide import Narrow, WidePencil
+    from ldr.objectives.families.wide import WidePencil
     from ldr.objectives.statistics import ClassMoments, JointShrinkage, Shrinkage
 
 
@@ -92,6 +92,7 @@ class RowPencil:
     - classes (c,): labels of the groups
     - chosen: parameters estimated from the rows; see `BoundObjective`
     - wide: the matrix pair as operators if the rows have too many columns for arrays
+    - notes, searched: message, and `BoundObjective.searched`, if products found the coordinates
     """
 
     compact: Compact
@@ -101,26 +102,32 @@ class RowPencil:
     classes: Cells | None = None
     chosen: Mapping[str, float | Array] = field(default_factory=dict)
     wide: WidePencil | None = None
+    notes: tuple[str, ...] = ()
+    searched: float | None = None
 
     def narrowed(
         self, r: int, ridge: float, sign: float, weights: Array | None = None
-    ) -> tuple[RowPencil, float, Narrow | None]:
+    ) -> tuple[RowPencil, float]:
         """Return the pair of wide rows in a subspace that contains the optimum.
 
-        Further results are the ridge relative to B in the subspace, and the bound for the
-        complement; see `Narrow`. The method maximises `sign` times A.
+        The second result is the ridge relative to B in the subspace. The method maximises `sign`
+        times A.
         """
         if self.wide is None:
-            return self, ridge, None
+            return self, ridge
         pencil = self.wide.against(ridge, sign)
-        found = pencil.solved(r, weights)
-        inside = Change(found.basis, pencil.rows.mean)
-        compact = Compact.along(found.basis, pencil.rows.mean, self.compact.rows)
+        basis, note, residual = pencil.solved(r, weights)
+        inside = Change(basis, pencil.rows.mean)
         rows = replace(
-            self, compact=compact, of=lambda later: self.of(inside.then(later)), wide=None
+            self,
+            compact=Compact.along(basis, pencil.rows.mean, self.compact.rows),
+            of=lambda later: self.of(inside.then(later)),
+            wide=None,
+            notes=(note,),
+            searched=residual,
         )
         share = pencil.ridge / float(diagonal(rows.plain.B).mean()) if ridge > 0 else 0.0
-        return rows, share, found
+        return rows, share
 
     @cached_property
     def plain(self) -> Pencil:

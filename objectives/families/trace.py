@@ -23,7 +23,6 @@ from ldr.objectives.view import IN_RANGE, Range, View, span_of
 from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
 from ldr.solvers.linalg.krylov import Ritz, block_krylov
-from ldr.solvers.linalg.products import top_values
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
 
@@ -206,7 +205,7 @@ class Trace(BoundObjective):
         """Return the diagonal of M'AM, and scores that the objective derives from this."""
         found = {"eigenvalue": np.sign(self.scale) * axes.numbers}
         derived = getattr(self.objective, "derived_numbers", None)
-        if derived is not None and isinstance(self.A, np.ndarray) and self.rest is None:
+        if derived is not None and isinstance(self.A, np.ndarray) and self.searched is None:
             found |= derived(found["eigenvalue"], self._size * float(np.trace(self.A)))
         return found
 
@@ -221,9 +220,9 @@ class Trace(BoundObjective):
 
         If A is known by products only, these cannot prove that no eigenvalue was missed. For dense
         rows the matrix A is computed, by default only if this takes no longer than the solve's
-        products. For sparse rows a random vector detects missed eigenvalues, with a small
-        probability of error. The gap includes possible contributions of directions outside of the
-        coordinates, or the certificate is restricted.
+        products. For sparse rows the certificate is restricted to the directions found. The gap
+        includes possible contributions of directions outside of the coordinates, or the certificate
+        is restricted.
         """
         V = self._eigen[1]
         if isinstance(self.A, np.ndarray):
@@ -236,7 +235,9 @@ class Trace(BoundObjective):
         if isinstance(self.A, np.ndarray):
             return self.certificate(M)
         if (found := self.A.squared()) is None:
-            return self._by_chance(self.A, M)
+            ritz = self._by_krylov[-1]
+            most = float(np.sum(ritz.values))
+            return self._proved(M, most, OF_SUMS).searched(ritz.accuracy)
         K, across = found
         bound = largest_sum_bound(K, across(M), across(self._eigen[1]), OF_SUMS)
         return self._proved(M, bound, OF_SUMS)
@@ -261,12 +262,6 @@ class Trace(BoundObjective):
             bounded if proved > doubt else NEARLY_COLLINEAR,
         )
         return found.restricted_to(str(span_of(self.views))) if restricted else found
-
-    def _by_chance(self, A: CovarianceOperator, M: Array) -> Certificate:
-        ritz = self._eigen and self._by_krylov[-1]
-        most = self.scale * float(np.sum(top_values(A, ritz.block, self.r, ritz.products)))
-        gap = max(0.0, self.at(M).value - self.offset + most)
-        return Certificate.of_chance(gap * self.unit, ritz.accuracy)
 
     def _more_outside(self) -> float:
         """Bound the improvement by directions outside of the coordinates."""

@@ -450,12 +450,11 @@ def trace_ratio(
     `nested` determines the weights.
     """
     weights, sign = objective.column_weights(r), -objective.sign
-    rows, ridge, rest = rows.narrowed(r, ridge, sign, weights)
-    notes = [*notes, *(() if rest is None else (rest.note,))]
+    rows, ridge = rows.narrowed(r, ridge, sign, weights)
     plain, coordinates = rows.plain, rows.compact.coordinates
     A, B, total = plain.A, plain.B, plain.total
     check_comparable(A, rows.what, length(B))
-    view, spread = rows.view.noting(*notes), diagonal(B)
+    view, spread = rows.view.noting(*notes, *rows.notes), diagonal(B)
     check_varies(B, rows.what, total)
     varied, name = (B, rows.what) if total is None else (total, "the total scatter")
     kept = Range.of(varied, view.coordinates, name)
@@ -482,5 +481,5 @@ def trace_ratio(
         sibling=objective.sibling,
         answers=rows.answers(plain, coordinates, ridged=B if amount else None, ridge=amount),
         chosen=rows.chosen,
-        rest=rest,
+        searched=rows.searched,
     )

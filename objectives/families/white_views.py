@@ -151,7 +151,7 @@ def bilinear(objective: Stated, a: Compact, b: Compact, r: int) -> Bilinear:
         stats.block(0, 1),
         r,
         answers=found or PairedViews(stats, (a.coordinates, b.coordinates)),
-        rest=found,
+        searched=None if found is None else found.residual,
     )
 
 
@@ -181,7 +181,7 @@ def white_bilinear(
         answers=found or PairedViews(stats, (in_a.coordinates, in_b.coordinates), (in_a.W, in_b.W)),
         doubt=in_a.doubt(size, r) + in_b.doubt(size, r),
         chosen=chosen_by(shrunk),
-        rest=found,
+        searched=None if found is None else found.residual,
     )
     return bound, stats.n
 

@@ -37,8 +37,7 @@ def whitened_trace(
     Extreme generalised eigenvectors of (A, B) are the exact solution. With `spectral` the absolute
     value of B^{-1/2} A B^{-1/2} is used.
     """
-    rows, ridge, rest = rows.narrowed(r, ridge, -objective.sign)
-    notes = [*notes, *(() if rest is None else (rest.note,))]
+    rows, ridge = rows.narrowed(r, ridge, -objective.sign)
     given = Unwhitened.of(rows.compact, rows.what, ridge, *rows.others)
     found, (whitened,) = whiten(rows.of, lambda found: (found,), given)
     of_rows: Any = found.A
@@ -49,7 +48,7 @@ def whitened_trace(
     check_comparable(A, rows.what)
     size = found.terms(spectral_bound(A))
     view = rows.compact.view(whitened.mean, whitened.scatter)
-    view = view.noting(*notes).within(whitened)
+    view = view.noting(*notes, *rows.notes).within(whitened)
     kind = Trace if spectral is None else partial(spectral, signed=A)
     return kind(
         objective,
@@ -63,7 +62,7 @@ def whitened_trace(
             found, whitened.coordinates, whitened.W, np.eye(len(A)) if ridge > 0 else None
         ),
         chosen=rows.chosen,
-        rest=rest,
+        searched=rows.searched,
         doubt=whitened.doubt(size, r) + whitened.doubt_of_numerator(of_rows, r),
     )
 

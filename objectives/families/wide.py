@@ -1,8 +1,7 @@
 """Problems of sparse rows with very many columns, by products with the rows.
 
 A method of a pair (A, B) only needs a subspace that contains the solution. A block Davidson
-iteration finds the subspace by products; the problem in this subspace is small and dense. Products
-also prove the certificate for all columns.
+iteration finds the subspace by products; the problem in this subspace is small and dense.
 """
 
 from __future__ import annotations
@@ -19,20 +18,16 @@ from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import Against
-from ldr.objectives.problem import Certificate
 from ldr.objectives.statistics.products import Between, CentredRows, Form
 from ldr.objectives.statistics.sums import Codes
 from ldr.objectives.statistics.time import check_lag, count_pairs, pair_matrix
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.linalg.products import (
     Found,
     columns_of,
     conjugate_gradients,
     largest_pairs,
-    pencil_values,
-    ratio_bound,
     ratio_steps,
 )
 from ldr.solvers.manifolds import Array
@@ -132,10 +127,11 @@ class WidePencil:
         A, U = (self.A, self.U) if sign > 0 else (-self.A, None)
         return replace(self, A=A, U=U, ridge=amount, minimised=sign < 0)
 
-    def solved(self, r: int, weights: Array | None = None) -> Narrow:
+    def solved(self, r: int, weights: Array | None = None) -> tuple[Array, str, float]:
         """Return a subspace with the top r eigenvectors or the optimum of a trace ratio.
 
         - weights (r,): weights of the columns of a trace ratio
+        - returns: an orthonormal basis in all columns, a message, and the residual
         """
         Z, products, residual = self._pairs(r)
         if weights is not None:
@@ -146,7 +142,13 @@ class WidePencil:
             residual = max(residual, found.residual)
         if self.minimised if self.ridge > 0 else weights is not None:
             check_varies_along(Z[:, :r], self.within, replace(self, ridge=0.0).diagonal)
-        return Narrow(self, Z, products, residual, r, weights)
+        basis = self.rows.in_all_columns(np.linalg.qr(Z)[0])
+        d, k = basis.shape
+        note = (
+            f"M is sought in {k} of {d} dimensions, which block Davidson found from {products} "
+            f"products with the sparse rows: residual {residual:.0e}"
+        )
+        return basis, note, residual
 
     def _preconditioned(self, R: Array, rho: Array, theta: Array) -> Array:
         """R over the diagonal of theta + rho B, a little above zero."""
@@ -166,75 +168,6 @@ class WidePencil:
         start = columns_of(min(r + GUARDS, len(scale)), np.empty((len(scale), 0)))
         found = largest_pairs(scaled(self.A, scale), B, start, r)
         return scale[:, None] * found.V, found.products, found.residual
-
-
-@dataclass(frozen=True, eq=False)
-class Narrow:
-    """A subspace that contains the optimum, and bounds for all columns.
-
-    - Z (k, m): basis of the subspace
-    - products: number of vectors multiplied by A and B
-    - weights (r,): weights of the columns of a trace ratio; None for generalised eigenvectors
-    """
-
-    pencil: WidePencil
-    Z: Array
-    products: int
-    residual: float
-    r: int
-    weights: Array | None = None
-
-    @cached_property
-    def basis(self) -> Array:
-        """Orthonormal basis of the subspace, in all columns."""
-        return self.pencil.rows.in_all_columns(np.linalg.qr(self.Z)[0])
-
-    @property
-    def note(self) -> str:
-        d, k = self.basis.shape
-        return (
-            f"M is sought in {k} of {d} dimensions, which block Davidson found from "
-            f"{self.products} products with the sparse rows: residual {self.residual:.0e}"
-        )
-
-    def certificate(self, M: Array, value: float) -> Certificate:
-        """Return a certificate by a random vector and as many products as the solve took.
-
-        The certificate compares the value at M with all columns. Constant directions are included
-        unless these would increase the value.
-        """
-        pencil, r, Z = self.pencil, self.r, self.Z[:, : self.r + GUARDS]
-        first, second = sym(Z.T @ (pencil.A @ Z)), sym(Z.T @ (pencil.B @ Z))
-        if self.weights is not None:
-            first, second = first - value * second, Z.T @ Z
-        least = generalised_top_eigenvectors(first, second, r)[0][-1]
-        empty = 0.0 if self.weights is None else -value * pencil.ridge
-        left_out = len(self.basis) > pencil.rows.k
-        raised = left_out and empty > least
-        outside = empty if left_out and not raised else -math.inf
-        if self.weights is None:
-            scale = 1.0 / np.sqrt(pencil.diagonal)
-            A, B = scaled(pencil.A, scale), scaled(pencil.B, scale)
-            values = pencil_values(A, B, Z / scale[:, None], r, self.products, outside)
-            most = float(np.sum(values))
-        else:
-            most = ratio_bound(
-                pencil.A,
-                pencil.B,
-                Z,
-                value,
-                self.weights,
-                pencil.diagonal,
-                self.products,
-                pencil.ridge,
-                outside,
-            )
-        within = "the directions in which something varies" if raised else ""
-        return Certificate.of_chance(_gap(value, most), self.residual, within)
-
-
-def _gap(value: float, most: float) -> float:
-    return max(0.0, float(np.nextafter(most - value, math.inf)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.multi_block import CorrelationBlocks, CorrelationPoint
@@ -19,12 +17,10 @@ from ldr.objectives.families.wide import (
     check_varies_along,
     coupled,
     diagonal_matrix,
-    low_rank,
     operator,
     scaled,
 )
 from ldr.objectives.prediction import LinearPredictor, Predictor
-from ldr.objectives.problem import PROVED_GLOBAL, Certificate
 from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.view import Compact
 from ldr.solvers.linalg.krylov import SymmetricOperator
@@ -32,14 +28,10 @@ from ldr.solvers.linalg.products import (
     Found,
     columns_of,
     conjugate_gradients,
-    largest_of_rest,
     largest_pairs,
-    pencil_values,
-    top_values,
 )
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, polar_factor
-from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 from ldr.solvers.trust_region import TrustRegion
 
@@ -58,8 +50,7 @@ class Pairs:
 
     - rows: rows of the views, in all non-constant columns
     - ridges: ridges relative to the mean variances in the subspaces
-    - pencil: matrix pair whose largest generalised eigenvalues give the value, up to a factor
-    - found: eigenvectors of this pair
+    - residual: residual of the eigenvectors
     """
 
     rows: list[CentredRows]
@@ -67,9 +58,7 @@ class Pairs:
     b: Compact
     ridges: tuple[float, float]
     note: str
-    pencil: Pencil
-    factor: float
-    found: Found
+    residual: float
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
@@ -89,14 +78,6 @@ class Pairs:
         CZ, cross = Form.covariance(rows) @ Z, Form.covariance(other, rows) @ Z
         B = np.linalg.lstsq(Z.T @ CZ, cross.T, rcond=None)[0]
         return LinearPredictor(P, other.in_all_columns(np.asarray(B).T).T, mean)
-
-    def certificate(self, M: Array, value: float) -> Certificate:
-        """Return a certificate by a random vector and as many products as the solve took."""
-        V = self.found.V
-        most = pencil_values(*self.pencil, V, M.shape[1], self.found.products, outside=0.0)
-        return Certificate.of_chance(
-            max(0.0, self.factor * float(np.sum(most)) - value), self.found.residual
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,13 +121,13 @@ class Covariances:
         """Return the rows of each view."""
         return np.split(V, [self.K.shape[0]])
 
-    def leading(self, r: int, whitened: bool) -> tuple[Pencil, Found]:
-        """Return the matrix pair and its r leading eigenvectors."""
+    def leading(self, r: int, whitened: bool) -> Found:
+        """Return the r leading pairs of directions, of the scaled columns if whitened."""
         pencil: Pencil = coupled(self.K), diagonal_matrix(np.ones(sum(self.K.shape)))
         if whitened:
             pencil = scaled(pencil[0], self.scale), scaled(apart(*self.own), self.scale)
         none = np.empty((len(self.scale), 0))
-        return pencil, largest_pairs(*pencil, columns_of(min(r + GUARDS, *self.K.shape), none), r)
+        return largest_pairs(*pencil, columns_of(min(r + GUARDS, *self.K.shape), none), r)
 
     def directions(self, found: Found, r: int) -> Array:
         """Return r pairs of directions in the unscaled columns."""
@@ -174,14 +155,13 @@ def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs 
     if not (a.wide or b.wide):
         return None
     known = Covariances.of(a, b, ridge or 0.0)
-    pencil, found = known.leading(r, ridge is not None)
+    found = known.leading(r, ridge is not None)
     Z = found.V[:, :r] if ridge is None else known.directions(found, r)
     note = (
         f"M is sought in {r} dimensions of {a.d} and of {b.d}, which block Davidson found from "
         f"{found.products} products with the sparse rows: residual {found.residual:.0e}"
     )
-    factor = known.K.divisor if ridge is None else 1.0
-    return Pairs(known.rows, *known.inside(Z), note, pencil, factor, found)
+    return Pairs(known.rows, *known.inside(Z), note, found.residual)
 
 
 class WideCorrelations(CorrelationBlocks):
@@ -216,7 +196,6 @@ class Correlated(Pairs):
     - ends: Ma and Mb, in the non-constant columns
     """
 
-    known: Covariances
     ends: tuple[Array, Array]
 
     @property
@@ -224,40 +203,6 @@ class Correlated(Pairs):
         """Ma and Mb in all columns."""
         a, b = (view.in_all_columns(M) for view, M in zip(self.rows, self.ends, strict=True))
         return a, b
-
-    def certificate(self, M: Array, value: float) -> Certificate:
-        """Bound all values by the multipliers' trace ratios and the first canonical correlation."""
-        found, most = self.found, self._of_multipliers()
-        if most - value > PROVED_GLOBAL * value:
-            canonical = pencil_values(*self.pencil, found.V, 1, found.products, outside=0.0)
-            most = min(most, float(canonical[0]))
-        return Certificate.of_chance(max(0.0, most - value), found.residual)
-
-    def _of_multipliers(self) -> float:
-        """Return the dual bound of the multipliers; see `joint_bound`.
-
-        Q = M(L - aI)M' + aI + (N/D)C has the largest ratio N/D. If the scaled block matrix is only
-        >= -e, the bound increases by e over the least eigenvalue of the scaled C.
-        """
-        known, products = self.known, self.found.products
-        Ma, Mb = self.ends
-        Mb = Mb @ polar_factor(Mb.T @ (known.K.T @ Ma))
-        crosses, N = (known.K @ Mb, known.K.T @ Ma), float(np.vdot(Ma, known.K @ Mb))
-        ratios, parts, factors = [], [], []
-        for M, C, cross in zip((Ma, Mb), known.own, crosses, strict=True):
-            CM = C @ M
-            ratios.append(N / float(np.vdot(M, CM)))
-            values, V = np.linalg.eigh(sym(M.T @ (cross - ratios[-1] * CM)))
-            parts.append(ratios[-1] * C + diagonal_matrix(np.full(len(M), values[0])))
-            factors.append((M @ V) * np.sqrt(values - values[0]))
-        beyond = coupled(known.K) - apart(*parts) - low_rank(block_diag(*factors))
-        H = scaled(beyond, known.scale)
-        null = np.linalg.qr(np.concatenate([Ma, Mb]) / known.scale[:, None])[0]
-        least = -largest_of_rest(lambda V: -(self.pencil[1] @ V), null[:, :0], products)
-        if not least > 0:
-            return math.inf
-        missing = max(0.0, float(top_values(H, null, 1, products)[0]))
-        return math.prod(math.sqrt(ratio + missing / least) for ratio in ratios)
 
 
 def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | None:
@@ -269,7 +214,7 @@ def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | N
         return None
     a, b = (view.rows for view in views)
     known = Covariances.of(a, b, ridge)
-    pencil, found = known.leading(r, True)
+    found = known.leading(r, True)
     problem = WideCorrelations(known, r)
     heuristic = map(polar_factor, known.blocks(known.directions(found, r)))
     start = problem.manifold.join(list(heuristic))
@@ -284,9 +229,7 @@ def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | N
         f"{run.gradient_norm:.0e}"
     )
     both = np.hstack([np.concatenate([Ma, Mb]), known.directions(found, r)])
-    return Correlated(
-        known.rows, *known.inside(both), note, pencil, 1.0, found, known=known, ends=(Ma, Mb)
-    )
+    return Correlated(known.rows, *known.inside(both), note, found.residual, (Ma, Mb))
 
 
 def _not_spanned(C: LinearOperator, M: Array) -> Array:

@@ -12,10 +12,6 @@ from benchmarks import sparse_wide
 from ldr.errors import DataError, SingularError
 from ldr.objectives import PCA, PPCA, OrthogonalCCA, OrthogonalLDA, OrthogonalMAF, factor_analysis
 from ldr.objectives.data import memory, samples
-from ldr.objectives.data.data import Data
-from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.matrices import Against
-from ldr.objectives.families.wide import WideSums
 from ldr.objectives.registry import named
 from ldr.objectives.statistics import products as products_of_rows
 
@@ -114,6 +110,7 @@ def test_products_find_what_arrays_find(name, filled, monkeypatch):
     assert any("products" in note for note in products.notes)
     claim = products.certificate
     assert claim.kind in ("global", "bound") and claim.gap <= 1e-10 * abs(arrays.value)
+    assert claim.kind == "global" or claim.message.startswith("within the directions that products")
     for found, known in zip(each(products.P), each(arrays.P), strict=True):
         assert np.linalg.norm(found - known) <= 1e-6 * np.linalg.norm(known)
     for found, known in zip(each(products.mean), each(arrays.mean), strict=True):
@@ -191,42 +188,6 @@ def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatc
     assert products.certificate.kind == "local" and products.starts is None  # one, found once
     with pytest.raises(SingularError, match="1 constant column"):
         ldr.solve("fa", X, 3)
-
-
-def pencil_of_classes():
-    sums = WideSums(Data((as_samples(X),), Y), None)
-    return sums.pencil(Against(*sums.scatters_of_classes()))
-
-
-@pytest.mark.parametrize("ridge", [0.05, 1.0])
-@pytest.mark.parametrize("r", [1, 2, 4])
-def test_bounds_of_ratios_hold_and_are_tight(ridge, r, monkeypatch, by_products):
-    certificate = ldr.solve("orthogonal-lda", X, r, y=Y, ridge=ridge).certificate
-    best = ldr.solve("lda", X, r, y=Y, ridge=ridge)
-    assert best.certificate.kind == "bound" and best.certificate.gap < 1e-10
-    assert certificate.kind in ("global", "bound") and np.isfinite(certificate.gap)
-    value = ldr.solve("orthogonal-lda", X, r, y=Y, ridge=ridge).value
-    pencil = pencil_of_classes()
-    rest = pencil.against(ridge, 1.0).solved(r, np.ones(r))
-    for share in (1e-4, 1e-2, 0.3):  # of other points the bound is not below the optimum
-        noise = np.random.default_rng(1).standard_normal((D, r))
-        M = np.linalg.qr(rest.basis[:, :r] + share * noise / np.sqrt(D))[0]
-        M[3] = 0.0
-        varied = pencil.rows.basis.T @ M
-        B = pencil.against(ridge, 1.0).B
-        rho = np.vdot(varied, pencil.A @ varied) / np.vdot(varied, B @ varied)
-        assert rho + rest.certificate(M, rho).gap >= value * (1 - 1e-13)
-
-
-def test_a_bound_of_nested_ratios_is_of_nested_ratios(by_products):
-    """A worse point is not said to be the best: all ratios of its span alone are below its own."""
-    given = {"y": Y, "ridge": 0.3, "nested": True}
-    best = ldr.solve("orthogonal-lda", X, 3, **given)
-    assert best.certificate.kind == "bound" and best.certificate.gap < 1e-10
-    weights = OrthogonalLDA(nested=True).column_weights(3)
-    rest = pencil_of_classes().against(0.3, 1.0).solved(3, weights)
-    worse = 0.999 * best.value
-    assert worse + rest.certificate(best.P.T, worse).gap >= best.value * (1 - 1e-13)
 
 
 TRIALS = np.arange(N) // 10
@@ -352,10 +313,9 @@ def test_reduced_rank_regression_of_products(name, monkeypatch):
     assert any("products" in note for note in found.notes)
 
 
-def test_reduced_rank_regression_of_products_claims_nothing_of_dependent_columns(monkeypatch):
+def test_reduced_rank_regression_of_products_on_dependent_columns(monkeypatch):
     given = both_ways(monkeypatch, "reduced-rank-regression", (DEPENDENT, PAIR[1]), {})
     assert given[1].value == pytest.approx(given[0].value, rel=1e-12)
-    assert given[1].certificate.kind == "none"
 
 
 def test_advice_on_many_columns_fits_the_question(by_products, monkeypatch):
