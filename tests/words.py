@@ -24,6 +24,8 @@ from tests.test_public_api import LISTED
 HEADLESS = re.compile(r"(Of|What|Whether|How|Which|That|The same)\b")
 # Words that stand for something named elsewhere.
 VAGUE = re.compile(r"\b(those|these|what|it|one|other)\b", re.IGNORECASE)
+# Comments for tools, and headings.
+TOOLS = re.compile(r"# (type:|noqa|fmt:|---)")
 # Imperatives that may begin the first line of a public function.
 VERBS = re.compile(
     r"(Add|Append|Bootstrap|Bound|Build|Check|Choose|Compute|Convert|Count|Declare|Draw|Find|Fit"
@@ -75,25 +77,51 @@ def _add(found: dict[str, Callable[..., object]], name: str, value: object) -> N
 
 
 def sentences() -> dict[str, list[str]]:
-    """Return the sentences of the project, by their kind."""
+    """Return the sentences of the project, by their kind.
+
+    An item of a list follows the sentence before the list. A sentence of a docstring follows the
+    name of the object, and an item of its list or a parameter also follows its first line.
+    """
     sources = [path for name, path in modules().items() if name.split(".")[0] == "ldr"]
     texts = [path.read_text(encoding="utf-8") for path in sources]
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     return {
         "documentation": [s for page in pages for s in _prose(page.read_text(encoding="utf-8"))],
-        "docstring": [s for _, text in docstrings(public=True) for s in _prose(text)],
+        "docstring": [
+            f"{name.removeprefix('ldr.')}: {sentence}"
+            for name, text in docstrings(public=True)
+            for sentence in _prose(text, text.partition("\n")[0])
+        ],
         "message": [s for text in texts for s in _messages(ast.parse(text))],
         "comment": [s for text in texts for s in _comments(text)],
     }
 
 
-def _prose(text: str) -> Iterator[str]:
-    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    for paragraph in re.split(r"\n\s*\n|\n(?=- )", text):
-        if not re.match(r"\s*(#|\||>>>|\.\.|<|!)|.*\n\s*---", paragraph):
-            for sentence in re.split(r"(?<=[.!?]) (?=[A-Z`])", " ".join(paragraph.split())):
-                if len(sentence.split()) > 3:
-                    yield sentence
+# Blocks that are no sentences: code, directives such as displayed formulas, underlined headings.
+NO_PROSE = re.compile(
+    r"^```.*?^```|^\.\. .*\n(?:[ ]+.*\n?|\n(?=[ ]))*|^\w[\w ]*\n-{3,}\n",
+    flags=re.MULTILINE | re.DOTALL,
+)
+# Beginning of an item of a list, or of a parameter's entry, which continues on indented lines.
+ITEM = re.compile(r"(?:- |\d+\. )|\S[^\n]*\n    \S")
+
+
+def _prose(text: str, first_line: str = "") -> Iterator[str]:
+    lead = first_line
+    text = NO_PROSE.sub("", text)
+    for paragraph in re.split(rf"\n\s*\n|\n(?={ITEM.pattern})", text):
+        if re.match(r"\s*(#|\||>>>|\.\.|<|!)|.*\n\s*---", paragraph):
+            continue
+        joined = " ".join(paragraph.split())
+        if ITEM.match(paragraph.lstrip("\n")):
+            if len(joined.split()) > 3:
+                yield f"{lead} {joined}".strip()
+            continue
+        # Initials in references end no sentence.
+        initial = r"(?<!\b[A-Z]\.)" if re.search(r"\b(19|20)\d\d\b", joined) else ""
+        found = re.split(rf"(?<=[.!?]){initial} (?=[A-Z`])", joined)
+        lead = found[-1] if joined.endswith(":") else first_line
+        yield from (sentence for sentence in found if len(sentence.split()) > 3)
 
 
 def _messages(tree: ast.AST) -> Iterator[str]:
@@ -111,7 +139,7 @@ def _messages(tree: ast.AST) -> Iterator[str]:
 def _comments(text: str) -> Iterator[str]:
     last, found = -2, ""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT and "type: ignore" not in token.string:
+        if token.type == tokenize.COMMENT and not TOOLS.match(token.string):
             alone = token.line.strip().startswith("#")
             follows = alone and token.start[0] == last + 1
             if found and not follows:
