@@ -18,7 +18,7 @@ from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.view import Compact, Range, View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import power_of_two, top_eigenvectors
-from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
 
 
@@ -82,7 +82,7 @@ class LogDeterminant(BoundObjective):
 
     @cached_property
     def _optimum(self) -> Array:
-        M = self.manifold.nearest(self._eigen[1])
+        M = polar_factor(self._eigen[1])
         if not math.isfinite(self.value(M)):
             raise SingularError(
                 f"|M'CM| in {self.r} dimensions is zero to rounding: the units of the columns are "

@@ -109,7 +109,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
             raise TooLargeError(f"{error}; or give whiten=True, or take orthogonal-sfa") from None
 
     def of_features(self) -> SFA:
-        return replace(self, degree=1)
+        return self if self.degree == 1 else replace(self, degree=1)
 
     def largest_r(self, data: Data) -> int:
         d = data.samples.d

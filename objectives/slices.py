@@ -88,8 +88,8 @@ def slice_codes(response: Response, slices: int, weights: Array | None = None) -
         edges = np.sort(z)[-(-(len(z) - 1) * cuts // slices)]
     else:
         edges = quantiles(z, cuts / slices, weights)
-    edges = np.unique(edges)
-    return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
+    bins = np.searchsorted(np.unique(edges), z, side="right")
+    return (np.cumsum(np.bincount(bins) > 0) - 1)[bins]
 
 
 def sliced(y: npt.ArrayLike, n: int, slices: int, weights: Array | None = None) -> Codes:

@@ -151,7 +151,7 @@ class View:
 
     def noting(self, *notes: str) -> View:
         """Return the view with further messages."""
-        return replace(self, notes=(*self.notes, *notes))
+        return replace(self, notes=(*self.notes, *notes)) if notes else self
 
     def of_all(self, samples: Samples) -> View:
         """Return the view of all rows, for a problem of some of the rows."""

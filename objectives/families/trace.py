@@ -23,7 +23,7 @@ from ldr.objectives.view import IN_RANGE, Range, View, span_of
 from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
 from ldr.solvers.linalg.krylov import Ritz, block_krylov
-from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point, Preconditioner
 
 # Lower limit of curvatures in the preconditioner, relative to the largest.
@@ -178,7 +178,7 @@ class Trace(BoundObjective):
     def _of(self, array: Array) -> tuple[Array, Array]:
         sign = np.sign(self.scale)
         values, vectors = top_eigenvectors(sign * array, self.r)
-        return sign * values, self.manifold.nearest(vectors)
+        return sign * values, polar_factor(vectors)
 
     def _by_products(self, A: Array | CovarianceOperator, most: int) -> tuple[Array, Array]:
         """Return top eigenpairs by block Krylov; if slow, from the dense matrix, if affordable."""
@@ -188,7 +188,7 @@ class Trace(BoundObjective):
             if array is not None:
                 return self._of(array)
         self._by_krylov.append(ritz)
-        return ritz.values, self.manifold.nearest(ritz.vectors)
+        return ritz.values, polar_factor(ritz.vectors)
 
     def remarks(self, M: Array) -> list[str]:
         return [

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy
+from scipy.linalg.lapack import dsygv
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.families.pencil import RowPencil, check_comparable, diagonal
@@ -333,11 +334,10 @@ class TraceRatio(BoundObjective, Compared):
         b = self._size * np.sum(M * BM, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = {"ratio": a / b, "share": b / b.sum(), "numerator": a, "denominator": b}
-        try:
-            pairs = scipy.linalg.eigh(M.T @ AM, M.T @ BM, eigvals_only=True)[::-1]
-        except np.linalg.LinAlgError:  # M'BM is singular
+        values, _, failed = dsygv(M.T @ AM, M.T @ BM, jobz="N")
+        if failed:  # M'BM is singular
             return found
-        return {**found, "generalised_eigenvalue": sign * pairs}
+        return {**found, "generalised_eigenvalue": sign * values[::-1]}
 
     def baseline(self) -> Array:
         return self._heuristic

@@ -41,7 +41,7 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, View, noted, span_of
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import top_singular
-from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds import Array, polar_factor
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Bilinear(Blocks, BoundObjective):
     @cached_property
     def _optimum(self) -> Array:
         U, _, V = self._singular
-        return self.manifold.nearest(self.point([U, V]))
+        return self.point([polar_factor(U), polar_factor(V)])
 
     def baseline(self) -> Array:
         return self._optimum

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -268,10 +267,9 @@ def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Arr
         raise SingularError(
             "the matrix on the right of a generalised eigenproblem is not positive definite"
         )
-    divided = partial(scipy.linalg.solve_triangular, L, lower=True, check_finite=False)
-    half = divided(A * scale * scale[:, None])
-    values, vectors = top_eigenvectors(sym(divided(half.T)), r)
-    return values, scale[:, None] * divided(vectors, trans=1)
+    half = dtrsm(1.0, L, A * scale * scale[:, None], lower=1)
+    values, vectors = top_eigenvectors(sym(dtrsm(1.0, L, half.T, lower=1)), r)
+    return values, scale[:, None] * dtrsm(1.0, L, vectors, lower=1, trans_a=1)
 
 
 def rank_tolerance(d: int) -> float:

@@ -219,7 +219,7 @@ class Product(Manifold):
         parts = zip(self.factors, *map(self.split, arrays), strict=True)
         return self.join([getattr(f, method)(*args) for f, *args in parts])
 
-    @property
+    @cached_property
     def _free(self) -> bool:
         """True if no factor has a constraint, so that all vectors are tangent."""
         return all(type(f) is Euclidean for f in self.factors)
