@@ -227,7 +227,7 @@ def _products(new: Part, _: Part | None = None, *, mean: bool = False) -> HeldOu
     """Score by products of the views' standardised scores: sums or means over components."""
     seen = [one for one in new.result.directions.variations if one is not None]
     if len(seen) < len(new.Y):
-        raise ArgumentError("the result does not have the variances of its training samples")
+        raise ArgumentError("result has no variances of its training samples: pass X as an array")
     Z = [
         Y / np.sqrt(np.where(one.variances > 0, one.variances, np.inf))
         for Y, one in zip(new.Y, seen, strict=True)
@@ -327,7 +327,7 @@ def _objective_value(new: Part) -> float:
     if isinstance(problem, Carried):
         value = problem.value_of(Z, result.parameters)
     elif len(problem.manifold.factors) > len(problem.views):
-        raise ArgumentError(f"objective {objective.name!r} fits more than a map: it has no score")
+        raise ArgumentError(f"objective {objective.name!r} fits more than M and has no score")
     else:
         value = near(problem, Z).value(Z)
     value = problem.reported(value)
@@ -392,7 +392,7 @@ def score(
     objective = result.objective
     if Need.DISTANCES in objective.needs:
         raise ArgumentError(
-            f"objective {objective.name!r} is of the distances of n samples: no score"
+            f"objective {objective.name!r} takes distances and has no score of new samples"
         )
     if isinstance(result.P, tuple):
         X = views_of(X, len(result.P), result.view_names)

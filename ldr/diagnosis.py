@@ -156,7 +156,7 @@ def diagnose(
         raise DataError(f"X has {n} samples: limits of {r} components need {r + 2} or more")
     lengths = np.linalg.norm(T, axis=0) / math.sqrt(n - 1)
     if not lengths.all() or np.linalg.matrix_rank(T / lengths) < r:
-        raise SingularError("the scores of X are collinear: T2 is of fewer components")
+        raise SingularError("the scores of X are collinear and have no T2: solve for a smaller r")
     centre, robust = np.zeros(r), result.objective.name == "robust-pca"
     if robust:
         from sklearn.covariance import MinCovDet

@@ -49,7 +49,7 @@ def by_rule(
         raise ArgumentError(
             f"r = 'auto' has no rule for objective {objective.name!r}"
             f"{' of weighted rows' if objective.traits.rule else ''}: expected a whole number; "
-            "ldr.path with folds= tells what held-out rows say of each"
+            "ldr.path with folds= scores each r on held-out rows"
         )
     return _by_bic(objective, data, solve) if objective.traits.rule == "bic" else _by_chance(data)
 

@@ -356,7 +356,7 @@ def _check(
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
         _moved(at(X, y, parameters).along(still), projector)  # raises errors about ties
-        raise SingularError("the equations of the optimum are singular: it is not isolated")
+        raise SingularError("the optimum has no derivative: it is not isolated")
     return np.ones((), J.dtype)
 
 

@@ -248,7 +248,7 @@ class Multistart:
         count, problem = len(data.views), self._problem
         given = start if count > 1 else (start,)
         if not isinstance(given, (tuple, list)) or len(given) != count:
-            raise ArgumentError(f"start must be {count} arrays, one a view")
+            raise ArgumentError(f"start must be {count} arrays, one for each view")
         shapes = [M.shape for M in problem.lift(problem.random_point(np.random.default_rng(0)))]
         return problem.lower([_start_matrix(M, s) for M, s in zip(given, shapes, strict=True)])
 

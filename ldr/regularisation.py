@@ -239,7 +239,7 @@ def refit(
     data = as_data(result.objective, X, y, sample_weight, groups)
     for view, M in zip(data.views, as_tuple(result.M), strict=True):
         if view.d != len(M):
-            raise DataError(f"{view.name} has {view.d} columns, the solution is for {len(M)}")
+            raise DataError(f"{view.name} has {view.d} columns, expected {len(M)}, as in result")
     if result.scale is not None:
         data = divided(data, result.scale)
     began = time.perf_counter()
@@ -257,7 +257,7 @@ def refit(
     if interrupt.is_set():
         run = replace(run, status=Status.INTERRUPTED)
     if not run.status.converged:
-        warn(f"refit: {run.status.advice}", errors.ConvergenceWarning)
+        warn(f"refit did not converge: {run.status.advice}", errors.ConvergenceWarning)
     seconds = time.perf_counter() - began
     maps, given = problem.maps(run.M), Axes.given(result.r, len(data.views))
     seen = problem.variations(run.M, maps)

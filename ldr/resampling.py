@@ -143,7 +143,7 @@ class Sampled:
     ) -> Sampled:
         """Open the data; refuse distances, because their rows are columns too."""
         if Need.DISTANCES in objective.needs:
-            raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
+            raise ArgumentError(f"objective {objective.name!r} takes distances: it has no {what}")
         names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
         X = known_trials(X, "X") or X  # reads the data of MNE once
         X, y, sample_weight, groups = in_order(

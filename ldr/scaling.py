@@ -44,7 +44,7 @@ class Units:
     def of(cls, objective: Objective, data: Data) -> Units:
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(
-                f"objective {objective.name!r} is of distances, without columns to standardise: "
+                f"objective {objective.name!r} takes distances, which cannot be standardised: "
                 "leave out standardise="
             )
         for view in data.views:

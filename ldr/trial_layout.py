@@ -187,7 +187,7 @@ def log_mean_power(Y: Array, trials: np.ndarray) -> Array:
     """
     power = mean_power(Y, trials)
     if not power.all():
-        raise DataError("X has a trial in which a component is zero throughout: no logarithm")
+        raise DataError("a component is zero throughout a trial of X: its power has no logarithm")
     return np.asarray(np.log(power))
 
 

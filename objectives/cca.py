@@ -118,7 +118,7 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
     def bind(self, data: Data, r: int) -> MultiRatio:
         how = self.orthonormalise
         if len(data.views) > 2 and how != "polar":
-            raise ArgumentError(f"orthonormalise={how!r} of orthogonal-cca is for two views alone")
+            raise ArgumentError(f"orthonormalise={how!r} is for two views; for more leave it out")
         return orthogonal(self, data, r, how)
 
     def matrices(self, data: DataSums) -> CorrelationMatrices:

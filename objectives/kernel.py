@@ -268,7 +268,7 @@ def _positive_eigen(K: Array) -> tuple[Array, Array]:
         values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), check_finite=False)
     kept = values > rank_tolerance(len(K)) * float(np.abs(values).max())
     if not kept.any():
-        raise SingularError("the centred kernel matrix is zero: all rows are equal to it")
+        raise SingularError("the centred kernel matrix is zero: the kernel finds all rows equal")
     return values[kept][::-1], vectors[:, kept][:, ::-1]
 
 

@@ -316,8 +316,8 @@ class SemiSupervisedDA(
     def _labelled(self, y: Cells, n: int) -> tuple[Codes, Codes, Cells]:
         """Return True for labelled rows, their codes, and the classes."""
         if y.shape != (n,) or y.dtype.kind in "cV":
-            raise DataError(f"y has shape {y.shape} and type {y.dtype}, expected ({n},) labels")
+            raise DataError(f"y has shape {y.shape} and type {y.dtype}, expected {n} labels")
         labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
         if not labelled.any():
-            raise DataError(f"y has no label: every row says {self.unlabelled!r}, unlabelled")
+            raise DataError(f"y has no label: all are {self.unlabelled!r}, which means unlabelled")
         return labelled, *as_labels(y[labelled], int(labelled.sum()))

@@ -89,7 +89,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
         if self.degree > 2:
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
-            raise ArgumentError("derivatives= are of the columns, expected degree=1 with them")
+            raise ArgumentError("derivatives= are those of the columns, which require degree=1")
         # Nonlinear expansions of sparse rows are dense and depend on the mean.
         from_sums = self.degree == 1 and self.derivatives is None
         self._set_traits(

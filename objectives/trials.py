@@ -432,7 +432,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
         wanted = np.arange(len(classes)) if self.target is None else self._wanted(classes)
         cells = (wanted[:, None] * length + np.arange(length)).ravel()
         if not sizes.all():
-            raise DataError("all rows of a class at one time of its trials have sample_weight 0")
+            raise DataError("at some time all trials of a class have sample_weight 0: no mean")
         E = rows.form(Squares(means[cells])) / len(cells)
         R = rows.scatter() / rows.n
         return PencilMatrices(E, R, ridge=self.ridge, shares=np.zeros(rows.count))
@@ -520,8 +520,8 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
                 )
         if not self.noise[0] <= self.signal[0] <= self.signal[1] <= self.noise[1]:
             raise ArgumentError(
-                f"signal = {self.signal!r} must lie within noise = {self.noise!r}, whose remainder "
-                "is its denominator"
+                f"the band signal = {self.signal!r} must lie within noise = {self.noise!r}: the "
+                "rest of the noise band is the denominator"
             )
 
     divisor = "the second moment beside the band"

@@ -103,7 +103,7 @@ NO_PROSE = re.compile(
     flags=re.MULTILINE | re.DOTALL,
 )
 # Beginning of an item of a list, or of a parameter's entry, which continues on indented lines.
-ITEM = re.compile(r"(?:- |\d+\. )|\S[^\n]*\n    \S")
+ITEM = re.compile(r"(?:- |\d+\. )|\S[^\n]*\n(?:    \S|: )")
 
 
 def _prose(text: str, first_line: str = "") -> Iterator[str]:
@@ -120,7 +120,7 @@ def _prose(text: str, first_line: str = "") -> Iterator[str]:
         # Initials in references end no sentence.
         initial = r"(?<!\b[A-Z]\.)" if re.search(r"\b(19|20)\d\d\b", joined) else ""
         found = re.split(rf"(?<=[.!?]){initial} (?=[A-Z`])", joined)
-        lead = found[-1] if joined.endswith(":") else first_line
+        lead = first_line if joined[-1] in ".!?" else found[-1]
         yield from (sentence for sentence in found if len(sentence.split()) > 3)
 
 
@@ -133,7 +133,9 @@ def _messages(tree: ast.AST) -> Iterator[str]:
         else:
             continue
         if isinstance(text, ast.JoinedStr) or isinstance(getattr(text, "value", None), str):
-            yield " ".join(ast.unparse(text).split())
+            own = [x.value for x in ast.walk(text) if isinstance(getattr(x, "value", None), str)]
+            if len(re.findall("[a-z]+", " ".join(own))) > 1:  # others pass on a message
+                yield " ".join(ast.unparse(text).split())
 
 
 def _comments(text: str) -> Iterator[str]:

@@ -190,7 +190,7 @@ def path(
     from ldr.errors import ArgumentError
 
     if inquiry.report is not None:
-        raise ArgumentError("path takes no --report")
+        raise ArgumentError("ldr path writes no report, leave out --report")
     found = _ask(ldr.path, objective, data, selection, inquiry, dimensions, **more)
     names = ("dimensions", "elbow", "best", "chosen", "rule", "scored_by", "scores", "pooled")
     summary = {name: getattr(found, name) for name in (*names, "numbers", "notes")}

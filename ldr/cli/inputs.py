@@ -117,7 +117,7 @@ def load(objective: str, parameters: list[str] | None) -> Objective:
     if split_file(objective) is None:
         return named(objective, **values)
     if values:
-        raise ArgumentError("--param is for objectives of the registry, not for a file's")
+        raise ArgumentError("--param is for methods by name, not for the objective in a file")
     return load_objective(objective)
 
 

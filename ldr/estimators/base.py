@@ -731,7 +731,7 @@ class TwoViews(Projection):
                     f"of X's {d} columns"
                 ) from error
             if not groups[key]:
-                raise ArgumentError(f"views[{key!r}] = {group!r} has no column")
+                raise ArgumentError(f"views[{key!r}] = {group!r} names no column of X")
         return groups
 
     def __sklearn_tags__(self) -> Tags:
@@ -901,7 +901,7 @@ def _refuse(name: str, function: str, method: type[Objective]) -> None:
     names = ", ".join(each for each, one in REGISTRY.items() if name in taken_by(one))
     takes = f"{function} takes no {name}=: "
     if name == "background":
-        raise ArgumentError(f"{takes}the estimators of {names} do")
+        raise ArgumentError(f"{takes}only the estimators of {names} do")
     if name == "groups":
         why = "it does not look at the order of rows, and so at no trials"
     elif Need.TIME_ORDER in method.needs:

@@ -306,13 +306,12 @@ def _check(sampled: Sampled, block: object) -> None:
         raise ArgumentError(f"block = {block} is too long: expected at most n = {sampled.n}")
     if groups is not None and block is not None:
         raise ArgumentError(
-            f"block = {block!r} does not go with groups or trials: whole ones are drawn, leave "
-            "it out"
+            f"block = {block!r} does not go with groups or trials, which are drawn whole: leave "
+            "out block="
         )
     if groups is not None and groups.max() == 0:
         raise ArgumentError("groups names one group, expected two at least to draw from")
     if groups is not None and sampled.data.background is not None:
         raise ArgumentError(
-            f"objective {name!r} has a background, of which the groups are not known: expected "
-            "no groups="
+            f"objective {name!r} has a background, whose groups are unknown: leave out groups="
         )

@@ -102,7 +102,7 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     drawn = list(results) if isinstance(results, Sequence) else [results]
     labels = list(names) or [f"{result.objective.name}, r = {result.r}" for result in drawn]
     if not drawn or len(labels) != len(drawn):
-        raise ArgumentError(f"got {len(drawn)} results and {len(labels)} names, expected as many")
+        raise ArgumentError(f"names has {len(labels)} entries, expected one for each result")
     for result in drawn:
         if result.improvement is None:
             raise ArgumentError(f"objective {result.objective.name!r} has no baseline")

@@ -48,7 +48,7 @@ def _pickled(whole: object, parts: Sequence[object]) -> bytes:
 
     with _pickling, _by_value(parts):
         if any(whole is outer for outer in _underway):
-            raise pickle.PicklingError("its own function uses it")
+            raise pickle.PicklingError("the objective's own function refers to the objective")
         _underway.append(whole)
         try:
             return bytes(cloudpickle.dumps((type(whole), tuple(parts))))
@@ -62,7 +62,7 @@ def opened(address: Address | None, name: str, pickled: bytes | None) -> object:
     if found is None and address is not None:
         found = _imported(*address)
     if found is None and pickled is None:
-        raise pickle.UnpicklingError(f"there is no {'.'.join(address or ())} in this process")
+        raise pickle.UnpicklingError(f"{'.'.join(address or ())} cannot be imported here")
     return _made(name, pickled) if found is None else found
 
 

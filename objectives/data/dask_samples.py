@@ -138,7 +138,7 @@ def computed(lazy: Given) -> Given:
             "(X.rechunk), or see their logs"
         ) from error
     except CancelledError as error:
-        raise ClusterError("the scheduler was lost while its workers computed") from error
+        raise ClusterError("the scheduler of the Dask cluster was lost: restart it") from error
     finally:
         future.release()
 
@@ -255,7 +255,7 @@ class DaskSamples(StoredSamples):
         if isinstance(other, dask.array.Array):
             if other.shape[0] != self.n:
                 raise DataError(
-                    f"an array beside {self.name} has {other.shape[0]} rows, expected {self.n}"
+                    f"an array given with {self.name} has {other.shape[0]} rows, expected {self.n}"
                 )
             return list(chunked(other, self.array.array.chunks[0]).to_delayed().ravel())
         if isinstance(other, StoredSamples):

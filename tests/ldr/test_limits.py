@@ -470,7 +470,7 @@ def test_an_interrupted_refit_says_so(monkeypatch):
     monkeypatch.setattr(
         regularisation, "smallest_curvature", lambda *given: press() or smallest_curvature(*given)
     )
-    with pytest.warns(ConvergenceWarning, match="refit: "):
+    with pytest.warns(ConvergenceWarning, match="refit did not converge: "):
         result = ldr.refit(sparse, X)
     assert result.status is Status.INTERRUPTED and result.certificate.kind == "none"
 

@@ -105,7 +105,7 @@ def test_bad_arguments_of_path(arguments, message):
 
 
 def test_distances_have_no_folds():
-    with pytest.raises(ArgumentError, match="is of distances: no folds"):
+    with pytest.raises(ArgumentError, match="takes distances: it has no folds"):
         ldr.path("mds-distances", methods.DISTANCES, [1, 2], folds=3)
 
 

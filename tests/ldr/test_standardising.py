@@ -108,7 +108,7 @@ def test_along_dimensions_folds_draws_and_penalties():
 
 
 def test_what_cannot_be_divided():
-    with pytest.raises(ArgumentError, match="is of distances, without columns"):
+    with pytest.raises(ArgumentError, match="takes distances, which cannot be standardised"):
         ldr.solve("mds-distances", DISTANCES, 2, standardise=True)
     with pytest.raises(ArgumentError, match="standardise must be True or False, got 'yes'"):
         ldr.solve("pca", X, 2, standardise="yes")

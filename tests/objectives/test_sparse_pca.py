@@ -309,7 +309,7 @@ def test_what_cannot_be_refitted(wine):
     with pytest.raises(ArgumentError, match="result must be a Result"):
         ldr.refit(3, wine)
     sparse = ldr.solve("sparse-pca", wine, 2, penalty=50.0)
-    with pytest.raises(DataError, match="X has 12 columns, the solution is for 13"):
+    with pytest.raises(DataError, match="X has 12 columns, expected 13, as in result"):
         ldr.refit(sparse, wine[:, 1:])
 
 

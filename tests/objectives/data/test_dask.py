@@ -270,7 +270,7 @@ def test_lengths_must_agree():
         ldr.solve("orthogonal-lda", X, r=1, y=da.ones(39, chunks=7))
     with pytest.raises(DataError, match="the views in X have 40 and 39 rows"):
         ldr.solve("orthogonal-cca", (X, X[:-1]), r=1)
-    with pytest.raises(DataError, match="an array beside X has 39 rows, expected 40"):
+    with pytest.raises(DataError, match="an array given with X has 39 rows, expected 40"):
         as_samples(X).reduce(rows_of, operator.add, da.ones(39, chunks=7))
 
 
