@@ -99,8 +99,7 @@ def sentences() -> dict[str, list[str]]:
 
 # Blocks that are no sentences: code, directives such as displayed formulas, underlined headings.
 NO_PROSE = re.compile(
-    r"^```.*?^```|^\.\. .*\n(?:[ ]+.*\n?|\n(?=[ ]))*|^\w[\w ]*\n-{3,}\n",
-    flags=re.MULTILINE | re.DOTALL,
+    r"^```(?s:.*?)^```|^\.\. .*\n(?:[ ]+.*\n?|\n(?=[ ]))*|^\w[\w ]*\n-{3,}\n", flags=re.MULTILINE
 )
 # Beginning of an item of a list, or of a parameter's entry, which continues on indented lines.
 ITEM = re.compile(r"(?:- |\d+\. )|\S[^\n]*\n(?:    \S|: )")
@@ -112,7 +111,7 @@ def _prose(text: str, first_line: str = "") -> Iterator[str]:
     for paragraph in re.split(rf"\n\s*\n|\n(?={ITEM.pattern})", text):
         if re.match(r"\s*(#|\||>>>|\.\.|<|!)|.*\n\s*---", paragraph):
             continue
-        joined = " ".join(paragraph.split())
+        joined = " ".join(paragraph.split()) or "."
         if ITEM.match(paragraph.lstrip("\n")):
             if len(joined.split()) > 3:
                 yield f"{lead} {joined}".strip()
