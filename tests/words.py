@@ -119,7 +119,7 @@ def _prose(text: str, first_line: str = "") -> Iterator[str]:
         # Initials in references end no sentence.
         initial = r"(?<!\b[A-Z]\.)" if re.search(r"\b(19|20)\d\d\b", joined) else ""
         found = re.split(rf"(?<=[.!?]){initial} (?=[A-Z`])", joined)
-        lead = first_line if joined[-1] in ".!?" else found[-1]
+        lead = found[-1] if joined.endswith(":") else first_line
         yield from (sentence for sentence in found if len(sentence.split()) > 3)
 
 
