@@ -70,7 +70,7 @@ class Directions:
         texts = {}
         for name in chosen:
             numbers = [f"{x:.4g}" for x in columns[name]]
-            if not numbers:  # no components if r = 0
+            if not numbers:  # if r = 0, a table has no components
                 continue
             texts[name] = ", ".join([*numbers[:5], *(["..."] if len(numbers) > 5 else [])])
         return "; ".join(f"{name.replace('_', ' ')} {text}" for name, text in texts.items())

@@ -63,11 +63,11 @@ class HeldOut:
     """Scores of m held-out samples."""
 
     kind: str
-    values: Array  # (m, q): scores of each sample and column, larger is better
-    weights: Array  # (m,): sample weights
-    reference: Array | None = None  # (m, q): scores of the prediction by training mean
-    classes: np.ndarray | None = None  # (m,): true class of each sample
-    log_loss: Array | None = None  # (m,): -log of the true class's probability
+    values: Array  # scores (m, q) of each sample and column; larger is better
+    weights: Array  # sample weights, shape (m,)
+    reference: Array | None = None  # scores (m, q) of the training mean or the largest class
+    classes: np.ndarray | None = None  # true class of each sample, shape (m,)
+    log_loss: Array | None = None  # minus the log-probability of the true class, shape (m,)
 
     @classmethod
     def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
@@ -124,7 +124,7 @@ class Part:
     result: Result
     X: Rows
     y: PerRow
-    runs: Indices | None = None  # time-series segment of each sample
+    runs: Indices | None = None  # index of each sample's segment of the time series
 
     @cached_property
     def views(self) -> tuple[Samples, ...]:
@@ -253,7 +253,7 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
         for _, block in piece.blocks():
             Z = (dense(block) - result.mean) / unit
             E = Z - (Z @ Q) @ Q.T
-            if elements:  # rounding errors dominate smaller values: 1e-16 / 1e-8
+            if elements:  # rounding errors (1e-16 / 1e-8) dominate values below this
                 E = np.divide(E, free, out=np.full(E.shape, np.inf), where=free >= 1e-8)
             both = np.stack([E, Z]) ** 2
             found.append(both.sum(axis=2, keepdims=True) if whole_samples else both)
@@ -305,13 +305,13 @@ def _objective_value(new: Part) -> float:
     new pairs (of earlier and of later samples), as in deeptime.
     """
     result, objective, P = new.result, new.result.objective, new.result.P
-    views = as_tuple(new.X)  # the samples, then the background data, if any
+    views = as_tuple(new.X)  # X may be a pair of samples and background data
     if result.features is not None:
         views, objective = tuple(map(result.features, views)), of_features(objective)
     samples, *background = views
     samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
-    given = getattr(objective, "derivatives", None) is not None  # user-defined derivatives, if any
+    given = getattr(objective, "derivatives", None) is not None  # derivatives given by the user
     if timed and not given and "right" not in result.parameters:
         samples = _mirrored(samples, result.mean)
     data = as_data(objective, single((samples, *background)), new.y)
@@ -521,7 +521,7 @@ def _hidden_entries(new: Part, old: Part) -> HeldOut:
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)
-    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # each row keeps an entry
+    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # every row keeps some entry
     filled = new.result.model.impute(np.where(hidden, np.nan, rows))
     truth, guess = ((Z - mean) / np.where(unit > 0, unit, 1.0) for Z in (rows, filled))
     w = np.broadcast_to(new.weights[:, None], rows.shape)[hidden]
@@ -540,9 +540,9 @@ class Folds:
     """Training and held-out samples of each fold, with their fits and scores."""
 
     sampled: Sampled
-    parts: list[tuple[Indices, Indices]]  # (training, held-out) samples of each fold
-    notes: list[str]  # warnings about folds, reasons of failed fits
-    trials: Indices | None  # trials of time series, also for methods without order
+    parts: list[tuple[Indices, Indices]]  # indices of the (training, held-out) samples of each fold
+    notes: list[str]  # warnings about folds, and reasons why some fits failed
+    trials: Indices | None  # index of the trial of each sample, for time series
 
     @classmethod
     def of(
@@ -577,7 +577,7 @@ class Folds:
             # Classes are numbered, because scikit-learn casts numeric labels to integers.
             if y is not None and numbered and labels:
                 y = np.unique(y, return_inverse=True)[1]
-            with warnings.catch_warnings():  # another message reports unused groups
+            with warnings.catch_warnings():  # another message reports that groups are not used
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
         except (TypeError, ValueError, UserWarning) as error:

@@ -105,7 +105,7 @@ def _by_bic(
     for r in range(1, objective.largest_r(data) + 1):
         try:
             model = solve(objective, data, r, certify=False).model
-        except (ArgumentError, SingularError):  # the data do not identify r factors
+        except (ArgumentError, SingularError):  # the data do not determine r factors
             break
         assert model is not None
         d = model.mean.size
@@ -113,7 +113,7 @@ def _by_bic(
             break
         if model.bic < least:
             least, best = model.bic, r
-        elif r - best >= 2:  # BIC did not decrease for two values of r
+        elif r - best >= 2:  # the BIC has not decreased for two successive values of r
             break
     if best == 0:
         raise ArgumentError(f"r = 'auto' found no dimension for {objective.name!r}")
@@ -252,7 +252,7 @@ def _deviations(Z: Array, there: Mask) -> Array:
 def _standardised(Z: Array, there: Mask) -> Array:
     """Divide centred columns by their standard deviations; constant columns stay zero."""
     deviations = _deviations(Z, there)
-    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # a column of rounding errors
+    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # rounding errors are no variation
     return np.where(flat, 0.0, Z / np.where(flat, 1.0, deviations))
 
 
@@ -267,7 +267,7 @@ def _pairwise(there: Mask, correlation: bool, samples: Samples) -> Callable[[Arr
     The eigenvalues are of the pairwise complete covariances or correlations, in descending order.
     """
     T = there.astype(np.float64)
-    n = T.T @ T  # counts of rows that observe a pair of columns
+    n = T.T @ T  # numbers of rows in which both columns of a pair are observed
     if n.min() < 2:
         i, j = np.unravel_index(int(np.argmin(n)), n.shape)
         names = samples.feature_names or range(samples.d)
@@ -277,7 +277,7 @@ def _pairwise(there: Mask, correlation: bool, samples: Samples) -> Callable[[Arr
         )
 
     def eigenvalues(Z: Array) -> Array:
-        means = Z.T @ T / n  # mean of column i over rows that observe column j
+        means = Z.T @ T / n  # mean of column i over the rows in which j is observed
         C = Z.T @ Z / n - means * means.T
         if correlation:
             V = np.maximum((Z**2).T @ T / n - means**2, 0.0)

@@ -44,7 +44,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
     if isinstance(objective, str):
         return named(objective, **parameters)
     if not isinstance(objective, Objective):
-        registry.as_objective(objective)  # raises the error for an invalid objective
+        registry.as_objective(objective)  # the error for an invalid objective is raised here
     if parameters:
         raise ArgumentError(
             f"unknown argument {next(iter(parameters))!r}: give parameters to the objective "
@@ -374,7 +374,7 @@ def as_solver(solver: object) -> str | Solver:
         raise ArgumentError(f"solver must be a name or a Solver{hint}, got {solver!r}")
     if solver in ("auto", "closed-form"):
         return solver
-    from ldr.solvers.registry import named_solver  # delayed: the import loads all solvers
+    from ldr.solvers.registry import named_solver  # delayed, because it imports all solvers
 
     return named_solver(solver)
 
@@ -518,7 +518,7 @@ def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> 
     ends = [
         (rows.divisions[0], rows.divisions[-1])
         for rows in (first, other)
-        if getattr(rows, "known_divisions", False) is True  # a dask.delayed has every attribute
+        if getattr(rows, "known_divisions", False) is True  # any dask.delayed has this attribute
     ]
     if len(ends) == 2 and ends[0] != ends[1]:
         raise DataError(

@@ -179,7 +179,7 @@ def layer(
     ) -> Traced:
         def in_kind(*given: Traced) -> Traced:
             found = zip(as_tuple(function(*given)), shapes(X), strict=True)
-            with np.errstate(over="ignore"):  # jax's default is single precision
+            with np.errstate(over="ignore"):  # jax computes in single precision by default
                 return tuple(np.asarray(each, shape.dtype) for each, shape in found)
 
         method = "broadcast_all" if together else "sequential"
@@ -217,13 +217,13 @@ def layer(
             return sum(0.0 * each.sum() for each in jax.tree.leaves(tree))
 
         still = tuple(jnp.zeros(each.shape, each.dtype) for each in shapes(X))
-        none = nothing_of(moves)  # jax requires tangents to enter linearly
+        none = nothing_of(moves)  # jax requires outputs that are linear in the tangents
         known, found = jax.lax.custom_linear_solve(
             lambda z: (z[0], add(jnp.subtract, z[1], times(X, y, parameters, z[0]))),
             add(lambda each: each + none, (moves, still)),
             lambda _, b: (b[0], add(jnp.add, b[1], times(X, y, parameters, b[0]))),
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
-            symmetric=True,  # jax need not transpose the first function
+            symmetric=True,  # spares jax the transpose of the first function
         )
         # Adding 0 * `known` gives it a cotangent: jax up to 0.6 passes a zero cotangent.
         return add(lambda each: each + nothing_of(known), found)
@@ -239,7 +239,7 @@ def layer(
         P = optimum(X, y, parameters)
         if not is_stated(X, y, parameters):
             if not _is_traced(primals):
-                at(X, y, parameters)  # raises errors that jax would hide
+                at(X, y, parameters)  # raises errors here, because jax would hide them
             return P, along(X, y, parameters, (dX, moves))
         T = [each.T for each in P]
         dT, *known = step(T, X, y, parameters, dX, moves)
@@ -251,7 +251,7 @@ def layer(
 
     def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
         single_view = one_array or not isinstance(X, (tuple, list))
-        with np.errstate(over="ignore"):  # another check reports infinite values
+        with np.errstate(over="ignore"):  # infinite values of float32 are reported later
             X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
         dtype = X[0].dtype
         for name in parameters:
@@ -319,7 +319,7 @@ def _pulled(
         slope = np.full(np.shape(value), math.nan, np.asarray(value).dtype)
         for k in np.ndindex(slope.shape):
             if not slope.shape and not value:
-                continue  # only a one-sided derivative exists at 0
+                continue  # at zero only a one-sided derivative exists
             move = np.zeros(slope.shape)
             move[k] = 1.0
             moved = _moved(sensitivity.along(**_numbers({name: move})), projector)
@@ -355,7 +355,7 @@ def _check(
 
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
-        _moved(at(X, y, parameters).along(still), projector)  # raises errors about ties
+        _moved(at(X, y, parameters).along(still), projector)  # raises the error about a tie
         raise SingularError("the optimum has no derivative: it is not isolated")
     return np.ones((), J.dtype)
 

@@ -82,7 +82,7 @@ def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
     found = beside(X, y, time_order)
     if found is Beside.GAPS:
         fitting = [name for name, method in REGISTRY.items() if method.traits.imputes]
-    else:  # only methods that need exactly these inputs
+    else:  # otherwise list the methods that need exactly these inputs
         needs = (_NEEDED[found],) if found in _NEEDED else ()
         fitting = [name for name, method in REGISTRY.items() if method.needs == needs]
     chosen = {name: (REGISTRY[name](), str(found)) for name in fitting}

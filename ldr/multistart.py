@@ -333,11 +333,11 @@ class Multistart:
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
                     if self._local is not None and self._local.leads:
-                        result_of(runs[0])  # the first run's optimum is compared with the others
+                        result_of(runs[0])  # all runs are compared with the end of the first one
                 for run in runs:
                     result_of(run)
             except BaseException:
-                self._stopped = True  # ends the search
+                self._stopped = True  # no further run may begin
                 raise
 
     def _late(self, name: str) -> bool:
@@ -379,7 +379,7 @@ class Multistart:
                 self._ends[name] = lead
                 return
             now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
-            self._ends[name] = Ended(now, run)  # valid even if the next test is ended
+            self._ends[name] = Ended(now, run)  # kept even if the test below is interrupted
             self._stopped = self._stopped or run.status is Status.OBSERVER
             if run.iterations == 0 and run.status.converged:
                 run = unless_flat(now, run, problem.random_point)

@@ -59,7 +59,7 @@ def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -
     - names: names of the r columns
     - returns (m, r): with the chunks of X; a DataFrame has X's index and the given names.
     """
-    from ldr.objectives.data.dask_samples import is_frame  # delayed: it imports dask
+    from ldr.objectives.data.dask_samples import is_frame  # delayed, because it imports dask
 
     if is_frame(X):
         row = X._meta_nonempty
@@ -113,7 +113,7 @@ def project_rows(
     if features is not None:
         samples = features(samples)
     samples.expect_columns(P.shape[1])
-    if model is not None and samples.stored:  # each chunk is searched for missing values
+    if model is not None and samples.stored:  # missing values are found while chunks are read
         parts = samples.reduce(
             lambda piece: [project_rows(piece, piece.name, None, mean, P, None, model)], add
         )

@@ -57,7 +57,7 @@ class Section:
     def of(cls, heading: str, caption: str, figure: Figure) -> Section:
         """Return a section with a plot, which is embedded in the page."""
         file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=150)  # 150 dots per inch are sharp on all screens
+        figure.savefig(file, format="png", dpi=150)  # 150 dots per inch are sharp on every screen
         width = round(figure.get_figwidth() * figure.dpi)
         return cls(heading, caption, base64.b64encode(file.getvalue()).decode(), width)
 

@@ -28,7 +28,7 @@ class Resampling:
     """Draws with replacement, permutations and shifts of samples in groups."""
 
     groups: Indices  # (n,): group of each sample, 0, 1, 2, ... without gaps
-    classes: Indices | None = None  # (n,): strata within which groups are drawn
+    classes: Indices | None = None  # strata (n,) within which groups are drawn
 
     @cached_property
     def sizes(self) -> Indices:
@@ -68,7 +68,7 @@ class Resampling:
     def left_out(self) -> Iterator[Indices]:
         """Yield the remaining samples after each of at most 100 parts of the groups is omitted."""
         order = np.concatenate(self._strata)
-        count = min(len(order), 100)  # the jackknife solves once per group: at most 100
+        count = min(len(order), 100)  # the jackknife omits at most 100 parts in turn
         for k in range(count):
             yield np.flatnonzero(~np.isin(self.groups, order[k::count]))
 
@@ -129,7 +129,7 @@ class Sampled:
 
     objective: Objective
     data: Data
-    groups: Indices | None = None  # (n,): group or trial of each sample, 0, 1, ...
+    groups: Indices | None = None  # group or trial of each sample, numbered from 0
 
     @classmethod
     def of(
@@ -145,7 +145,7 @@ class Sampled:
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} takes distances: it has no {what}")
         names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
-        X = known_trials(X, "X") or X  # reads the data of MNE once
+        X = known_trials(X, "X") or X  # MNE's data are read only once
         X, y, sample_weight, groups = in_order(
             objective, X, y, sample_weight=sample_weight, groups=groups
         )
@@ -157,9 +157,9 @@ class Sampled:
             return cls(objective, data, marks.codes)
         given = trials_of(X, y) if groups is None else as_array(brought(groups), "groups")
         if given is not None and sample_weight is not None and len(given) != n:
-            counted = as_array(brought(sample_weight)) > 0  # zero weight excludes a sample
+            counted = as_array(brought(sample_weight)) > 0  # weight 0 omits a sample
             given = given[counted] if len(counted) == len(given) else given
-        if given is None or (groups is None and len(given) != n):  # labels may be a list of chunks
+        if given is None or (groups is None and len(given) != n):  # labels may be in chunks
             return cls(objective, data)
         if given.shape != (n,):
             raise DataError(f"groups has shape {given.shape}, expected ({n},), one group a row")

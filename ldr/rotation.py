@@ -46,7 +46,7 @@ def _orthomax(L: Array, weight: float) -> Array:
         A = scaled @ T
         U, _, Vt = np.linalg.svd(scaled.T @ (A**3 - weight * A * np.mean(A**2, axis=0)))
         new = U @ Vt
-        if float(np.abs(new - T).max()) <= 1e-12:  # the change is rounding error
+        if float(np.abs(new - T).max()) <= 1e-12:  # T changes by rounding errors only
             return new
         T = new
     return T
@@ -79,7 +79,7 @@ def oblimin(L: Array) -> Array:
         tangent = gradient - T * np.sum(T * gradient, axis=0)
         slope = float(np.vdot(tangent, tangent))
         step *= 2.0
-        while slope > 1e-20 and step > 1e-18:  # slope and step exceed rounding errors
+        while slope > 1e-20 and step > 1e-18:  # slope and step still exceed rounding errors
             new = T - step * tangent
             new /= np.linalg.norm(new, axis=0)
             new_value, new_gradient = _quartimin(scaled, new)

@@ -281,7 +281,7 @@ def tune(
             start,
             jac=True,
             method="L-BFGS-B",
-            options={"ftol": 1e-6, "gtol": 1e-6},  # f decreased by 3e-5 at saddles of scales
+            options={"ftol": 1e-6, "gtol": 1e-6},  # at saddles f decreased by 3e-5 per step
         )
     best, value = min(held_out.history, key=lambda each: each[1])
     own, scales = _with(objective, best), best.get(SCALES)

@@ -247,7 +247,7 @@ class Predictive(BoundObjective):
         found = {"slow": self.baseline(), "correlated": largest, "predicted": U[:, : self.r]}
         whitening = self.views[0].coordinates
         assert isinstance(whitening, Whitening)
-        sizes = np.linalg.norm(whitening.inverse, axis=0)  # covariance C = inverse' inverse
+        sizes = np.linalg.norm(whitening.inverse, axis=0)  # the covariance is inverse' inverse
         units = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         U, spread, Vt = np.linalg.svd(whitening.inverse * units, full_matrices=False)
         found["pca"], rng = U[:, : self.r], np.random.default_rng(0)

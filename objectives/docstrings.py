@@ -22,7 +22,7 @@ def complete(cls: type) -> None:
     for documented in (*(base.__doc__ for base in reversed(cls.__bases__)), text):
         merged.update(described(documented))
     known = {name for base in cls.__bases__ for name in getattr(base, "__dataclass_fields__", ())}
-    for name in inspect.get_annotations(cls):  # annotations of base classes come first
+    for name in inspect.get_annotations(cls):  # inherited annotations come first, as in dataclasses
         if name in merged and name not in known:
             merged[name] = merged.pop(name)
     lines = text.splitlines()

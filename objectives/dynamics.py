@@ -181,7 +181,7 @@ class DynamicsPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         states, moves, Y, D = self._problem.states, self._problem.moves, self._Y, self.D
         dY = states @ V
-        dleft = moves @ V - dY @ D.T  # derivative for constant D
+        dleft = moves @ V - dY @ D.T  # derivative of the residual for a constant D
         dD = self._solve(dleft.T @ Y + self._left.T @ dY)
         along = Y @ dD.T
         of_states = (dleft - along) @ D + self._left @ dD
@@ -221,7 +221,7 @@ class LinearDynamics(BoundObjective):
 
     def baseline(self) -> Array:
         k = len(self.states.T)
-        if self.r == k:  # M spans the whole space, like the identity
+        if self.r == k:  # every M spans the whole space, and the identity is exact
             return np.eye(k)
         return top_eigenvectors(self.states.T @ self.states, self.r)[1]
 

@@ -264,7 +264,7 @@ class NaturalParameters(BoundObjective):
 
     def baseline(self) -> Array:
         E = self.T - self.centre.T
-        if self.r <= len(E) < E.shape[1]:  # n < d avoids a d x d matrix
+        if self.r <= len(E) < E.shape[1]:  # for n < d no d x d matrix is computed
             rows = np.sqrt(self.counted) * E
             N = np.linalg.svd(rows, full_matrices=False)[2][: self.r].T
         else:
@@ -304,7 +304,7 @@ class NaturalParameters(BoundObjective):
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return the decrease of the deviance by each added component, for a fixed intercept."""
         N, mu = self.manifold.split(M)[0], self._intercept(M)[:, None]
-        first = np.tri(self.r + 1, self.r, -1)  # row j of `first` selects j components
+        first = np.tri(self.r + 1, self.r, -1)  # row j of `first` keeps the first j components
         return {"deviance": -np.diff([self.value(self.point([N * kept, mu])) for kept in first])}
 
     def parameters(self, M: Array) -> Fitted:

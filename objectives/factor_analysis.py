@@ -217,7 +217,7 @@ class DiagonalFactors(Factors):
 
     @property
     def _rank(self) -> int:
-        if isinstance(self.C, Correlations):  # the rank is at most n - 1
+        if isinstance(self.C, Correlations):  # n samples have a rank of at most n - 1
             return min(self.d, int(self.n) - 1)
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 
@@ -316,7 +316,7 @@ def _left_by_columns(C: Array, r: int) -> Array:
     the likelihood increases.
     """
     columns: list[int] = []
-    for _ in range(10):  # two or three sweeps usually suffice
+    for _ in range(10):  # two or three passes over the columns usually suffice
         before = set(columns)
         for _ in range(r):
             columns = columns[len(columns) == r :]

@@ -50,7 +50,7 @@ class Observed:
         patterns, which = np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp)
         if missing.any():
             bits = np.ascontiguousarray(np.packbits(missing, axis=1))
-            kinds = bits.view(f"V{bits.shape[1]}").ravel()  # bytes sort faster than bits
+            kinds = bits.view(f"V{bits.shape[1]}").ravel()  # sorting packed bytes is faster
             _, firsts, which = np.unique(kinds, return_index=True, return_inverse=True)
             patterns = (~missing[firsts]).astype(np.float64)
             X = np.where(missing, 0.0, X)
@@ -66,7 +66,7 @@ class Observed:
         for k, group in enumerate(np.split(order, np.cumsum(members)[:-1])):
             ones, Z = self.ones[group], self.Z[group]
             there = np.flatnonzero(self.patterns[k])
-            if len(group) > 2 * (len(there) + 1):  # R must have half as many rows
+            if len(group) > 2 * (len(there) + 1):  # a QR factor must halve the number of rows
                 R = np.asarray(np.linalg.qr(np.hstack([ones, Z[:, there]]), mode="r"))
                 ones, Z = R[:, :1], np.zeros((len(R), Z.shape[1]))
                 Z[:, there] = R[:, 1:]
@@ -129,7 +129,7 @@ class Posterior:
         K = np.eye(r) + over_columns(light, outer(root, root))
         self.R = np.linalg.cholesky(K).swapaxes(1, 2)
         if len(heavy):
-            heavy = heavy[np.argsort(-sizes[heavy])]  # QR of sorted rows is more accurate
+            heavy = heavy[np.argsort(-sizes[heavy])]  # QR is more accurate for sorted rows
             rows = observed.patterns[:, heavy, None] * root[heavy]
             self.R = np.asarray(np.linalg.qr(np.concatenate([rows, self.R], axis=1), mode="r"))
         self._inverse = np.asarray(np.linalg.inv(self.R), dtype=np.float64)

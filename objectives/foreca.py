@@ -122,7 +122,7 @@ def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = 
     for i, part in enumerate(parts):
         for where in _segments(len(part), length):
             z = np.fft.rfft(window * part[where], axis=0)[1:]
-            sides = np.stack([z.real, z.imag], axis=1)  # shape (frequencies F, 2, k)
+            sides = np.stack([z.real, z.imag], axis=1)  # shape: F frequencies, 2 parts, k columns
             count = 1.0 if logs is None else float(np.exp(logs[i][where].mean()))
             found += count * (sides.transpose(0, 2, 1) @ sides)
             counts += count
@@ -148,7 +148,7 @@ class SpectralEntropyPoint(Point):
     def __init__(self, problem: SpectralEntropy, M: Array) -> None:
         self.M = M
         self._R, self._scale = problem.R, 1.0 / problem.most
-        self._RM = self._R @ M  # shape (frequencies F, k, r)
+        self._RM = self._R @ M  # shape: F frequencies, k columns, r components
         self._a = np.einsum("ij,fij->fj", M, self._RM)
         self._s = self._a.sum(axis=0)
         self._p = self._a / self._s
@@ -165,7 +165,7 @@ class SpectralEntropyPoint(Point):
     def sensitive(self) -> Array:
         """Bound of the derivative of each column's entropy in the whitened series."""
         power = np.einsum("fii->", self._R) / self._R.shape[1]
-        shares = np.abs(self._p)  # rounding may make powers negative
+        shares = np.abs(self._p)  # rounding errors may make a power negative
         return self._scale * np.sqrt(power / self._s * np.sum(shares * self._c**2, axis=0))
 
     @cached_property

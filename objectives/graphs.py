@@ -75,7 +75,7 @@ def _keep_graph(owner: object, name: str) -> None:
 def _is_matrix(given: npt.ArrayLike) -> bool:
     try:
         return np.ndim(given) == 2
-    except ValueError:  # rows of unequal lengths
+    except ValueError:  # a list of rows of unequal lengths
         return False
 
 
@@ -206,14 +206,14 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
     """Return distances and indices of the k nearest neighbours of each row, in batches."""
     n = X.shape[0]
     if isinstance(X, np.ndarray):
-        X = X - X.mean(axis=0)  # centring reduces cancellation in distances
+        X = X - X.mean(axis=0)  # centring reduces cancellation in squared distances
     search, order = _tree(X, k) or (_products(X), np.arange(n))
     distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
     for rows in np.array_split(order, max(1, n // _QUERIES)):
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        others[others.all(axis=1), 0] = False  # a row with k + 1 equal rows: drop any of them
+        others[others.all(axis=1), 0] = False  # more than k rows equal this row: drop any one
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
 
@@ -589,12 +589,12 @@ class LaplacianMethod(GraphMethod):
         W, weights = self._edges(data.samples, data.y), data.samples.weights
         if weights is None:
             return W
-        return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)  # W is symmetric
+        return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)  # W = W'
 
     def _check_settled(self, data: Data) -> None:
         by_class = self.kind == "class-neighbours" and self.heat == "median"
         if self._is_heated and (by_class or self._shares(np.ones(1)) is not None):
-            raise UnknownError  # class shares, too, depend on rows
+            raise UnknownError  # shares and heats of classes also depend on the rows
         super()._check_settled(data)
 
     @property

@@ -146,7 +146,7 @@ class ReconstructionMethod(GraphMethod):
         moving = NeighbourWeights(W, self.regularisation) if self.kind else None
         R, w = residuals(W), rows.weights
         R = R if w is None else scaled_rows(R, np.sqrt(w))
-        left = W.multiply(W).sum(axis=1) - 2.0 * W.diagonal()  # squared row norms of I - W, minus 1
+        left = W.multiply(W).sum(axis=1) - 2.0 * W.diagonal()  # squared row norms of I - W, less 1
         return {
             "A": rows.form(Squares(R), moving),
             "B": rows.scatter(),

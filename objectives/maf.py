@@ -76,7 +76,7 @@ class OrthogonalMAF(NestedMethod, AutocorrelationMethod):
     sibling = "maf"
 
     def autocorrelations(self, r: int) -> int:
-        return 1  # a mean of r autocorrelations
+        return 1  # the trace ratio is a mean of r autocorrelations
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         both = self.autocovariances(data)

@@ -222,7 +222,7 @@ def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Arr
             w = np.linalg.svd(S, full_matrices=False)[0][:, 0]
         t = Z @ w
         rotation = w
-        for _ in range(2):  # the second pass removes rounding errors
+        for _ in range(2):  # repeating the orthogonalisation removes rounding errors
             along = (Z @ R[:, :j]).T @ t
             rotation, t = rotation - R[:, :j] @ along, t - Z @ (R[:, :j] @ along)
         length = np.linalg.norm(t)

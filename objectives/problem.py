@@ -182,7 +182,7 @@ class BoundObjective(Problem):
 
     def reported(self, value: float) -> float:
         """Return the value in the objective's own sense and units."""
-        return self.objective.sign * value * self.unit + 0.0  # adding 0.0 avoids -0.0
+        return self.objective.sign * value * self.unit + 0.0  # adding 0.0 turns -0.0 into 0.0
 
     def blocks(self, M: Array) -> list[Array]:
         """Split a point into the matrices of the views."""
@@ -239,7 +239,7 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        white = all(view.coordinates.is_whitened for view in self.views)  # M is not lifted
+        white = all(view.coordinates.is_whitened for view in self.views)  # no lifting of M
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)
 

@@ -76,7 +76,7 @@ class RegressionPoint(Point):
     def value(self) -> float:
         problem, M = self._problem, self.M
         fit = problem.constant + float(np.vdot(self.residual, self.residual))
-        root = math.sqrt(problem.ridge) * M  # without a ridge M'M could overflow
+        root = math.sqrt(problem.ridge) * M  # without a ridge the squares of M could overflow
         return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
 
     @cached_property
@@ -186,7 +186,7 @@ class Regression(BoundObjective):
         coefficients = self.lift(M)[0]
         d = len(coefficients)
         U, s, Vt = np.linalg.svd(coefficients, full_matrices=False)
-        if self.r > U.shape[1]:  # columns that do not affect predictions
+        if self.r > U.shape[1]:  # the further columns do not affect predictions
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
@@ -288,7 +288,7 @@ def least_squares(Z: LessMeans, T: Array, ridge: float = 0.0, steps: int | None 
         atol=float(np.finfo(float).eps),
         btol=float(np.finfo(float).eps),
         conlim=0.0,
-        maxiter=steps or 50 * min(Z.shape),  # rounding errors slow the convergence
+        maxiter=steps or 50 * min(Z.shape),  # rounding errors can slow the convergence of LSMR
     )
     return np.column_stack([solved(t)[0] for t in T.T])
 
@@ -316,7 +316,7 @@ class WideRows:
         w, centre = samples.weights, column_means(X, samples.weights)
         roots = np.ones(samples.n) if w is None else np.sqrt(w)
         columns = scaled_rows(X, None if w is None else roots).tocsc()
-        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # 32-bit indices save memory
+        if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:  # saves memory if possible
             columns.indices = columns.indices.astype(np.int32, copy=False)
             columns.indptr = columns.indptr.astype(np.int32, copy=False)
         return cls(samples, LessMeans(columns, roots, centre), shift + centre)
@@ -366,9 +366,9 @@ def regression(
     if lasso > 0:
         if fit.Z.shape[1] == samples.d:
             Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
-        elif not (samples.stored or samples.is_sparse):  # rows have digits that sums lose
+        elif not (samples.stored or samples.is_sparse):  # rows are more accurate than their sums
             return _of_rows(objective, data, outputs, r, lasso)
-        else:  # the penalty includes all columns
+        else:  # the penalty is a sum over all columns, even dependent ones
             stats = view_moments((compact.rows, outputs))
             gram = stats.block(0, 0)
             Z, T = _square_root(gram, stats.block(0, 1))
@@ -647,7 +647,7 @@ class ReducedRankPoint(Point):
         self._Am = problem.Z.T @ self.fitted
         self._a = np.einsum("ik,ik->k", self.fitted, self.fitted)
         self._c = np.einsum("ik,ik->k", self.fitted, Tn)
-        there = self._a > 0  # constant directions explain no variance
+        there = self._a > 0  # a direction without variance explains nothing
         self.S = np.divide(self._c, self._a, out=np.zeros_like(self._a), where=there)
 
     @cached_property

@@ -142,7 +142,7 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     here, sums = seen(start)
     passes = 1
     while sums.gradient() > sums.rounding(here) and passes < _STEPS:
-        most = sums.value * (1 + 1e-13)  # a margin for rounding errors
+        most = sums.value * (1 + 1e-13)  # a margin for rounding errors in the sum
         for candidate in sums.candidates(here):
             there, found = seen(candidate)
             passes += 1
@@ -360,9 +360,9 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
     """Return squared distances of the rows from zero, or from the subspace of M."""
     if M is None:
         return np.einsum("ij,ij->i", Z, Z)
-    if M.shape[0] == M.shape[1]:  # k components leave no residual
+    if M.shape[0] == M.shape[1]:  # with r = k components the residual is zero
         return np.zeros(len(Z))
-    residual = Z - (Z @ M if Y is None else Y) @ M.T  # no cancellation of squares
+    residual = Z - (Z @ M if Y is None else Y) @ M.T  # a difference of squares would cancel
     return np.einsum("ij,ij->i", residual, residual)
 
 
@@ -424,7 +424,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M
-            if least - value <= 1e-9 * value:  # sufficient accuracy for an initial point
+            if least - value <= 1e-9 * value:  # this accuracy suffices for an initial point
                 break
             least, M = value, top_eigenvectors(scatter, r)[1]
         return best

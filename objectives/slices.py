@@ -20,7 +20,7 @@ from ldr.solvers.linalg.eigen import (
 from ldr.solvers.manifolds import Array
 
 _ROWS = 1000  # rows of kernel gradients; time n^3
-_RESPONSES = 20  # principal components of the response
+_RESPONSES = 20  # limit of principal components of the response
 
 
 def gradient_directions(
@@ -73,7 +73,7 @@ def gradient_outer_product(
         check()
         gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
-    largest = float(np.abs(X).max()) * np.sqrt(k) / width**2  # the largest factor besides K, A
+    largest = float(np.abs(X).max()) * np.sqrt(k) / width**2  # largest entry without K and A
     sums = length(weighted(product(K, np.abs(A)), weights))
     off = SUMS_ROUNDING * 2.0 * largest * sums / np.sqrt(n)
     return outer / n, off * (2.0 * np.sqrt(np.trace(outer) / n) + off)
@@ -84,7 +84,7 @@ def slice_codes(response: Response, slices: int, weights: Array | None = None) -
     if response.codes is not None:
         return response.codes
     z, cuts = response.values[:, 0], np.arange(1, slices)
-    if weights is None:  # integer positions give exact quantiles
+    if weights is None:  # integer positions of sorted samples give exact quantiles
         edges = np.sort(z)[-(-(len(z) - 1) * cuts // slices)]
     else:
         edges = quantiles(z, cuts / slices, weights)

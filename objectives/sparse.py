@@ -146,7 +146,7 @@ class PenalisedLoadings(WeightedSum):
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
         # Half of the gradient -2 X'XV suffices, because soft(2A, 2t) = 2 soft(A, t).
         covariances = -self.at(V).gradient
-        covariances = np.where(covariances.any(axis=0), covariances, V)  # constant columns
+        covariances = np.where(covariances.any(axis=0), covariances, V)  # of constant columns: V
         assert self.penalty is not None
         M = self.penalty.prox(covariances, 1.0)
         largest = np.abs(covariances).argmax(axis=0)
@@ -166,7 +166,7 @@ def varimax(V: Array) -> Array:
     R = np.eye(V.shape[1])
     for _ in range(_ROTATIONS):
         L = V @ R
-        squares = L * L  # faster than NumPy's power by a factor of 100
+        squares = L * L  # a product is 100 times as fast as NumPy's power
         U, _, Wt = np.linalg.svd(V.T @ (L * (squares - squares.mean(axis=0))))
         last, R = R, U @ Wt
         if np.abs(R - last).max() <= _STILL:

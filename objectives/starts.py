@@ -49,7 +49,7 @@ def oriented(axes: Array, X: Array, weights: Array | None = None) -> Array:
 
 
 SCREENED = "screened"
-_RUNS, _GROUP = 5, 8  # limits of runs, and of random points for each run
+_RUNS, _GROUP = 5, 8  # number of short runs, and of random points before each run
 _SHORT = Stopping(1e-6, 10)
 
 
@@ -73,7 +73,7 @@ def random_points(
     The random M are combinations of the eigenvectors of E[|x|^2 x x'] with variance, signed for
     positive skewness.
     """
-    X = X / power_of_two(X)  # scaling avoids overflow of fourth powers
+    X = X / power_of_two(X)  # scaled rows have no fourth powers that overflow
     axes = oriented(fourth_order_directions(X, weights), X, weights)
     lengths, (k, r) = np.linalg.norm(X @ axes, axis=0), problem.manifold.shape
     varied = lengths > rank_tolerance(k) * lengths.max()

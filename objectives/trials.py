@@ -358,7 +358,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
         lambda change: objective.second_moments(cast(DataSums, opened.at(change))), squares, given
     )
     C = np.array([whitened(part) for part in parts])
-    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # with ridges, too, they sum to I
+    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # a ridge keeps the mean of C equal to I
     error = len(C) * whitened.error
     check_definite(C, opened.data.labels[1], error)
     sums = opened.at(Change())
@@ -371,7 +371,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
     slopes = probabilities @ (0.5 / powers) + 0.75 * np.abs(fourth) * (probabilities @ powers)
     doubt = r * error * float(np.max(slopes * np.sum(V**2, axis=0)))
     inner = whitened.coordinates
-    V = V * np.sqrt(len(C))  # unit mean power of the filtered signals
+    V = V * np.sqrt(len(C))  # scales the filters to signals of unit mean power
     coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
     view = opened.compact.view(whitened.mean, whitened.scatter).within(whitened)
     views = (replace(view, coordinates=coordinates),)

@@ -439,7 +439,7 @@ def main() -> None:
         code = complain(f"{error.filename}: {reason}" if error.filename else reason)
     except MemoryError as error:
         code = complain(f"not enough memory: {error}" if str(error) else "not enough memory")
-    except (ValueError, ObjectiveError) as error:  # all errors of ldr.errors derive from these two
+    except (ValueError, ObjectiveError) as error:  # every class of ldr.errors derives from these
         code = complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED

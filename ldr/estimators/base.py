@@ -204,7 +204,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         objective = self._objective()
         samples, y = self._given(objective, X, y, background, reset=True)
-        for name in ("n_samples_seen_", "_totals", "_classes"):  # sums of earlier `partial_fit`
+        for name in ("n_samples_seen_", "_totals", "_classes"):  # `fit` forgets earlier blocks
             self.__dict__.pop(name, None)
         return self._solve(objective, samples, y, sample_weight=sample_weight, groups=groups)
 
@@ -403,7 +403,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, objective: Objective, X: Rows, *, reset: bool, minimum_rows: int = 1
     ) -> Samples:
         """X validated by scikit-learn's rules, with the names of its columns."""
-        if type(X) is not np.ndarray and is_dask(X):  # scikit-learn would load all of X
+        if type(X) is not np.ndarray and is_dask(X):  # scikit-learn would load all of a Dask X
             samples = as_samples(X, "X", minimum_rows, allow_nan=objective.traits.missing)
             if reset:
                 self.n_features_in_ = samples.d
@@ -427,12 +427,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=minimum_rows,
-            ensure_all_finite=distances,  # `as_samples` reports the places of missing values
+            ensure_all_finite=distances,  # `as_samples` reports where X has missing values
             ensure_non_negative=distances,
         )
         samples = as_samples(array, "X", minimum_rows, allow_nan=objective.traits.missing)
         if ids is not None:
-            later = getattr(self, "n_samples_seen_", 0)  # blocks do not share trials
+            later = getattr(self, "n_samples_seen_", 0)  # blocks of rows do not share trials
             samples = replace(samples, marks=Marks(trials=ids + later))
         names = getattr(self, "feature_names_in_", names)
         return samples if names is None else replace(samples, feature_names=tuple(names))
@@ -453,7 +453,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_asked("n_components", r)
             r = r if is_open(r) else whole("n_components", r, least_r(objective))
         options = {name: getattr(self, name) for name in _PASSED}
-        if isinstance(options["random_state"], np.random.RandomState):  # scikit-learn's old type
+        if isinstance(options["random_state"], np.random.RandomState):  # an old type of NumPy's
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
         # scikit-learn accepts integers for verbose; ldr requires True or False.
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
@@ -477,7 +477,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 result = solve(objective, data, r, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
             self.n_iter_ = result.run.iterations
-        except (ArgumentError, DataError, SingularError) as error:  # mention the shape of X
+        except (ArgumentError, DataError, SingularError) as error:  # the error states X's shape
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
         first = as_tuple(samples)[0]
@@ -618,7 +618,7 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
         # Loadings of the response below 1e-13 of the largest are rounding errors.
         found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=1e-13))
         found["y_loadings_"] = predictor.B.T
-    if isinstance(result.P, tuple) and len(result.P) == 2:  # scikit-learn's PLS has only two views
+    if isinstance(result.P, tuple) and len(result.P) == 2:  # scikit-learn's PLS has two views only
         for view, P, loading in zip("xy", result.P, loadings, strict=True):
             found[f"{view}_weights_"] = found[f"{view}_rotations_"] = P.T
             found[f"{view}_loadings_"] = loading
@@ -682,7 +682,7 @@ class TwoViews(Projection):
             views = self._grouped(self._known_objective(), X, reset=False)
             first = as_tuple(views)[0]
             return in_precision_of(first, np.hstack(as_tuple(self.result_.transform(views))))
-        if not isinstance(self.components_, tuple):  # a method with one view
+        if not isinstance(self.components_, tuple):  # X is one view
             return super().transform(X)
         if y is None and _all_views(X):
             return in_precision_of(_apart(X)[0], self.result_.transform(X))
@@ -775,7 +775,7 @@ class TwoViews(Projection):
             names = tuple(X) if isinstance(X, dict) else None
             X, y = _apart(X)
         given, response = super()._given(objective, X, y, background, **rows)
-        if rows["reset"]:  # y is now a regular array
+        if rows["reset"]:  # y has become a regular array, not a ragged list
             alone = y is not None and not are_views(y) and not is_annotated(y)
             self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
         return given if names is None else dict(zip(names, given, strict=True)), response
@@ -802,7 +802,7 @@ class TwoViews(Projection):
             A tuple for several given views; with `views` all columns, NaN for columns in no view.
         """
         check_is_fitted(self)
-        if not isinstance(self.components_, tuple):  # a method with one view
+        if not isinstance(self.components_, tuple):  # X is one view
             return super().inverse_transform(X)
         if self.views is not None:
             return self._ungrouped(X)
@@ -889,7 +889,7 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
         return function(*given.args, **given.kwargs)
 
     called.__doc__ = inspect.cleandoc(function.__doc__ or "")
-    for each in refused:  # remove refused parameters from the docstring
+    for each in refused:  # remove the arguments that a method refuses from its docstring
         entry = rf"^{each} : .*\n(?:    .*\n)+|^{each}, |, {each}$|(?<=, ){each}, "
         called.__doc__ = re.sub(entry, "", called.__doc__, flags=re.MULTILINE)
     called.__signature__ = signature  # type: ignore[attr-defined]

@@ -136,7 +136,7 @@ class Classifies(ClassifierMixin, Projection):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = self.n_components == 1  # it separates few classes
+        tags.classifier_tags.poor_score = self.n_components == 1  # one component scores poorly
         return tags
 
 
@@ -178,9 +178,9 @@ class Discriminates(Classifies):
         if weights is not None:
             counted = replace(rows, marks=Marks(as_array(weights).astype(np.float64)))
         sums = counted.reduce(partial(_sums, classes=len(classes)), add, codes)
-        with np.errstate(invalid="ignore"):  # an empty class has mean 0/0
+        with np.errstate(invalid="ignore"):  # the mean of a class without samples is 0/0
             self.means_ = in_precision_of(rows, sums[:, :-1] / sums[:, -1:])
-        self.__dict__.pop("covariance_", None)  # the covariance of an earlier fit is invalid
+        self.__dict__.pop("covariance_", None)  # the covariance of an earlier fit is outdated
         if store:
             data = opened(objective, samples, y, **beside)
             pooled = self._pooled(objective, data, float(sums[:, -1].sum()))

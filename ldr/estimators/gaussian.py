@@ -100,7 +100,7 @@ class Gaussian(Projection):
     def _variation(self) -> Variation:
         check_is_fitted(self)
         (seen,) = self.result_.directions.variations
-        assert seen is not None  # `partial_fit` also computes variances
+        assert seen is not None  # variances are also computed by `partial_fit`
         return seen
 
 

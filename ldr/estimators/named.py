@@ -80,7 +80,7 @@ class Regresses(RegressorMixin, Projection):
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = (
             self._known_objective().traits.transposed
-        )  # a few components, chosen without y, may predict poorly
+        )  # regressions on components chosen without y may predict poorly
         return tags
 
 
@@ -203,7 +203,7 @@ class Named(Projection):
     def _known_objective(self) -> Objective:
         try:
             return self._objective()
-        except ArgumentError:  # `fit` reports invalid parameters
+        except ArgumentError:  # `fit` will report any invalid parameter
             return self._method()
 
 
@@ -247,7 +247,7 @@ def estimator_of(method: type[Objective]) -> type[Named]:
     if not issubclass(bases[0], (ClassifierMixin, RegressorMixin)):
         namespace["score"] = available_if(of_points)(taking(Projection.score, method))
     if Need.DISTANCES in method.needs:
-        namespace["metric"] = "precomputed"  # scikit-learn's convention for distance matrices
+        namespace["metric"] = "precomputed"  # scikit-learn's name for matrices of distances
     return type(name, bases, namespace)
 
 

@@ -46,7 +46,7 @@ class OfTrials(Projection):
     def patterns_(self) -> Array:
         check_is_fitted(self)
         (loadings,) = loadings_of(self.result_)
-        assert loadings is not None  # loadings exist if all rows are in memory
+        assert loadings is not None  # loadings are computed whenever all rows are in memory
         return in_precision_of(self.components_, loadings.T)
 
     def transform(self, X: Rows) -> Rows:

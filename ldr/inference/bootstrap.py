@@ -263,7 +263,7 @@ def bootstrap(
     def again(data: XandY) -> Result:
         X, y = data
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", errors.ConvergenceWarning)  # counted by `converged`
+            warnings.simplefilter("ignore", errors.ConvergenceWarning)  # `converged` counts them
             return solve(objective, X, r, y=y, tolerance=tolerance, certify=False, **own)
 
     drawn = (again(sampled.drawn(rng, block)) for _ in range(draws))
@@ -274,7 +274,7 @@ def bootstrap(
         for k, P in enumerate(as_tuple(result.P))
     ]
     scores = None
-    if not objective.traits.transposed:  # otherwise M itself is aligned
+    if not objective.traits.transposed:  # otherwise the maps themselves are aligned
         views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
         scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(

@@ -42,11 +42,11 @@ class Chunk:
     """Problems of equal shape, or a single problem whose data are no arrays in memory."""
 
     views: tuple[Rows, ...]  # each (n, d) or (count, n, d); the last may be a background
-    y: PerRow  # (n, ...), or (count, n) if every problem has its own y
+    y: PerRow  # shape (n, ...), or (count, n) if every problem has its own y
     count: int
     own_y: bool = False
-    trials: Orders | None = None  # (n,): trial of each row, the same for all problems
-    alone: bool = False  # a single problem instead of a stack
+    trials: Orders | None = None  # trial of each row, the same in all problems
+    alone: bool = False  # True for a single problem instead of a stack of problems
 
     def problem(self, k: int) -> XandY:
         """Return X and y of problem k, in the form for `ldr.solve`."""
@@ -214,7 +214,7 @@ def optima(
     """
     whole("r", r, 1)
     threads = check_workers(workers)
-    context = copy_context()  # a thread inherits the time limit and Ctrl-C
+    context = copy_context()  # threads inherit the time limit and Ctrl-C by the context
 
     def of_chunk(chunk: Chunk) -> list[Solutions]:
         return [context.copy().run(_of_chunk, objective, chunk, r, with_maps, options)]
@@ -269,7 +269,7 @@ def _placed(
     """Return the maps in canonical coordinates, as `ldr.solve` does."""
     maps = found.maps
     if found.numbers is None and not getattr(objective, "nested", False):
-        (P,) = maps  # principal axes are a unique basis of a subspace
+        (P,) = maps  # the principal axes are a unique basis of a subspace
         Q = np.linalg.eigh(P @ rows[0].scatter() @ P.transpose(0, 2, 1))[1][:, :, ::-1]
         maps = (Q.transpose(0, 2, 1) @ P,)
     flips = signs(maps[0])[:, :, None]

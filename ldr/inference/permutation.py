@@ -56,7 +56,7 @@ class Null:
 
     kind: str  # what is permuted, a key of `NULLS`
     moved: str  # the permuted part of the data, a key of `_MOVED`
-    views: tuple[Array, ...]  # each (n, d); the last may be the background
+    views: tuple[Array, ...]  # shape (n, d) each; the background may be the last
     y: np.ndarray | None
     sampled: Sampled
 
@@ -92,7 +92,7 @@ class Null:
                 "null='rows' assumes independent samples, and groups= declares dependent ones: "
                 "give one of them"
             )
-        elif kind in _MOVED:  # version 0.9 used these names
+        elif kind in _MOVED:  # names that version 0.9 gave to null hypotheses
             if kind != moved:
                 raise ArgumentError(
                     f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "
@@ -211,7 +211,7 @@ def canonical_bases(
 
 def _whitened(X: Array, ridge: float) -> Array:
     """Return X(X'X + gamma I)^{-1/2} in its row space, gamma in units of the mean diagonal."""
-    if ridge == 0:  # without a ridge no column needs scaling
+    if ridge == 0:  # without a ridge the scale of a column has no effect
         sizes = np.linalg.norm(X, axis=0)
         X = X[:, sizes > 0] / sizes[sizes > 0]
     W, s = _principal(X)
@@ -409,7 +409,7 @@ def permutation_test(
     hypothesis.check()
     same_starts = int(rng.integers(2**31))
     options: dict[str, Argument] = {"certify": False, "random_state": same_starts}
-    own, same = hypothesis.own(), deepcopy(rng)  # the stepwise test repeats these permutations
+    own, same = hypothesis.own(), deepcopy(rng)  # same permutations in the stepwise test
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
         value = solve(objective, given, r, y=labels, groups=own.trials, **options).value
@@ -518,7 +518,7 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
         return None
     best, numbers = drawn[:, 0], numbers[0]
     sense = "min" if numbers[0] < numbers[-1] else "max"
-    if len(numbers) == 1:  # a single score does not show whether large values are better
+    if len(numbers) == 1:  # one score alone does not show whether large values are better
         best, numbers, sense = found.values, own.values, own.objective.sense
     reached = np.array([_as_good(best, number, sense) for number in numbers])
     same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)

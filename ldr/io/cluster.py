@@ -27,7 +27,7 @@ def connected(address: str) -> Iterator[None]:
     from distributed.comm.addressing import get_address_host_port
 
     try:
-        if not address.startswith("inproc:"):  # closing a failed client would wait again
+        if not address.startswith("inproc:"):  # closing a client that failed would wait again
             patience = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
             socket.create_connection(get_address_host_port(address), patience).close()
         # Without a scheduler, a default client would remain in the process.
@@ -57,12 +57,12 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
         raise FileNotFoundError(2, "no such file", str(path))
     if ending not in (*TABLES, ".npy"):
         raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
-    where = path.resolve()  # workers have other working directories
+    where = path.resolve()  # the workers may have other working directories
     try:
         X = _rows(where, ending, separator or SEPARATORS.get(ending, ""), header)
     except (DataError, MemoryError):
         raise
-    except Exception as error:  # file libraries raise exceptions of any type
+    except Exception as error:  # libraries that read files raise exceptions of any type
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return ClusterTable(path.name, X, here=partial(read, where, separator, header))
 

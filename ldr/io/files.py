@@ -66,7 +66,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         new.replace(target)
     except OSError as error:
-        if error.filename not in (None, str(new)):  # the error is about another file
+        if error.filename not in (None, str(new)):  # the error concerns another file
             raise
         reason = f"cannot be written: {error.strerror or error}"
         raise OSError(error.errno or errno.EIO, reason, str(path)) from error
@@ -86,7 +86,7 @@ def _remove_leftovers(folder: Path) -> None:
             os.kill(int(old.name.removeprefix(_PREFIX).partition("-")[0]), 0)
         except ProcessLookupError:
             old.unlink(missing_ok=True)
-        except (ValueError, OSError):  # another program's file, or another user's process
+        except (ValueError, OSError):  # the file belongs to another program or to another user
             continue
 
 
@@ -133,7 +133,7 @@ def files_of(X: Rows) -> list[Path]:
     if isinstance(X, (str, Path)):
         return [Path(X)]
     if isinstance(X, StoredSamples):
-        return list(getattr(X.array, "files", ()))  # streams and Dask arrays have no files
+        return list(getattr(X.array, "files", ()))  # streams and Dask arrays come from no file
     if isinstance(X, Samples):
         return files_of(X.array)
     if isinstance(X, np.memmap):
@@ -168,7 +168,7 @@ def _is_same(one: Path, other: Path) -> bool:
     """Return True if two paths refer to the same file, by links or by letter case."""
     try:
         return one.samefile(other)
-    except OSError:  # some file does not exist yet
+    except OSError:  # one of the two files does not exist
         return os.path.realpath(one) == os.path.realpath(other)
 
 
@@ -227,7 +227,7 @@ class Table:
         if not where:
             raise ArgumentError(f"{self.name}: every column is left out")
         if where == list(range(len(columns))):
-            return self  # the same object, so that a memory map is not read
+            return self  # the same object, so that a memory map is not loaded
         if isinstance(X, Source):
             return replace(self, X=X.select([columns[j] for j in where]))
         return replace(self, X=X.iloc[:, where] if hasattr(X, "iloc") else X[:, where])
@@ -279,7 +279,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
     except (ArgumentError, DataError, OSError, MemoryError):
         raise
-    except Exception as error:  # file libraries raise exceptions of any type
+    except Exception as error:  # libraries that read files raise exceptions of any type
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return _one_of(arrays, wanted, path.name)
 
@@ -397,7 +397,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    with open(path, "rb") as file, np.load(file) as archive:  # also closes a damaged file
+    with open(path, "rb") as file, np.load(file) as archive:  # closes a damaged file, too
         if {"data", "indices", "indptr", "shape"} <= set(archive.files):
             from scipy.sparse import load_npz
 

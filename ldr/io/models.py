@@ -125,7 +125,7 @@ class Writer:
 
     def _array(self, array: Any) -> dict[str, Any]:
         array = np.asarray(array)
-        if array.dtype.kind == "O":  # strings of pandas are objects
+        if array.dtype.kind == "O":  # pandas stores strings as Python objects
             array = np.array(array.tolist())
         if array.dtype.kind not in "biufcSUmM":
             raise ArgumentError(
@@ -170,7 +170,7 @@ class Reader:
             return self.of(value["kernel"])._kernel
         if "objective" in value:
             name = value["objective"]
-            if self.format == 1:  # methods had other names in format 1
+            if self.format == 1:  # in file format 1 methods had other names
                 name = RENAMED.get(name) or CHANGED.get(name, name)
             return REGISTRY[name](**self._all(value["parameters"]))
         return self.kinds[value["kind"]](**self._all(value["fields"]))
@@ -178,7 +178,7 @@ class Reader:
     def _array(self, entry: Mapping[str, Any]) -> Any:
         """Return an array of the archive, validated against the header."""
         name = entry["array"]
-        if "shape" not in entry:  # version 0.9 did not store shapes
+        if "shape" not in entry:  # files of version 0.9 contain no shapes of arrays
             return self.archive[name]
         shape, kind = tuple(entry["shape"]), np.dtype(entry["type"])
         size = math.prod(shape) * kind.itemsize

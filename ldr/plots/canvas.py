@@ -222,14 +222,14 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
     n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
-    scatter: Callable[..., object] = ax.scatter  # for two components or three
+    scatter: Callable[..., object] = ax.scatter  # the axes have two or three dimensions
     style = {"s": size, "linewidths": 0, "rasterized": n > 2000}
     if colouring.quantity is not None:
         scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
         return
     for rows, colour, marker, _ in colouring.groups(n):
         group = [coordinate[rows] for coordinate in coordinates]
-        order = 1.0 + 0.5 / (1.0 + sum(map(np.var, group)))  # compact classes are drawn on top
+        order = 1.0 + 0.5 / (1.0 + sum(map(np.var, group)))  # the most compact class is on top
         scatter(*group, color=colour, marker=marker, alpha=alpha, zorder=order, **style)
 
 

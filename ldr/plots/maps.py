@@ -119,7 +119,7 @@ def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
         getattr(ax, f"set_{name}label")(label)
         getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
     ax.set_aspect("equal")
-    ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # leaves space for labels
+    ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # keeps space for the axis labels
     ax.tick_params(labelsize=8)
     draw_key(figure, [ax], colouring)
     return figure
@@ -163,11 +163,11 @@ def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerR
     names = axis_names(result)
     axes = _draw(left, before, colouring, extent, _plain(names))
     others = _draw(right, after, colouring, extent, names)
-    if result.r == 1:  # with r = 1, two histograms have equal height
+    if result.r == 1:  # for one component both histograms have the same height
         limits = [ax.get_ylim() for ax in (axes[0], others[0])]
         for ax in (axes[0], others[0]):
             ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-    if rest:  # the legend needs space beside the panels
+    if rest:  # the legend is drawn beside the panels
         draw_key(rest[0], others, colouring, alone=True)
 
 
@@ -245,7 +245,7 @@ def _draw(
     elif len(Y) == 1:
         _draw_one(axes[0, 0], Y, colouring, extent, names)
     else:
-        if rows > 1:  # narrow panels have no space for names
+        if rows > 1:  # panels in several rows are too narrow for names of axes
             names = tuple([name.replace(", ", "\n", 1) for name in of_view] for of_view in names)
         for i, of_view in enumerate(axes):
             both, extents = ((of[0], of[i + 1]) for of in (Y, extent))
@@ -417,7 +417,7 @@ def loadings(result: Result) -> Figure:
         which += ", per standard deviation"
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
     numeric = all(_places(columns, 1)[1] == _NUMERIC for columns in names)
-    if max(map(len, maps)) > (MOST_NAMES if numeric else 100):  # more names would be illegible
+    if max(map(len, maps)) > (MOST_NAMES if numeric else 100):  # the names would be illegible
         return _lines(maps, names, which)
     rows = [longest(loading) for loading in maps]
     tallest = max(len(kept) for kept in rows)
@@ -487,7 +487,7 @@ def longest(loading: Array) -> np.ndarray:
 
 # A plot names this many features, those with the largest correlations.
 _NAMED = 14
-_NUMERIC = "feature"  # axis label if features have numbers only
+_NUMERIC = "feature"  # label of the axis if features have numbers only
 
 
 def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
@@ -516,7 +516,7 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     panel = new_figure(7.2, 5.4).subplots() if ax is None else ax
     draw_points(panel, colouring, Y[:, 0], Y[:, 1])
     reach = np.abs(Y).max() / max(float(np.abs(correlations).max()), 1e-300)
-    arrows = 0.9 * reach * correlations  # the longest arrow is 0.9 of the data's range
+    arrows = 0.9 * reach * correlations  # the longest arrow has 0.9 of the range of the samples
     kept = _draw_arrows(panel, arrows)
     _finish(panel, result)
     if ax is None:
@@ -556,7 +556,7 @@ def _with_columns(result: Result, X: Rows) -> tuple[Array, Array]:
         )
     Y = parts(result.transform(X))[0][:, :2]
     rows = as_samples(X, "X", allow_nan=True).dense()
-    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))  # missing values count as the mean
+    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))  # a missing value counts as the mean
     deviations = Y - Y.mean(axis=0)
     sizes = np.outer(np.linalg.norm(centred, axis=0), np.linalg.norm(deviations, axis=0))
     products = centred.T @ deviations
@@ -582,7 +582,7 @@ def _name_arrows(
 
     figure = figure_of(ax)
     ax.autoscale_view()
-    figure.draw_without_rendering()  # computes the scales of the axes
+    figure.draw_without_rendering()  # fixes the scales of the axes before they are read
     texts = [
         note(
             ax,
@@ -602,7 +602,7 @@ def _name_arrows(
     widths = np.array([extent.width + 8.0 for extent in extents]) / ax.bbox.width
     x, right = arrows[kept, 0], arrows[kept, 0] >= 0
     least, most = low, high = ax.get_xlim()
-    for _ in range(6):  # the width of a name depends on the axis limits
+    for _ in range(6):  # names need space, which depends on the limits of the axis
         wide = widths * (high - low)
         low = min(least, float((x - wide)[~right].min(initial=least)))
         high = max(most, float((x + wide)[right].max(initial=most)))

@@ -75,7 +75,7 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
     positive = norms[norms > 0]
     if len(positive) > 0:
         right.set_yscale("log")
-        norms = np.maximum(norms, positive.min())  # a logarithmic axis cannot show zero
+        norms = np.maximum(norms, positive.min())  # a logarithmic axis has no place for zero
     right.plot(at, norms, **style)
     finish(right, "iteration", "gradient norm", whole=True)
     if result.iterations == 0:
@@ -119,7 +119,7 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     low, high = min(float(gains.min()), 0.0), max(float(gains.max()), 0.0)
     room = (high - low) or 1.0
     ax.set_xlim(low - 0.02 * room, high + 0.8 * room)  # leaves space for the printed values
-    ax.set_ylim(len(drawn) - 0.4, -0.6)  # the first row is on top
+    ax.set_ylim(len(drawn) - 0.4, -0.6)  # the first row of the table is drawn on top
     ax.set_xlabel("improvement over the baseline")
     tidy(ax)
     return figure
@@ -306,7 +306,7 @@ def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
     if np.isfinite(found.q_limit):
         mark(panels[0], found.q_limit, f"limits at {found.level:g}")
     if max(found.t2.max() / found.t2_limit, found.q.max() / found.q_limit) > 100.0:
-        panels[0].set_xscale("log")  # distances within the limits would nearly coincide
+        panels[0].set_xscale("log")  # on a linear axis samples within the limits coincide
         panels[0].set_yscale("log")
     finish(panels[0], "Hotelling's T2", "Q, squared distance from the model")
     if found.measured is not None and found.predicted is not None:

@@ -96,7 +96,7 @@ def _address(whole: object) -> Address | None:
 def _imported(module: str, path: str) -> object:
     try:
         return _at(importlib.import_module(module), path)
-    except Exception:  # the module is missing or fails at import
+    except Exception:  # the module does not exist, or importing it fails
         return None
 
 

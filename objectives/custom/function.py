@@ -290,7 +290,7 @@ class CustomObjective(Objective):
         wanted = f"f({written(k)}) or f({written(k, 'y')})"
         takes_y = 2 * k < required_parameters(function, "function", (2 * k, 2 * k + 1), wanted)
         named, name = hasattr(function, "__name__"), name_of(function)
-        documentation = function.__doc__ if named else None  # functools.partial has its own
+        documentation = function.__doc__ if named else None  # functools.partial has its own text
         text = inspect.cleandoc(documentation or "")
         arguments = written(k, *["y"] * takes_y)
         attributes = {
@@ -427,7 +427,7 @@ class CustomObjective(Objective):
 
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
         """Return the problem of the first rows, minus the mean of all rows."""
-        n = data.samples.n  # zeros pad n to a power of two, to save compilations
+        n = data.samples.n  # rows of zeros pad n to a power of two, to save compilations
         where = slice(0, TESTED_ROWS if n >= TESTED_ROWS else 1 << (n.bit_length() - 1))
         rows = tuple(view.piece(where) for view in data.views)
         return self._on(rows, tuple(y[where] for y in self._response(data)), term, r, data.views)
@@ -479,7 +479,7 @@ class CustomObjective(Objective):
         """Return y as an array if f takes a response."""
         if Need.RESPONSE not in self.needs:
             return ()
-        y, n = read_only(as_array(data.y)), data.samples.n  # a user function may not change y
+        y, n = read_only(as_array(data.y)), data.samples.n  # the user's function may not change y
         if len(y) != n:
             raise DataError(f"y has shape {y.shape}, expected one entry for each of {n} rows of X")
         if y.dtype.kind not in "biuf" and self.backend == "jax":

@@ -101,7 +101,7 @@ class Trial:
         manifold = problem.manifold
         along = manifold.project(M, gradient)
         V = manifold.random_tangent(M, self.rng) + along / (manifold.norm(M, along) or 1.0)
-        V = manifold.project(M, V)  # V is tangent up to rounding
+        V = manifold.project(M, V)  # removes rounding errors normal to the tangent space
         V = V / (manifold.norm(M, V) or 1.0)
         slope = manifold.inner(M, gradient, V)
         here, ahead = self.point.value, problem.at(manifold.retract(M, _STEP * V)).value

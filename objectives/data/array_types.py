@@ -70,7 +70,7 @@ def _open(X: Given, name: str) -> tuple[Given, tuple[str, ...] | None]:
         return X.to_numpy(), tuple(map(str, X[X.dims[1]].to_numpy())) if named else None
     try:
         return np.asarray(X), None
-    except ValueError as error:  # rows may have unequal lengths
+    except ValueError as error:  # NumPy cannot convert rows of unequal lengths
         raise DataError(
             f"{name} could not be read as a 2-D array of numbers ({error}); "
             f"samples in rows of equal length were expected"

@@ -117,7 +117,7 @@ def computed(lazy: Given) -> Given:
     """
     client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
     if client is None:
-        with one_thread():  # Dask itself uses every core
+        with one_thread():  # Dask already runs one task per core
             return lazy.compute()
     from distributed import wait
     from distributed.scheduler import KilledWorker

@@ -121,7 +121,7 @@ def open_path(X: str | Path, name: str, separator: str = "", header: bool = True
     ending = path.suffix.lower()
     try:
         folder = path.is_dir()
-    except OSError as error:  # the operating system refuses long names
+    except OSError as error:  # the operating system refuses a name that is too long
         folder = False
         if ending:
             reason = f"is no path: {error.strerror}"

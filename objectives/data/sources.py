@@ -42,7 +42,7 @@ class Source(ABC):
     d: int
     n: int | None
     feature_names: tuple[str, ...] | None = None
-    all_columns: tuple[str, ...] = ()  # names of all columns of the file, read or not
+    all_columns: tuple[str, ...] = ()  # names of all columns in the file, read or not
     files: tuple[Path, ...] = ()
     n_known = True
     repeatable = True
@@ -181,7 +181,7 @@ class MappedFile(Source):
             return None
         if X.filename is None or X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.strides) < 0:
             return None
-        begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # a map begins at a page boundary
+        begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # maps begin at page boundaries
         place = begins + X.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
         file = Path(X.filename)
 
@@ -202,7 +202,7 @@ def load_npy(path: Path, name: str) -> Cells:
     """Map the array in an .npy file into memory."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy warns of files by Python 2
+            warnings.simplefilter("ignore")  # NumPy warns of files written by Python 2
             return np.lib.format.open_memmap(path, mode="r")
     except (FileNotFoundError, PermissionError):
         raise
@@ -210,7 +210,7 @@ def load_npy(path: Path, name: str) -> Cells:
         if error.errno == errno.ENOMEM:
             raise MemoryError(str(error)) from None
         raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from None
-    except Exception as error:  # a damaged header raises any exception
+    except Exception as error:  # a damaged header may raise any exception
         raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from None
 
 

@@ -148,7 +148,7 @@ class TextFile(Table):
         try:
             with self._reader(threads=False) as reader:  # one thread reports the row of an error
                 self._schema = reader.schema
-            names = self._schema.names  # fails for names that are not UTF-8
+            names = self._schema.names  # raises an error if names are not UTF-8
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
         self._cells = tuple(names) if header else tuple(map(str, range(len(names))))
@@ -168,12 +168,12 @@ class TextFile(Table):
         csv = arrow("csv", "text")
         with self.path.open("rb") as file:
             first = len(file.readline(16 * _BLOCK_BYTES))
-        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # as in pandas
+        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' missing values
         return csv.open_csv(
             self.path,
             csv.ReadOptions(
                 use_threads=threads,
-                block_size=max(_BLOCK_BYTES, 8 * first),  # a row must fit into a block
+                block_size=max(_BLOCK_BYTES, 8 * first),  # a block must hold a whole row
                 autogenerate_column_names=not self._header,
             ),
             csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
@@ -199,7 +199,7 @@ class TextFile(Table):
             with self._reader(kinds) as reader:
                 yield from reader
         except (pyarrow.ArrowException, ValueError):
-            with self._reader(kinds, threads=False) as reader:  # one thread: errors name the row
+            with self._reader(kinds, threads=False) as reader:  # errors of one thread name a row
                 deque(reader, maxlen=0)
             raise
 
