@@ -102,7 +102,7 @@ NO_PROSE = re.compile(
     r"^```(?s:.*?)^```|^\.\. .*\n(?:[ ]+.*\n?|\n(?=[ ]))*|^\w[\w ]*\n-{3,}\n", flags=re.MULTILINE
 )
 # Beginning of an item of a list, or of a parameter's entry, which continues on indented lines.
-ITEM = re.compile(r"(?:- |\d+\. )|\S[^\n]*\n(?:    \S|: )")
+ITEM = re.compile(r"(?:- |\d+\. )|\S[^\n]*\n(?:    \S|: )|\*{0,2}\w[\w, *]* : \S")
 
 
 def _prose(text: str, first_line: str = "") -> Iterator[str]:
