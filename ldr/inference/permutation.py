@@ -103,7 +103,7 @@ class Null:
         return cls(kind, moved, views, y, sampled)
 
     def check(self) -> None:
-        """Refuse permutations that cannot change the data, and null hypotheses without meaning."""
+        """Refuse permutations that change nothing, and null hypotheses that do not apply."""
         groups = self.sampled.groups
         if self.moved == "background" and (self.kind != "rows" or groups is not None):
             raise ArgumentError(
