@@ -272,7 +272,7 @@ def at_heuristic(result: Result) -> Result | None:
 
     The value is None if the method has no baseline or an optimal one, and for likelihoods.
     """
-    # Solvers stop at a relative decrease of 1e-10: an improvement below 1e-9 is none.
+    # Solvers stop at a relative decrease of 1e-10, so an improvement below 1e-9 is no gain.
     same = result.improvement is None or abs(result.improvement) <= 1e-9
     if same or result.baseline_P is None or result.model is not None:
         return None

@@ -124,7 +124,7 @@ class Path(Pickled):
         """Standard errors of the scores: the standard deviation over folds / sqrt(folds)."""
         if self.scores is None:
             return None
-        # Scaled scores have no squares that overflow.
+        # Scores are scaled to order 1, so that their squares do not overflow.
         unit = np.abs(self.scores).max(where=np.isfinite(self.scores), initial=0.0) or 1.0
         with np.errstate(invalid="ignore"):
             spread = (self.scores / unit).std(axis=1, ddof=1)

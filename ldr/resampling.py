@@ -77,7 +77,7 @@ class Resampling:
     ) -> Indices:
         """Draw orders (count, n) of the samples, by a key of `ldr.inference.permutation.NULLS`.
 
-        If `alike`, groups are exchanged only with groups of equal size. Otherwise y is constant in
+        If `alike`, groups are exchanged only with groups of equal size. If not, y is constant in
         groups, and a longer group repeats the last sample of a shorter one.
         """
         if null in ("rows", "within"):

@@ -358,7 +358,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # Only in class graphs a weight equals repeated rows: no row is its own neighbour.
+            # A weight acts like repeated rows in class graphs only: no row is its own neighbour.
             repeats=self._of_classes,
             by_place=not self.kind,
             # Scaling a feature changes the distances between rows, and so a graph of neighbours.

@@ -144,7 +144,7 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     def matrices(self, data: DataSums) -> PencilMatrices:
         signal, noise = data.views
         C, R = signal.scatter() / signal.n, noise.about_zero.scatter() / noise.n
-        # noise as a number is 0.0
+        # `float()` is 0.0: sums of squares of the noise, taken about zero, exceed nothing.
         return PencilMatrices(C, R, ridge=self.ridge, total=R + C, offsets=float)
 
 

@@ -19,7 +19,7 @@ from ldr.solvers.linalg.eigen import (
 )
 from ldr.solvers.manifolds import Array
 
-_ROWS = 1000  # rows of kernel gradients; time n^3
+_ROWS = 1000  # limit of rows for kernel gradients, which take cubic time
 _RESPONSES = 20  # limit of principal components of the response
 
 

@@ -222,7 +222,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Add a block of rows to the earlier blocks, and fit the projection to all of them.
 
         The method is available if the objective depends only on sums over rows. The estimator keeps
-        these sums, some d x d matrices, and not the rows. Each call of `partial_fit` solves once,
+        the sums, some d x d matrices, and not the rows. Each call of `partial_fit` solves once,
         after one pass over the block, so large blocks are faster. `fit` discards earlier blocks and
         stores no sums: partial_fit after `fit` starts anew.
 

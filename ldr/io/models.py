@@ -182,7 +182,7 @@ class Reader:
             return self.archive[name]
         shape, kind = tuple(entry["shape"]), np.dtype(entry["type"])
         size = math.prod(shape) * kind.itemsize
-        # A damaged header may state a huge array: the file's size (and 4096 bytes) is the limit.
+        # A damaged header may state a huge array, which is read only if the archive is as large.
         if self.archive.zip.getinfo(f"{name}.npy").file_size <= size + 4096:
             array = self.archive[name]
             if array.shape == shape and array.dtype == kind:

@@ -110,7 +110,7 @@ def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Arra
     return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
-# Data of at most this many rows are padded with zeros, which is cheaper than a compilation.
+# At most this many rows are padded with rows of weight 0, which is cheaper than compiling.
 MOST_PADDED = 1024
 
 
@@ -427,7 +427,7 @@ class CustomObjective(Objective):
 
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
         """Return the problem of the first rows, minus the mean of all rows."""
-        n = data.samples.n  # rows of zeros pad n to a power of two, to save compilations
+        n = data.samples.n  # rows of weight 0 pad n to a power of two: fewer compilations
         where = slice(0, TESTED_ROWS if n >= TESTED_ROWS else 1 << (n.bit_length() - 1))
         rows = tuple(view.piece(where) for view in data.views)
         return self._on(rows, tuple(y[where] for y in self._response(data)), term, r, data.views)
