@@ -400,8 +400,8 @@ def solve(
                     problem, run, chosen, stopping, observers, proof=proof, thorough=thorough
                 )
                 notes += further
-                with until_told():
-                    if isinstance(problem, Compared):
+                if isinstance(problem, Compared):
+                    with until_told():
                         compared = problem.comparisons(run.M)
             with unlimited():
                 ends = [run.M]
@@ -411,7 +411,8 @@ def solve(
                 notes += placed[0].axes.ties()
             remarks = remarks_within_limits(problem, placed[0].M)
             with unlimited():
-                run = replace(run, evaluations={**run.evaluations, **compiled})
+                if compiled:
+                    run = replace(run, evaluations={**run.evaluations, **compiled})
                 usual = None if heuristic is None else (heuristic, placed[-1])
                 result = as_result(
                     problem, data, run, placed[0], usual, chosen, certificate, r, seconds, remarks

@@ -158,7 +158,7 @@ class SelfConsistentField(Solver[FieldState]):
         ratio = cast(TraceRatioLike, problem.problem)
         old, span = state.point, state.span
         # Rounding error of the ratio from the traces of A and B, for an optimum of zero.
-        rounding = 8 * _EPS * abs(np.trace(ratio.A)) / max(np.trace(ratio.B), _TINY)
+        rounding = 8 * _EPS * abs(ratio.A.trace()) / max(ratio.B.trace(), _TINY)
         while True:
             # The shift is just above the ratio: at the ratio a column that dominates B would give
             # an eigenvalue of random sign.

@@ -607,11 +607,10 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
     for name in ("noise_variance", "noise_variances"):
         if name in result.parameters:
             found["noise_variance_"] = result.parameters[name]
-    loadings = loadings_of(result)
     if isinstance(result.objective, PLSRegression):
         (predictor,) = result.predictors
         assert isinstance(predictor, LinearPredictor)
-        found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings[0]
+        found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings_of(result)[0]
         # scikit-learn's x_rotations_ are orthonormal x_weights_ times a triangular matrix.
         Q, R = np.linalg.qr((result.P * (1.0 if result.scale is None else result.scale)).T)
         found["x_weights_"], found["y_weights_"] = Q * np.sign(np.diag(R)), predictor.B.T
@@ -619,7 +618,7 @@ def _by_other_names(result: Result) -> dict[str, float | Array]:
         found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=1e-13))
         found["y_loadings_"] = predictor.B.T
     if isinstance(result.P, tuple) and len(result.P) == 2:  # scikit-learn's PLS has two views only
-        for view, P, loading in zip("xy", result.P, loadings, strict=True):
+        for view, P, loading in zip("xy", result.P, loadings_of(result), strict=True):
             found[f"{view}_weights_"] = found[f"{view}_rotations_"] = P.T
             found[f"{view}_loadings_"] = loading
     if result.predictors and isinstance(first := result.predictors[0], LinearPredictor):
