@@ -7,6 +7,8 @@ from scipy.special import gammaln
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.inputs import as_data, as_objective
+from ldr.objectives.statistics.sums import counting_rows
+from tests.objectives.methods import bound
 
 RNG = np.random.default_rng(0)
 THETA = RNG.standard_normal((80, 2)) @ RNG.standard_normal((2, 9)) * 1.5 - 0.5
@@ -177,3 +179,21 @@ def test_constant_columns_are_in_no_start_and_the_value_is_that_of_the_intercept
     theta = mu + (natural(A, "bernoulli") - mu) @ found.M @ found.M.T
     lost = np.logaddexp(0, theta) - A * theta
     assert found.value == pytest.approx(2 * lost[:, varies].sum(), rel=1e-12)
+
+
+def test_for_many_rows_a_run_on_a_sample_precedes():
+    """Starts with one optimum there share a run; a column that is constant there is left out."""
+    rng = np.random.default_rng(0)
+    theta = 2.0 * rng.standard_normal((10_000, 2)) @ rng.standard_normal((2, 8))
+    X = (rng.random(theta.shape) < 1.0 / (1.0 + np.exp(-theta))).astype(float)
+    X = np.column_stack([X, np.zeros(len(X))])
+    X[np.setdiff1d(np.arange(10_000), counting_rows(10_000, None, 2000))[::200], -1] = 1.0
+    problem = bound("exponential-family-pca", X, r=2)
+    rough = problem.rough
+    assert len(rough.X) == 2000 and not rough.there[:, -1].any() and rough.there[:, :-1].all()
+    result = ldr.solve("exponential-family-pca", X, 2)
+    assert result.starts.merged == ("screened",)
+    start = np.linalg.qr(rng.standard_normal((9, 2)))[0]
+    whole = ldr.solve("exponential-family-pca", X, 2, start=start)
+    assert whole.starts is None
+    assert result.value == pytest.approx(whole.value, rel=1e-9)
