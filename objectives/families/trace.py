@@ -24,10 +24,8 @@ from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
 from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
-from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.problem import Point
 
-# Lower limit of curvatures in the preconditioner, relative to the largest.
-_LEAST_CURVATURE = 1e-3
 # Residuals below this share of the total are computed directly, not as a difference of traces.
 _CANCELLED = 1e-4
 # Largest |M'M - I| of an orthonormal M.
@@ -92,7 +90,6 @@ class Trace(BoundObjective):
     _by_krylov: list[Ritz] = field(default_factory=list, init=False)
 
     plain = True  # a trace without other maps or parameters
-    preconditioner_cost = 3  # a product with M and an r x r decomposition
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.A.shape[0])
@@ -142,26 +139,6 @@ class Trace(BoundObjective):
                 return max(value, 0.0)  # M is part of a larger matrix
             left = self._factor - left @ M.T
         return abs(self.scale) * float(np.vdot(left, left))
-
-    def preconditioner(self, M: Array) -> Preconditioner | None:
-        """Return the inverse of V -> 2 scale (V M'AM - mu V), a factor for each column.
-
-        The Hessian is V -> 2 scale (V M'AM - AV), projected; mu is the mean eigenvalue of A on the
-        complement of M (0 for an operator). In the eigenbasis of M'AM each column is divided by its
-        mean curvature, to equalise the columns' rates of convergence. The result is None unless all
-        mean curvatures are positive.
-        """
-        S = M.T @ (self.A @ M)
-        outside = self.A.shape[0] - self.r
-        mu = 0.0
-        if isinstance(self.A, np.ndarray) and outside:
-            mu = float(np.trace(self.A) - np.trace(S)) / outside
-        theta, Q = np.linalg.eigh(S)
-        curvature = 2.0 * self.scale * (theta - mu)
-        if not curvature.min() > 0:
-            return None
-        inverse = (Q / np.maximum(curvature, _LEAST_CURVATURE * curvature.max())) @ Q.T
-        return lambda N, U: U @ inverse
 
     def compressed(self, M: Array) -> Array:
         """Return M'AM (r x r) in the objective's units."""
