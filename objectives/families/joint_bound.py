@@ -21,7 +21,6 @@ import numpy as np
 import scipy
 from scipy.linalg import block_diag
 
-from ldr.objectives.problem import PROVED_GLOBAL
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.bounds import largest_sum_bound
 from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors
@@ -29,14 +28,6 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
 _EPS = float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True)
-class Multiplier:
-    """Multiplier Q of a view, and M near the maximum of tr(M'QM)/tr(M'CM)."""
-
-    Q: Array
-    M: Array
 
 
 def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[float, Array]:
@@ -86,17 +77,11 @@ class MultiBound:
     A: Array
     C: list[Array]
 
-    def of(self, blocks: Sequence[Array], value: float) -> float:
-        """Return an upper bound of the value, by the multipliers at the Mi.
+    def of(self, blocks: Sequence[Array]) -> float:
+        """Return an upper bound of the value, by the multipliers at the Mi."""
+        return self.proven(self.semidefinite(self.multipliers(blocks)), blocks)
 
-        If this bound exceeds the value, the largest canonical correlation gives another one.
-        """
-        least = self.proven(self.semidefinite(self.multipliers(blocks)))
-        if not PROVED_GLOBAL * abs(value) < least - value:
-            return least
-        return min(least, self._of_eigenvalues())
-
-    def multipliers(self, blocks: Sequence[Array]) -> list[Multiplier]:
+    def multipliers(self, blocks: Sequence[Array]) -> list[Array]:
         """Return the multipliers at the Mi, Qi = f_i Ci + s_i^2 [Mi(Li - ti I)Mi' + ti I].
 
         Here Ri = sum_j Aij Mj/(s_i s_j), f_i = tr(Mi'Ri), Li = sym(Mi'(Ri - (f_i/s_i^2) Ci Mi)) and
@@ -117,15 +102,15 @@ class MultiBound:
             least = float(np.linalg.eigvalsh(L)[0])
             Q = f * C + s * sym(M @ (L - least * np.eye(len(L))) @ M.T)
             Q[np.diag_indices_from(Q)] += s * least
-            found.append(Multiplier(Q, M))
+            found.append(Q)
         return found
 
-    def semidefinite(self, found: Sequence[Multiplier]) -> list[Multiplier]:
+    def semidefinite(self, found: Sequence[Array]) -> list[Array]:
         """Increase the diagonals of the Q until blkdiag(Q) - A is semidefinite.
 
         Each diagonal entry is increased by the same share, which includes rounding errors.
         """
-        S = block_diag(*(one.Q for one in found)) - self.A
+        S = block_diag(*found) - self.A
         sizes = np.abs(np.diag(S))
         sizes = np.maximum(sizes, _EPS * sizes.max(initial=1.0))
         scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two are exact
@@ -134,29 +119,12 @@ class MultiBound:
         # n eps times the largest for errors of eigenvalues, and again for errors of summed entries
         rounding = 2 * len(S) * _EPS * float(np.abs(values).max())
         missing = max(0.0, rounding - float(values[0]))
-        ends = np.cumsum([len(one.Q) for one in found])[:-1]
-        added = np.split(missing * scale**2, ends)
-        return [
-            Multiplier(one.Q + np.diag(more), one.M) for one, more in zip(found, added, strict=True)
-        ]
+        added = np.split(missing * scale**2, np.cumsum(list(map(len, found)))[:-1])
+        return [Q + np.diag(more) for Q, more in zip(found, added, strict=True)]
 
-    def proven(self, found: Sequence[Multiplier]) -> float:
-        """Return the proved bound of semidefinite multipliers."""
-        pairs = zip(found, self.C, strict=True)
-        return 0.5 * math.fsum(proven_ratio(one.Q, C, one.M) for one, C in pairs)
-
-    def _of_eigenvalues(self) -> float:
-        """Return K/2 times the largest eigenvalue of A relative to the Ci, or inf."""
-        own = block_diag(*self.C)
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(own), np.finfo(float).tiny))
-        own, A = own * scale * scale[:, None], self.A * scale * scale[:, None]
-        with decomposing(len(own)):
-            smallest = float(np.linalg.eigvalsh(own)[0])
-            if not smallest > rank_tolerance(len(own)):
-                return math.inf
-            largest = float(scipy.linalg.eigh(A, own, eigvals_only=True)[-1])
-        error = rank_tolerance(len(own)) / smallest
-        return 0.5 * len(self.C) * (largest + error * max(1.0, abs(largest)))
+    def proven(self, found: Sequence[Array], blocks: Sequence[Array]) -> float:
+        """Return the proved bound of semidefinite multipliers, of ratios largest near the Mi."""
+        return 0.5 * math.fsum(map(proven_ratio, found, self.C, blocks))
 
 
 def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:

@@ -34,7 +34,7 @@ from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, Range, View, noted, span_of
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.bounds import rounding_of_correlations
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import power_of_two, rank_tolerance, top_eigenvectors, unit_diagonal
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
@@ -261,7 +261,7 @@ class MultiBlock(Blocks, LocalOptima):
 
     def bound(self, M: Array) -> float:
         """Return an upper bound of all values."""
-        return self.bounds.of(self.blocks(M), -self.at(M).value)
+        return self.bounds.of(self.blocks(M))
 
     def certificate(self, M: Array) -> Certificate:
         """Certify M by the dual bound of its multipliers.
@@ -426,9 +426,13 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return {"correlation": pair_correlations(covariances, seen), **found}
 
     def hidden(self, M: Array) -> float:
-        """Bound the rounding error of the value, with covariances of lost directions."""
+        """Bound the rounding error of the value, with covariances of lost directions.
+
+        Errors |E_ij| <= 16 eps c_i c_j of C change both the covariances and the denominators.
+        """
         point = self.at(M)
-        found = rounding_of_correlations(point.scaled, self.sums, self.slices(), point.shares)
+        columns = np.sqrt(self.sums) @ np.abs(point.scaled)
+        found = 0.5 * SUMS_ROUNDING * len(self.widths) * float(columns @ columns)
         if not self.is_part or self.only_constant:
             return found
         sizes = [

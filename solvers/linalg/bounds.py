@@ -21,7 +21,6 @@ rounding: the bound is second order in M's error.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -131,26 +130,6 @@ def largest_sum_bound(
                 return bound
             delta *= _GROWTH
     return math.inf
-
-
-def rounding_of_correlations(
-    N: Array, squares: Array, views: Sequence[slice], shares: Array
-) -> float:
-    """Bound the error of sum_{i<j} tr(Ni'Cij Nj) by rounding |E_ij| <= 16 eps c_i c_j of C.
-
-    Cij is the covariance of views i and j. Ni = Mi/s_i with s_i^2 = tr(Mi'Cii Mi), so that errors
-    of Cii count too.
-
-    - N (k, r): the Ni below one another
-    - squares (k,): c_i^2
-    - views: position of each Ni
-    - shares: sum_{j != i} tr(Ni'Cij Nj) of each
-    """
-    parts = np.sqrt(squares)[:, None] * np.abs(N)
-    sizes = np.stack([parts[where].sum(axis=0) for where in views])
-    own, total = np.sum(sizes**2, axis=1), sizes.sum(axis=0)
-    moved = float(total @ total) + float((np.abs(shares) - 1.0) @ own)
-    return 0.5 * SUMS_ROUNDING * moved
 
 
 # An overflow gives an infinite bound, which is valid.
