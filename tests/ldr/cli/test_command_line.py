@@ -353,7 +353,7 @@ MISTAKES = [
     ("path pca means.npy -r 1to3", "ldr: Invalid value for '-r' / '--r': '1to3', expected A-B"),
     ("path pca means.npy -r 9-11", "ldr: r = 11 is out of range"),
     ("check mine.py", "ldr: mine.py has several objectives, variance, fourth_moment"),
-    ("solve mine.py:variance means.npy --param a=1", "ldr: --param is for objectives"),
+    ("solve mine.py:variance means.npy --param a=1", "ldr: --param is for methods by name"),
     ("check yours.py", "ldr: yours.py: no such file"),
     ("check mine.py:kurtosis", "ldr: mine.py has no objective 'kurtosis'"),
     ("check mine.py:broken", "ldr: mine.py, line 19: NameError: name 'no_such_name'"),

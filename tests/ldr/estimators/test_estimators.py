@@ -587,7 +587,7 @@ def named_of(coordinates):
         ("ab", "two or more groups of columns"),
         ([[0, 1], [2, 99]], r"views\[1\] = \[2, 99\]"),
         ([[0, 1], ["alcohol"]], r"views\[1\]"),
-        ([[0, 1], []], "has no column"),
+        ([[0, 1], []], "names no column"),
         ([0, 1], r"views\[0\] = 0: expected a slice, or a list"),
         ({"a": [0, 1], "b": [99]}, r"views\['b'\] = \[99\]"),
         ({"a": [0, 1]}, "a dict of groups by name"),

@@ -299,7 +299,7 @@ def test_improvement_has_a_bar_a_result():
     assert [text.get_text() for text in ax.get_yticklabels()] == ["wine", "stocks"]
     assert f"{results[0].baseline:.6g} to {results[0].value:.6g}" in ax.texts[0].get_text()
     assert draws(plots.improvement(results[0]))
-    with pytest.raises(ldr.errors.ArgumentError, match="2 results and 1 names"):
+    with pytest.raises(ldr.errors.ArgumentError, match="names has 1 entries"):
         plots.improvement(results, ["wine"])
     without = ldr.solve(ldr.objective(lambda M, X: ((X @ M) ** 4).sum()), X[:, :3], 1)
     for draw in (plots.improvement, lambda result: plots.compare(result, X[:, :3])):
