@@ -82,10 +82,8 @@ def growth_row(name: str, sizes: Sequence[tuple[int, int]], limit: float) -> str
     """Return the time at the first size, and the exponents of n and of d."""
     found = measure(partial(growing, name, sizes), limit)
     first, *others = (found.seconds.get(f"{n} x {d}", np.nan) for n, d in sizes)
-    powers = (
-        f"over {limit:g} s" if np.isnan(more) else f"{np.log(more / first) / np.log(4):.2f}"
-        for more in others
-    )
+    why = next(iter(found.failed.values()), "")
+    powers = (why if np.isnan(t) else f"{np.log(t / first) / np.log(4):.2f}" for t in others)
     return f"{milliseconds(first)} | {' | '.join(powers)} |"
 
 

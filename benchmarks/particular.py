@@ -145,7 +145,7 @@ def few_dimensions(name: str) -> dict[str, Job]:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 5, 2000)
     X = rng.standard_normal((2000, 20)) + 2 * rng.standard_normal((5, 20))[y]
-    return beside(name, Inputs(X @ rng.standard_normal((20, 500)), y), 3)
+    return own(name, Inputs(X @ rng.standard_normal((20, 500)), y), 3)
 
 
 def chunks() -> dict[str, Job]:

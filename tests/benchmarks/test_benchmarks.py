@@ -23,41 +23,45 @@ def printed_by(program):
     return found.stdout
 
 
-def printed_table(*arguments):
-    return printed_by(f"from benchmarks import __main__; __main__.main({list(arguments)})")
+def printed_tables(*calls):
+    """Print tables, each by its arguments, by one program."""
+    given = [call.split() for call in calls]
+    return printed_by(f"from benchmarks import __main__; [*map(__main__.main, {given})]")
 
 
-def test_quick_table():
-    table = printed_table("--quick", "--only", "pca", "cca", "--part", "methods", "growth")
-    rows = [line for line in table.splitlines() if line.startswith("| pca")]
-    assert len(rows) == 2
-    assert "scikit-learn" in rows[0] and "nan" not in rows[1]
+@pytest.fixture(scope="module")
+def printed():
+    return printed_tables(
+        "--quick --only pca --part methods growth",
+        "--quick --only fa --part particular",
+        "--size 4000x300 --part sparse --only lda lasso",
+        "--size 3000x20 --part files",
+    )
+
+
+def test_tables_of_small_sizes(printed):
+    rows = [line for line in printed.splitlines() if line.startswith("| pca")]
+    assert len(rows) == 3  # one of them of files
+    assert "scikit-learn" in rows[0] and "over" not in rows[1]
+    assert "of scikit-learn | 1.5" in printed and "not measured" not in printed
+    assert sum(line.startswith(("| lda |", "| lasso |")) for line in printed.splitlines()) == 2
+    assert "| IncrementalPCA |" in printed and "Error" not in printed
 
 
 def test_rows_are_written_into_a_table_and_left_where_they_are(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- methods -->\n<!-- end -->\nafter\n")
-    options = ("--quick", "--part", "methods", "--write", str(page))
-    printed_table(*options, "--only", "pca", "cca")
+    options = f"--quick --part methods --write {page} --only"
+    printed_tables(f"{options} pca cca")
     first = page.read_text()
     assert "\n| cca | 60 x 6 | " in first and first.startswith("before\n")
-    printed_table(*options, "--only", "pca", "lda", "--resume")
+    printed_tables(f"{options} pca lda --resume")
     second = page.read_text()
     assert second.startswith(first.removesuffix("<!-- end -->\nafter\n"))
     assert "\n| lda | 60 x 6 | " in second and second.endswith(" |\n<!-- end -->\nafter\n")
 
 
-def test_rows_on_large_data():
-    printed = printed_table("--size", "4000x300", "--part", "sparse", "--only", "lda", "lasso")
-    printed += printed_table("--size", "3000x20", "--part", "files")
-    rows = [line for line in printed.splitlines() if line.startswith("| ")]
-    assert len(rows) == 3 + 7
-    assert "Error" not in printed
-
-
-def test_rows_on_particular_data():
-    printed = printed_table("--quick", "--only", "fa", "--part", "particular")
-    assert "of scikit-learn | 1.5" in printed and "not measured" not in printed
+def test_rows_on_particular_data_have_names():
     names = [case.name for case in particular.cases(quick=False)]
     assert len(set(names)) == len(names) >= 16
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy
 from scipy.spatial.distance import pdist, squareform
-from sklearn import cross_decomposition, datasets, decomposition, discriminant_analysis
+from sklearn import cross_decomposition, datasets
 
 import ldr
 from ldr.objectives import named
@@ -205,15 +205,6 @@ def test_ties_are_noted():
     assert not any("neighbours" in note for note in ldr.solve("pca", X, 1).notes)
 
 
-def test_principal_components_are_those_of_scikit_learn():
-    X, _ = real_data.wine()
-    theirs = decomposition.PCA(3).fit(X).components_
-    signs = np.sign(np.sum(theirs * ldr.solve("pca", X, 3).P, axis=1))
-    for solver in ("closed-form", "lbfgs"):
-        P = ldr.solve("pca", X, 3, solver=solver).P
-        np.testing.assert_allclose(P, signs[:, None] * theirs, atol=1e-8)
-
-
 def test_pls_is_that_of_scikit_learn():
     Xa, Xb = real_data.tumour_views()
     theirs = cross_decomposition.PLSSVD(3, scale=False).fit(Xa, Xb)
@@ -224,15 +215,6 @@ def test_pls_is_that_of_scikit_learn():
             strict=True,
         ):
             np.testing.assert_allclose(M, weights * np.sign(np.sum(M * weights, axis=0)), atol=1e-8)
-
-
-def test_classical_lda_is_that_of_scikit_learn_up_to_the_square_root_of_n():
-    X, y = real_data.wine()
-    theirs = discriminant_analysis.LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
-    P = ldr.solve("lda", X, 2, y=y, solver="trust-region", start="random").P
-    scalings = theirs.scalings_[:, :2].T / np.sqrt(len(X))  # theirs whiten S_W/n
-    signs = np.sign(np.sum(P * scalings, axis=1))
-    np.testing.assert_allclose(P, signs[:, None] * scalings, atol=1e-8)
 
 
 def test_an_objective_of_ones_own_stands_in_principal_axes_where_only_the_span_counts():

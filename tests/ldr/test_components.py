@@ -167,12 +167,3 @@ def test_two_view_estimators_have_weights_and_loadings():
         np.testing.assert_allclose(mine, other * scale * signs, atol=1e-4)
     scores = ours.transform(Xa)
     np.testing.assert_allclose((Xa - Xa.mean(axis=0)) @ ours.x_weights_, scores, atol=1e-10)
-
-
-def test_they_are_saved_with_the_result(tmp_path):
-    X, y = real_data.wine()
-    result = ldr.solve("orthogonal-lda", X, 2, y=y)
-    result.save(tmp_path / "model.npz")
-    loaded = ldr.load(tmp_path / "model.npz")
-    assert loaded.components.equals(result.components)
-    np.testing.assert_array_equal(loaded.correlations, result.correlations)

@@ -202,22 +202,6 @@ def test_large_sparse_pca_works_by_products_only(monkeypatch):
     assert again.value == pytest.approx(result.value, rel=1e-10)
 
 
-def test_a_large_mean_costs_no_digits():
-    rng = np.random.default_rng(2)
-    Z = rng.standard_normal((500, 6)) * np.arange(1, 7)
-    shifted = Z + 2.0**20  # the same numbers but for their last 20 bits
-    exact = shifted - 2.0**20
-    for name, parameters in {
-        "pca": {},
-        "orthogonal-maf": {},
-        "orthogonal-lda": {"y": np.arange(500) % 4},
-    }.items():
-        value, reference = (
-            ldr.solve(name, data, 2, **parameters).value for data in (shifted, exact)
-        )
-        assert value == pytest.approx(reference, rel=1e-11)
-
-
 WINE = real_data.wine()[0]
 OF_COVARIANCES = {
     "pca": None,

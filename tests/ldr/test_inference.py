@@ -241,14 +241,6 @@ def test_scatters_within_that_a_difference_would_lose():
     np.testing.assert_allclose(within, exact.astype(float), rtol=1e-8)
 
 
-def test_permuted_values_are_repeated_with_the_seed():
-    options = {"y": CLASSES, "permutations": 40, "random_state": 5}
-    found, again = (ldr.permutation_test("orthogonal-lda", WINE, 2, **options) for _ in range(2))
-    assert found.p_value == pytest.approx(1 / 41)
-    assert found.null.max() < found.value
-    np.testing.assert_array_equal(found.null, again.null)
-
-
 @pytest.mark.parametrize(
     ("name", "X", "y", "kind"),
     [
@@ -340,7 +332,7 @@ def test_nulls_that_do_not_fit():
     refused("which excludes groups=", "opca", two, groups=np.arange(90) % 9)
     refused("got null='shift'", "opca", two, null="shift")
     distances = np.abs(WINE[:, :1] - WINE[:, 0])
-    refused("of distances: no permutation of their rows", "mds-distances", distances)
+    refused("takes distances: it has no permutation of their rows", "mds-distances", distances)
     with pytest.raises(ArgumentError, match="expected r <= 3, the number of dimensions"):
         ldr.parametric_test("sir", WINE[:, [0, 1, 2, 1]], y=WINE[:, 7])
 

@@ -86,8 +86,10 @@ def test_what_is_loaded_is_what_was_saved(key, tmp_path):
     loaded = ldr.load(tmp_path / "model.npz")
     assert repr(loaded) == repr(result)
     assert json.dumps(loaded.summary()) == json.dumps(result.summary())
-    for name in ("M", "P", "mean", "baseline_M", "history", "parameters", "columns", "scale"):
+    names = ("M", "P", "mean", "baseline_M", "history", "parameters", "columns", "scale")
+    for name in (*names, "correlations"):
         same(getattr(loaded, name), getattr(result, name))
+    assert loaded.components.equals(result.components)
     rows = rows[0] if "background" in result.objective.needs else rows
     same(as_arrays(loaded.transform(rows)), as_arrays(result.transform(rows)))
     if result.predictors and result.objective.traits.predicts:

@@ -177,43 +177,6 @@ def test_what_predicts_nothing_says_so():
         ldr.solve("orthogonal-lda", X, 2, y=labels).predict(X[:, 1:])
 
 
-@pytest.mark.parametrize("name", ["orthogonal-lda", "ridge-regression", "orthogonal-cca"])
-def test_predictions_of_standardised_columns_take_columns_as_they_came(name):
-    units = 10.0 ** np.linspace(-3, 3, 13)
-    objective = ldr.objectives.named(name)
-    Z, y, rows = X * units + 5, labels, X * units + 5
-    if name == "ridge-regression":
-        y = X[:, 0] ** 2
-    if name == "orthogonal-cca":
-        Z, y, rows = (Z[:, :6], Z[:, 6:]), None, Z[:, :6]
-    result = ldr.solve(objective, Z, 2, y=y, standardise=True)
-    if name == "orthogonal-cca":
-        Y = result.transform(Z)[0]
-        expected = LinearRegression().fit(Y, Z[1]).predict(Y)
-    else:
-        divided = rows / rows.std(axis=0)
-        expected = ldr.solve(objective, divided, 2, y=y).predict(divided)
-    np.testing.assert_allclose(result.predict(rows), expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["orthogonal-lda", "lda", "ridge-regression", "pls"])
-def test_whole_number_weights_predict_as_repeated_rows(name):
-    weights = np.random.default_rng(0).integers(0, 4, len(X))
-    again = np.repeat(np.arange(len(X)), weights)
-    Z, y, rows = X, labels, X
-    if name == "ridge-regression":
-        y = X[:, 0] ** 2
-    if name == "pls":
-        Z, y, rows = (X[:, :6], X[:, 6:]), None, X[:, :6]
-    weighted = ldr.solve(name, Z, 2, y=y, sample_weight=weights)
-    Z = tuple(view[again] for view in Z) if name == "pls" else Z[again]
-    repeated = ldr.solve(name, Z, 2, y=None if y is None else y[again])
-    np.testing.assert_allclose(weighted.predict(rows), repeated.predict(rows), rtol=1e-10)
-    if "lda" in name:
-        expected = repeated.predict_proba(rows)
-        np.testing.assert_allclose(weighted.predict_proba(rows), expected, atol=1e-10)
-
-
 def test_stored_rows_and_blocks_predict_alike(tmp_path):
     np.save(tmp_path / "x.npy", X)
     result = ldr.solve("orthogonal-lda", X, 2, y=labels)

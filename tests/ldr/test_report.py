@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import ldr
 from ldr.report import html
@@ -41,6 +42,12 @@ class Reader(HTMLParser):
         self.text += data
         if self.open and self.open[-1] == "h2":
             self.headings.append(data)
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Figures are made but not drawn, which takes ten times as long as the rest of a report."""
+    monkeypatch.setattr(Figure, "savefig", lambda figure, file, **options: file.write(b"PNG"))
 
 
 def test_report_is_one_file_with_the_figures_and_the_pictures(tmp_path):
@@ -78,7 +85,7 @@ def test_report_is_one_file_with_the_figures_and_the_pictures(tmp_path):
 
 
 @pytest.mark.smoke
-def test_report_warns_and_notes():
+def test_report_warns_and_notes(undrawn):
     returns = np.hstack([stocks(), stocks()[:, :1]])  # singular: restricted to the range
     with pytest.warns(ldr.errors.ConvergenceWarning):
         result = ldr.solve(
@@ -90,7 +97,7 @@ def test_report_warns_and_notes():
     assert result.notes and all(note in report.text for note in result.notes)
 
 
-def test_report_of_two_views_and_of_a_model_without_comparison():
+def test_report_of_two_views_and_of_a_model_without_comparison(undrawn):
     views = tumour_views()
     report = Reader(html(ldr.solve("orthogonal-cca", views, 2), views, data_name="<tumours>"))
     assert "Baseline and optimum" in report.headings
@@ -102,7 +109,7 @@ def test_report_of_two_views_and_of_a_model_without_comparison():
     assert re.search(r"fitted: noise variance\s*0\.\d+", report.text)
 
 
-def test_report_says_what_was_found_of_the_result():
+def test_report_says_what_was_found_of_the_result(undrawn):
     result = ldr.solve("orthogonal-lda", X, 2, y=labels)
     test = ldr.permutation_test("orthogonal-lda", X, 2, y=labels, permutations=19, random_state=0)
     firm = ldr.bootstrap("orthogonal-lda", X, 2, y=labels, draws=5, random_state=0)
@@ -112,7 +119,7 @@ def test_report_says_what_was_found_of_the_result():
     assert "more than chance (ldr test)" not in report.text
 
 
-def test_what_is_not_known_of_a_result_is_not_said():
+def test_what_is_not_known_of_a_result_is_not_said(undrawn):
     own = ldr.objective(lambda M, X: ((X @ M) ** 4).sum(), manifold="stiefel", sense="max")
     report = Reader(html(ldr.solve(own, X[:, :3], 1, certify=False, max_iterations=50), X[:, :3]))
     assert not {"Improvement", "Baseline and optimum"} & set(report.headings)
@@ -133,7 +140,7 @@ def test_summary_is_json_and_what_the_result_says():
     assert unknown["certificate"] is None
 
 
-def test_of_an_objective_of_ones_own_nothing_is_known_but_its_formula():
+def test_of_an_objective_of_ones_own_nothing_is_known_but_its_formula(undrawn):
     own = 1.0 * ldr.objectives.PCA() + 1.0 * ldr.objectives.LogDetPCA()
     page = Reader(html(ldr.solve(own, X, 1), X)).text
     assert "Question. The linear map to 1 dimension with" in page

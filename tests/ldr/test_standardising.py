@@ -27,6 +27,7 @@ METHODS = {
     "lda": (X, Z, y, {}),
     "pca": (X, Z, None, {}),
     "orthogonal-cca": (pair(X), pair(Z), None, {}),
+    "ridge-regression": (X, Z, X[:, 0] ** 2, {}),
     "sparse-pca": (X, Z, None, {"penalty": 50.0}),
     "contrastive-pca": ((X, X[:90]), (Z, Z[:90]), None, {}),
     "sfa": (X, Z, None, {"whiten": True, "degree": 2}),
@@ -46,6 +47,10 @@ def test_the_result_is_of_divided_columns_and_maps_those_that_came(name):
     np.testing.assert_allclose(found.transform(given), expected.transform(other), atol=1e-9)
     score = ldr.score(found, raw, labels)
     assert score == pytest.approx(ldr.score(expected, divided, labels), rel=1e-10)
+    if found.predictors:
+        unit = raw[1].std(axis=0) if name == "orthogonal-cca" else 1
+        guesses = found.predict(as_tuple(raw)[0]), expected.predict(as_tuple(divided)[0])
+        np.testing.assert_allclose(guesses[0], guesses[1] * unit, rtol=1e-9)
 
 
 def test_the_map_is_of_the_columns_that_came():

@@ -63,6 +63,10 @@ def same(found, expected, data, rel=1e-10):
     ours, theirs = projected(found, data), projected(expected, data)
     rest = ours - theirs @ np.linalg.lstsq(theirs, ours, rcond=None)[0]
     assert np.linalg.norm(rest) <= 1e-6 * np.linalg.norm(ours)
+    if found.predictors:
+        guess = "predict_proba" if found.objective.traits.predicts == "classes" else "predict"
+        ours, theirs = (getattr(each, guess)(as_tuple(data)[0]) for each in (found, expected))
+        np.testing.assert_allclose(ours, theirs, atol=1e-6 * np.abs(theirs).max())
 
 
 def solved(key, data, y, **options):

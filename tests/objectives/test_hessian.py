@@ -5,7 +5,6 @@ import pytest
 
 import ldr
 from ldr.errors import DataError
-from ldr.objectives.slices import sliced
 from tests import real_data
 
 RNG = np.random.default_rng(0)
@@ -60,26 +59,6 @@ def test_phd_sees_what_bends_and_which_way():
 def test_what_phd_refuses(y, words):
     with pytest.raises(DataError, match=words):
         ldr.solve("phd", X, 2, y=y)
-
-
-@pytest.mark.parametrize("ridge", [0.0, 0.3])
-def test_directional_regression_is_the_mean_over_pairs_of_slices(ridge):
-    """E(2S - A)^2, A = E[(z - z')(z - z')' | slices], over all pairs of rows."""
-    codes = sliced(BENT, 400, 6)
-    C = np.cov(X.T, bias=True)
-    values, vectors = np.linalg.eigh(C + ridge * np.trace(C) / 5 * np.eye(5))
-    W = (X - X.mean(axis=0)) @ (vectors / np.sqrt(values)) @ vectors.T
-    S, expected = np.cov(W.T, bias=True), np.zeros((5, 5))
-    for b in range(6):
-        for c in range(6):
-            apart = (W[codes == b][:, None] - W[codes == c]).reshape(-1, 5)
-            change = 2 * S - apart.T @ apart / len(apart)
-            expected += np.mean(codes == b) * np.mean(codes == c) * change @ change
-    result = ldr.solve("directional-regression", X, 2, y=BENT, slices=6, ridge=ridge)
-    np.testing.assert_allclose(
-        result.components["eigenvalue"], np.linalg.eigvalsh(expected)[:2:-1], rtol=1e-8
-    )
-    assert result.certificate.kind == "global"
 
 
 def test_directional_regression_sees_means_and_spreads():

@@ -34,17 +34,6 @@ def squares(A):
 
 
 @pytest.mark.parametrize("weights", ["none", "sammon"])
-def test_stress_is_the_formula(weights):
-    Q = np.linalg.qr(M)[0]
-    d, s = np.sqrt(squares(X)), np.sqrt(squares(X @ Q))
-    off = ~np.eye(len(X), dtype=bool)
-    w = 1 / d[off] if weights == "sammon" else 1.0
-    formula = np.sum(w * (d - s)[off] ** 2)
-    assert value(MDSStress(weights, 1e-9), Q) == pytest.approx(formula, rel=1e-8)
-    assert value(MDSStress(weights), Q) == pytest.approx(formula, rel=1e-4)
-
-
-@pytest.mark.parametrize("weights", ["none", "sammon"])
 def test_stress_finds_the_plane_that_holds_the_data(weights):
     """There stress is 0, and grows with the fourth power of the angle only."""
     rng = np.random.default_rng(0)

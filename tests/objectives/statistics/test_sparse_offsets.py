@@ -17,7 +17,6 @@ from ldr.objectives.statistics.products import Squares, shifted_classes, shifted
 from tests.objectives.statistics.references import (
     OFFSETS,
     centred,
-    class_reference,
     error,
     extended,
 )
@@ -39,15 +38,6 @@ def test_products_with_the_covariance_keep_the_digits(offset):
     C, operator = Z.T @ Z / N, CovarianceOperator.of(sparse)
     assert error(operator @ np.eye(X.shape[1]), C) < 1e-12
     assert abs(operator.trace / np.trace(C) - 1) < 1e-14
-
-
-@pytest.mark.parametrize("offset", OFFSETS)
-def test_class_statistics_keep_the_digits(offset):
-    X, sparse = both(offset)
-    within, between = class_reference(X, LABELS, 3)
-    found = statistics.class_moments(sparse, LABELS, 3)
-    assert error(found.within, within) < 1e-13
-    assert error(found.between, between, within + between) < 1e-13
 
 
 @pytest.mark.parametrize("kinds", ["ss", "sd", "ds"])

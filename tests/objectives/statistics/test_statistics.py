@@ -1,7 +1,6 @@
 """Statistics against sums in extended or exact arithmetic, on data that defeat X'X - n m m'."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -36,21 +35,6 @@ from tests.objectives.statistics.references import (
 @pytest.fixture(params=DATA, ids=str)
 def data(request):
     return DATA[request.param]
-
-
-def test_moments_in_exact_rational_arithmetic():
-    X = RNG.standard_normal((40, 2)) + 1e8
-    exact = [[Fraction(float(v)) for v in row] for row in X]
-    mean = [sum(column, Fraction(0)) / 40 for column in zip(*exact, strict=True)]
-    S = np.array(
-        [
-            [float(sum((r[i] - mean[i]) * (r[j] - mean[j]) for r in exact)) for j in range(2)]
-            for i in range(2)
-        ]
-    )
-    found = statistics.moments(as_samples(X))
-    assert error(found.scatter, S) < 1e-14
-    np.testing.assert_array_equal(found.mean, [float(m) for m in mean])
 
 
 @settings(max_examples=60, deadline=None)
@@ -100,19 +84,6 @@ def test_sampling_is_not_fooled_by_a_period():
 
 
 # --- two views --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sparse", ["a", "b", "ab"])
-def test_view_moments_of_sparse_views(sparse):
-    X = np.where(RNG.random((200, 7)) < 0.3, RNG.standard_normal((200, 7)), 0.0)
-    views = {"a": X[:, :3], "b": X[:, 3:]}
-    a, b = (as_samples(sp.csr_array(v) if k in sparse else v) for k, v in views.items())
-    found = statistics.view_moments((a, b))
-    S = statistics.moments(as_samples(X)).scatter
-    np.testing.assert_allclose(found.block(0, 0), S[:3, :3], atol=1e-12)
-    np.testing.assert_allclose(found.block(0, 1), S[:3, 3:], atol=1e-12)
-    np.testing.assert_allclose(found.block(1, 1), S[3:, 3:], atol=1e-12)
-    np.testing.assert_allclose(found.means[1], X[:, 3:].mean(axis=0), atol=1e-14)
 
 
 def test_views_of_different_lengths():
@@ -239,16 +210,6 @@ def test_graph_scatter(data):
     steps = Z[edges.row] - Z[edges.col]
     assert error(laplace, steps.T @ (edges.data[:, None] * steps), exact) < 1e-13
     np.testing.assert_array_equal(laplace, laplace.T)
-
-
-def test_graph_scatter_of_sparse_rows():
-    X = np.where(RNG.random((N, D)) < 0.3, BASE, 0.0)
-    W = neighbour_graph(N)
-    mean = X.mean(axis=0)
-    found = graph_forms(as_samples(sp.csr_matrix(X)), W, mean)
-    expected = graph_forms(as_samples(X), W, mean)
-    np.testing.assert_allclose(found[0], expected[0], atol=1e-9)
-    np.testing.assert_allclose(found[1], expected[1], atol=1e-9)
 
 
 def test_complete_graph_gives_the_scatter():
