@@ -161,17 +161,20 @@ def solve_near(
         left = solver.default_max_iterations
     first = replace(stopping, max_iterations=min(left, _FIRST_STEPS))
     run = minimise(now, M, solver, first, observers)
-    for _ in range(_TIMES):
-        if run.status in _TOLD or run.iterations >= left:
-            break
+    for k in range(_TIMES):
+        if run.status in _TOLD or (k != 1 and run.iterations >= left):
+            break  # after the rough stage one evaluation finds whether the run has converged
         before = run.value
         with until_told() as told:
             now = near(problem, run.M)
         if told.status is not None:
             return Ended(now, replace(run, status=told.status))
         rest = replace(stopping, max_iterations=left - run.iterations)
+        if k == 0:  # below the approximation's error further digits would be lost
+            rough = max(stopping.tolerance, _ROUGHLY.tolerance)
+            rest = replace(rest, tolerance=rough, demand=rough)
         run = run.followed_by(later := minimise(now, run.M, solver, rest, observers))
-        if abs(later.history["value"][0] - before) <= _SAME * abs(before):
+        if k and abs(later.history["value"][0] - before) <= _SAME * abs(before):
             break
     return Ended(now, run)
 

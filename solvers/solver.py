@@ -19,9 +19,6 @@ from ldr.solvers.status import Status
 # A value below this share of the Euclidean gradient's norm is a difference of large terms.
 _CANCELLED = 1e-6
 
-# Upper limit of the threshold, relative to max(1, |gradient at the start|).
-_LEAST_DEMAND = 1e-8
-
 
 @dataclass(frozen=True)
 class Stopping:
@@ -30,18 +27,20 @@ class Stopping:
     Attributes
     ----------
     tolerance : float
-        The run stops at |gradient| <= tolerance * |value at the start|. This threshold is at most
-        1e-8 max(1, |gradient at the start|), so that a large constant in the function does not
-        matter.
+        The run stops at |gradient| <= tolerance * |value at the start|.
     max_iterations : int or None
         Limit of iterations; None means the solver's default.
     time_limit : float
         Time limit in seconds.
+    demand : float
+        The threshold of the gradient is at most demand * max(1, |gradient at the start|), so that a
+        large constant in the function does not matter.
     """
 
     tolerance: float = 1e-10
     max_iterations: int | None = None
     time_limit: float = math.inf
+    demand: float = 1e-8
 
     def scale(self, start: RiemannianPoint) -> float:
         """Return the scale of the function at the start.
@@ -55,7 +54,7 @@ class Stopping:
     def threshold(self, start: RiemannianPoint) -> float:
         """Return the gradient norm at which the run stops."""
         usual = self.tolerance * self.scale(start)
-        return min(usual, _LEAST_DEMAND * max(1.0, start.gradient_norm))
+        return min(usual, self.demand * max(1.0, start.gradient_norm))
 
 
 @dataclass(frozen=True)
