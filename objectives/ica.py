@@ -112,14 +112,15 @@ def deflated_directions(
     """Return r stationary directions of E G(m'x), each orthogonal to the ones before.
 
     The iteration m <- E[x g(m'x)] - E[g'(m'x)] m starts from all columns of `first` at once, with g
-    = G'; the result of least cost is selected.
+    = G'; the result of least cost is selected. With r columns, direction k starts from column k.
 
     Source: Hyvarinen 1999 (FastICA).
     """
     n = len(X) if w is None else w.sum()
     found = np.empty((X.shape[1], 0))
-    for _ in range(r):
-        M, moving = _apart(first, found), np.arange(first.shape[1])
+    for k in range(r):
+        M = _apart(first if first.shape[1] > r else first[:, [k]], found)
+        moving = np.arange(M.shape[1])
         for _ in range(_STEPS):
             Y = X @ M[:, moving]
             slope = contrast.first(Y)

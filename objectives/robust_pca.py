@@ -40,7 +40,7 @@ from ldr.objectives.statistics.sums import (
 )
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
-from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import in_cache, top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 
 _EPS = float(np.finfo(float).eps)
@@ -362,8 +362,11 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
         return np.einsum("ij,ij->i", Z, Z)
     if M.shape[0] == M.shape[1]:  # with r = k components the residual is zero
         return np.zeros(len(Z))
-    residual = Z - (Z @ M if Y is None else Y) @ M.T  # a difference of squares would cancel
-    return np.einsum("ij,ij->i", residual, residual)
+    squares = np.empty(len(Z))
+    for rows in in_cache(Z, M):
+        residual = Z[rows] - (Z[rows] @ M if Y is None else Y[rows]) @ M.T  # no cancellation
+        np.einsum("ij,ij->i", residual, residual, out=squares[rows])
+    return squares
 
 
 class ReconstructionPoint(ProjectedPoint):

@@ -205,12 +205,13 @@ def check() -> None:
 _STEP = 1e9
 
 
-def steps(n: int, work: float) -> Iterator[slice]:
+def steps(n: int, work: float, most: int | None = None) -> Iterator[slice]:
     """Yield slices of n rows, each at most 0.1 s of work; `check` between slices.
 
     - work: operations per row; an evaluation of an elementwise function counts as 100
+    - most: the largest number of rows of a slice
     """
-    rows = max(1, int(_STEP / max(work, 1.0)))
+    rows = min(max(1, int(_STEP / max(work, 1.0))), most or n)
     for start in range(0, n, rows):
         if start:
             check()

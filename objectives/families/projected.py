@@ -25,6 +25,7 @@ from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.sums import counting_rows
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.eigen import cross_product, product
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, polar_factor
 from ldr.solvers.problem import Point, RiemannianProblem
@@ -42,7 +43,7 @@ class ProjectedPoint(Point):
     def __init__(self, X: Array, M: Array) -> None:
         self.M = M
         self.X = X
-        self.Y = X @ M
+        self.Y = product(X, M)
 
     @property
     @abstractmethod
@@ -62,10 +63,10 @@ class ProjectedPoint(Point):
 
     @cached_property
     def gradient(self) -> Array:
-        return self.X.T @ self.slope
+        return cross_product(self.X, self.slope)
 
     def hessian_vector(self, V: Array) -> Array:
-        return self.X.T @ self.curvature(self.X @ V)
+        return cross_product(self.X, self.curvature(product(self.X, V)))
 
 
 # For at most this many pairs (32 MiB per matrix) points cache shared parts of Hessian products.
