@@ -334,10 +334,6 @@ class Placed:
     maps: tuple[Array, ...]
 
     @classmethod
-    def of(cls, problem: BoundObjective, M: Array) -> Placed:
-        return cls.both(problem, [M])[0]
-
-    @classmethod
     def both(cls, problem: BoundObjective, points: Sequence[Array]) -> list[Placed]:
         """Return one or two points with canonical axes, by one pass over the rows."""
         found = [_matrices_and_maps(problem, M) for M in points]

@@ -316,7 +316,7 @@ def _idle() -> int:
 def _share(count: float) -> None:
     """Limit the threads of each BLAS library to `count`."""
     for library, before in zip(_libraries(), _before, strict=True):
-        if library.num_threads != min(count, before):
+        if before > 1:
             # threadpoolctl 3.8 refuses calls from other threads until the first is cleared
             clear = getattr(library, "clear_controlling_thread", lambda force: None)
             clear(force=True)

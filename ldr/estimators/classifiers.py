@@ -172,6 +172,8 @@ class Discriminates(Classifies):
             raise ArgumentError("priors= needs all samples at once: use fit")
         if self.priors is not None:
             beside = {**beside, "sample_weight": self._weights(codes, beside)}
+        if beside.get("sample_weight") is None:  # zero weights may leave out a class
+            y = CodedLabels(codes, classes)
         store = flag("store_covariance", self.store_covariance)
         super()._solve(objective, samples, y, **beside)
         weights, counted = beside.get("sample_weight"), rows

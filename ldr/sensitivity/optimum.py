@@ -137,7 +137,7 @@ class Optimum:
             if _near(M, inverse.M):
                 break
             inverse = hessian_inverse(problem, M)
-        placed = Placed.of(problem, M)
+        placed = Placed.both(problem, [M])[0]
         if not _near(placed.M, inverse.M):
             inverse = hessian_inverse(problem, placed.M)
         return cls(problem, placed.M, placed.axes, inverse)
