@@ -95,7 +95,7 @@ def test_time_series_need_blocks():
 def test_what_belongs_to_the_rows_is_refused(objective):
     data = methods.DISTANCES if objective == "mds-distances" else methods.X[:, :3]
     block = None if objective == "mds-distances" else 9
-    with pytest.raises(ArgumentError, match=r"of distances|feature map"):
+    with pytest.raises(ArgumentError, match=r"takes distances|feature map"):
         ldr.bootstrap(objective, data, 2, draws=2, block=block)
 
 
