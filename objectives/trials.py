@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -532,11 +532,7 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         h, wide = (band_pass(band, self.rate) for band in (self.signal, self.noise))
-        inside = data.through(partial(convolved, h=h), partial(convolved_back, h=h))
-        beside = data.through(
-            lambda X: convolved(X, wide) - convolved(X, h),
-            lambda Y: convolved_back(Y, wide) - convolved_back(Y, h),
-        )
+        inside, beside = data.through(convolved, h), data.through(convolved_beside, wide, h)
         rows = data.rows
         counts = (np.ones(rows.count) if rows.weights is None else rows.weights) / rows.n
         S, R = (found.about_zero.form(counts) for found in (inside, beside))
@@ -570,27 +566,26 @@ def _low_pass(cut: float, width: float) -> Array:
 
 
 def convolved(X: Array, h: Array) -> Array:
-    """Return the columns convolved with h, without delay, with odd reflection at both ends."""
+    """Return the columns convolved with h, without delay, with odd reflection at both ends.
+
+    X may be an array of jax.
+    """
     from scipy.signal import oaconvolve
 
+    xp: Any = np
+    convolve, h = oaconvolve, h[:, None]
+    if not isinstance(X, np.ndarray):
+        import jax.numpy as jnp
+        from jax.scipy.signal import fftconvolve
+
+        xp, convolve, h = jnp, fftconvolve, np.tile(h, X.shape[1])
     edge = min(len(h), len(X)) - 1
     before = 2.0 * X[0] - X[edge:0:-1]
     after = 2.0 * X[-1] - X[-2 : -2 - edge : -1] if edge else X[:0]
     start = edge + len(h) // 2
-    extended = np.concatenate([before, X, after])
-    return np.asarray(oaconvolve(extended, h[:, None], axes=0)[start : start + len(X)])
+    extended = xp.concatenate([before, X, after])
+    return xp.asarray(convolve(extended, h, axes=0)[start : start + len(X)])
 
 
-def convolved_back(Y: Array, h: Array) -> Array:
-    """Apply the adjoint of `convolved` for a symmetric h."""
-    from scipy.signal import oaconvolve
-
-    n, edge, middle = len(Y), min(len(h), len(Y)) - 1, len(h) // 2
-    wide = np.pad(Y, ((edge, edge), (0, 0)))
-    extended = oaconvolve(wide, h[:, None], axes=0)[middle : middle + n + 2 * edge]
-    before, X, after = np.split(extended, [edge, edge + n])
-    X[0] += 2.0 * before.sum(axis=0)
-    X[-1] += 2.0 * after.sum(axis=0)
-    X[1 : edge + 1] -= before[::-1]
-    X[n - 1 - edge : n - 1] -= after[::-1]
-    return np.asarray(X)
+def convolved_beside(X: Array, wide: Array, h: Array) -> Array:
+    return convolved(X, wide) - convolved(X, h)

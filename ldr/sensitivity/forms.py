@@ -6,7 +6,6 @@ with respect to X, and compiles them once for all data of a shape. No d x d matr
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
@@ -34,6 +33,7 @@ from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.statistics.products import ProductOf, Squares
 from ldr.objectives.statistics.sums import membership
 from ldr.objectives.statistics.time import count_pairs, pair_matrix
+from ldr.sensitivity.moving import all_of
 from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 Traced = Any
 # A `Form`, used in place of an array.
 Square = Any
+# Function (Y, X) -> KY of a matrix K between rows, which may depend on the rows X.
+Mixing = Callable[[Traced, Traced], Traced]
 # Share of nonzero entries above which a sparse matrix is multiplied as dense: jax takes 20 ns for
 # each sparse entry.
 _FULL = 1 / 32
@@ -65,305 +67,25 @@ def tree(kind: type[Kind]) -> type[Kind]:
     return jax.tree_util.register_dataclass(found, arrays, still)
 
 
-# Function that multiplies Y by a matrix K between rows; K may depend on the rows X.
-Mixing = Callable[[Traced, Traced], Traced]
+@jax.tree_util.register_pytree_node_class
+class Closure:
+    """A function with its last arguments, which are arrays or closures: a jax pytree.
 
-
-@tree
-class Weights:
-    """A diagonal K; the identity if there are no weights."""
-
-    w: Traced
-
-    def __call__(self, Y: Traced, X: Traced) -> Traced:
-        return Y if self.w is None else self.w[:, None] * Y
-
-
-@tree
-class Sparse:
-    """A sparse K with `size` rows."""
-
-    entries: Traced
-    row: Traced
-    column: Traced
-    size: int = field(metadata=STATIC)
-
-    @classmethod
-    def of(cls, K: csr_array) -> Mixing:
-        n, m = K.shape
-        if K.nnz > _FULL * n * m:
-            return Dense(K.toarray())
-        K, more = K.tocoo(), -K.nnz % max(n, m)  # padding with zeros: fewer shapes to compile
-        row, column = (np.concatenate([each, np.zeros(more, int)]) for each in (K.row, K.col))
-        return cls(np.concatenate([K.data, np.zeros(more)]), row, column, n)
-
-    def __call__(self, Y: Traced, X: Traced) -> Traced:
-        products = self.entries[:, None] * Y[self.column]
-        return jnp.zeros((self.size, Y.shape[1]), Y.dtype).at[self.row].add(products)
-
-
-@tree
-class Dense:
-    array: Traced
-
-    def __call__(self, Y: Traced, X: Traced) -> Traced:
-        return self.array @ Y
-
-
-@tree
-class Chain:
-    """The product of several K."""
-
-    factors: Sequence[Mixing]
-
-    def __call__(self, Y: Traced, X: Traced) -> Traced:
-        return reduce(lambda Z, K: K(Z, X), reversed(self.factors), Y)
-
-
-@tree
-class Heated:
-    """D - W, or D, of a graph with weights exp(-||x_i - x_j||^2 / width) that depend on the rows.
-
-    To first order the weights are W(1 + c - ||x_i - x_j||^2 / width), with W and c of the given
-    rows. W and c have an entry for each edge, or are matrices if most rows are connected.
-
-    - ends: i and j of each edge; None for matrices
-    - width: None means the mean squared length of the edges `middle`
+    Closures of the same module-level function, and of arrays of the same shapes, are compiled once.
     """
 
-    W: Traced
-    c: Traced
-    ends: tuple[Codes, Codes] | None
-    width: float | None
-    middle: tuple[Codes, Codes]
-    degrees: bool = field(metadata=STATIC)
+    def __init__(self, function: Callable[..., Any], *known: Traced) -> None:
+        self.function, self.known = function, known
+
+    def __call__(self, *given: Traced) -> Any:
+        return self.function(*given, *self.known)
+
+    def tree_flatten(self) -> tuple[Sequence[Traced], Callable[..., Any]]:
+        return self.known, self.function
 
     @classmethod
-    def of(cls, edges: HeatedEdges, X: Array) -> Heated:
-        i, j, W, squared, width, middle = edges.squared(X)
-        c, fixed = squared / width, None if len(middle) else width
-        known = fixed, (i[middle], j[middle]), edges.degrees
-        if edges.W.nnz <= _FULL * len(X) ** 2:
-            return cls(W, c, (i, j), *known)
-        every = np.zeros((len(X), len(X)))
-        every[i, j] = every[j, i] = c
-        return cls(edges.W.toarray(), every, None, *known)
-
-    def __call__(self, Y: Traced, X: Traced) -> Traced:
-        a, b = self.middle
-        width = ((X[a] - X[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
-        if self.ends is None:
-            Z = centred(X)  # squares of large numbers cancel
-            own = (Z**2).sum(axis=1)
-            w = self.W * (1.0 + self.c - (own[:, None] + own - 2.0 * Z @ Z.T) / width)
-            found = w.sum(axis=1)[:, None] * Y
-            return found if self.degrees else found - w @ Y
-        i, j = self.ends
-        w = self.W * (1.0 + self.c - ((X[i] - X[j]) ** 2).sum(axis=1) / width)
-        if self.degrees:
-            return jnp.zeros(len(Y)).at[i].add(w).at[j].add(w)[:, None] * Y
-        moves = w[:, None] * (Y[i] - Y[j])
-        return jnp.zeros(Y.shape).at[i].add(moves).at[j].add(-moves)
-
-
-@tree
-class Residuals:
-    """(I - W)'(I - W), where the neighbours' weights W depend on the rows: see `Neighbourhoods`.
-
-    v with Gv = 1 comes from a Newton step from v of the given rows, exact to first order.
-    """
-
-    around: Sequence[tuple[Codes, Codes, Array, Array]]
-    regularisation: float
-
-    @classmethod
-    def of(cls, weights: NeighbourWeights, X: Array) -> Residuals:
-        found = [(each.i, each.j, each.v, each.inverse) for each in weights.around(X)]
-        return cls(found, weights.regularisation)
-
-    def __call__(self, Y: Traced, X: Traced) -> Traced:
-        left, parts = Y, []
-        for i, j, v, inverse in self.around:
-            Z = X[j] - X[i, None]
-            trace = (Z**2).sum(axis=(1, 2))[:, None]
-            Gv = jnp.einsum("mkd,md->mk", Z, jnp.einsum("mkd,mk->md", Z, v))
-            Gv = Gv + self.regularisation * trace * v
-            v = v + jnp.einsum("mkl,ml->mk", inverse, 1.0 - Gv)
-            w = v / v.sum(axis=1, keepdims=True)
-            parts.append((i, j, w))
-            left = left.at[i].add(-jnp.einsum("mk,mkr->mr", w, Y[j]))
-        found = left
-        for i, j, w in parts:
-            found = found.at[j].add(-w[:, :, None] * left[i, None])
-        return found
-
-
-# --- the symmetric matrix A ---
-
-
-class Form(ABC):
-    """A d x d matrix that depends on the rows, represented by its products."""
-
-    @abstractmethod
-    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        """Return AT of each view."""
-
-    def trace(self, X: Sequence[Traced]) -> Traced:
-        """Return tr A, for a single view."""
-        return self.times(X, [np.eye(X[0].shape[1])])[0].trace()
-
-    def __matmul__(self, other: Form) -> Form:
-        return Product(self, other)
-
-    def __add__(self, other: Form) -> Form:
-        return Combination([*self.parts, *other.parts])
-
-    def __sub__(self, other: Form) -> Form:
-        return self + -1.0 * other
-
-    def __truediv__(self, divisor: float) -> Form:
-        return (1.0 / divisor) * self
-
-    def __rmul__(self, factor: float) -> Form:
-        return Combination([(factor * c, A) for c, A in self.parts])
-
-    @property
-    def parts(self) -> list[tuple[float, Form]]:
-        """Pairs (c_k, A_k) in A = sum_k c_k A_k."""
-        return [(1.0, self)]
-
-
-@tree
-class Combination(Form):
-    terms: list[tuple[float, Form]]
-
-    @property
-    def parts(self) -> list[tuple[float, Form]]:
-        return self.terms
-
-    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        return added([c * AT for AT in A.times(X, T)] for c, A in self.terms)
-
-    def trace(self, X: Sequence[Traced]) -> Traced:
-        return sum(c * A.trace(X) for c, A in self.terms)
-
-
-@tree
-class Stack(Form):
-    """Sum of forms of equal structure, compiled once for any number of forms.
-
-    - moving: stacks of the arrays that differ between the forms
-    - still: the arrays common to all forms
-    - moves: True for each array in `moving`, in the order of the structure
-    """
-
-    moving: list[Traced]
-    still: list[Traced]
-    moves: tuple[bool, ...] = field(metadata=STATIC)
-    structure: Any = field(metadata=STATIC)
-
-    @classmethod
-    def of(cls, terms: Sequence[tuple[float, Form]]) -> Stack:
-        columns = [*zip(*map(jax.tree.leaves, terms), strict=True)]
-        moves = tuple(not all(each is first for each in rest) for first, *rest in columns)
-        pairs = [*zip(moves, columns, strict=True)]
-        moving = [np.stack(column) for moved, column in pairs if moved]
-        still = [column[0] for moved, column in pairs if not moved]
-        return cls(moving, still, moves, jax.tree.structure(terms[0]))
-
-    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        def one(moving: list[Traced]) -> list[Traced]:
-            both = {True: iter(moving), False: iter(self.still)}
-            leaves = [next(both[moved]) for moved in self.moves]
-            c, A = jax.tree.unflatten(self.structure, leaves)
-            return [c * AT for AT in A.times(X, T)]
-
-        return [each.sum(axis=0) for each in jax.vmap(one)(self.moving)]
-
-
-def stacked(A: Any) -> Form:
-    """Return the sum, with terms of equal structure stacked."""
-    groups: dict[Any, list[tuple[float, Form]]] = {}
-    for term in A.parts:
-        leaves, structure = jax.tree.flatten(term)
-        groups.setdefault((structure, tuple(map(np.shape, leaves))), []).append(term)
-    terms: list[tuple[float, Form]] = []
-    for group in groups.values():
-        terms += group if len(group) < 3 else [(1.0, Stack.of(group))]
-    return Combination(terms)
-
-
-@tree
-class Product(Form):
-    left: Form
-    right: Form
-
-    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        return self.left.times(X, self.right.times(X, T))
-
-
-@tree
-class Constant(Form):
-    """A matrix that does not depend on the rows."""
-
-    array: Array
-
-    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        return [self.array @ T[0]]
-
-
-@tree
-class Inverse(Form):
-    """(B + ridge mean(diag B) I)^{-1} by one Newton step, which is exact to first order.
-
-    - array: the inverse for the given rows, from which the step starts
-    """
-
-    B: Form
-    ridge: float | None
-    array: Array
-
-    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        inside = self.array @ T[0]
-        return [2.0 * inside - self.array @ ridged(self.B, self.ridge, X, [inside], 0)]
-
-
-@tree
-class TimesTrace(Form):
-    """A tr(BX'F'FX), where X is the first view; see `centred`."""
-
-    A: Form
-    B: Form
-    F: Mixing
-    shares: Traced
-
-    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        R = self.F(centred(X[0], self.shares), X[0]).T
-        size = (R * self.B.times(X, [R])[0]).sum()
-        return [size * AT for AT in self.A.times(X, T)]
-
-
-@tree
-class QuadraticForm(Form):
-    """X_i'KX_j, or its symmetric part, for the rows of two views; see `centred`."""
-
-    K: Mixing
-    shares: tuple[Traced, Traced]
-    views: tuple[int, int] = field(metadata=STATIC)
-
-    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        found, sides = [0.0 * each for each in T], list(zip(self.views, self.shares, strict=True))
-        pairs = [sides, sides[::-1]] if self.views[0] != self.views[1] else [sides]
-        for (i, ours), (j, theirs) in pairs:
-            v, w = min(i, len(T) - 1), min(j, len(T) - 1)
-            KY = self.K(centred(X[j] @ T[w], theirs), X[j])
-            found[v] = X[i].T @ centred_back(KY, ours) / len(pairs)
-        return found
-
-    def trace(self, X: Sequence[Traced]) -> Traced:
-        rows = X[self.views[0]]
-        Z = centred(rows, self.shares[0])
-        return (Z * self.K(Z, rows)).sum()
+    def tree_unflatten(cls, function: Callable[..., Any], known: Sequence[Traced]) -> Closure:
+        return cls(function, *known)
 
 
 def centred(X: Traced, shares: Traced = None) -> Traced:
@@ -381,13 +103,274 @@ def added(blocks: Any) -> list[Traced]:
     return [sum(each[1:], start=each[0]) for each in zip(*blocks, strict=True)]
 
 
+# --- matrices K between rows ---
+
+
+def mixing(K: Any) -> Mixing:
+    """Return a matrix between rows in jax: diagonal, sparse, dense or a product."""
+    match K:
+        case Squares(F=F):
+            return Closure(chain, mixing(F.T.tocsr()), mixing(F))
+        case ProductOf(factors=factors):
+            return Closure(chain, *map(mixing, factors))
+        case LessMeans():
+            return Closure(less_means, mixing(K.K), K.a, K.b)
+    if not hasattr(K, "tocoo"):
+        return Closure(diagonal if np.ndim(K) == 1 else dense, K)
+    n, m = K.shape
+    if K.nnz > _FULL * n * m:
+        return Closure(dense, K.toarray())
+    K, more = K.tocoo(), -K.nnz % max(n, m)  # padding with zeros: fewer shapes to compile
+    row, column = (np.concatenate([each, np.zeros(more, int)]) for each in (K.row, K.col))
+    return Closure(sparse, (np.concatenate([K.data, np.zeros(more)]), row, column), np.zeros(n))
+
+
+def diagonal(Y: Traced, X: Traced, w: Traced) -> Traced:
+    return Y if w is None else w[:, None] * Y
+
+
+def dense(Y: Traced, X: Traced, K: Traced) -> Traced:
+    return K @ Y
+
+
+def chain(Y: Traced, X: Traced, *factors: Mixing) -> Traced:
+    return reduce(lambda Z, K: K(Z, X), reversed(factors), Y)
+
+
+def less_means(Y: Traced, X: Traced, K: Mixing, a: Traced, b: Traced) -> Traced:
+    return K(Y, X) - a[:, None] * (b @ Y)
+
+
+def sparse(Y: Traced, X: Traced, K: tuple[Traced, ...], each: Traced) -> Traced:
+    entries, row, column = K
+    products = entries[:, None] * Y[column]
+    return jnp.zeros((len(each), Y.shape[1]), Y.dtype).at[row].add(products)
+
+
+@tree
+class Heated:
+    """D - W, or D, of a graph with weights exp(-||x_i - x_j||^2 / width) that depend on the rows.
+
+    To first order the weights are W(1 + c - ||x_i - x_j||^2 / width), with W and c of the given
+    rows. W(1 + c) and W have an entry for each edge, or are matrices if most rows are connected.
+
+    - ends: i and j of each edge; None for matrices
+    - width: None means the mean squared length of the edges `middle`
+    """
+
+    near: Traced
+    W: Traced
+    ends: tuple[Codes, Codes] | None
+    width: float | None
+    middle: tuple[Codes, Codes]
+    degrees: bool = field(metadata=STATIC)
+
+    @classmethod
+    def of(cls, edges: HeatedEdges, X: Array) -> Heated:
+        i, j, W, squared, width, middle = edges.squared(X)
+        near, fixed = W * (1.0 + squared / width), None if len(middle) else width
+        known = fixed, (i[middle], j[middle]), edges.degrees
+        if edges.W.nnz <= _FULL * len(X) ** 2:
+            return cls(near, W, (i, j), *known)
+        every = np.zeros((len(X), len(X)))
+        every[i, j] = every[j, i] = near
+        return cls(every, edges.W.toarray(), None, *known)
+
+    def __call__(self, Y: Traced, X: Traced) -> Traced:
+        a, b = self.middle
+        width = ((X[a] - X[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
+        if self.ends is None:
+            Z = centred(X) / width**0.5  # squares of large numbers cancel
+            own, one = (Z**2).sum(axis=1)[:, None], np.ones((len(Z), 1))
+            left, right = jnp.hstack([2.0 * Z, -own, -one]), jnp.hstack([Z, one, own])
+            w = self.near + self.W * (left @ right.T)
+            found = w.sum(axis=1)[:, None] * Y
+            return found if self.degrees else found - w @ Y
+        i, j = self.ends
+        w = self.near - self.W * ((X[i] - X[j]) ** 2).sum(axis=1) / width
+        if self.degrees:
+            return jnp.zeros(len(Y)).at[i].add(w).at[j].add(w)[:, None] * Y
+        moves = w[:, None] * (Y[i] - Y[j])
+        return jnp.zeros(Y.shape).at[i].add(moves).at[j].add(-moves)
+
+
+def reconstructed(
+    Y: Traced, X: Traced, around: Sequence[tuple[Traced, ...]], regularisation: Traced
+) -> Traced:
+    """Return (I - W)'(I - W)Y, where the neighbours' weights W depend on X: see `Neighbourhoods`.
+
+    v with Gv = 1 comes from a Newton step from v of the given rows, exact to first order.
+    """
+    left, parts = Y, []
+    for i, j, v, inverse in around:
+        Z = X[j] - X[i, None]
+        trace = (Z**2).sum(axis=(1, 2))[:, None]
+        Gv = jnp.einsum("mkd,md->mk", Z, jnp.einsum("mkd,mk->md", Z, v))
+        Gv = Gv + regularisation * trace * v
+        v = v + jnp.einsum("mkl,ml->mk", inverse, 1.0 - Gv)
+        w = v / v.sum(axis=1, keepdims=True)
+        parts.append((i, j, w))
+        left = left.at[i].add(-jnp.einsum("mk,mkr->mr", w, Y[j]))
+    found = left
+    for i, j, w in parts:
+        found = found.at[j].add(-w[:, :, None] * left[i, None])
+    return found
+
+
+# --- matrices A: functions (X, T) -> AT of each view ---
+
+
+@jax.tree_util.register_pytree_node_class
+class Form(Closure):
+    """A d x d matrix that depends on the rows, represented by its products."""
+
+    def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
+        """Return AT of each view."""
+        return self(X, T)
+
+    def trace(self, X: Sequence[Traced]) -> Traced:
+        """Return tr A, for a single view."""
+        if self.function is combination:
+            return sum(c * A.trace(X) for c, A in self.terms)
+        if self.function is between:
+            rows, _, K = self.known
+            Z = centred(rows.of(X), rows.shares)
+            return (Z * K(Z, rows.of(X))).sum()
+        return self.times(X, [np.eye(X[0].shape[1])])[0].trace()
+
+    @property
+    def terms(self) -> list[tuple[Traced, Form]]:
+        """Pairs (c_k, A_k) in A = sum_k c_k A_k."""
+        return list(self.known) if self.function is combination else [(1.0, self)]
+
+    def __matmul__(self, other: Form) -> Form:
+        return Form(product, self, other)
+
+    def __add__(self, other: Form) -> Form:
+        """Return the sum, without terms that cancel."""
+        found: dict[int, tuple[Traced, Form]] = {}
+        for c, A in (*self.terms, *other.terms):
+            found[id(A)] = found.get(id(A), (0.0, A))[0] + c, A
+        kept = [(c, A) for c, A in found.values() if type(c) is not float or c != 0]
+        return Form(combination, *(kept or [*found.values()]))
+
+    def __sub__(self, other: Form) -> Form:
+        return self + -1.0 * other
+
+    def __truediv__(self, divisor: float) -> Form:
+        return (1.0 / divisor) * self
+
+    def __rmul__(self, factor: float) -> Form:
+        return Form(combination, *((factor * c, A) for c, A in self.terms))
+
+
+def combination(X: Traced, T: Traced, *terms: tuple[Traced, Form]) -> list[Traced]:
+    return added([c * AT for AT in A.times(X, T)] for c, A in terms)
+
+
+def product(X: Traced, T: Traced, left: Form, right: Form) -> list[Traced]:
+    return left.times(X, right.times(X, T))
+
+
+def fixed(X: Traced, T: Traced, array: Traced) -> list[Traced]:
+    return [array @ T[0]]
+
+
+def inverse(X: Traced, T: Traced, B: Form, ridge: Traced, near: Traced) -> list[Traced]:
+    """Return (B + ridge mean(diag B) I)^{-1}T by one Newton step, which is exact to first order.
+
+    - near: the inverse for the given rows, from which the step starts
+    """
+    inside = near @ T[0]
+    return [2.0 * inside - near @ ridged(B, ridge, X, [inside], 0)]
+
+
+def times_trace(X: Traced, T: Traced, A: Form, B: Form, F: Mixing, shares: Traced) -> list[Traced]:
+    """Return A tr(BX'F'FX)T, where X is the first view; see `centred`."""
+    R = F(centred(X[0], shares), X[0]).T
+    size = (R * B.times(X, [R])[0]).sum()
+    return [size * AT for AT in A.times(X, T)]
+
+
+def between(X: Traced, T: Traced, left: Side, right: Side, K: Mixing) -> list[Traced]:
+    """Return X_i'KX_jT, or the product with its symmetric part, for the rows of two views."""
+    found = [0.0 * each for each in T]
+    pairs = [(left, right)] if left.view == right.view else [(left, right), (right, left)]
+    for ours, theirs in pairs:
+        v, w = (min(each.view, len(T) - 1) for each in (ours, theirs))
+        Z = theirs.of(X)
+        KY = K(centred(Z @ T[w], theirs.shares), Z)
+        found[v] = ours.of(X).T @ centred_back(KY, ours.shares) / len(pairs)
+    return found
+
+
+@tree
+class Side:
+    """The rows of a view, or a function of these rows; see `centred`."""
+
+    shares: Traced
+    through: Closure | None
+    view: int = field(metadata=STATIC)
+
+    def of(self, X: Sequence[Traced]) -> Traced:
+        return X[self.view] if self.through is None else self.through(X[self.view])
+
+
+@tree
+class Stack:
+    """Forms of equal structure, compiled once for any number of forms.
+
+    - moving: stacks of the arrays that differ between the forms
+    - still: the arrays common to all forms
+    - moves: True for each array in `moving`, in the order of the structure
+    """
+
+    moving: list[Traced]
+    still: list[Traced]
+    moves: tuple[bool, ...] = field(metadata=STATIC)
+    structure: Any = field(metadata=STATIC)
+
+
+def together(X: Traced, T: Traced, stack: Stack) -> list[Traced]:
+    """Return the product with the sum of forms of equal structure."""
+
+    def one(moving: list[Traced]) -> list[Traced]:
+        both = {True: iter(moving), False: iter(stack.still)}
+        leaves = [next(both[moved]) for moved in stack.moves]
+        form: Form = jax.tree.unflatten(stack.structure, leaves)
+        return form.times(X, T)
+
+    return [each.sum(axis=0) for each in jax.vmap(one)(stack.moving)]
+
+
+def stacked(A: Square) -> Form:
+    """Return the sum, with terms of equal structure stacked."""
+    groups: dict[Any, list[Form]] = {}
+    for c, term in A.terms:
+        each = c * term
+        leaves, structure = jax.tree.flatten(each)
+        groups.setdefault((structure, tuple(map(np.shape, leaves))), []).append(each)
+    terms: list[tuple[float, Form]] = []
+    for (structure, _), group in groups.items():
+        if len(group) < 3:
+            terms += [(1.0, each) for each in group]
+            continue
+        columns = [*zip(*map(jax.tree.leaves, group), strict=True)]
+        moves = tuple(not all(each is first for each in rest) for first, *rest in columns)
+        pairs = [*zip(moves, columns, strict=True)]
+        moving = [np.stack(column) for moved, column in pairs if moved]
+        still = [column[0] for moved, column in pairs if not moved]
+        terms.append((1.0, Form(together, Stack(moving, still, moves, structure))))
+    return Form(combination, *terms)
+
+
 def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], view: int) -> Traced:
     """Return (B + ridge mean(diag B) I)T for a view."""
     BT = B.times(X, T)[view]
     return BT if ridge is None else BT + ridge * B.trace(X) / len(BT) * T[view]
 
 
-# --- building blocks of the `matrices` and `forms` of a method ---
+# --- arguments of the `matrices` of a method ---
 
 
 @dataclass(frozen=True)
@@ -395,18 +378,21 @@ class RowForms:
     """Forms of the rows of a view, as in `ldr.objectives.families.matrices.RowSums`.
 
     - samples: samples in memory, with zeros in place of traced arrays
-    - shares: see `centred`
+    - side: the rows that the forms are of
     """
 
     samples: Samples
-    view: int
-    shares: Traced = None
+    side: Side
     traced: bool = False
 
     @classmethod
     def of(cls, samples: Samples, view: int) -> RowForms:
         w = samples.weights
-        return cls(samples, view, None if w is None else w / samples.weight)
+        return cls(samples, Side(None if w is None else w / samples.weight, None, view))
+
+    @property
+    def shares(self) -> Traced:
+        return self.side.shares
 
     @property
     def n(self) -> float:
@@ -426,7 +412,7 @@ class RowForms:
         return None if marks is None else marks.codes
 
     def about(self, shares: Traced) -> RowForms:
-        return replace(self, shares=shares)
+        return replace(self, side=replace(self.side, shares=shares))
 
     @property
     def about_zero(self) -> RowForms:
@@ -436,61 +422,48 @@ class RowForms:
         return by_links_of_pairs(self, lag)  # type: ignore[arg-type, return-value]
 
     def scatter(self) -> Form:
-        return self.mixed(Weights(self.weights))
+        return self.cross(self)
 
     def cross(self, other: RowForms) -> Form:
-        shares, views = (self.shares, other.shares), (self.view, other.view)
-        return QuadraticForm(Weights(self.weights), shares, views)
+        return Form(between, self.side, other.side, Closure(diagonal, self.weights))
 
     def lagged(self, lag: int) -> Form:
         pairs = pair_matrix(self.samples, lag, np.array([0.0, 0.5]))
-        return self.mixed(Sparse.of(pairs / count_pairs(self.samples, lag)))
+        return self.form(pairs / count_pairs(self.samples, lag))
 
     def scatter_of_changes(self) -> Form:
-        return self.mixed(Sparse.of(pair_matrix(self.samples, 1, np.array([1.0, -1.0]))))
+        return self.form(pair_matrix(self.samples, 1, np.array([1.0, -1.0])))
 
     def form(self, K: Any, moving: HeatedEdges | NeighbourWeights | None = None) -> Form:
         match moving:
             case HeatedEdges():
-                return self.mixed(Heated.of(moving, self.samples.dense()))
+                return self._mixed(Heated.of(moving, self.samples.dense()))
             case NeighbourWeights():
-                return self.mixed(Residuals.of(moving, self.samples.dense()))
-        if isinstance(K, LessMeans):
-            outer = Chain((Dense(K.a[:, None]), Dense(K.b[None, :])))
-            return self.mixed(Sparse.of(K.K)) - self.mixed(outer)
-        return self.mixed(mixing(K))
+                around = [tuple(each) for each in moving.around(self.samples.dense())]
+                return self._mixed(Closure(reconstructed, around, moving.regularisation))
+        return self._mixed(mixing(K))
+
+    def _mixed(self, K: Mixing) -> Form:
+        return Form(between, self.side, self.side, K)
 
     forms = form_by_form
 
     def of_groups(self, codes: Traced) -> tuple[Form, Form]:
         """Return the scatter matrices between and within groups."""
         n = self.count
-        if not self.traced:
+        if self.traced:
+            between = self._mixed(Closure(means, codes))
+        else:
             w = np.ones(n) if self.weights is None else self.weights
             shares = w / np.bincount(codes, w)[codes] ** 0.5
             between = self.form(Squares((membership(codes, codes.max() + 1) * shares).tocsr()))
-        else:
-            each = np.arange(n)
-            entries = jax.ops.segment_sum(np.ones(n), codes, n)[codes] ** -0.5
-            there, back = Sparse(entries, codes, each, n), Sparse(entries, each, codes, n)
-            between = self.mixed(Chain((back, there)))
         return between, self.scatter() - between
 
-    def mixed(self, K: Mixing) -> Form:
-        """Return X'KX."""
-        return QuadraticForm(K, (self.shares, self.shares), (self.view, self.view))
 
-
-def mixing(K: Any) -> Mixing:
-    """Return a matrix between rows in jax: diagonal, sparse, dense or a product."""
-    match K:
-        case Squares(F=F):
-            return Chain((Sparse.of(F.T.tocsr()), Sparse.of(F)))
-        case ProductOf(factors=factors):
-            return Chain(tuple(map(mixing, factors)))
-    if np.ndim(K) == 1:
-        return Weights(K)
-    return Sparse.of(K) if hasattr(K, "tocsr") else Dense(K)
+def means(Y: Traced, X: Traced, codes: Traced) -> Traced:
+    """Return each row's mean of its group; there are at most as many groups as rows."""
+    sums, counts = (jax.ops.segment_sum(Z, codes, len(Y)) for Z in (Y, np.ones((len(Y), 1))))
+    return (sums / jnp.maximum(counts, 1.0))[codes]
 
 
 @dataclass(frozen=True)
@@ -498,27 +471,22 @@ class DataForms(DataSums):
     """Forms of the rows of all views, as in `ldr.objectives.families.matrices.DataForms`.
 
     - data: None if rows and labels are traced arrays
-    - made: further blocks derived from the first view's rows, and the adjoint map: see `blocks`
     """
 
     views: Sequence[Any]
     y: Traced
     data: Data | None = None
-    made: list[tuple[Callable[[Array], Array], Callable[[Array], Array]]] = field(
-        default_factory=list
-    )
 
     @classmethod
     def of(cls, data: Data) -> DataForms:
-        samples = (*data.views, *filter(None, (data.background,)))
         y = None if data.y is None else as_array(data.y)
-        return cls([RowForms.of(one, i) for i, one in enumerate(samples)], y, data)
+        return cls([RowForms.of(one, i) for i, one in enumerate(all_of(data))], y, data)
 
     @classmethod
     def traced(cls, X: Sequence[Traced], y: Traced) -> DataForms:
         """Make the forms of arrays that jax traces."""
-        stand_ins = [Samples(np.zeros((len(rows), 1))) for rows in X]
-        return cls([RowForms(one, i, None, traced=True) for i, one in enumerate(stand_ins)], y)
+        views = [RowForms.of(Samples(np.zeros((len(rows), 1))), i) for i, rows in enumerate(X)]
+        return cls([replace(view, traced=True) for view in views], y)
 
     @property
     def _known(self) -> Data:
@@ -527,30 +495,13 @@ class DataForms(DataSums):
         return self.data
 
     @property
-    def samples(self) -> Sequence[Samples]:
-        """Samples of the views and of the background."""
-        return (*self._known.views, *filter(None, (self._known.background,)))
-
-    @property
     def rows(self) -> Any:
         return self.views[0]
 
-    def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> Any:
+    def through(self, of: Callable[..., Traced], *known: Array) -> Any:
         if self._known.samples.marks is not None:
             raise UnknownError
-        self.made.append((of, back))
-        return replace(self.rows, view=len(self.views) + len(self.made) - 1)
-
-    def blocks(self, X: Sequence[Array]) -> list[Array]:
-        """Return X and the rows that the method derives from the first view."""
-        return [*X, *(of(X[0]) for of, _ in self.made)]
-
-    def gathered(self, found: Sequence[Array]) -> list[Array]:
-        """Return derivatives in X from derivatives in the blocks."""
-        given = list(found[: len(self.views)])
-        for (_, back), each in zip(self.made, found[len(given) :], strict=True):
-            given[0] = given[0] + back(each)
-        return given
+        return replace(self.rows, side=replace(self.rows.side, through=Closure(of, *known)))
 
     def deviations(self) -> Traced:
         if self.data is None:
@@ -562,23 +513,23 @@ class DataForms(DataSums):
         return self._known.labels
 
     def inverse(self, B: Square, ridge: float) -> Square:
-        X = self._known.samples.dense()
+        X, of = self._known.samples.dense(), ridge or None
         with float64():
-            array = np.array(ridged(B, ridge, [X], [np.eye(X.shape[1])], 0))
-        return Inverse(B, ridge or None, np.linalg.inv(array))
+            array = np.array(ridged(B, of, [X], [np.eye(X.shape[1])], 0))
+        return Form(inverse, B, of, np.linalg.inv(array))
 
     def with_inverse(self, A: Callable[[Square], Square], B: Square, ridge: float) -> Square:
         return A(self.inverse(B, ridge))
 
-    def square(self, A: Square, inverse: Square) -> Square:
+    def square(self, A: Any, inverse: Any) -> Any:
         return A @ inverse @ A
 
-    def times_trace(self, A: Square, inverse: Square, F: Callable[[], csr_array]) -> Square:
-        return TimesTrace(A, inverse, Sparse.of(F()), self.rows.shares)
+    def times_trace(self, A: Any, inverse: Any, F: Callable[[], csr_array]) -> Any:
+        return Form(times_trace, A, inverse, mixing(F()), self.rows.shares)
 
-    def scatter_of(self, beside: Given) -> Square:
+    def scatter_of(self, beside: Given) -> Any:
         X = derivatives_of(beside, self._known.samples.shape)
-        return Constant(X.T @ X)
+        return Form(fixed, X.T @ X)
 
     def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
         self._known  # noqa: B018
@@ -590,10 +541,10 @@ class DataForms(DataSums):
         check(self._known)
         return weights(self._known)
 
-    def scatters_of_classes(self) -> tuple[Square, Square]:
+    def scatters_of_classes(self) -> Any:
         if self.data is None:  # a class is coded by its first row
             return self.rows.of_groups((self.y[:, None] == self.y[None, :]).argmax(axis=1))
         return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
 
-    def scatters_of_groups(self, groups: Callable[[Cells], Codes]) -> tuple[Square, Square]:
+    def scatters_of_groups(self, groups: Callable[[Cells], Codes]) -> Any:
         return self.rows.of_groups(self.groups(groups))

@@ -32,7 +32,8 @@ from ldr.objectives.families.matrices import (
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import STATIC, DataForms, Square, Traced, added, ridged, stacked, tree
-from ldr.sensitivity.optimum import Observed, Optimum, Rate
+from ldr.sensitivity.moving import all_of
+from ldr.sensitivity.optimum import Observed, Optimum
 from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
@@ -235,18 +236,7 @@ def observed(
 
 @dataclass(frozen=True)
 class MatrixRows(TracedRows):
-    """Optimum of a method of matrices; X includes rows derived from the first view."""
-
-    rows: DataForms = field(kw_only=True)
-
-    def rate(self, dX: Sequence[Array]) -> Rate:
-        return super().rate(self.rows.blocks(dX))
-
-    def pulled(self, V: Sequence[Array]) -> list[Array]:
-        return self.rows.gathered(super().pulled(V))
-
-    def crossed(self, U: Array) -> list[Array]:
-        return self.rows.gathered(super().crossed(U))
+    """Optimum of a method of matrices."""
 
     def _check(self, gradient: Array, found: Observed) -> None:
         """Refuse a statement with another gradient, as for weights or trials of some methods."""
@@ -284,8 +274,8 @@ def of_matrices(optimum: Optimum, objective: Objective, data: Data) -> MatrixRow
     spectrum = None
     if isinstance(problem, SpectralTrace):
         spectrum = Spectrum.of(problem.signed, statement.of)
-    X = rows.blocks([one.dense() for one in rows.samples])
+    X = [one.dense() for one in all_of(data)]
     numbers = math.sqrt(size), problem.objective.sign
     given = statement, frames, shares, numbers, spectrum
     how = {"shapes": tuple(each.shape for each in blocks)}
-    return MatrixRows(optimum, observed, X, given, how, rows=rows)
+    return MatrixRows(optimum, observed, X, given, how)

@@ -118,8 +118,8 @@ class DataSums(ABC):
         """Return the scatters between and within the groups that `groups` forms from y."""
         return self.unknown()
 
-    def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> RowSums:
-        """Return rows that are a linear map `of` of each trial's rows, with its adjoint `back`."""
+    def through(self, of: Callable[..., Array], *known: Array) -> RowSums:
+        """Return rows of(X, *known), a linear map of each trial's rows, which may be in jax."""
         return self.unknown()
 
     def inverse(self, B: Array, ridge: float) -> Array:

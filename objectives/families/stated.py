@@ -247,12 +247,12 @@ class SampleSums:
     ) -> csr_array:
         return self.opened.links(weights)
 
-    def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> SampleRows:
+    def through(self, of: Callable[..., Array], *known: Array) -> SampleRows:
         given = self.rows.given
         X = given.dense()
         found = np.zeros_like(X)
         for run in given.runs:
-            found[run] = of(X[run])
+            found[run] = of(X[run], *known)
         return SampleRows(Samples(found), self.change)
 
     def with_inverse(
