@@ -122,10 +122,11 @@ def is_categorical(y: object) -> bool:
 
 def _whole_values(array: Cells) -> int:
     """Return the number of distinct values if these are few integers, else 0."""
-    if array.ndim != 1 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+    finite = array.ndim == 1 and array.dtype.kind in "iuf" and np.isfinite(array).all()
+    if not finite or (array.dtype.kind == "f" and np.any(np.floor(array) != array)):
         return 0
-    values = np.unique(array)
-    return len(values) if len(values) <= _FEW_VALUES and not np.any(values % 1) else 0
+    count = len(np.unique(array))
+    return count if count <= _FEW_VALUES else 0
 
 
 def deviations(y: Array, weights: Cells | None) -> Array:

@@ -85,7 +85,8 @@ def slice_codes(response: Response, slices: int, weights: Array | None = None) -
         return response.codes
     z, cuts = response.values[:, 0], np.arange(1, slices)
     if weights is None:  # integer positions of sorted samples give exact quantiles
-        edges = np.sort(z)[-(-(len(z) - 1) * cuts // slices)]
+        positions = -(-(len(z) - 1) * cuts // slices)
+        edges = np.partition(z, positions)[positions]
     else:
         edges = quantiles(z, cuts / slices, weights)
     bins = np.searchsorted(np.unique(edges), z, side="right")

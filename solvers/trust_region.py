@@ -201,7 +201,8 @@ class TrustRegion(Solver[TrustState]):
             return replace(state, halt=Status.NOT_FINITE)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
-        if 0 < predicted and not ratio >= _POOR and _is_steeper(new, point):
+        poor = 0 < predicted and not ratio >= _POOR and math.isfinite(new.value)
+        if poor and new.gradient_norm > point.gradient_norm:
             new, ratio = self._corrected(problem, new, ratio, predicted, manifold.norm(point.M, V))
         if not ratio >= _POOR:
             radius = _SHORTER * min(model.radius, model.length)
@@ -247,10 +248,6 @@ class TrustRegion(Solver[TrustState]):
         scale = max(norm, abs(point.value))
         target = norm * min(self.kappa, (norm / scale) ** self.theta) if scale > 0 else 0.0
         return max(target, _INNER_MARGIN * problem.threshold)
-
-
-def _is_steeper(new: RiemannianPoint, point: RiemannianPoint) -> bool:
-    return math.isfinite(new.value) and new.gradient_norm > point.gradient_norm
 
 
 def _move(

