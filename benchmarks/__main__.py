@@ -50,7 +50,7 @@ def method_row(name: str, n: int, d: int, limit: float) -> str:
     found = measure(partial(defaults.jobs, name, n, d), limit)
     first = found.seconds.get("ldr")
     if first is None:
-        why = found.failed.get("ldr", f"not run, {n} x {n} distances")
+        why = found.failed.get("ldr", f"not run, {n:,} x {n:,} distances")
         return f"{why} | | | | |"
     without = found.seconds.get("uncertified")
     share = "" if without is None else f"{max(0.0, 1 - without / first):.2f}"
@@ -70,7 +70,7 @@ def methods(names: Sequence[str], sizes: Sequence[tuple[int, int]], limit: float
     """Yield the rows of methods."""
     for name in names:
         for n, d in sizes:
-            yield f"| {name} | {n} x {d} |", partial(method_row, name, n, d, limit)
+            yield f"| {name} | {n:,} x {d} |", partial(method_row, name, n, d, limit)
 
 
 def growing(name: str, sizes: Sequence[tuple[int, int]]) -> dict[str, Job]:

@@ -124,7 +124,10 @@ def _run(
         contextlib.redirect_stderr(nowhere),
     ):
         clock: dict[str, float] = {}
-        made = jobs()
+        try:
+            made = jobs()
+        except MemoryError:
+            return
         for name, (call, value) in made.items():
             sender.send(("begins", name, None))
             with contextlib.suppress(OSError):
