@@ -30,30 +30,11 @@ def power_of_two(A: Array) -> float:
 def cholesky(H: Array) -> Array | None:
     """Return Cholesky's factor of H, in place, lower; None if H is not positive definite.
 
-    H is in Fortran order. Limits are checked between blocks of a large H.
+    H is in Fortran order.
     """
-    n = len(H)
-    if n > 2 * _BLOCK:
-        return _cholesky_in_blocks(H)
-    with decomposing(n):
+    with decomposing(len(H)):
         factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
     return None if failed else np.asarray(factor)
-
-
-def _cholesky_in_blocks(H: Array) -> Array | None:
-    n = len(H)
-    for start in range(0, n, _BLOCK):
-        here, before = slice(start, start + _BLOCK), slice(0, start)
-        for rows in steps(n - start, 2 * _BLOCK * (start + _BLOCK)):
-            below = slice(start + rows.start, start + rows.stop)
-            H[below, here] -= H[below, before] @ H[here, before].T
-        factor, failed = dpotrf(H[here, here], lower=1, clean=0)
-        if failed:
-            return None
-        H[here, here] = factor
-        below = slice(start + _BLOCK, n)
-        H[below, here] = dtrsm(1.0, factor, H[below, here], side=1, lower=1, trans_a=1)
-    return H
 
 
 def product(A: Array, B: Array, out: Array | None = None) -> Array:
@@ -116,8 +97,6 @@ def defect_of(W: Array, B: Array) -> float:
     return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))
 
 
-# Order of the blocks of a large factorisation.
-_BLOCK = 512
 _EPS = float(np.finfo(float).eps)
 
 

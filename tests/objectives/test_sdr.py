@@ -160,15 +160,13 @@ def test_work_in_steps_checks_limits_and_changes_nothing(objective, monkeypatch)
 
     whole, checks = parts(), count()
     monkeypatch.setattr(deadline, "_STEP", 2e4)
-    monkeypatch.setattr(eigen, "_BLOCK", 16)
     monkeypatch.setattr(deadline, "check", lambda: next(checks))
     for one, other in zip(whole, parts(), strict=True):
         np.testing.assert_allclose(other, one, rtol=1e-8, atol=1e-12)
     assert next(checks) > 50
 
 
-def test_a_large_matrix_that_is_not_positive_definite_has_no_factor(monkeypatch):
-    monkeypatch.setattr(eigen, "_BLOCK", 8)
+def test_a_matrix_that_is_not_positive_definite_has_no_factor():
     A = np.random.default_rng(0).standard_normal((40, 60))
     H = np.asfortranarray(A @ A.T)
     L = eigen.cholesky(H.copy(order="F"))
