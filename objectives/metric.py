@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import PROVED_GLOBAL, BoundObjective, Certificate, restated
 from ldr.objectives.starts import random_points, screened
 from ldr.objectives.statistics.products import differences
-from ldr.objectives.statistics.sums import Codes, counted_rows, weighted
+from ldr.objectives.statistics.sums import Codes, counted_rows, spread_rows, weighted
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import minimise, run_through
@@ -279,8 +278,9 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Tolerance and limit of iterations for the full-rank problem, which provides a start.
-_ROUGHLY = Stopping(1e-4, 50)
+# Tolerance, limit of iterations and number of rows of the full-rank problem, which provides a
+# start: for all of 2000 rows x 50 it would take a quarter of the time of all runs.
+_ROUGHLY, _FULL_RANK_ROWS = Stopping(1e-4, 50), 1000
 
 
 @dataclass(frozen=True)
@@ -374,6 +374,7 @@ def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Ar
     return value, inside / width, lambda: ((t > 0) & (t < width)) / width
 
 
+@dataclass(frozen=True)
 class Margins:
     """Targets j and violators l of some rows i: rows l within the farthest target's margin.
 
@@ -381,50 +382,71 @@ class Margins:
     targets plus G'(penalty w_i w_l h'(t)). B has a row e_i - e_j for each pair, and G a row for
     each positive t.
 
-    - near (n, k): squared distances of the targets
+    - targets, near (n, k): targets of the rows, and their squared distances
+    - own (n,): weights of the rows
     - i, j (p,): row, by index among these rows, and violator of each pair
     - t (k, p): 1 + D_ij - D_il for each target j
-    - own (n,): weights of these rows
     - counts (p,): the objective's penalty times the weights of both rows
     """
 
-    def __init__(self, problem: LargeMargin, Y: Array, rows: slice, D: Array) -> None:
-        """D is overwritten."""
-        self._Y, self._rows, self._hinge = Y, rows, problem.hinge
-        self.targets = problem.targets[rows]
-        self.near = np.take_along_axis(D, self.targets, axis=1)
-        np.copyto(D, np.inf, where=problem.alike(rows))
-        nearer = np.flatnonzero(D < 1.0 + self.near.max(axis=1)[:, None])
-        self.i, self.j = np.divmod(nearer, D.shape[1])
-        self.t = np.take(self.near.T, self.i, axis=1)
-        self.t += 1.0
-        self.t -= D.ravel()[nearer]
-        w = np.ones(len(Y)) if problem.w is None else problem.w
-        self.own = w[rows]
-        self.counts = problem.impostor_weight * self.own[self.i] * w[self.j]
+    rows: slice
+    targets: Codes
+    near: Array
+    own: Array
+    i: Codes
+    j: Codes
+    t: Array
+    counts: Array
 
-    @cached_property
-    def _sparse(self) -> tuple[Any, Any, Array, Array, Array]:
-        """B, G, W, the curvatures of the hinges, and BY."""
+    @classmethod
+    def of(cls, problem: LargeMargin, rows: slice, D: Array) -> Margins:
+        """D is overwritten."""
+        targets = problem.targets[rows]
+        near = np.take_along_axis(D, targets, axis=1)
+        np.copyto(D, np.inf, where=problem.alike(rows))
+        nearer = np.flatnonzero(D < 1.0 + near.max(axis=1)[:, None])
+        i, j = np.divmod(nearer, D.shape[1])
+        t = np.take(near.T, i, axis=1)
+        t += 1.0
+        t -= D.ravel()[nearer]
+        w = np.ones(D.shape[1]) if problem.w is None else problem.w
+        counts = problem.impostor_weight * w[rows][i] * w[j]
+        return cls(rows, targets, near, w[rows], i, j, t, counts)
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Margins]) -> Margins:
+        """Return the margins of all rows of consecutive blocks."""
+        first, last = blocks[0].rows, blocks[-1].rows
+        own = ((m.targets, m.near, m.own) for m in blocks)
+        of_pairs = ((m.i + (m.rows.start - first.start), m.j, m.t, m.counts) for m in blocks)
+        rows = (np.concatenate(arrays) for arrays in zip(*own, strict=True))
+        pairs = (np.concatenate(arrays, axis=-1) for arrays in zip(*of_pairs, strict=True))
+        return cls(slice(first.start, last.stop), *rows, *pairs)
+
+    def products(self, Y: Array, hinge: Hinge) -> RowProduct:
+        """Return the rows' part of Hessian products at Y."""
         (n, k), pairs = self.targets.shape, len(self.i)
         target, violating = np.divmod(np.flatnonzero(self.t > 0), max(pairs, 1))
-        here = np.arange(self._rows.start, self._rows.stop)
+        here = np.arange(self.rows.start, self.rows.stop)
         B = differences(
             np.concatenate([np.repeat(here, k), here[self.i]]),
             np.concatenate([self.targets.ravel(), self.j]),
-            len(self._Y),
+            len(Y),
         )
         G = differences(self.i[violating] * k + target, n * k + violating, n * k + pairs)
-        _, slope, curvature = self._hinge(self.t[target, violating])
-        W = G.T @ (self.counts[violating] * slope)
+        B_, G_ = B.T, G.T
+        _, slope, change_of_slope = hinge(self.t[target, violating])
+        W = G_ @ (self.counts[violating] * slope)
         W[: n * k] += np.repeat(self.own, k)
-        return B, G, W, self.counts[violating] * curvature(), B @ self._Y
+        curvature = self.counts[violating] * change_of_slope()
+        BY = np.array([B @ y for y in Y.T])  # in long rows, because short ones are slow
 
-    def add_product(self, product: Array, change: Change) -> None:
-        B, G, W, curvature, BY = self._sparse
-        BdY = B @ change.dY
-        dW = G.T @ (curvature * (G @ (2.0 * np.einsum("ij,ij->i", BY, BdY))))
-        product += B.T @ (W[:, None] * BdY + dW[:, None] * BY)
+        def add(product: Array, change: Change) -> None:
+            BdY = np.array([B @ dy for dy in change.dY.T])
+            dW = G_ @ (curvature * (G @ (2.0 * np.einsum("kp,kp->p", BY, BdY))))
+            product += np.column_stack([B_ @ z for z in W * BdY + dW * BY])
+
+        return add
 
 
 class LargeMarginPoint(PairwisePoint):
@@ -436,18 +458,35 @@ class LargeMarginPoint(PairwisePoint):
 
     _problem: LargeMargin
 
-    def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
-        W = self.squares(rows)
-        found = Margins(self._problem, self.Y, rows, W)
+    @cached_property
+    def _margins(self) -> list[Margins]:
+        return [self._margin(rows) for rows in self._blocks]
+
+    def _margin(self, rows: slice) -> Margins:
+        return Margins.of(self._problem, rows, self.squares(rows))
+
+    def _each(self) -> Iterable[tuple[float, Array, RowProduct]]:
+        return map(self._parts, self._margins if self.few else map(self._margin, self._blocks))
+
+    def _parts(self, found: Margins) -> tuple[float, Array, RowProduct]:
         value = float(found.own @ found.near.sum(axis=1))
         hinges, slopes, _ = self._problem.hinge(found.t)
         value += float(np.sum(found.counts * hinges))
         pulls = found.counts * slopes
-        W[:] = 0.0
+        W = np.zeros((len(found.own), len(self.Y)))
         W[found.i, found.j] = -pulls.sum(axis=0)
         pulled = [found.own + np.bincount(found.i, pull, len(W)) for pull in pulls]
         np.put_along_axis(W, found.targets, np.stack(pulled, axis=1), axis=1)
-        return value, W, found.add_product
+
+        def add(product: Array, change: Change) -> None:
+            found.products(self.Y, self._problem.hinge)(product, change)
+
+        return value, W, add
+
+    @cached_property
+    def _kept(self) -> list[RowProduct]:
+        """One product of all rows, because sparse products of few rows are slow."""
+        return [Margins.joined(self._margins).products(self.Y, self._problem.hinge)]
 
 
 @dataclass(frozen=True)
@@ -492,7 +531,12 @@ class LargeMargin(LabelledPairs):
 
     def _truncated(self) -> Array:
         """Return the rank-r part of a rough full-rank solution, whose problem is convex in MM'."""
-        full = replace(self, r=self.X.shape[1])
+        k, rows = self.targets.shape[1], spread_rows(len(self.X), _FULL_RANK_ROWS)
+        if np.bincount(self.codes[rows], minlength=self.codes.max() + 1).min() <= k:
+            rows = np.arange(len(self.X))
+        X, codes, w = self.X[rows], self.codes[rows], None if self.w is None else self.w[rows]
+        targets = target_neighbours(X * self.lengths, codes, k)
+        full = replace(self, X=X, codes=codes, targets=targets, w=w, r=X.shape[1])
         start = full.principal_directions(full.r)
         M = run_through(full, start, LBFGS(), _ROUGHLY).M
         Y = weighted(self.X @ M, self.w)
