@@ -33,6 +33,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.sensitivity import methods
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import hessian_inverse
+from ldr.sensitivity.rule import TracedRows
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.deadline import one_thread
 from ldr.solvers.errors import ArgumentError, SingularError
@@ -70,15 +71,17 @@ def solves(sensitivity: Sensitivity) -> list[Callable[[], object]]:
     problem = optimum.problem
     last = hessian(hessian_inverse, problem, optimum.M)
     if isinstance(known, methods.FiltersOfRows):
-        moments = np.array(methods.moments_of(known.X[0], *known.moments))
+        moments = np.array(methods.moments_of(known.X[0], *known.criterion.known))
         return [hessian(methods.filters_inverse, moments)]
-    if getattr(known, "observed", None) is methods.of_scores:
-        (X,), (Y, _, leading) = known.X, known.given
+    if not isinstance(known, TracedRows):
+        return [last]
+    if known.observed.function is methods.of_scores:
+        (X,), (Y, _, leading) = known.X, known.observed.known
         S = (X - X.mean(axis=0)).T @ Y
         trace = Trace(problem.objective, problem.views, S @ S.T, 1)
         return [hessian(HessianInverse, trace, leading[0].U[:, :1])] * len(leading)
-    if getattr(known, "observed", None) is methods.of_kernel_gradients:
-        _, _, _, Z, _, factor, _ = known.given
+    if known.observed.function is methods.of_kernel_gradients:
+        _, _, _, Z, _, factor, _ = known.observed.known
         K = np.triu(factor).T @ np.triu(factor)
         return [last, lambda: cho_solve(cho_factor(K), Z)]
     return [last]

@@ -578,7 +578,7 @@ def convolved(X: Array, h: Array) -> Array:
         import jax.numpy as jnp
         from jax.scipy.signal import fftconvolve
 
-        xp, convolve, h = jnp, fftconvolve, np.tile(h, X.shape[1])
+        xp, convolve, h = jnp, fftconvolve, jnp.tile(h, X.shape[1])
     edge = min(len(h), len(X)) - 1
     before = 2.0 * X[0] - X[edge:0:-1]
     after = 2.0 * X[-1] - X[-2 : -2 - edge : -1] if edge else X[:0]

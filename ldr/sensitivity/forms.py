@@ -71,21 +71,23 @@ def tree(kind: type[Kind]) -> type[Kind]:
 class Closure:
     """A function with its last arguments, which are arrays or closures: a jax pytree.
 
-    Closures of the same module-level function, and of arrays of the same shapes, are compiled once.
+    Closures of the same module-level function, of arrays of the same shapes and of equal `fixed`
+    arguments are compiled once.
     """
 
-    def __init__(self, function: Callable[..., Any], *known: Traced) -> None:
-        self.function, self.known = function, known
+    def __init__(self, function: Callable[..., Any], *known: Traced, **fixed: Any) -> None:
+        self.function, self.known, self.fixed = function, known, fixed
 
     def __call__(self, *given: Traced) -> Any:
-        return self.function(*given, *self.known)
+        return self.function(*given, *self.known, **self.fixed)
 
-    def tree_flatten(self) -> tuple[Sequence[Traced], Callable[..., Any]]:
-        return self.known, self.function
+    def tree_flatten(self) -> tuple[Sequence[Traced], Any]:
+        return self.known, (self.function, tuple(self.fixed.items()))
 
     @classmethod
-    def tree_unflatten(cls, function: Callable[..., Any], known: Sequence[Traced]) -> Closure:
-        return cls(function, *known)
+    def tree_unflatten(cls, kind: Any, known: Sequence[Traced]) -> Closure:
+        function, fixed = kind
+        return cls(function, *known, **dict(fixed))
 
 
 def centred(X: Traced, shares: Traced = None) -> Traced:
@@ -316,31 +318,23 @@ class Side:
         return X[self.view] if self.through is None else self.through(X[self.view])
 
 
-@tree
-class Stack:
-    """Forms of equal structure, compiled once for any number of forms.
+def together(
+    X: Traced, T: Traced, moving: Traced, still: Traced, *, moves: Sequence[bool], structure: Any
+) -> list[Traced]:
+    """Return the product with a sum of forms of equal structure, compiled once for any number.
 
     - moving: stacks of the arrays that differ between the forms
     - still: the arrays common to all forms
     - moves: True for each array in `moving`, in the order of the structure
     """
 
-    moving: list[Traced]
-    still: list[Traced]
-    moves: tuple[bool, ...] = field(metadata=STATIC)
-    structure: Any = field(metadata=STATIC)
-
-
-def together(X: Traced, T: Traced, stack: Stack) -> list[Traced]:
-    """Return the product with the sum of forms of equal structure."""
-
-    def one(moving: list[Traced]) -> list[Traced]:
-        both = {True: iter(moving), False: iter(stack.still)}
-        leaves = [next(both[moved]) for moved in stack.moves]
-        form: Form = jax.tree.unflatten(stack.structure, leaves)
+    def one(moving: Sequence[Traced]) -> list[Traced]:
+        both = {True: iter(moving), False: iter(still)}
+        leaves = [next(both[moved]) for moved in moves]
+        form: Form = jax.tree.unflatten(structure, leaves)
         return form.times(X, T)
 
-    return [each.sum(axis=0) for each in jax.vmap(one)(stack.moving)]
+    return [each.sum(axis=0) for each in jax.vmap(one)(moving)]
 
 
 def stacked(A: Square) -> Form:
@@ -360,7 +354,8 @@ def stacked(A: Square) -> Form:
         pairs = [*zip(moves, columns, strict=True)]
         moving = [np.stack(column) for moved, column in pairs if moved]
         still = [column[0] for moved, column in pairs if not moved]
-        terms.append((1.0, Form(together, Stack(moving, still, moves, structure))))
+        form = Form(together, moving, still, moves=moves, structure=structure)
+        terms.append((1.0, form))
     return Form(combination, *terms)
 
 

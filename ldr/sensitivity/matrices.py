@@ -31,7 +31,17 @@ from ldr.objectives.families.matrices import (
 )
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.forms import STATIC, DataForms, Square, Traced, added, ridged, stacked, tree
+from ldr.sensitivity.forms import (
+    STATIC,
+    Closure,
+    DataForms,
+    Square,
+    Traced,
+    added,
+    ridged,
+    stacked,
+    tree,
+)
 from ldr.sensitivity.moving import all_of
 from ldr.sensitivity.optimum import Observed, Optimum
 from ldr.sensitivity.rule import TracedRows, alike
@@ -246,7 +256,7 @@ class MatrixRows(TracedRows):
 
     @property
     def additive(self) -> bool:
-        statement = self.given[0]
+        statement = self.observed.known[0]
         return bool(
             not statement.white
             and statement.decoder is None
@@ -276,6 +286,6 @@ def of_matrices(optimum: Optimum, objective: Objective, data: Data) -> MatrixRow
         spectrum = Spectrum.of(problem.signed, statement.of)
     X = [one.dense() for one in all_of(data)]
     numbers = math.sqrt(size), problem.objective.sign
-    given = statement, frames, shares, numbers, spectrum
-    how = {"shapes": tuple(each.shape for each in blocks)}
-    return MatrixRows(optimum, observed, X, given, how)
+    shapes = tuple(each.shape for each in blocks)
+    of = Closure(observed, statement, frames, shares, numbers, spectrum, shapes=shapes)
+    return MatrixRows(optimum, of, X)

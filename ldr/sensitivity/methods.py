@@ -31,7 +31,7 @@ from ldr.objectives.sdr import GKDR
 from ldr.objectives.statistics.sums import median, middle_places
 from ldr.objectives.trials import CSP, JointDiagonal, JointFilters
 from ldr.sensitivity.equations import StatedFunction
-from ldr.sensitivity.forms import STATIC, RowForms, Traced, centred, tree
+from ldr.sensitivity.forms import STATIC, Closure, RowForms, Traced, centred, tree
 from ldr.sensitivity.optimum import TIED, Observed, Optimum, Rate
 from ldr.sensitivity.rule import TracedRows, computed, rate_of_gradient, slope_in_X
 from ldr.solvers.errors import ArgumentError, SingularError
@@ -116,8 +116,8 @@ def regression(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     P = problem.maps(optimum.M)[0]
     lifting = problem.views[0].coordinates.lift(np.eye(samples.d))
     Y, leading = as_response(data.y, samples.n), LeadingVectors.of(lifting @ optimum.M, len(P))
-    given = Y, samples.weights, lifting, P, leading
-    return RegressionRows(optimum, of_regression, [samples.dense()], given)
+    of = Closure(of_regression, Y, samples.weights, lifting, P, leading)
+    return RegressionRows(optimum, of, [samples.dense()])
 
 
 def of_regression(X: Traced, M: Traced, *given: Traced) -> Observed:
@@ -135,7 +135,7 @@ def reduced_rank(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
     if not isinstance(optimum.problem, ReducedRank):
         return None
     X = [view.dense() for view in data.views]
-    return TracedRows(optimum, of_reduced_rank, X, (data.samples.weights,))
+    return TracedRows(optimum, Closure(of_reduced_rank, data.samples.weights), X)
 
 
 def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
@@ -165,15 +165,15 @@ def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) ->
             raise UnknownError
         return leading[-1].U[:, :1]
 
-    how = {"nipals": objective.algorithm == "nipals"}
+    nipals = objective.algorithm == "nipals"
     try:
-        R = np.stack(_scores(centred(X), Y, [weight] * len(problem.P), **how)[0], axis=1)
+        R = np.stack(_scores(centred(X), Y, [weight] * len(problem.P), nipals)[0], axis=1)
     except UnknownError:
         return None
     scale = np.einsum("ij,ji->i", problem.P, R) / np.einsum("ij,ij->j", R, R)
     for each in leading:
         each.check("covariances of weights with the response")
-    return TracedRows(optimum, of_scores, [X], (Y, scale, leading), how)
+    return TracedRows(optimum, Closure(of_scores, Y, scale, leading, nipals=nipals), [X])
 
 
 def of_scores(X: Traced, M: Traced, *given: Traced, nipals: bool) -> Observed:
@@ -225,8 +225,9 @@ def dynamics(optimum: Optimum, objective: Objective, data: Data) -> TracedRows |
     moves = objective.derivatives
     if moves is not None:
         moves = as_samples(moves, "derivatives").dense()
-    given = moves, problem.unit**0.5 / problem.rate, problem.unit**0.5
-    return TracedRows(optimum, of_dynamics, [data.samples.dense()], given, {"skew": objective.skew})
+    units = problem.unit**0.5 / problem.rate, problem.unit**0.5
+    of = Closure(of_dynamics, moves, *units, skew=objective.skew)
+    return TracedRows(optimum, of, [data.samples.dense()])
 
 
 def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
@@ -256,7 +257,7 @@ def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> 
     places = _places(X @ L, length)
     if stationary(np.array([_lagged(k, places, places) for k in range(length)]))[1]:
         return None
-    return TracedRows(optimum, of_windows, [X], (L, objective.ridge), {"length": length})
+    return TracedRows(optimum, Closure(of_windows, L, objective.ridge, length=length), [X])
 
 
 def of_windows(X: Traced, M: Traced, L: Traced, ridge: Traced, *, length: int) -> Observed:
@@ -320,7 +321,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
         subspace = Q[:, -r:], Q[:, :-r], 1.0 / (values[-r:] - values[:-r, None])
         lengths = np.linalg.norm(Z @ Q[:, :-r], axis=1)
     given = view.mean, lift, unit, np.linalg.inv(hessian), share, middle_places(lengths)
-    return TracedRows(optimum, of_distances, [X], (*given, subspace, problem.unit))
+    return TracedRows(optimum, Closure(of_distances, *given, subspace, problem.unit), [X])
 
 
 def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
@@ -366,8 +367,8 @@ def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> Trac
     K = gaussian_gram(centred(X), width) + ridge * np.eye(len(X))
     factor = scipy.linalg.cho_factor(K, check_finite=False)[0]
     A = scipy.linalg.cho_solve((factor, False), Z, check_finite=False)
-    given = X, width, widens, Z, ridge, factor, A
-    return TracedRows(optimum, of_kernel_gradients, [X], given)
+    of = Closure(of_kernel_gradients, X, width, widens, Z, ridge, factor, A)
+    return TracedRows(optimum, of, [X])
 
 
 def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
@@ -392,7 +393,7 @@ def function(optimum: Optimum, objective: Objective, data: Data) -> TracedRows |
     if not isinstance(own, CustomObjective) or own.backend != "jax" or own.manifold == "auto":
         return None
     y = None if data.y is None else np.asarray(data.y)
-    return TracedRows(optimum, of_function, [data.samples.dense()], (y,), {"own": own})
+    return TracedRows(optimum, Closure(of_function, y, own=own), [data.samples.dense()])
 
 
 def of_function(X: Traced, M: Traced, y: Traced, *, own: CustomObjective) -> Observed:
@@ -410,8 +411,8 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
         mask = (~np.isnan(X)).astype(float)
     unit = problem.objective.sign * problem.unit
     given = mask, problem.views[0].mean, problem.scale, noise.floor, unit
-    how = {"tied": noise.tied}
-    return TracedRows(optimum, of_likelihood, [np.nan_to_num(X)], given, how)
+    of = Closure(of_likelihood, *given, tied=noise.tied)
+    return TracedRows(optimum, of, [np.nan_to_num(X)])
 
 
 def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
@@ -450,11 +451,11 @@ class FiltersOfRows(TracedRows):
     In the coordinates of F the moments of the classes are as diagonal as possible: V = I minimises
     Pham's criterion. V depends on the rows as any optimum does, so X contains the rows and V.
 
-    - moments: arguments of `moments_of` besides rows and filters
+    - criterion: Pham's criterion, as a function of X and V
     - inverse: inverse Hessian of the criterion, without the scales
     """
 
-    moments: tuple[Traced, ...] = field(kw_only=True)
+    criterion: Closure = field(kw_only=True)
     inverse: HessianInverse = field(kw_only=True)
 
     @classmethod
@@ -468,21 +469,20 @@ class FiltersOfRows(TracedRows):
         shares = objective.probabilities(rows, codes, classes)  # type: ignore[arg-type]
         moments = P.T, members, objective.ridge
         inverse = filters_inverse(np.array(moments_of(X, *moments)))
-        known = optimum.of_subspace, of_filters, [X, unit], (shares, *moments)
-        return cls(*known, moments=moments, inverse=inverse)
+        of, criterion = Closure(of_filters, shares, *moments), Closure(of_criterion, *moments)
+        return cls(optimum.of_subspace, of, [X, unit], criterion=criterion, inverse=inverse)
 
     def rate(self, dX: Sequence[Array]) -> Rate:
         X, V = self.X
-        criterion = self.moments, [X], V, 1.0, np.zeros(0), list(dX)
-        _, (gradient, _) = computed(rate_of_gradient, of_criterion, {}, *criterion)
+        known = self.criterion, [X], V, 1.0, np.zeros(0)
+        _, (gradient, _) = computed(rate_of_gradient, *known, list(dX))
         moved = super().rate([*dX, -self.inverse(gradient)])
         return replace(moved, gradient=np.zeros_like(self.optimum.M))
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         of_rows, of_V = super().pulled(V)
-        criterion = self.moments, [self.X[0]], self.X[1], 1.0, np.zeros(0)
-        inner = self.inverse(of_V)
-        (found,), _ = computed(slope_in_X, of_criterion, {}, *criterion, [], _NOTHING, inner)
+        known = self.criterion, [self.X[0]], self.X[1], 1.0, np.zeros(0)
+        (found,), _ = computed(slope_in_X, *known, [], _NOTHING, self.inverse(of_V))
         return [of_rows + found]
 
 

@@ -2,16 +2,16 @@
 
 The statement of a method computes its value, its maps and further quantities at M from the rows X.
 jax derives the mixed derivatives of the value and the derivatives of the maps, in forward and
-reverse mode. Statements are module-level functions with the data as arguments, so that jax compiles
-once for all data of a shape. Eigenvectors and solutions of linear systems come from one Newton step
+reverse mode. Statements are closures of module-level functions, which jax compiles once for all
+data of a shape. Eigenvectors and solutions of linear systems come from one Newton step
 that starts at the given data, which is exact to first order.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from ldr.objectives.data.accelerator import float64
 from ldr.objectives.data.data import UnknownError
-from ldr.sensitivity.forms import Traced
+from ldr.sensitivity.forms import Closure, Traced
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
 
@@ -129,30 +129,17 @@ def slope_in_X(function: Function, X: Traced, M: Traced, *given: Traced) -> Trac
 
 
 @lru_cache(_KEPT)
-def _program(
-    step: Callable[..., Any], function: Function, how: tuple[Any, ...], tree: Any, kinds: Any
-) -> Callable[..., Any]:
+def _program(step: Callable[..., Any], structure: Any, kinds: Any) -> Callable[..., Any]:
     """Return a compiled function for one shape of data, so that jax can release old programs."""
-
-    def of(given: Traced, *numbers: Traced) -> Traced:
-        return step(lambda X, M: function(X, M, *given, **dict(how)), *numbers)
-
-    return jax.jit(of, **compile_quickly())
+    return jax.jit(lambda *given: step(*given), **compile_quickly())
 
 
-def computed(
-    step: Callable[..., Any],
-    function: Function,
-    how: Mapping[str, Any],
-    given: Traced,
-    *numbers: Traced,
-) -> Traced:
+def computed(step: Callable[..., Any], *given: Traced) -> Traced:
     """Compute a step in float64, and return NumPy arrays."""
-    leaves, tree = jax.tree.flatten((given, numbers))
+    leaves, structure = jax.tree.flatten(given)
     kinds = tuple((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
     with float64():
-        found = _program(step, function, tuple(how.items()), tree, kinds)(given, *numbers)
-        return jax.tree.map(np.array, found)
+        return jax.tree.map(np.array, _program(step, structure, kinds)(*given))
 
 
 def alike(one: Array | float, other: Array | float) -> bool:
@@ -164,16 +151,12 @@ def alike(one: Array | float, other: Array | float) -> bool:
 class TracedRows(Known):
     """An optimum of a function in jax.
 
-    - observed: function of X, M (in the solver's coordinates) and `given`; its value is in the
-      user's sense
+    - observed: function of X and M (in the solver's coordinates); its value is in the user's sense
     - X: the rows of each view
-    - how: static arguments of the compiled program
     """
 
-    observed: Function
+    observed: Closure
     X: Sequence[Array]
-    given: tuple[Traced, ...] = ()
-    how: Mapping[str, Any] = field(default_factory=dict)
 
     def rate(self, dX: Sequence[Array]) -> Rate:
         at, (gradient, observed) = self._computed(rate_of_gradient, *self._known, list(dX))
@@ -210,5 +193,4 @@ class TracedRows(Known):
         return problem.objective.sign * problem.unit, self.optimum.axes.numbers
 
     def _computed(self, step: Callable[..., Any], *numbers: Traced) -> Traced:
-        given = self.observed, self.how, self.given, list(self.X), self.optimum.M
-        return computed(step, *given, *numbers)
+        return computed(step, self.observed, list(self.X), self.optimum.M, *numbers)
