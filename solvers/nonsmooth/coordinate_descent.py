@@ -6,12 +6,15 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.eigen import cholesky
 from ldr.solvers.linalg.products import LessMeans, conjugate_gradients
 from ldr.solvers.loop import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
@@ -22,6 +25,9 @@ from ldr.solvers.solver import Solver, State
 _FACES = 20
 # A relative residual of the signs above this shows that they are outside the row space of Z.
 _UNSEEN = 1e-8
+# Below this ratio of pivots of Z'Z or ZZ' the SVD of Z is used, which takes ten times as long; the
+# error of a step, less than 1e-4 of it, is corrected by the next step.
+_INDEPENDENT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,18 @@ def _to_minimum(Z: Array | LessMeans, t: Array, m: Array, slope: Array) -> tuple
     if isinstance(Z, LessMeans):
         downhill = (Z.T @ (t - Z @ m) - slope)[:, None]
         return conjugate_gradients(lambda V: Z.T @ (Z @ V), downhill, lambda R: R)[0][:, 0], 1.0
+    wide = 1 < len(Z) <= Z.shape[1]
+    rows = Z[:-1]  # the last of centred rows depends on the others
+    factor = cholesky((rows @ rows.T if wide else Z.T @ Z).T)
+    if factor is not None and factor.diagonal().min() > _INDEPENDENT * factor.diagonal().max():
+        solve = partial(scipy.linalg.cho_solve, (factor, True))
+        if not wide:
+            return np.asarray(solve(Z.T @ (t - Z @ m) - slope)), 1.0
+        unseen = slope - rows.T @ solve(rows @ slope)
+        least = _UNSEEN * np.linalg.norm(slope)
+        dependent = abs(Z[-1] @ unseen) <= least * np.linalg.norm(Z[-1])
+        if dependent and np.linalg.norm(unseen) > least:
+            return -unseen, math.inf
     U, s, Vt = np.linalg.svd(Z, full_matrices=False)
     kept = s > max(Z.shape) * np.finfo(float).eps * s[0]
     U, s, Vt = U[:, kept], s[kept], Vt[kept]
