@@ -53,6 +53,8 @@ _QUERIES = 1000
 # a tree takes _CALL times as long as one by matrix products, plus time per column.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
+# A search of at most so many terms (50 ms) is done before threads start on a busy machine.
+_SHORT = 2**26
 # Number of rows in a leaf of the k-d tree.
 _LEAF = 64
 # More rows than this give a warning that a graph of neighbours takes long.
@@ -223,7 +225,16 @@ _Search = Callable[[Matrix, int], tuple[Array, Integers]]
 
 
 def _products(X: Matrix) -> _Search:
-    """Distances from all rows, by products with them."""
+    """Distances from all rows, in scikit-learn's threads for many rows."""
+    if isinstance(X, np.ndarray) and len(X) * X.size <= _SHORT:
+        from scipy.spatial.distance import cdist
+
+        def search(rows: Matrix, k: int) -> tuple[Array, Integers]:
+            away = cdist(rows, X)
+            nearest = np.argsort(away, axis=1, kind="stable")[:, :k]
+            return np.take_along_axis(away, nearest, axis=1), nearest
+
+        return search
     from sklearn.neighbors import NearestNeighbors
 
     return NearestNeighbors(algorithm="brute").fit(X).kneighbors
