@@ -115,11 +115,11 @@ def _steps(
     Source: locally optimal blocks as in A. V. Knyazev, SIAM J. Sci. Comput. 23 (2001).
     """
     m = products = start.shape[1]
-    V = np.linalg.qr(start / np.linalg.norm(start, axis=0))[0]
-    basis = np.stack([V, A @ V, B @ V])
+    start = np.linalg.qr(start / np.linalg.norm(start, axis=0))[0]
+    basis = np.stack([start, A @ start, B @ start])
     while True:
-        V, AV, BV = basis
-        U, s, t = (each[..., :m] for each in small(sym(V.T @ AV), sym(V.T @ BV)))
+        # no names of its parts: they would keep the basis in memory beside the next one
+        U, s, t = (each[..., :m] for each in small(*(sym(basis[0].T @ part) for part in basis[1:])))
         X, AX, BX = basis @ U
         R = AX - BX * s - X * t
         sizes = np.linalg.norm(AX, axis=0) + np.linalg.norm(BX * s, axis=0)
@@ -130,7 +130,8 @@ def _steps(
         T = complement(basis[0], preconditioned(R, s, t))
         if not T.shape[1]:
             return
-        basis = np.concatenate([basis, [T, A @ T, B @ T]], axis=2)
+        basis = np.pad(basis, [(0, 0), (0, 0), (0, T.shape[1])])
+        basis[..., -T.shape[1] :] = T, A @ T, B @ T
         products += T.shape[1]
 
 
@@ -176,11 +177,10 @@ def conjugate_gradients(
     H: Callable[[Array], Array], R: Array, preconditioned: Callable[[Array], Array]
 ) -> tuple[Array, int]:
     """Return H^{-1}R for a positive definite H, and the number of products with H."""
-    X, left = np.zeros_like(R), R.copy()
+    X, left, steps = np.zeros_like(R), R.copy(), 0
     z = preconditioned(left)
     p, size = z.copy(), np.sum(left * z, axis=0)
     enough = _SOLVED * np.linalg.norm(R, axis=0)
-    steps = 0
     while steps < _SOLVING_STEPS and (np.linalg.norm(left, axis=0) > enough).any():
         Hp = H(p)
         curved = np.sum(p * Hp, axis=0)
