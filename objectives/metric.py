@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -444,7 +444,9 @@ class Margins:
         def add(product: Array, change: Change) -> None:
             BdY = np.array([B @ dy for dy in change.dY.T])
             dW = G_ @ (curvature * (G @ (2.0 * np.einsum("kp,kp->p", BY, BdY))))
-            product += np.column_stack([B_ @ z for z in W * BdY + dW * BY])
+            product += np.column_stack(
+                [B_ @ (W * b + dW * y) for b, y in zip(BdY, BY, strict=True)]
+            )
 
         return add
 
@@ -458,17 +460,11 @@ class LargeMarginPoint(PairwisePoint):
 
     _problem: LargeMargin
 
-    @cached_property
-    def _margins(self) -> list[Margins]:
-        return [self._margin(rows) for rows in self._blocks]
-
-    def _margin(self, rows: slice) -> Margins:
+    def _margins(self, rows: slice) -> Margins:
         return Margins.of(self._problem, rows, self.squares(rows))
 
-    def _each(self) -> Iterable[tuple[float, Array, RowProduct]]:
-        return map(self._parts, self._margins if self.few else map(self._margin, self._blocks))
-
-    def _parts(self, found: Margins) -> tuple[float, Array, RowProduct]:
+    def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
+        found = self._margins(rows)
         value = float(found.own @ found.near.sum(axis=1))
         hinges, slopes, _ = self._problem.hinge(found.t)
         value += float(np.sum(found.counts * hinges))
@@ -486,7 +482,8 @@ class LargeMarginPoint(PairwisePoint):
     @cached_property
     def _kept(self) -> list[RowProduct]:
         """One product of all rows, because sparse products of few rows are slow."""
-        return [Margins.joined(self._margins).products(self.Y, self._problem.hinge)]
+        margins = Margins.joined([self._margins(rows) for rows in self._blocks])
+        return [margins.products(self.Y, self._problem.hinge)]
 
 
 @dataclass(frozen=True)

@@ -96,11 +96,6 @@ class PairwisePoint(ProjectedPoint):
     def _each(self) -> Iterable[tuple[float, Array, RowProduct]]:
         return [self._alone] if len(self._blocks) == 1 else map(self.told, self._blocks)
 
-    @property
-    def few(self) -> bool:
-        """True if rows are so few that what Hessian products share is kept."""
-        return len(self.Y) ** 2 <= KEPT
-
     @cached_property
     def _kept(self) -> list[RowProduct]:
         return [add for _, _, add in self._each()]
@@ -161,7 +156,8 @@ class PairwisePoint(ProjectedPoint):
 
     def curvature(self, dY: Array) -> Array:
         product, change = np.zeros_like(dY), Change(self.Y, dY)
-        for add in self._kept if self.few else (add for _, _, add in self._each()):
+        few = len(self.Y) ** 2 <= KEPT
+        for add in self._kept if few else (add for _, _, add in self._each()):
             check()
             add(product, change)
         return 2.0 * product
