@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     from ldr.solvers.saddles import Curvature
 
 
-# Ratio of the columns' standard deviations above which a message warns about units.
+# A message about units appears if the columns' standard deviations differ by a larger factor.
 _FAR_APART = 1e3
-# Messages for a missing certificate, by the event that ended the run.
+# Messages about a missing certificate, by the event that ended the run.
 ENDED = {
     Status.TIME_LIMIT: "the time limit was reached before optimality was decided",
     Status.INTERRUPTED: "interrupted from the keyboard before optimality was decided",
@@ -90,8 +90,8 @@ def certify_run(
 ) -> tuple[Run, Certificate, tuple[str, ...]]:
     """Return the run, continued beyond saddles, the certificate, and messages.
 
-    The method's own proof of optimality comes first. Without a proof the smallest curvature detects
-    a saddle. After a time limit or Ctrl-C the certificate contains only earlier proofs.
+    The method's own proof of optimality is tried first. Without a proof the smallest curvature
+    detects a saddle. After a time limit or Ctrl-C the certificate contains only earlier proofs.
     """
     certificate = None
     notes: tuple[str, ...] = ()
@@ -102,11 +102,11 @@ def certify_run(
         certificate = proof or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
             if run.status is Status.STALLED and certificate.kind == "global":
-                # no step decreases a value that is proved optimal: the gradient is rounding error
+                # The value is proved optimal and no step decreases it: the gradient is rounding.
                 run = replace(run, status=Status.ROUNDING)
             return run, certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.searched is None:
-            return run, certificate, ()  # the method gives the reason; curvatures are unknown too
+            return run, certificate, ()  # the method states why curvature is unknown
         if not run.status.converged or solver is None:
             ended = UNPROVED if run.status.converged else "the solver did not converge"
             message = ENDED.get(run.status, ended)
@@ -118,7 +118,7 @@ def certify_run(
             notes = (f"{escapes} saddle(s) left along a direction of descent",)
             certificate = None
             certificate = known(run.M)
-        if not run.status.converged:  # not converged after the run left a saddle
+        if not run.status.converged:  # the run left a saddle and did not converge
             message = ENDED.get(run.status, "the solver did not converge")
             return run, certificate or Certificate("none", math.inf, message), notes
         if curvature is not None:
@@ -332,7 +332,7 @@ def solve(
     if isinstance(X, Covariance):
         X, y, sample_weight = X.given(objective, y, sample_weight, groups)
     with within(as_seconds(time_limit)) as deadline, _compilations() as compiled:
-        if math.isfinite(deadline.seconds):  # import the warning now: the import takes a second
+        if math.isfinite(deadline.seconds):  # early, as it takes a second
             _ = errors.ConvergenceWarning
         deadline.task = "the data were opened"
         data = opened(objective, X, y, sample_weight, groups)
@@ -359,7 +359,7 @@ def solve(
             return units.undone(result) if units else result
         problem = objective.bind(data, r)
         for observer in observers:
-            if hasattr(observer, "reported"):  # observers show values in the objective's own units
+            if hasattr(observer, "reported"):  # observers receive values in the objective's units
                 observer.reported = problem.reported
 
         deadline.task = "the baseline was computed"
@@ -418,7 +418,7 @@ def solve(
                     problem, data, run, placed[0], usual, chosen, certificate, r, seconds, remarks
                 )
                 result = units.undone(result) if units else result
-    if interrupt.is_set():  # Ctrl-C may also come after the search
+    if interrupt.is_set():  # Ctrl-C may come after the search
         run = replace(run, status=Status.INTERRUPTED)
         result = replace(result, run=replace(result.run, status=Status.INTERRUPTED))
     notes += () if units else units_matter(problem, data, run.status.converged)
@@ -509,7 +509,7 @@ def as_result(
         baseline = unit * value
         baseline_M = single([N.copy() for N in at.matrices])
         baseline_P = single([P.copy() for P in at.maps])
-        # Cunningham and Ghahramani's Eq. 28, -(f(M) - f(M_baseline)) / |f(M_baseline)|
+        # Eq. 28 of Cunningham and Ghahramani: -(f(M) - f(M_baseline)) / |f(M_baseline)|.
         improvement = value - run.value
         if improvement != 0 and objective.traits.relative_improvement:
             size = abs(value)
@@ -518,7 +518,7 @@ def as_result(
     notes = [*(note for view in problem.views for note in view.notes), *remarks]
     evaluations = dict(run.evaluations)
     for view in data.views:
-        if isinstance(view, StoredSamples):  # count complete passes over the data
+        if isinstance(view, StoredSamples):  # counts passes over a file
             passes = max(math.ceil(view.passes), evaluations.get("passes", 0))
             evaluations["passes"] = passes
             if view.tally.whole:
@@ -562,7 +562,7 @@ def as_result(
 def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[str, ...]:
     """Return a message if columns differ much in scale and the objective depends on units.
 
-    Without convergence the solver's steps depend on units too: then the message is for every
+    If the solver did not converge, its steps depend on units too: then the message is for every
     objective. Files are not read again for this message.
     """
     objective = problem.objective

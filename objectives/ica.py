@@ -101,9 +101,9 @@ def student(degrees: float) -> Contrast:
     )
 
 
-# Limit of fixed-point steps; tolerance of 1 - cosine of a step's angle.
+# Limit of fixed-point iterations, and their tolerance: 1 - cosine of the angle of a step.
 _STEPS, _SETTLED = 30, 1e-6
-_DIRECTIONS, _ENTRIES = 30, 2**22  # limits of random directions, and of their entries
+_DIRECTIONS, _ENTRIES = 30, 2**22  # limit of random directions, and of their total entries
 
 
 def deflated_directions(
@@ -111,8 +111,8 @@ def deflated_directions(
 ) -> Array:
     """Return r stationary directions of E G(m'x), each orthogonal to the ones before.
 
-    The iteration m <- E[x g(m'x)] - E[g'(m'x)] m starts from all columns of `first` at once, with g
-    = G'; the result of least cost is selected. With r columns, direction k starts from column k.
+    The iteration m <- E[x g(m'x)] - E[g'(m'x)] m with g = G' starts from all columns of `first` at
+    once; the result of least cost is selected. With r columns, direction k starts from column k.
 
     Source: Hyvarinen 1999 (FastICA).
     """
@@ -138,11 +138,11 @@ def deflated_directions(
 
 def _apart(M: Array, found: Array) -> Array:
     """Return the columns of M, orthogonalised against the columns found, with unit length."""
-    for _ in range(2):  # the second pass removes rounding errors
+    for _ in range(2):  # repeated because of rounding errors
         M = M - found @ (found.T @ M)
         lengths = np.linalg.norm(M, axis=0)
         gone = lengths < 1e-12
-        if gone.any():  # m lies in the span: take any other direction
+        if gone.any():  # a dependent column: take any orthogonal one
             rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
             M = np.where(gone, rest[:, None], M)
             lengths = np.where(gone, 1.0, lengths)
@@ -159,8 +159,8 @@ def heuristics(
 ) -> dict[str, Callable[[], Array]]:
     """Return two initialisations: FOBI (fourth-order blind identification) and FastICA.
 
-    Each consists of r directions of least cost. FastICA's deflation starts from FOBI's and random
-    directions.
+    Each initialisation consists of r directions of least cost. FastICA's deflation starts from
+    FOBI's and random directions.
 
     - fourth_order: FOBI's directions
     - means: function that returns E G(m'x) over all rows for each direction
@@ -177,7 +177,7 @@ def heuristics(
         some, w = white_sample(*rows())
         axes, k = oriented(directions(), some, w), some.shape[1]
         count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
-        if r == k and len(some) >= 100 * k:  # for large n FOBI suffices
+        if r == k and len(some) >= 100 * k:  # FOBI suffices for large n
             count = 0
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
         first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])
@@ -187,7 +187,7 @@ def heuristics(
 
 
 class ContrastPoint(ProjectedPoint):
-    """The r means E G(m_k'x) over rows of total weight n; X are some or all of these rows.
+    """The r means E G(m_k'x) over rows of total weight n; X contains some or all rows.
 
     The gradient of mean k is E x g(m_k'x); its derivative along V is E x g'(m_k'x) x'v_k.
     """
@@ -234,12 +234,12 @@ def _fourth_order(frame: Frame, piece: Samples) -> Array:
 
 
 class SourcesPoint(Point):
-    """f = sum_k F(c_k) with the means c_k = E G(m_k'x).
+    """The value is f = sum_k F(c_k) of the means c_k = E G(m_k'x) of a contrast G, with F(c) =
+    -(c - E G(nu))^2 for a standard normal nu.
 
-    F(c) is -(c - E G(nu))^2. For experts F(c) = c, and -1/2 log|S|, S = M'M, is added, which
-    prevents equal columns. Let h_k be the gradient of mean k. Along V, the derivative of F'(c_k)
-    h_k is F'(c_k) dh_k + F''(c_k) (h_k'v_k) h_k, and the derivative of M S^{-1} is (V - M S^{-1}
-    dS) S^{-1}.
+    For experts F(c) = c, and the term -1/2 log|M'M| is added, which prevents equal columns. Let h_k
+    be the gradient of the mean c_k: along V, the derivative of F'(c_k) h_k is F'(c_k) dh_k +
+    F''(c_k) (h_k'v_k) h_k, and with S = M'M the derivative of M S^{-1} is (V - M S^{-1} dS) S^{-1}.
 
     - share: share of the rows in the total weight; log|S| is multiplied by this share
     """
@@ -360,7 +360,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
 
     baseline = "FOBI (fourth-order blind identification)"
 
-    # Problem classes for rows in memory and for rows that are read.
+    # Classes of the problem, for rows in memory and for rows that are read from files.
     kinds: ClassVar[tuple[type[SourcesInMemory], type[SourcesInPieces]]]
 
     @abstractmethod
@@ -414,7 +414,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
         )
 
 
-# Lower limit of curvatures in the preconditioner, relative to the largest (ica) or to 1 (uica).
+# The preconditioner raises curvatures to this share of the largest curvature (ica), or of 1 (uica).
 _LEAST_CURVATURE = 1e-2
 
 
@@ -424,9 +424,9 @@ class Pursuit(SourcesInMemory):
     def preconditioner(self, M: Array) -> Preconditioner:
         """Return the inverse of an approximate Hessian, for independent components y_k.
 
-        If y_k is independent of the complement of m_k, the Hessian multiplies the part of v_k
-        orthogonal to M by a_k = 2 c_k (E y_k g(y_k) - E g'(y_k)), and the entry ik of the skew
-        matrix M'V by (a_i + a_k)/2.
+        If the component y_k is independent of the complement of m_k, the Hessian multiplies the
+        part of v_k orthogonal to M by a_k = 2 c_k (E y_k g(y_k) - E g'(y_k)), and the entry ik of
+        the skew matrix M'V by (a_i + a_k)/2.
 
         Source: Ablin, Cardoso and Gramfort 2018 (Picard-O), for another function of the means.
         """
@@ -450,13 +450,13 @@ class ICA(SourceMethod):
 
     .. math:: \max_{M'M=I} \sum_k \left(\mathrm{E}\, G(m_k'x) - \mathrm{E}\, G(\nu)\right)^2
 
-    nu is standard normal. The squared difference is FastICA's contrast, which finds sources with
-    heavier or lighter tails than a Gaussian. x is whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}:
-    components are uncorrelated with variance 1, in descending order of their terms. The baseline is
-    FOBI (fourth-order blind identification); the other default start is FastICA's deflation from
-    many initial directions. For many samples a run on a sample precedes. An evaluation takes O(n d
-    r) time and O(n d) memory. For samples in a file or on a cluster, an evaluation is one pass with
-    memory for a chunk, and deflation uses a random subset.
+    The variable nu is standard normal. The squared difference is FastICA's contrast, which finds
+    sources with heavier or lighter tails than a Gaussian. x is whitened, C^{-1/2}(x - mean), and P
+    = M'C^{-1/2}: components are uncorrelated with variance 1, in descending order of their terms.
+    The baseline is FOBI (fourth-order blind identification); the other default start is FastICA's
+    deflation from many initial directions. For many samples a run on a sample precedes the run on
+    all samples. An evaluation takes O(n d r) time and O(n d) memory. For samples in a file or on a
+    cluster, an evaluation is one pass with memory for a chunk, and deflation uses a random subset.
 
     Use it when features are mixtures of independent sources, at most one of which is Gaussian. Do
     not use it for Gaussian sources, whose directions are not identifiable.
@@ -492,9 +492,9 @@ class ProductOfExperts(SourcesInMemory):
     def preconditioner(self, M: Array) -> Preconditioner:
         """Return the inverse of an approximate Hessian, for independent components y_k.
 
-        Along V = ME the Hessian is that of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, with h_ij
-        = E g'(y_j) E y_i^2 and h_jj = E g'(y_j) y_j^2. The part of v_j orthogonal to M is
-        multiplied by E g'(y_j) - 1/E y_j^2.
+        Along a direction V = ME the Hessian is that of E -> sum_ij h_ij E_ij^2/2 - log |det(I +
+        E)|, with h_ij = E g'(y_j) E y_i^2 and h_jj = E g'(y_j) y_j^2. The Hessian multiplies the
+        part of v_j orthogonal to M by E g'(y_j) - 1/E y_j^2.
 
         Source: Ablin, Cardoso and Gramfort 2018 (Picard).
         """
@@ -548,9 +548,9 @@ class UndercompleteICA(SourceMethod):
     with heavier tails than a Gaussian; for lighter tails see `ICA`. Components are in descending
     order of their terms. The baseline is FOBI (fourth-order blind identification). Other default
     starts are FastICA's deflation from many initial directions and, with few features in memory,
-    random directions. For many samples a run on a sample precedes. An evaluation takes O(n d r)
-    time and O(n d) memory. For samples in a file or on a cluster, an evaluation is one pass with
-    memory for a chunk, and deflation uses a random subset.
+    random directions. For many samples a run on a sample precedes the run on all samples. An
+    evaluation takes O(n d r) time and O(n d) memory. For samples in a file or on a cluster, an
+    evaluation is one pass with memory for a chunk, and deflation uses a random subset.
 
     Use it for fewer sources than features, with a likelihood. Do not use it for as many sources as
     features: take ica.

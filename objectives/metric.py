@@ -34,20 +34,20 @@ from ldr.solvers.loop import minimise, run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping
 
-# If every p_i is this close to 0 or 1, NCA is saturated: only the scale of M grows.
+# NCA is saturated if every p_i is this close to 0 or 1: then f grows with the scale of M alone.
 _SATURATED = 1e-6
 
-# Annealing: a ridge bounds the scale of M and decreases from the first value to the last. With a
-# large first value nearly all starts lead to the same optimum.
+# Annealing adds a ridge, which bounds the scale of M and decreases from the first value to the
+# last. After a large first ridge nearly all initial points lead to the same optimum.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# For at most this many rows there are more starts and more ridges. Each start is also run with a
-# small initial ridge and without a ridge, which gives different optima.
+# For at most this many rows NCA uses more initial points and more ridges. Runs with a small first
+# ridge and without a ridge give different optima.
 _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
-# Factor by which M is multiplied to test if all nearest neighbours are correct.
+# All nearest neighbours are correct if f approaches its limit when M is multiplied by this factor.
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
@@ -77,10 +77,10 @@ class NCA(NeighbourMethod):
         \max_M \sum_i \sum_{j: z_j = z_i} p_{ij}, \quad p_{ij} \propto \exp(-\|M'(x_i -
         x_j)\|^2)
 
-    z are the classes, sum_{j != i} p_ij = 1 and p_ii = 0: the value is the expected number of
+    The classes are z, sum_{j != i} p_ij = 1 and p_ii = 0: the value is the expected number of
     samples that a random neighbour classifies correctly. M is any d x r matrix; the value depends
     on the scale of M but not on rotations. P = M'. If nearest neighbours in the projection classify
-    all samples correctly, the value increases with the scale of M towards n. For any large M the
+    all samples correctly, the value increases with the scale of M towards n. For a large M the
     objective saturates: every sum over j is 0 or 1, and the gradient vanishes. A message and the
     certificate report saturation. Local optima exist: in about one of ten data sets a random start
     (`starts=`) gives a value larger by one or two. An evaluation takes O(n^2 r) time; memory is O(n
@@ -110,10 +110,11 @@ class NCA(NeighbourMethod):
 
 
 class SoftNeighbourPoint(PairwisePoint):
-    """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, with c_ij = 1 for equal classes.
+    """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, where c_ij = 1 for equal classes.
 
-    W_ij = w_i (c_ij - p_i) p_ij, because dp_ij = (e_i - dD_ij) p_ij with e_i = sum_l p_il dD_il.
-    Hence dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i), and dp_i = sum_j (c_ij - p_i) dp_ij.
+    In D the derivative is W_ij = w_i (c_ij - p_i) p_ij, as dp_ij = (e_i - dD_ij) p_ij, e_i = sum_l
+    p_il dD_il. Its change is dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i), and dp_i = sum_j (c_ij -
+    p_i) dp_ij.
     """
 
     _problem: SoftNeighbours
@@ -186,7 +187,7 @@ class SoftNeighbours(LabelledPairs):
         """Logarithm of each row's weight, relative to the largest."""
         if self.w is None:
             return None
-        with np.errstate(divide="ignore"):  # log 0 gives an infinite distance
+        with np.errstate(divide="ignore"):  # the distance becomes infinite
             return np.asarray(np.log(self.w / self.w.max()))
 
     def at(self, M: Array) -> SoftNeighbourPoint:
@@ -292,14 +293,14 @@ class LMNN(NeighbourMethod):
         \min_M \sum_i \sum_{j \in \eta(i)} \left[d_{ij}^2 + \lambda \sum_{l: z_l \ne z_i} h(1 +
         d_{ij}^2 - d_{il}^2)\right], \quad d_{ij} = \|M'(x_i - x_j)\|
 
-    z are the classes, lambda is `penalty`, and eta(i) are the k samples of the same class nearest
+    The classes are z, lambda is `penalty`, and eta(i) are the k samples of the same class nearest
     to sample i in X, which should be standardised. By default h is the squared hinge [t]_+^2, which
-    is smooth and much easier to minimise than the hinge [t]_+. P = M', M any d x r matrix. Local
-    optima exist. An evaluation takes O(n^2 r) time to find the samples l that violate a margin, and
-    O(k) per violator; memory is O(n (d + r)), plus O(k) per violator for at most 2048 samples. The
-    baseline is orthogonal-lda with unit variance within classes. Sample weights multiply the term
-    of sample i by w_i, and h also by w_l. Integer weights are not equivalent to repeated samples,
-    because no sample is its own neighbour.
+    is smooth and much easier to minimise than the hinge [t]_+. The map is P = M', where M is any d
+    x r matrix. Local optima exist. An evaluation takes O(n^2 r) time to find the samples l that
+    violate a margin, and O(k) per violator; memory is O(n (d + r)), plus O(k) per violator for at
+    most 2048 samples. The baseline is orthogonal-lda with unit variance within classes. Sample
+    weights multiply the term of sample i by w_i, and h also by w_l. Integer weights are not
+    equivalent to repeated samples, because no sample is its own neighbour.
 
     Use it when a nearest-neighbour classifier with a margin follows the projection. Do not use it
     with many features and few samples, because of overfitting: take lda with shrinkage.
@@ -355,7 +356,7 @@ def target_neighbours(X: Array, codes: Codes, k: int) -> Codes:
     return targets
 
 
-# Function that returns h(t), h'(t), and a function that computes h''(t); h = 0 for t <= 0.
+# Function that returns h(t), h'(t) and a function that returns h''(t), where h = 0 for t <= 0.
 Hinge = Callable[[Array], tuple[Array, Array, Callable[[], Array]]]
 
 
@@ -366,7 +367,7 @@ def squared_hinge(t: Array) -> tuple[Array, Array, Callable[[], Array]]:
 
 
 def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Array]]:
-    """Return t^2/(2w) for 0 <= t <= w, t - w/2 above."""
+    """Return the smoothed hinge t^2/(2w) for 0 <= t <= w, t - w/2 for larger t."""
     if width == 0:
         return np.maximum(t, 0.0), (t > 0).astype(np.float64), lambda: np.zeros_like(t)
     inside = np.clip(t, 0.0, width)
@@ -378,9 +379,9 @@ def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Ar
 class Margins:
     """Targets j and violators l of some rows i: rows l within the farthest target's margin.
 
-    With the squared distances D = |BY|^2 of targets and violators and t = 1 + GD, W is w_i for
-    targets plus G'(penalty w_i w_l h'(t)). B has a row e_i - e_j for each pair, and G a row for
-    each positive t.
+    If D = |BY|^2 are the squared distances of targets and violators and t = 1 + GD, W is w_i for
+    targets plus G'(penalty w_i w_l h'(t)). The matrix B has a row e_i - e_j for each pair, and G a
+    row for each positive t.
 
     - targets, near (n, k): targets of the rows, and their squared distances
     - own (n,): weights of the rows
@@ -454,8 +455,8 @@ class Margins:
 class LargeMarginPoint(PairwisePoint):
     """phi = sum w_i D_ij over targets j + penalty sum_l w_i w_l h(t_ijl), t_ijl = 1 + D_ij - D_il.
 
-    W_ij = w_i + penalty sum_l w_i w_l h'(t_ijl) and W_il = -penalty sum_j w_i w_l h'(t_ijl). Only l
-    that violate a margin occur.
+    In D, W_ij = w_i + penalty sum_l w_i w_l h'(t_ijl) and W_il = -penalty sum_j w_i w_l h'(t_ijl).
+    Only rows l that violate a margin occur in the sums.
     """
 
     _problem: LargeMargin
@@ -501,8 +502,8 @@ class LargeMargin(LabelledPairs):
     def specialist(self) -> None:
         """Prefer the trust region to first-order methods.
 
-        The curvature is discontinuous at margins, so that first-order methods need many steps.
-        Hessian products are cheap because violators are few.
+        First-order methods need many steps, because the curvature is discontinuous at margins.
+        Hessian products are cheap because few rows violate a margin.
         """
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LargeMargin | None:

@@ -47,7 +47,7 @@ from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import cholesky, cholesky_solve, product, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# Function that computes a start from a factor of the other Gram matrix.
+# Function that computes an initial M from a factor of the response's Gram matrix.
 Heuristic = Callable[[Array], Array]
 
 
@@ -118,11 +118,11 @@ class SDR(KernelMethod):
 
     K_XM and K_z are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)),
     of the projected data XM and of the response z = y (for labels, 1 for equal and 0 for different
-    labels). The minimum characterises an M for which z is independent of X given XM. P = M'. Local
-    optima exist in general. The default starts are sliced inverse regression (the baseline), the
-    gradient outer product of a kernel regression, principal components, and the best of random
-    directions after a few steps ("screened"). From the baseline alone (``starts=1``) a symmetric
-    dependence, such as y = x_1^2, is often missed.
+    labels). At the minimum M makes z independent of X given XM. P = M'. The objective has local
+    optima in general. The default starts are sliced inverse regression (the baseline), the gradient
+    outer product of a kernel regression, principal components, and the best of random directions
+    after a few steps ("screened"). From the baseline alone (``starts=1``) a symmetric dependence,
+    such as y = x_1^2, is often missed.
 
     An evaluation of the exact form takes O(n^3 + n^2 p) time and O(n^2) memory, p the numerical
     rank of K_z; with m landmarks O(n m (m + p) + n d r) time and O(n (m + p)) memory.
@@ -174,7 +174,7 @@ class SDR(KernelMethod):
             Z = z.factor(self.response_width, None)[0]
             kind = partial(KernelRegression, Z=weighted(Z, w), ridge=ridge)
         else:
-            # Woodbury: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge
+            # Woodbury's identity: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge.
             made, Z, _ = near
             constant = float(np.vdot(Z, Z)) / ridge
             kind = partial(made, constant=constant, scale=1.0 / ridge, a=ridge, b=1.0)
@@ -187,13 +187,13 @@ class SDR(KernelMethod):
 
 
 class KernelPoint(PairwisePoint):
-    """F(K) = tr(Z'RZ), R = (G + n eps I)^{-1}, G = PKP. With T = RZ, F' = -P TT'P = -TT'.
+    """F(K) = tr(Z'RZ) with R = (G + n eps I)^{-1} and G = PKP. With T = RZ, F' = -P TT'P = -TT'.
 
     T is centred because Z is centred and 1 is an eigenvector of R. Derivatives are dT = -R dG T and
-    dK = c K o dD.
+    dK = c K o dD (entrywise).
 
-    For weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: In F', S =
-    W^{1/2}T takes the place of T.
+    For weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: in F', S =
+    W^{1/2}T replaces T.
     """
 
     symmetric = True
@@ -247,7 +247,7 @@ class KernelRegression(Gram):
     ridge: float = field(kw_only=True)
 
     def at(self, M: Array) -> KernelPoint:
-        return KernelPoint(self, M, [slice(0, len(self.X))])  # R needs all rows at once
+        return KernelPoint(self, M, [slice(0, len(self.X))])  # the residual matrix R needs all rows
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ class HSIC(KernelMethod):
 
 
 class DependencePoint(PairwisePoint):
-    """F(K) = -tr(K G)/(n - 1)^2, linear in K; the derivative of K in D is c K."""
+    """F(K) = -tr(K G)/(n - 1)^2 is linear in K; the derivative of K in distances D is c K."""
 
     symmetric = True
     _problem: Dependence
@@ -376,11 +376,11 @@ class GKDR(Objective, weighted=True, sparse=False):
         \max_{M'M=I} \operatorname{tr}(M'GM), \quad G = \frac{1}{n} \sum_i D_i'(K + n\varepsilon
         I)^{-1} K_z (K + n\varepsilon I)^{-1} D_i
 
-    G is the mean outer product of the gradients of the kernel regression of the response's features
-    on X. K and K_z are Gram matrices of Gaussian kernels of X and of the response (for labels, 1
-    for equal and 0 for different labels), and D_i has the rows (x_j - x_i)'k(x_j, x_i)/width^2. No
-    form of the dependence is assumed. P = M'. Time is cubic in the number of samples; for more than
-    5000 samples a random subset is used.
+    The matrix G is the mean outer product of the gradients of the kernel regression of the
+    response's features on X. K and K_z are Gram matrices of Gaussian kernels of X and of the
+    response (for labels, 1 for equal and 0 for different labels), and D_i has the rows (x_j -
+    x_i)'k(x_j, x_i)/width^2. The method assumes no form of the dependence. P = M'. Time is cubic in
+    the number of samples; for more than 5000 samples a random subset is used.
 
     Use it in place of sdr, by one eigenproblem without local optima; the result is near that of sdr
     if the response is smooth. Do not use it with many samples, because matrices are n x n: sir and

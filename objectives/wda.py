@@ -1,9 +1,9 @@
 """Wasserstein discriminant analysis (WDA), by entropic transport between projected classes.
 
-Two classes have weights a and b and the matrix D of squared distances. With K = exp(-D/reg) and u =
-a, Sinkhorn's iteration repeats v = b/(K'u), u = a/(Kv). The transport plan is G = diag(u) K
-diag(v), and W = <G, D>. As W depends on the order of the classes after few steps, W is the mean of
-both orders. Derivatives are exact, by reverse differentiation of the iteration.
+Two classes have rows of weights a and b, and squared distances D. With K = exp(-D/reg) and u = a,
+Sinkhorn's iteration repeats v = b/(K'u), u = a/(Kv). The transport plan is G = diag(u) K diag(v),
+and the transport cost is W = <G, D>. As W depends on the order of the classes after few steps, W is
+the mean of both orders. Its derivatives are exact, by reverse differentiation of the iteration.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Number of distances that fit into the cache; least size of a class in a group, relative to the
-# largest, to which classes are padded.
+# Number of distances that fit into the cache. Classes are padded to the largest of their group if
+# they have at least this share of its size.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
@@ -78,7 +78,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])
     pairs, most = np.count_nonzero(sizes) ** 2, int(sizes.max())
-    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # few: one group
+    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # few distances: one group
     while sizes.any():
         most = int(sizes.max())
         like = np.flatnonzero((sizes > 0) & (sizes >= likeness * most))
@@ -92,17 +92,16 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
 
 
 _EPS = float(np.finfo(float).eps)
-# Lower limit of curvatures in the preconditioner, relative to the largest.
+# The preconditioner raises curvatures to at least this share of the largest curvature.
 _FLOOR = 1e-3
-# Exponents above the first limit are taken relative to the nearest row; above the second limit the
-# exponential is zero.
+# Exponents above _FAR are taken relative to the nearest row; exp(-x) is zero for x above _NOTHING.
 _FAR, _NOTHING = 300.0, 690.0
 
 
 class Room(threading.local):
     """Reusable arrays by name, separate for each thread.
 
-    Allocating arrays would take more time than the computation.
+    Allocating the arrays again would take more time than the computation.
     """
 
     def __init__(self) -> None:
@@ -153,7 +152,7 @@ class Plans:
         E = np.multiply(D, -1.0 / reg, out=room.array("K", shape))
         self.K, u = _kernel(E, farthest / reg > _FAR, pairs.a_shares)
         self.KD = np.multiply(D, self.K, out=D)
-        # u_0 .. u_k, v_1 .. v_k, K'u_0 .. K'u_{k-1}, Kv_1 .. Kv_k
+        # Sinkhorn's iterates u_0, ..., u_k and v_1, ..., v_k, with the products K'u and Kv.
         self._u, self._v = [u], list[Array]()
         self._Ku, self._Kv = list[Array](), list[Array]()
         for _ in range(steps):
@@ -176,10 +175,10 @@ class Plans:
 
     @property
     def S(self) -> Array:
-        """K o H with H = uv' - (uv' o AB' + sum_l s_l v_l' + u_{l-1} q_l')/reg.
+        """The entrywise product of K and H = uv' - (uv' o AB' + sum_l s_l v_l' + u_{l-1} q_l')/reg.
 
-        s_l is the derivative of W in Kv_l, and q_l that in K'u_{l-1}, computed from the last step
-        to the first.
+        The vector s_l is the derivative of W in Kv_l, and q_l that in K'u_{l-1}, computed from the
+        last step to the first.
         """
         in_u, in_v = self._KDv, _times(_transposed(self.KD), self._u[-1])
         s, q = list[Array](), list[Array]()
@@ -216,8 +215,8 @@ def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
 class TransportPoint(ProjectedPoint):
     """f is proportional to W_0/W_1, the sums of W within and between classes.
 
-    W_1 contains each pair of classes in both orders. Up to a factor, the slope is (s_0 - f
-    s_1)/W_1, where s_0 and s_1 are sums of 2 L(S)Y over pairs, as for other functions of distances.
+    The sum W_1 contains each pair of classes in both orders. Up to a factor, the derivative of f in
+    Y is (s_0 - f s_1)/W_1, where s_0 and s_1 are sums of 2 L(S)Y over pairs.
     """
 
     def __init__(self, problem: Transport, M: Array) -> None:
@@ -247,8 +246,8 @@ class TransportPoint(ProjectedPoint):
     def curvature(self, dY: Array) -> Array:
         """Return a central difference of slopes, nearly as cheap as an exact product.
 
-        The step balances the truncation error, quadratic in the step, and rounding errors of the
-        exponents -D/reg.
+        The step of the difference balances the truncation error, quadratic in the step, and
+        rounding errors of the exponents -D/reg.
         """
         longest, scale = np.abs(dY).max(), math.sqrt(self._problem.reg)
         if not longest > 0:
@@ -308,7 +307,7 @@ _NO_COST = (
 # Number of steps before the first preconditioner with fixed transport plans, and of steps that
 # L-BFGS remembers: with 100 it takes two thirds of the evaluations that it takes with 20.
 _RENEWAL, _MEMORY = 5, 100
-# For more rows only pairs within batches are used.
+# Data with more rows use only pairs of rows within random batches.
 _MOST_ROWS = 10_000
 
 
@@ -318,15 +317,15 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
 
     .. math:: \min_{M'M=I} \frac{\sum_c W(c, c)}{\sum_{c < c'} W(c, c')}
 
-    W(c, c') = sum_ij G_ij D_ij, D_ij = ||M'(x_i - x_j)||^2, where G is the transport plan between
-    the classes c and c' after `iterations` steps of Sinkhorn's iteration with the kernel
-    exp(-D/reg). As the plan depends on the order of the two classes after few steps, W is the mean
-    of both orders. For large reg mass is transported between all samples, and the ratio is a trace
-    ratio as in orthogonal-lda; for small reg mass is transported between near samples only, so that
-    classes may have several clusters. P = M'. Local optima exist: the trace ratio for infinite reg
-    (the baseline), orthogonal-lda and pca are the default starts. If some M map every class to a
-    point, as with fewer samples than features, the ratio is 0, and the M of these with the largest
-    sum_{c < c'} ||M'(mu_c - mu_c')||^2 is returned.
+    The transport cost is W(c, c') = sum_ij G_ij D_ij with D_ij = ||M'(x_i - x_j)||^2, where G is
+    the transport plan between the classes c and c' after `iterations` steps of Sinkhorn's iteration
+    with the kernel exp(-D/reg). After few steps the plan depends on the order of the two classes;
+    therefore W is the mean of both orders. For large reg mass is transported between all samples,
+    and the ratio is a trace ratio as in orthogonal-lda; for small reg mass is transported between
+    near samples only, so that classes may have several clusters. P = M'. Local optima exist: the
+    trace ratio for infinite reg (the baseline), orthogonal-lda and pca are the default starts. If
+    some M map every class to a point, as with fewer samples than features, the ratio is 0, and of
+    these M the one with the largest sum_{c < c'} ||M'(mu_c - mu_c')||^2 is returned.
 
     An evaluation takes O(iterations n^2) time and memory for the distances of the largest two
     classes. For more than 10,000 samples, and for samples in files, only pairs within batches are
@@ -426,13 +425,13 @@ def _to_points(groups: ClassMoments, r: int) -> Array | None:
 def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None, r: int) -> Array:
     """Minimise tr(M'(2 sum_c C_c)M) / tr(M'(sum_{c<c'} C_c + C_c' + dd')M), d = mu_c - mu_c'.
 
-    C_c and mu_c are the covariance and the mean of class c. The algorithm is Dinkelbach's.
+    The matrix C_c is the covariance of class c, and mu_c its mean. The algorithm is Dinkelbach's.
     """
     c = len(groups.means)
     within, between = 2.0 * groups.within, (c - 1) * groups.within + c * groups.between
     best = M = principal_directions(weighted(X, weights), r)
     last, rounding = np.inf, len(X) * _EPS
-    while last > rounding:  # for value zero M may be constant
+    while last > rounding:  # at value zero M may be constant
         w, b = (float(np.vdot(M, S @ M)) for S in (within, between))
         if not (b > 0 and w / b < last):
             break
@@ -498,7 +497,7 @@ class Transport(Projected):
         across = H - M @ (M.T @ H)
         across = sym(across - (across @ M) @ M.T)
         bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
-        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # the span of M comes last
+        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # the span of M is last
         curvatures = np.abs(values[:, None] - multipliers)
         steepest = curvatures[: -len(multipliers)].max(initial=0.0)
         if not steepest > 0:

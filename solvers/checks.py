@@ -14,7 +14,7 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError, DataError
 
-# Squares of data outside this range, or products of squares and counts, overflow in float64.
+# Squares of data outside this range, and their products with counts, overflow in float64.
 SMALLEST, LARGEST = 1e-130, 1e130
 
 
@@ -58,7 +58,7 @@ def number(
       or lies outside the bounds.
     """
     size = real(value)
-    if size is not None and (math.isfinite(size) or not finite):  # NaN fails every comparison below
+    if size is not None and (math.isfinite(size) or not finite):  # no comparison with NaN is true
         above = size > 0 if positive else size >= 0
         if above and (below is None or size < below):
             return size

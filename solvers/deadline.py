@@ -3,7 +3,7 @@
 Long computations call `check()` before each step: a chunk of rows, an evaluation, a large
 decomposition. `check` raises an exception after the time limit or Ctrl-C; `until_told` catches the
 exception if there is a point to return. The second Ctrl-C raises KeyboardInterrupt as usual in
-Python. Limits are context variables; a thread inherits the limits in a copy of the context.
+Python. The limits are context variables; a thread inherits the limits in a copy of the context.
 
 BLAS uses one thread while this package computes, and more threads for a long decomposition while
 cores are idle. A multithreaded call waits for the slowest thread: if another program occupies a
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Each = TypeVar("Each")
 
-# The second Ctrl-C within this many seconds raises an exception, which ends a loop of solves.
+# A second Ctrl-C within this many seconds raises KeyboardInterrupt and so ends a loop of solves.
 INSISTING = 30.0
 _last_interrupt = -math.inf
 
@@ -90,8 +90,8 @@ def within(seconds: float) -> Iterator[Deadline]:
 def hearing() -> Iterator[threading.Event]:
     """Set an event at the first Ctrl-C; the next `check` then ends the computation.
 
-    The handler is installed in the main thread only, as Python requires, and not if the program has
-    a handler of its own.
+    The handler of Ctrl-C is installed in the main thread only, as Python requires, and not if the
+    program has a handler of its own.
     """
     if (around := _interrupt.get()) is not None:
         yield around
@@ -113,7 +113,7 @@ def hearing() -> Iterator[threading.Event]:
         signal(SIGINT, hear)
     try:
         yield heard
-    except Interrupted:  # the program ends as by the signal
+    except Interrupted:  # the program ends as if killed by SIGINT
         raise KeyboardInterrupt from None
     finally:
         if handled:
@@ -174,7 +174,7 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
                 follower(len(kept), total, what)
         if not kept and told.status is not None:
             check()
-    if heard.is_set():  # the limit may pass after the loop has ended
+    if heard.is_set():  # the time may have passed since the last test
         told.status = Status.INTERRUPTED
     if told.status is not None:
         warn(
@@ -201,7 +201,7 @@ def check() -> None:
         )
 
 
-# Operations per step: at most 0.1 s of matrix products on one thread.
+# Operations between two tests of the time limit: matrix products of 0.1 s on one thread.
 _STEP = 1e9
 
 
@@ -257,7 +257,7 @@ def result_of(task: Future[Each]) -> Each:
     return task.result()
 
 
-# The eigendecomposition of a matrix of this order takes 0.1 s on one thread.
+# An eigendecomposition of a matrix of this order takes 0.1 s on one thread.
 _LONG_ORDER = 1000
 
 _lock, _lent = threading.Lock(), threading.Lock()
@@ -310,14 +310,14 @@ def idle_cores(order: int) -> Iterator[None]:
 def _idle() -> int:
     """Return the number of cores that were idle in the last minute."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # load includes this program
+    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # `load` includes this program
 
 
 def _share(count: float) -> None:
     """Limit the threads of each BLAS library to `count`."""
     for library, before in zip(_libraries(), _before, strict=True):
         if before > 1:
-            # threadpoolctl 3.8 refuses calls from other threads until the first is cleared
+            # threadpoolctl 3.8 refuses calls from other threads until the first is cleared.
             clear = getattr(library, "clear_controlling_thread", lambda force: None)
             clear(force=True)
             library.set_num_threads(min(count, before))

@@ -63,7 +63,7 @@ def __getattr__(name: str) -> type[Warning]:
     return globals().setdefault(name, made)
 
 
-# Extras of `pip install "ldr-manifold[NAME]"`, by the package that they install.
+# Optional dependencies: the extra of `pip install "ldr-manifold[NAME]"` that installs a package.
 _EXTRAS = {
     "jax": "jax",
     "autograd": "jax",
@@ -90,7 +90,7 @@ def needed(module: str, what: str, extra: str = "") -> ModuleType:
         ) from None
 
 
-# Frames of these packages, which call this library's functions, are not the user's code.
+# Stack frames in these packages are not the user's code, to which a warning should point.
 _PASSED_THROUGH = {__name__.partition(".")[0], "joblib", "numpy", "sklearn"}
 
 

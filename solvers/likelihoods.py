@@ -18,9 +18,9 @@ from ldr.solvers.trust_region import TrustRegion, TrustState
 class ExpectationMaximisation(Solver[State]):
     """Expectation maximisation (EM): M <- argmax over N of E[log p(x, y | N) | x, M].
 
-    The likelihood increases in every step, without a step length. Convergence is linear, with the
-    fraction of missing information as rate; EM serves as a check of faster solvers. A point of the
-    likelihood must have a method `improved()`, which returns the next iterate.
+    The likelihood increases in every step. Convergence is linear, with the fraction of missing
+    information as rate; EM serves as a check of faster solvers. A point of the likelihood must have
+    a method `improved()`, which returns the next iterate.
 
     Source: A. P. Dempster, N. M. Laird and D. B. Rubin, Maximum likelihood from incomplete data via
     the EM algorithm, J. Royal Statistical Society B 39 (1977).
@@ -47,10 +47,10 @@ class ExpectationMaximisation(Solver[State]):
 class Imputation(Solver[State]):
     """Expectation maximisation (EM) over missing entries only, then the trust region.
 
-    The linear rate is the missing entries' fraction of the information: if few entries are missing,
-    a few steps suffice. If the gradient decreases slowly, steps of the trust region follow. The
-    problem must have a method `imputed(M)`, which returns a point of larger expected likelihood of
-    the complete rows, given M, or None if there is no such point.
+    The linear rate of EM is the missing entries' fraction of the information: if few entries are
+    missing, a few steps suffice. If the gradient decreases slowly, steps of the trust region follow
+    those of EM. The problem must have a method `imputed(M)`, which returns a point of larger
+    expected likelihood of the complete rows, given M, or None if there is no such point.
 
     Source: D. B. Rubin and D. T. Thayer, EM algorithms for ML factor analysis, Psychometrika 47
     (1982).
@@ -76,7 +76,7 @@ class Imputation(Solver[State]):
         if M is None:
             return TrustRegion().step(problem, TrustState(last, None))
         point = problem.at(M)
-        if point.gradient_norm <= 0.3 * last.gradient_norm:  # EM is still fast
+        if point.gradient_norm <= 0.3 * last.gradient_norm:  # EM still converges fast
             return State(point)
         return TrustState(min(last, point, key=lambda end: end.value), None)
 
@@ -85,11 +85,11 @@ class Imputation(Solver[State]):
 class VariableProjection(Solver[State]):
     """Limited-memory BFGS on the profile, f minimised over variables with a closed form.
 
-    At the optimal eliminated variables the partial gradient in these is zero, and the gradient in
-    the remaining variables is the profile's: stopping rules mean the same as on the whole problem.
-    Eliminated variables of the start are replaced by the optimal ones. The problem must have three
-    methods: `profile`, the problem of the remaining variables; `restrict`, the remaining variables
-    of a point; and `complete`, the whole point of given remaining variables.
+    At the optimal eliminated variables the gradient in them is zero, and the gradient in the
+    remaining variables is the profile's: stopping rules mean the same as on the whole problem.
+    Eliminated variables of the initial point are replaced by the optimal ones. The problem must
+    have three methods: `profile`, the problem of the remaining variables; `restrict`, the remaining
+    variables of a point; and `complete`, the whole point of given remaining variables.
 
     Source: G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least
     squares problems whose variables separate, SIAM J. Numer. Anal. 10 (1973).

@@ -19,15 +19,15 @@ from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import AnySolver, Iteration, Observer, Run, State, Stopping
 from ldr.solvers.status import Status
 
-# A larger relative difference of values exceeds rounding; a gradient below the second share of this
-# difference counts as zero.
+# Values differ beyond rounding if their relative difference is larger; a gradient below the second
+# share of this difference is zero.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
-# If no step lowers the function, a gradient below this, relative to the function's scale, is
-# rounding error; a larger gradient indicates wrong derivatives.
+# If no step decreases f, a gradient below this, relative to the scale of f, is a rounding error,
+# and a larger gradient indicates wrong derivatives.
 _ROUNDING_LEVEL = 1e-6
-# A relative change of the value below this is rounding, not progress.
+# A smaller relative change of f is a rounding error.
 VALUE_ROUNDING = 1e-14
-# A gradient norm below this share of the least earlier norm counts as progress.
+# A gradient below this share of the smallest earlier gradient is progress.
 _FLATTER = 0.9
 
 
@@ -51,7 +51,7 @@ def sharing(budget: Budget | None) -> Iterator[None]:
         _budget.reset(token)
 
 
-# Non-finite values end the run with Status.NOT_FINITE; NumPy's warnings are redundant.
+# NumPy's warnings are redundant, because values that are not finite end the run with a status.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def minimise(
     problem: Problem,
@@ -95,7 +95,7 @@ def minimise(
         limit = solver.default_max_iterations if limit is None else limit
         stopping = replace(stopping, max_iterations=min(limit, budget.left))
     tracker = Tracker(RiemannianProblem(problem), solver, stopping, observers)
-    token = _budget.set(None)  # a step may run other loops within its iterations
+    token = _budget.set(None)  # the step itself may run a loop
     try:
         unlimited = stopping.time_limit == math.inf
         with nullcontext() if unlimited else within(stopping.time_limit):
@@ -182,7 +182,7 @@ class Tracker:
             threshold = self.problem.threshold
             shown = Iteration(self._number, point.M, value, norm, threshold, seconds)
             wishes = [observer(shown) for observer in self._observers]
-            # other truthy values may be accidental
+            # Only True requests a stop; other values of an observer may be accidental.
             asked = any(isinstance(wish, (bool, np.bool_)) and wish for wish in wishes)
         halt = Status.STALLED if self._is_idle(point, value, norm) else state.halt
         if norm <= self.problem.threshold:
@@ -226,8 +226,7 @@ class Tracker:
         assert status is not None
         if self._last is None:
             pass_on(status)
-        # Among points whose values differ by rounding, the one with the smallest gradient is the
-        # best.
+        # Among points with equal values up to rounding, the best has the smallest gradient.
         final = self._best or self._last
         if status is Status.ROUNDING:
             final = self._flattest
@@ -257,13 +256,13 @@ def unless_flat(
     """Return the run, with `Status.FLAT` if the function is piecewise constant.
 
     Counts and rounded values are piecewise constant: values at random points differ from the value
-    at the start, and the gradient is zero at all these points. The first nonzero gradient ends the
-    test.
+    at the start, and the gradient is zero at all these points. The test ends at the first nonzero
+    gradient.
     """
     if run.iterations > 0 or not run.status.converged:
         return run
     if problem.penalty is not None or problem.manifold.dimension == 0:
-        return run  # penalties are not flat; dimension 0 leaves rounding errors only
+        return run  # the test needs a smooth f and a manifold of positive dimension
     counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
     jump, slope = 0.0, run.gradient_norm
     for _ in range(5):

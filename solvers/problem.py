@@ -50,8 +50,8 @@ class Point(ABC):
 class Problem(ABC):
     """A function on a manifold: a smooth part, given by `at`, plus an optional penalty.
 
-    `preconditioner_cost` is the cost of computing a preconditioner, in Hessian products. Inner
-    iterations with fewer products use no preconditioner.
+    The attribute `preconditioner_cost` is the cost of computing a preconditioner, in Hessian
+    products. Inner iterations with fewer products than that use no preconditioner.
     """
 
     manifold: Manifold
@@ -71,8 +71,8 @@ class Problem(ABC):
     def preconditioner(self, M: Array) -> Preconditioner | None:
         """Return an approximate inverse Hessian for points near M; None if there is none.
 
-        The result maps a point N and a tangent vector U at N to a tangent vector at N; the map is
-        symmetric positive definite in U.
+        The preconditioner maps a point N and a tangent vector U at N to a tangent vector at N; the
+        map is symmetric positive definite in U.
         """
         return None
 
@@ -125,7 +125,7 @@ class RiemannianPoint:
 
     @cached_property
     def value(self) -> float:
-        squares = np.vdot(self.M, self.M)  # a fast test, unless squares overflow
+        squares = np.vdot(self.M, self.M)  # a fast test for finite entries
         if not (math.isfinite(squares) or np.isfinite(self.M).all()):
             return math.inf
         check()

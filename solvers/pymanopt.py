@@ -59,7 +59,7 @@ class Pymanopt(Solver[State]):
         """Yield the start, then the end of pymanopt's run."""
         start = self.initialise(problem, M)
         yield start
-        if problem.manifold.dimension == 0:  # pymanopt does not support manifolds of a single point
+        if problem.manifold.dimension == 0:  # pymanopt has no manifolds of dimension 0
             yield replace(start, halt=Status.ROUNDING)
         else:
             yield self._run(problem, start.point, stopping)
@@ -81,7 +81,7 @@ class Pymanopt(Solver[State]):
         try:
             with until_told() as told:
                 result = optimizer.run(theirs, initial_point=_split(manifold, start.M))
-        except np.linalg.LinAlgError:  # pymanopt's conjugate gradient can step to NaN
+        except np.linalg.LinAlgError:  # pymanopt's conjugate gradient can reach NaN
             return State(memory.best, halt=Status.NOT_FINITE)
         if told.status is not None:
             return State(memory.best, halt=told.status)
@@ -110,7 +110,7 @@ def _import_pymanopt() -> ModuleType:
     needed("jax", "a solver of pymanopt", "pymanopt")
     import jax
 
-    flag = jax.config.jax_enable_x64  # importing pymanopt changes it
+    flag = jax.config.jax_enable_x64  # importing pymanopt changes this setting
     try:
         needed("pymanopt", "a solver of pymanopt")
         import pymanopt.manifolds

@@ -36,7 +36,7 @@ NATIVE: dict[str, type[AnySolver]] = {
 }
 
 
-# Old names of solvers, accepted for one version.
+# Old names of solvers, which are accepted with a warning.
 _RENAMED = {"davidson": SelfConsistentField.name}
 
 

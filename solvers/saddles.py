@@ -20,10 +20,10 @@ from ldr.solvers.problem import (
 )
 from ldr.solvers.solver import AnySolver, Observer, Run, Stopping
 
-# A negative curvature of at least this share of the largest is not a rounding error.
+# A negative curvature is a rounding error if it is below this share of the largest curvature.
 _NEGATIVE = 1e-6
-# The sign of the least eigenvalue is decided once the residual is below this share of the
-# eigenvalue, after at least so many steps: later steps change neither sign nor eight digits.
+# The sign of the least eigenvalue of the Hessian is decided after at least _LEAST_STEPS steps once
+# the residual is below the share _DECIDED of the eigenvalue.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 
@@ -52,13 +52,13 @@ class Curvature:
 def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 0) -> Curvature:
     """Compute the least eigenvalue of the Riemannian Hessian, by Rayleigh-Ritz.
 
-    Each step extends the basis by the residual. The iteration ends when the sign of the eigenvalue
-    is decided, or after `steps` steps.
+    Each step extends the basis by the residual of the Ritz vector. The iteration ends when the sign
+    of the least eigenvalue is decided, or after `steps` steps.
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
     V = manifold.random_tangent(M, np.random.default_rng(seed))
-    room = 2**25 // M.size  # basis and Hessian products: 512 MiB
+    room = 2**25 // M.size  # the basis and Hessian products take 512 MiB
     most = min(steps, manifold.dimension, max(_LEAST_STEPS, room))
     preconditioner = problem.preconditioner(M) if most > _LEAST_STEPS else None
     if most == 0:
@@ -66,7 +66,7 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
     ritz, direction = _least_ritz_pair(manifold, point, V, most, preconditioner)
     direction = manifold.project(M, direction)
     direction = direction / manifold.norm(M, direction)
-    # The Hessian of a constant function consists of rounding errors.
+    # Curvatures below this floor are rounding errors, as in the Hessian of a constant function.
     floor = 1e-6 * abs(point.value)
     return Curvature(float(ritz[0]), float(np.abs(ritz).max()), direction, floor)
 
@@ -97,14 +97,14 @@ def _least_ritz_pair(
         residual = (vectors[:, 0] @ images[:k]).reshape(V.shape) - least[0] * found
         length = manifold.norm(M, residual)
         decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(least[0])
-        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():  # rounding error
+        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():  # a rounding error
             break
         V = residual
         if preconditioner is not None and k >= 2:
             V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis[:k])
         length = manifold.norm(M, V)
-        if not length > 0:  # the basis spans the tangent space
+        if not length > 0:  # the basis is complete
             break
         V = V / length
     return np.asarray(np.linalg.eigvalsh(T[:k, :k]), np.float64), found
@@ -112,8 +112,8 @@ def _least_ritz_pair(
 
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
     """Return the part of V that is tangent and orthogonal to the rows of `vectors`."""
-    for _ in range(2):  # the second pass removes rounding errors
-        # Rounding errors normal to the tangent space would dominate a small remainder.
+    for _ in range(2):  # repeated because of rounding errors
+        # A projection removes the normal part, which would dominate a small remainder.
         V = manifold.project(M, V)
         V = V - ((vectors @ V.ravel()) @ vectors).reshape(V.shape)
     return V
@@ -128,7 +128,7 @@ def leave_saddles(
 ) -> tuple[Run, Curvature | None, int]:
     """Step down from a saddle and continue, as long as runs end on saddles.
 
-    With a penalty that is not smooth, the curvature is that among points with the same zeros.
+    With a nonsmooth penalty, the curvature is that among points with the same zeros.
 
     - returns run: all runs, as one.
     - returns curvature: curvature at the end; None if the time limit or Ctrl-C came first.

@@ -14,9 +14,9 @@ from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 
-# For points of at most this many entries the dense Hessian is decomposed.
+# The dense Hessian is decomposed if M has at most this many entries.
 _EXACT = 400
-# Curvatures below these shares of the largest curvature, or of the value, count as zero.
+# A curvature is zero below these shares of the largest curvature and of the value.
 FLAT, _NONE = 1e-10, 1e-12
 
 
@@ -54,8 +54,8 @@ class FlatError(ArithmeticError):
 class HessianInverse:
     """The inverse Hessian on tangent vectors at M orthogonal to the `free` ones.
 
-    A small Hessian is decomposed. For a large Hessian conjugate gradients solve the equations; M
-    must then be a minimum.
+    A small Hessian is decomposed into eigenvectors. For a large Hessian conjugate gradients solve
+    the equations; M must then be a minimum.
 
     - M: a stationary point
     - free: tangent vectors along which the function is constant

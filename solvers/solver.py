@@ -16,7 +16,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.status import Status
 
-# A value below this share of the Euclidean gradient's norm is a difference of large terms.
+# f is a difference of large terms if it is below this share of the Euclidean gradient's norm.
 _CANCELLED = 1e-6
 
 
@@ -164,8 +164,8 @@ class Run:
 class State:
     """State of a solver: the point and, in subclasses, quantities for the next step.
 
-    `halt` is the status if the solver cannot continue, else None; `iterations` is the number of
-    iterations that led to the state from the one before.
+    The attribute `halt` is the status if the solver cannot continue, else None; `iterations` is the
+    number of iterations that led to the state from the one before.
     """
 
     point: RiemannianPoint
@@ -207,5 +207,5 @@ class Solver(Brief, ABC, Generic[S]):
             state = self.step(problem, state)
 
 
-# A solver with a state of any type.
+# A solver, whatever the type of its state.
 AnySolver: TypeAlias = Solver[Any]

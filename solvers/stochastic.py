@@ -15,9 +15,9 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianProblem, Sum
 from ldr.solvers.solver import Solver, State
 
-# Step size of the first epoch.
+# Step size of the first epoch (pass over the data).
 _FIRST_RATE = 0.2
-# Least cosine of the angle of an L-BFGS pair: noise lowers the cosine and lengthens steps.
+# A pair (s, y) of L-BFGS is used if the cosine of its angle is larger: noise lowers the cosine.
 _LEAST_CURVATURE = 1e-2
 
 
@@ -25,8 +25,8 @@ _LEAST_CURVATURE = 1e-2
 class AnchorState(State):
     """State whose point is the anchor, with the gradient of the whole sum.
 
-    The quasi-Newton `pairs` are tangent at the anchor, `rate` is the step size, and `epoch` is the
-    number of the next epoch.
+    The attribute `pairs` has quasi-Newton pairs that are tangent at the anchor, `rate` is the step
+    size, and `epoch` is the number of the next epoch.
     """
 
     pairs: Pairs
@@ -40,12 +40,12 @@ class SVRG(Solver[AnchorState]):
 
     Each epoch computes the gradient g of the sum of p parts at the anchor A, then visits the parts
     in random order (in the given order for a stream of rows). At the iterate W, part i gives v = p
-    (grad f_i(W) - T grad f_i(A)) + T g, with T the transport from A to W. This unbiased gradient
-    has a variance that vanishes as W and A approach the optimum: steps of constant size converge
-    linearly. A step is -rate H v, where H is the inverse Hessian of limited-memory BFGS from
-    changes of one part's gradient along each step. The last W becomes the next anchor if the value
-    or the gradient norm is smaller at W; otherwise the epoch is discarded and the rate halved. An
-    epoch reads all data twice.
+    (grad f_i(W) - T grad f_i(A)) + T g, with T the transport from A to W. The stochastic gradient
+    is unbiased, and its variance vanishes as W and A approach the optimum: steps of constant size
+    converge linearly. A step is -rate H v with the stochastic gradient v, where H is the inverse
+    Hessian of limited-memory BFGS from changes of one part's gradient along each step. The last
+    iterate W of an epoch becomes the next anchor if the value or the gradient norm is smaller at W;
+    otherwise the epoch is discarded and the rate halved. An epoch reads all data twice.
 
     The problem must be a sum of parts (`Sum`). Examples are uica and robust-pca of rows in a file,
     ppca and fa of a file with missing entries, and custom objectives with ``sum_over_rows=True``.
@@ -97,20 +97,20 @@ def _visited(
         return whole.parts * manifold.gradient(M, part.at(M).gradient)
 
     here, rate = gradient(W), state.rate
-    if not len(pairs):  # first pair: a short step along the full gradient
+    if not len(pairs):  # the first pair needs a short gradient step
         s = -1e-4 * initial_step(problem, anchor) * anchor.gradient
         N = manifold.retract(W, s)
         y = manifold.transport(N, W, gradient(N)) - here
         if manifold.inner(W, s, y) > 0:
             pairs = Pairs(s[None], y[None])
-        else:  # without a pair take gradient steps
+        else:  # no pair: a gradient step
             rate *= initial_step(problem, anchor)
     v = here + manifold.transport(anchor.M, W, anchor.gradient - gradient(anchor.M))
     s = -rate * pairs.inverse_hessian_times(v)
-    if not np.isfinite(s).all():  # infinite value: the epoch will be discarded
+    if not np.isfinite(s).all():  # the infinite value ends the epoch
         return W, pairs
     s = manifold.project(W, s)
-    # noisy gradients can give steps longer than a quarter of the manifold's length scale
+    # A noisy gradient can give too long a step: a quarter of the manifold's diameter is the limit.
     longest = 0.25 * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
     s = s * min(1.0, longest / (manifold.norm(W, s) or 1.0))
     N = manifold.retract(W, s)

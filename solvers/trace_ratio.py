@@ -1,6 +1,6 @@
 """Trace ratios max tr(VM'AM) / tr(VM'BM), V = diag(weights), by Newton's method.
 
-There are functions for a stack of small problems and for one problem, small or large.
+The module has functions for a stack of small problems and for one problem, small or large.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _EPS, _TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Array, Array]:
     """Maximise sum_j v_j m_j'Am_j / sum_j v_j m_j'Bm_j for each A and B, by Newton's method.
 
-    f(rho) = sum_j v_j lambda_j(A - rho B) is convex and decreasing. From below the root of f,
-    Newton's iterates increase to the root quadratically. Only problems that have not converged are
-    decomposed.
+    The function f(rho) = sum_j v_j lambda_j(A - rho B) is convex and decreasing. From below the
+    root of f, Newton's iterates increase to the root quadratically. Only problems of the stack that
+    have not converged are decomposed.
 
     - A, B (b, k, k): B positive semidefinite, of rank above k - r
     - weights (r,): v_1 >= ... >= v_r > 0, all equal for the unweighted trace ratio.
@@ -48,7 +48,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
         slope = np.einsum("bii,i->b", turned[:, :r], weights)
         sums = values[:, :r] @ weights
-        # at + sums / slope is less accurate: eigenvalues have errors relative to the largest column
+        # `at` + sums / slope is less accurate: eigenvalues have errors relative to the largest.
         ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
         best = rho[active]
         better = ratio > best
@@ -57,7 +57,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         further = _second_order(at, ratio, slope, values, turned, weights)
         shift[active] = np.where(better, further, best)
         moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
-        active = active[moved & (better | (at > best))]  # else Newton's step is zero
+        active = active[moved & (better | (at > best))]  # Newton's step would be zero
         if len(active) == 0:
             break
     return rho, M, f
@@ -95,14 +95,14 @@ def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
     return rho
 
 
-# A point whose gradient is below this share of the value may be a saddle.
+# A point may be a saddle if its gradient is below this share of the value.
 _FLAT = 1e-8
 
 
 class TraceRatioLike(Protocol):
     """A problem that minimises -tr(VM'AM) / tr(VM'BM).
 
-    The weights are positive and descending; all are 1 if the value depends only on the span of M.
+    The weights are positive and descending; all are 1 if the value depends only on M's span.
     """
 
     @property
@@ -126,9 +126,9 @@ class FieldState(State):
 class SelfConsistentField(Solver[FieldState]):
     """Iterate M <- top r eigenvectors of A - rho B, rho the ratio at M.
 
-    The iteration is Newton's method on the convex decreasing f(rho) = sum_j v_j lambda_j(A - rho
-    B). The root of f is the global maximum, and the convergence is monotone and quadratic from any
-    start.
+    This iteration is Newton's method on the convex decreasing f(rho) = sum_j v_j lambda_j(A - rho
+    B). The root of f is the global maximum, and Newton's method converges monotonically and
+    quadratically from any M.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).
@@ -153,22 +153,22 @@ class SelfConsistentField(Solver[FieldState]):
         """Take a Newton step, and further steps from saddles.
 
         If A and B share eigenvectors, the gradient can vanish at a point that is not the maximum. A
-        stationary point at which the last step hardly increased the ratio is near the maximum.
+        stationary point is near the maximum if the last step hardly increased the ratio.
         """
         ratio = cast(TraceRatioLike, problem.problem)
         old, span = state.point, state.span
-        # Rounding error of the ratio from the traces of A and B, for an optimum of zero.
+        # Rounding error of an optimal ratio of zero, computed from the traces of A and B.
         rounding = 8 * _EPS * abs(ratio.A.trace()) / max(ratio.B.trace(), _TINY)
         while True:
-            # The shift is just above the ratio: at the ratio a column that dominates B would give
-            # an eigenvalue of random sign.
+            # The shift is slightly above the ratio, because exactly at the ratio a column that
+            # dominates B gives an eigenvalue of random sign.
             M, span = _next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M, span)
             new = problem.at(M)
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
-            if gain < -nothing:  # exact steps never decrease the ratio
+            if gain < -nothing:  # an exact step never decreases the ratio
                 return FieldState(old, span=span, halt=Status.ROUNDING)
-            # in quadratic convergence a step that leaves half of the gradient is rounding error
+            # Convergence is quadratic: a step that leaves half of the gradient is rounding error.
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:
                 return FieldState(new, span=span, halt=Status.ROUNDING)
             if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):

@@ -53,7 +53,7 @@ def truncated_cg(
     z = residual if preconditioner is None else preconditioner(M, residual)
     rz = inner(M, residual, z)
     direction = -z
-    VV, VD, DD = 0.0, 0.0, rz  # inner products of V and direction D in this metric
+    VV, VD, DD = 0.0, 0.0, rz  # inner products in the preconditioner's metric
     products = 0
     for products in range(1, 1 + int(min(most, max(manifold.dimension, 1)))):
         HD = point.hessian(direction)
@@ -75,7 +75,7 @@ def truncated_cg(
             break
         z = residual if preconditioner is None else preconditioner(M, residual)
         rz, previous = rr if z is residual else inner(M, residual, z), rz
-        if not rz > 0:  # the residual is rounding error
+        if not rz > 0:  # the residual is a rounding error
             break
         beta = rz / previous
         direction = beta * direction - z
@@ -96,18 +96,18 @@ def _first_radius(
     return 4.0 * math.sqrt(rz) if preconditioner else max(1.0, float(np.linalg.norm(M)))
 
 
-# If f changes less, relatively, slopes determine the decrease instead of values.
+# For a smaller relative change of f, slopes determine the decrease more accurately than values.
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
-# Least target of an inner iteration, relative to the run's threshold.
+# The inner iteration reduces the residual to no less than this share of the outer tolerance.
 _INNER_MARGIN = 0.1
-# Ratios of actual to predicted decrease: below the first the radius is shortened, above the second
-# it may grow (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
+# The radius decreases if actual / predicted decrease is below the first ratio, and may grow above
+# the second (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# For points of at most this many entries the full Hessian is computed after an inner iteration with
-# as many products as the manifold has dimensions.
+# If M has at most this many entries, the full Hessian is computed after an inner iteration with as
+# many products as the manifold has dimensions.
 _FEW_NUMBERS = 1000
-# Limit of corrections after a poor step, and of Hessian products per correction.
+# After a poor step, at most this many corrections, each with at most this many Hessian products.
 _CORRECTIONS, _SHORT = 3, 20
 
 
@@ -140,18 +140,18 @@ class TrustRegion(Solver[TrustState]):
 
     Steihaug's truncated conjugate gradients minimise the model m(V) = f + <g, V> + <V, H[V]>/2, to
     |residual| <= |g| min(kappa, (|g|/scale)^theta): the local order of convergence is 1 + theta.
-    This order requires a second-order retraction: polar on Stiefel, polar or QR on Grassmann
-    manifolds. If f changes only by rounding, slopes determine the decrease. After a long inner
-    iteration the problem's preconditioner is used, and the radius refers to the preconditioner's
-    metric. With columns in very different units, rounding can keep conjugate gradients from
-    converging in as many steps as the manifold has dimensions; a small Hessian is then formed and
-    decomposed.
+    The order 1 + theta requires a second-order retraction: polar on Stiefel, polar or QR on
+    Grassmann manifolds. If f changes only by rounding, slopes determine the decrease. After a long
+    inner iteration the problem's preconditioner is used, and the radius refers to the
+    preconditioner's metric. With columns in very different units, rounding can keep conjugate
+    gradients from converging in as many steps as the manifold has dimensions; a small Hessian is
+    then formed and decomposed.
 
     A long step in a curved valley ends on the side of the valley. If the actual decrease is poor
     and the gradient is larger at the end of the step, a few conjugate gradient steps from this end
-    correct the step: these reduce f along directions of large curvature first. The corrected step
-    is then accepted or rejected. Without corrections a thousand steps do not solve some of the
-    paper's problems of orthogonal-cca.
+    correct the step: they reduce f along directions of large curvature first. The corrected step is
+    then accepted or rejected. Without corrections a thousand steps do not solve some of the paper's
+    problems of orthogonal-cca.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
     manifolds, Found. Comput. Math. 7 (2007); for corrections, A. R. Conn, N. I. M. Gould and P. L.
@@ -197,7 +197,7 @@ class TrustRegion(Solver[TrustState]):
         V = model.V
         radius: float | None = model.radius
         predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
-        if not math.isfinite(predicted):  # the Hessian product was not finite
+        if not math.isfinite(predicted):  # a Hessian product was not finite
             return replace(state, halt=Status.NOT_FINITE)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
@@ -218,7 +218,7 @@ class TrustRegion(Solver[TrustState]):
             elif not isinstance(made, InverseHessian):
                 made = problem.problem.preconditioner(new.M) or made
         if made is not state.preconditioner and state.preconditioner is None:
-            radius = None  # the first preconditioner's metric determines the radius
+            radius = None  # the first metric determines the radius
         return TrustState(new, radius, made)
 
     def _corrected(
@@ -305,5 +305,5 @@ class GradientsFirst(Solver[State]):
             if stuck:
                 break
         further = TrustRegion().states(problem, state.point.M, stopping)
-        next(further)  # the final point of L-BFGS, which was yielded
+        next(further)  # skips the final point of L-BFGS
         yield from further

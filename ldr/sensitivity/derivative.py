@@ -1,11 +1,11 @@
 """Derivatives of an optimum along a line of data, weights or parameters.
 
-At the optimum M of f_t the gradient g_t(M) is zero for every t. By the implicit function theorem
-dM = -Hess^{-1} dg/dt, with dg/dt at fixed M, on tangent vectors that do not rotate the axes.
-The derivatives of f_t, its components, means and scores at fixed M come from products with the rows
-if f depends on matrices that are quadratic in the rows (`Products`). Otherwise the derivatives are
-differences between problems at several t, with Richardson extrapolation, and are accurate even if
-eigenvalues nearly tie, because only Hess^{-1} and exact eigengaps depend on the tie.
+At the optimum M of f_t the gradient g_t(M) is zero for every t. By the implicit function theorem dM
+= -Hess^{-1} dg/dt, with dg/dt at fixed M, on tangent vectors that do not rotate the axes. The
+derivatives of f_t, its components, means and scores at fixed M come from products with the rows if
+f depends on matrices that are quadratic in the rows (`Products`). Otherwise they are differences
+between problems at several t, with Richardson extrapolation, and are accurate even if eigenvalues
+nearly tie, because only Hess^{-1} and exact eigengaps depend on the tie.
 
 Canonical axes, eigenvectors of a symmetric S, rotate by Om_kl = dS_kl/(s_l - s_k).
 """
@@ -28,16 +28,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# First step of finite differences, relative to a line's length or to M, and the factor by which
-# later steps shrink.
+# First step of finite differences, relative to the line's length or to M, and the factor by which
+# the steps decrease.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
-# If differences agree to this relative accuracy after extrapolation, plain ones are usable too.
+# If extrapolated differences agree to this relative accuracy, ordinary differences are also valid.
 _ALIKE = 1e-5
-# Relative agreement of good extrapolated differences. If smaller steps agree less than an earlier
-# step with at most the second number, rounding errors dominate.
+# Extrapolated differences are accurate if they agree to _GOOD. If shorter steps agree less than a
+# step that agreed to _ROUNDED, rounding errors dominate.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# Changes along a line below these shares of gradient and of value count as zero.
+# A change along a line is zero if it is below these shares of the gradient and of the value.
 _NOTHING = 1e-7, 1e-2
 
 
@@ -62,7 +62,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
-            if j == 1 and found <= _ALIKE:  # the next term of the error is the square
+            if j == 1 and found <= _ALIKE:  # the next error term is the square of this one
                 found *= found
             if found < error:
                 best, error = row[j], found
@@ -83,7 +83,7 @@ def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: flo
     """Return the derivative by a central difference."""
     try:
         ahead, behind = (still(optimum, line, t) for t in (h, -h))
-    except DataError as error:  # the entries must be integers, or 0 and 1
+    except DataError as error:  # entries must be integers, or 0 and 1
         raise ArgumentError(f"the data cannot move along this direction: {error}") from error
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 
@@ -140,7 +140,7 @@ class Derivative:
 
     @property
     def value(self) -> float:
-        return self._rate.observed.value  # at an optimum the movement of M does not change f
+        return self._rate.observed.value  # at an optimum a change of M does not change f
 
     @property
     def mean(self) -> PerView:

@@ -1,9 +1,9 @@
 """The equations of an optimum in jax, for layers, which jax differentiates to every order.
 
-G is the gradient of f at T, and T'BT = I for each view. The equations are G - BT sym(T'G) = 0,
-T'BT = I, and zero off-diagonal entries of the matrix that canonical coordinates diagonalise, which
-fix rotations of the axes. The number of equations equals the number of entries of T. All are
-solved together in O((d r)^3) time and O((d r)^2) memory; jax can transpose, compile and batch this.
+The equations are G - BT sym(T'G) = 0 for the gradient G of f at T, T'BT = I for each view, and zero
+off-diagonal entries of the matrix that canonical coordinates diagonalise, which fix rotations. The
+number of these equations equals the number of entries of T. All equations are solved together, in
+O((d r)^3) time and O((d r)^2) memory; jax can transpose, compile and batch the solution.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
     return None if found.of in ("roots", "shared") else found
 
 
-# The Jacobian's singular values below this count as zero, for rows of unit length.
+# Singular values of the Jacobian with rows of unit length are zero if they are below this.
 _SINGULAR = 1e-11
-# The largest relative residual of the equations is machine precision to this power.
+# The relative residual of the equations is at most machine precision to this power.
 _EXACT = 0.4
 
 
@@ -112,8 +112,8 @@ def moved(
 ) -> tuple[list[Traced], Traced, Traced]:
     """Return dT along a direction of X and the parameters, with or without canonical axes.
 
-    The second and third values are the Jacobian of the equations in T, and their residual, which is
-    zero at the optimum.
+    The second and third returned values are the Jacobian of the equations in T, and their residual,
+    which is zero at the optimum.
     """
     flat, shaped = ravel_pytree(list(T))
     near, r = None if canonical else list(T), T[0].shape[1]

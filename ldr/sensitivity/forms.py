@@ -1,7 +1,7 @@
 """Matrices that are quadratic in the rows, A = X'KX, represented by products AT in jax.
 
 A form is a jax pytree of arrays and takes the rows X as an argument. jax differentiates products
-with respect to X, and compiles them once for all data of a shape. No d x d matrix is formed.
+with respect to X, and compiles them once for all data of a shape. Products need no d x d matrix.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from ldr.solvers.manifolds import Array
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# An array of jax or NumPy, or a sequence of arrays, one for each view.
+# An array of jax or NumPy, or one such array for each view.
 Traced = Any
-# A `Form`, used in place of an array.
+# A `Form` (a quadratic form in the rows) where an array is expected.
 Square = Any
 # Function (Y, X) -> KY of a matrix K between rows, which may depend on the rows X.
 Mixing = Callable[[Traced, Traced], Traced]
-# Share of nonzero entries above which a sparse matrix is multiplied as dense: jax takes 20 ns for
-# each sparse entry.
+# A sparse matrix with a larger share of nonzero entries is multiplied as a dense one, because jax
+# takes 20 ns per entry.
 _FULL = 1 / 32
 
 
@@ -59,7 +59,7 @@ Kind = TypeVar("Kind")
 def tree(kind: type[Kind]) -> type[Kind]:
     """Make a frozen dataclass that can be an argument of compiled functions.
 
-    Its fields are arrays, except fields in STATIC, for each value of which jax compiles again.
+    Fields are arrays, except those in STATIC, for each value of which jax compiles again.
     """
     found = dataclass(frozen=True)(kind)
     still = [each.name for each in fields(found) if "static" in each.metadata]  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ def mixing(K: Any) -> Mixing:
     n, m = K.shape
     if K.nnz > _FULL * n * m:
         return Closure(dense, K.toarray())
-    K, more = K.tocoo(), -K.nnz % max(n, m)  # padding with zeros: fewer shapes to compile
+    K, more = K.tocoo(), -K.nnz % max(n, m)  # zero padding: fewer shapes are compiled
     row, column = (np.concatenate([each, np.zeros(more, int)]) for each in (K.row, K.col))
     return Closure(sparse, (np.concatenate([K.data, np.zeros(more)]), row, column), np.zeros(n))
 
@@ -151,10 +151,10 @@ def sparse(Y: Traced, X: Traced, K: tuple[Traced, ...], each: Traced) -> Traced:
 
 @tree
 class Heated:
-    """D - W, or D, of a graph with weights exp(-||x_i - x_j||^2 / width) that depend on the rows.
+    """D - W, or D, of a graph with weights exp(-||x_i - x_j||^2 / width) of the rows.
 
-    To first order the weights are W(1 + c - ||x_i - x_j||^2 / width), with W and c of the given
-    rows. W(1 + c) and W have an entry for each edge, or are matrices if most rows are connected.
+    To first order the weights are W(1 + c - ||x_i - x_j||^2 / width), W and c of the given rows.
+    W(1 + c) and W have an entry for each edge, or are matrices if most rows are connected.
 
     - ends: i and j of each edge; None for matrices
     - width: None means the mean squared length of the edges `middle`
@@ -182,7 +182,7 @@ class Heated:
         a, b = self.middle
         width = ((X[a] - X[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
         if self.ends is None:
-            Z = centred(X) / width**0.5  # squares of large numbers cancel
+            Z = centred(X) / width**0.5  # centring avoids cancellation
             own, one = (Z**2).sum(axis=1)[:, None], np.ones((len(Z), 1))
             left, right = jnp.hstack([2.0 * Z, -own, -one]), jnp.hstack([Z, one, own])
             w = self.near + self.W * (left @ right.T)
@@ -227,11 +227,11 @@ class Form(Closure):
     """A d x d matrix that depends on the rows, represented by its products."""
 
     def times(self, X: Sequence[Traced], T: Sequence[Traced]) -> list[Traced]:
-        """Return AT of each view."""
+        """Return the product AT for each view."""
         return self(X, T)
 
     def trace(self, X: Sequence[Traced]) -> Traced:
-        """Return tr A, for a single view."""
+        """Return the trace of A, for a single view."""
         if self.function is combination:
             return sum(c * A.trace(X) for c, A in self.terms)
         if self.function is between:
@@ -370,7 +370,8 @@ def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], vie
 
 @dataclass(frozen=True)
 class RowForms:
-    """Forms of the rows of a view, as in `ldr.objectives.families.matrices.RowSums`.
+    """Sums over the rows of a view in jax, with the methods of
+    `ldr.objectives.families.matrices.RowSums`.
 
     - samples: samples in memory, with zeros in place of traced arrays
     - side: the rows that the forms are of
@@ -463,7 +464,8 @@ def means(Y: Traced, X: Traced, codes: Traced) -> Traced:
 
 @dataclass(frozen=True)
 class DataForms(DataSums):
-    """Forms of the rows of all views, as in `ldr.objectives.families.matrices.DataForms`.
+    """Sums over the rows of all views in jax, with the methods of
+    `ldr.objectives.families.matrices.DataSums`.
 
     - data: None if rows and labels are traced arrays
     """
@@ -537,7 +539,7 @@ class DataForms(DataSums):
         return weights(self._known)
 
     def scatters_of_classes(self) -> Any:
-        if self.data is None:  # a class is coded by its first row
+        if self.data is None:  # the first row of a class is its code
             return self.rows.of_groups((self.y[:, None] == self.y[None, :]).argmax(axis=1))
         return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
 

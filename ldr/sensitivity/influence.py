@@ -19,7 +19,7 @@ from ldr.solvers.trust_region import TrustRegion, TrustState
 from ldr.subspaces import distance
 from ldr.types import Figure, Panels
 
-# Limit of Newton steps to the optimum without a row, and the gradient reduction that ends them.
+# Newton's method for the optimum without a sample: iteration limit, and reduction of the gradient.
 _STEPS, _NEAR = 3, 1e-3
 
 
@@ -27,12 +27,12 @@ _STEPS, _NEAR = 3, 1e-3
 class Influence:
     """The influence of each row, per unit of its weight.
 
-    If row i has weight 0, the optimum changes to first order by -Hess^{-1} times the new gradient.
-    Up to three Newton steps by conjugate gradients, preconditioned by the Hessian of all rows, add
-    higher orders. Statistics of the rows, such as medians of distances, are computed without the
-    row. A time series is split at the row: pairs with the row are dropped, and its neighbours are
-    not paired. For large n the influence is the influence function, the derivative in the row's
-    weight.
+    The new optimum after row i is omitted follows to first order from -Hess^{-1} times the gradient
+    without row i. Up to three Newton steps by conjugate gradients, preconditioned by the Hessian of
+    all rows, add terms of higher order. Statistics of the rows, such as medians of distances, are
+    computed without the omitted row. A time series is split at the omitted row: pairs with the row
+    are dropped, and its neighbours are not paired. For large n the influence of a row is the
+    influence function, the derivative in the row's weight.
 
     - subspace (n,): change of the projector (Frobenius norm); for several views of all projectors
     - value (n,): decrease of the objective's value if the row is omitted

@@ -1,8 +1,8 @@
 """Methods of matrices that are quadratic in the rows, as functions of the rows in jax.
 
-A method f = -sum_p tr(T'A_pT) / prod_j (tr T'B_jT)^{e_pj} is a trace, a ratio or correlations. The
-constraint T'BT = I is met by T = LQ with L'BL = I and orthonormal Q. L is kept fixed: with
-E = L'dB L the problem at t has T = L(I - tE/2)Q.
+A method f = -sum_p tr(T'A_pT) / prod_j (tr T'B_jT)^{e_pj} is a trace, a ratio or a sum of
+correlations. The constraint T'BT = I is met by T = LQ with L'BL = I and an orthonormal Q. The
+matrix L is kept fixed: with E = L'dB L the problem at t has T = L(I - tE/2)Q.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 
-# A sum of two square roots below this share of the largest root is zero.
+# A sum of two square roots is zero if it is below this share of the largest square root.
 _NO_ROOT = 1e-12
 
 
@@ -92,7 +92,7 @@ class Statement:
         over: Sequence[Any] = ()
         if isinstance(found, Divided):
             over = found.divisors
-            # a zero parameter is left out of the compiled program
+            # A parameter that is zero is not compiled into the program.
             options["ridge"] = (
                 None if type(found.ridge) is float and not found.ridge else found.ridge
             )
@@ -167,7 +167,7 @@ def _sym(S: Traced) -> Traced:
 
 @tree
 class Spectrum:
-    """Eigenvalues s of a symmetric S, and h(S) = V diag(h) V' for h = |s| or h = s^{1/2}.
+    """The eigenvalues s of a symmetric S, and h(S) = V diag(h) V' for h = |s| or h = s^{1/2}.
 
     The derivative of h(S) is V(G o V'dS V)V' with G_ij = (h_i - h_j)/(s_i - s_j).
     """

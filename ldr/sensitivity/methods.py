@@ -1,7 +1,7 @@
 """Statements in jax of methods that are not methods of matrices.
 
-Each method has two functions. One collects the data of the statement, or returns None for other
-problems. The second, the statement, computes the quantities at M from rows X (see `rule`).
+Each method has two functions. The first collects the data of the statement, or returns None for
+other problems. The second, the statement, computes the quantities at M from rows X (see `rule`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
 
-# Empty matrix: no axes to diagonalise, because columns have fixed meanings.
+# An empty matrix states that no rotation of M leaves f unchanged.
 _NOTHING = np.zeros((0, 0))
 
 
@@ -139,7 +139,7 @@ def reduced_rank(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
 
 
 def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
-    """Compute ||Y - X Min S Mout'||^2 at the best diagonal S; then Pin = S Min'."""
+    """Compute ||Y - X Min S Mout'||^2 at the best diagonal S, and the map Pin = S Min'."""
     (_, d), (_, q) = (each.shape for each in X)
     r = M.size // (d + q)
     Min, Mout = M[: d * r].reshape(d, r), M[d * r :].reshape(q, r)
@@ -180,7 +180,7 @@ def of_scores(X: Traced, M: Traced, *given: Traced, nipals: bool) -> Observed:
     """Compute partial least squares weight by weight, not as an optimum of M.
 
     The weight w is the leading left singular vector of S, which is X'Y without the part explained
-    by earlier scores. Scores and rotations follow by Gram-Schmidt steps.
+    by earlier scores. Scores and rotations are then computed by Gram-Schmidt steps.
     """
     (Y, scale, leading), mean = given, X[0].mean(axis=0)
     R, T = (jnp.stack(each) for each in _scores(X[0] - mean, Y, leading, nipals))
@@ -238,7 +238,7 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
         states, moves = middles_and_steps(Z)
     V, Y = moves / pace, states @ M / place
     S, T = Y.T @ Y, (V @ M).T @ Y
-    if skew:  # D S + S D = T - T'
+    if skew:  # the skew derivative solves D S + S D = T - T'
         unit = jnp.eye(len(S))
         D = jnp.linalg.solve(jnp.kron(unit, S) + jnp.kron(S, unit), (T - T.T).ravel())
         D = D.reshape(S.shape)
@@ -263,7 +263,7 @@ def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> 
 def of_windows(X: Traced, M: Traced, L: Traced, ridge: Traced, *, length: int) -> Observed:
     """Compute dca from the covariances C_k of white rows at lag k in a window.
 
-    T'C_0T = M'M holds to first order for T = L(I - E/2)M, where L'C_0L = I + E.
+    To first order T'C_0T = M'M holds for T = L(I - E/2)M, where L'C_0L = I + E.
     """
     start, rows = L @ M, _places(X[0], length)
     scores = [each @ start for each in rows]
@@ -305,7 +305,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     Z, (view,), loss = problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)
     least = objective.epsilon * median(lengths)
-    if not lengths.min() > 1e-12 * lengths.mean():  # a row is at the centre
+    if not lengths.min() > 1e-12 * lengths.mean():  # a row at the centre
         return None
     if isinstance(loss, Huber) and not loss.threshold > least:
         return None
@@ -327,7 +327,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
     """Compute the sum of losses of ||z_i - MM'z_i||^2, for z_i centred at the geometric median.
 
-    Centre and width are medians, and depend on the rows.
+    The centre and the width are medians, and depend on the rows.
     """
     mean, lift, unit, inverse, share, middle, subspace, scale = given
     Z = unit * (X[0] - mean) @ lift
@@ -340,7 +340,7 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
         loss = q / (jnp.sqrt(q + width**2) + width)
     else:
         width = share
-        if width is None:  # spherical pca: the median distance from the subspace
+        if width is None:  # spherical PCA: the median distance from the subspace
             inside, outside, over_gaps = subspace
             scatter = (Z.T / squares) @ Z
             inside = inside + outside @ (outside.T @ scatter @ inside * over_gaps)
@@ -372,7 +372,7 @@ def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> Trac
 
 
 def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """Compute M'GM of gradients B_p = (K diag(a_p) - diag(Ka_p))XM/sigma^2, A = K^{-1}Z."""
+    """Compute M'GM of gradients B_p = (K diag(a_p) - diag(Ka_p))XM/sigma^2, with A = K^{-1}Z."""
     old, width, widens, Z, ridge, factor, A = given
     if widens is not None:
         width = width * (1.0 + jnp.vdot(widens, X[0] - old))
@@ -407,7 +407,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
     if not isinstance(problem, FactorLikelihood):
         return None
     noise, X, mask = problem.noise, samples.dense(), None
-    if len(problem.manifold.factors) > 2:  # with a third factor the mean is a parameter
+    if len(problem.manifold.factors) > 2:  # the third factor is the mean
         mask = (~np.isnan(X)).astype(float)
     unit = problem.objective.sign * problem.unit
     given = mask, problem.views[0].mean, problem.scale, noise.floor, unit
@@ -448,8 +448,8 @@ def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
 class FiltersOfRows(TracedRows):
     """An optimum of csp for more than two classes; a joint diagonalisation gives the filters F.
 
-    In the coordinates of F the moments of the classes are as diagonal as possible: V = I minimises
-    Pham's criterion. V depends on the rows as any optimum does, so X contains the rows and V.
+    In the coordinates of F the classes' moments are as diagonal as possible: V = I minimises Pham's
+    criterion. V depends on the rows as any optimum does, so X contains the rows and V.
 
     - criterion: Pham's criterion, as a function of X and V
     - inverse: inverse Hessian of the criterion, without the scales

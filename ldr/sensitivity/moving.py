@@ -24,7 +24,7 @@ from ldr.solvers.manifolds import Array
 from ldr.trial_layout import of_array
 from ldr.types import PerRow, Rows
 
-# Name of a sum's weights among the parameters.
+# Name of the sample weights among a derivative's parameters.
 WEIGHTS = "weights"
 
 

@@ -19,12 +19,12 @@ from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 
-# Points at a smaller distance, relative to M, share a Hessian.
+# Two points M share a Hessian if their distance, relative to M, is smaller than this.
 _SHORT = 1e-9
 _STEPS = 3
-# If eigenvalues differ by less, relative to the largest, the axes between them are arbitrary.
+# Directions are arbitrary within an eigenspace whose eigenvalues differ relatively by less.
 TIED = 1e-10
-# Eigenvalues inside and outside the subspace are tied if they agree to this relative accuracy.
+# An eigenvalue of the subspace is tied with one outside if they agree to this relative accuracy.
 _ALIKE = 1e-6
 
 
@@ -60,8 +60,8 @@ def combined(c: float, one: Any, d: float, other: Any) -> Any:
 class Rate:
     """Derivative of a problem in t for fixed M: of its gradient and the observed quantities.
 
-    `shares` maps each t of a finite difference to its coefficient. Exact derivatives have no
-    shares, and their `observed` may lack M.
+    The dict `shares` maps each t of a finite difference to its coefficient. Exact derivatives have
+    an empty `shares`, and their `observed` may lack M.
     """
 
     gradient: Array
@@ -76,10 +76,10 @@ class Rate:
         return Rate(gradient, observed, shares)
 
     def apart(self, other: Rate, least: Sequence[float]) -> float:
-        """Return the relative distance to another; `least` are the smallest scales."""
+        """Return the relative distance to another derivative; `least` are the smallest scales."""
 
         def size(x: Array) -> float:
-            return float(norm(x, check_finite=False))  # SciPy's norm avoids overflow
+            return float(norm(x, check_finite=False))  # SciPy's norm does not overflow
 
         ours, theirs = ((each.gradient, np.array([each.observed.value])) for each in (self, other))
         triples = zip(ours, theirs, least, strict=True)
@@ -113,7 +113,7 @@ def matrix_of(axes: Axes) -> Array:
 
 @dataclass(frozen=True)
 class Optimum:
-    """A problem at its optimum, in canonical coordinates.
+    """A problem at its optimum, in canonical coordinates, with the inverse of its Hessian.
 
     - M: the point in the solver's coordinates
     - axes: the canonical axes
@@ -127,7 +127,7 @@ class Optimum:
 
     @classmethod
     def of(cls, problem: BoundObjective, M: Array) -> Optimum:
-        """Refine a nearby M by Newton steps, since derivatives are as accurate as the optimum."""
+        """Refine a nearby M by Newton steps, because derivatives are as accurate as the optimum."""
         inverse = hessian_inverse(problem, M)
         for _ in range(_STEPS):
             N = problem.manifold.retract(M, _solved(problem, M, inverse, -inverse.gradient))
@@ -175,7 +175,7 @@ class Optimum:
         return np.where(together, change / np.where(together, gaps, 1.0), 0.0)
 
     def turned(self, V: Sequence[Array]) -> Array:
-        """Return the derivative of <V', maps> in S, a symmetric matrix; zero without S."""
+        """Return the derivative of <V', maps> in the axes' symmetric matrix S; zero without S."""
         pairs = zip(self.problem.maps(self.M), V, strict=True)
         inside = np.sum([P @ each for P, each in pairs], axis=0)
         if not len(matrix_of(self.axes)):

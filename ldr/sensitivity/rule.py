@@ -25,9 +25,9 @@ from ldr.sensitivity.forms import Closure, Traced
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
 
-# Function of X, M and further arrays that returns the observed quantities.
+# Function of X, M and parameters that returns the quantities to be differentiated.
 Function = Callable[..., Observed]
-# Relative agreement of jax's maps and gradient with those of the problem.
+# Largest relative difference between jax's values and gradient and those of the problem.
 _SAME = 1e-8
 
 
@@ -58,10 +58,10 @@ class Known(ABC):
         raise UnknownError
 
 
-# Compiling then takes two thirds of the time. Loops over pairs run half as fast, others as before.
+# Compilation at level 0 takes two thirds of the time. Loops over pairs then run half as fast.
 _FAST = {"xla_backend_optimization_level": 0}
-# Number of cached programs: each takes megabytes, and up to about a hundred of the 65,530 memory
-# maps of a process.
+# Number of cached programs: each takes megabytes and up to a hundred of a process's 65,530 memory
+# maps.
 _KEPT = 24
 
 
@@ -71,7 +71,7 @@ def compile_quickly() -> dict[str, Any]:
     options = {"compiler_options": _FAST}
     try:
         jax.jit(lambda x: x + 1.0, **options)(0.0)
-    except Exception:  # jax reports unknown options in various ways
+    except Exception:  # unknown options raise errors of several types
         return {}
     return options
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ldr.sensitivity.rule import Known
 
 Found = TypeVar("Found")
-# Largest relative difference between jax's value at the optimum and the result's value.
+# Largest relative difference between jax's value at the optimum and the value of the result.
 _SAME = 1e-6
 
 
@@ -37,8 +37,8 @@ _SAME = 1e-6
 class Sensitivity:
     """An optimum as a function of its data, the sample weights and its parameters.
 
-    ``result.sensitivity(X, ...)`` makes this object. Slices of a response (sir, save) are held
-    fixed, because they change discontinuously with the rows.
+    The method ``result.sensitivity(X, ...)`` returns a `Sensitivity`. Slices of a response (sir,
+    save) are held fixed, because they change discontinuously with the rows.
     """
 
     objective: Objective
@@ -101,7 +101,7 @@ class Sensitivity:
 
     @in_words
     def pullback(self, P: PerView) -> PerView:
-        """Return the derivative with respect to X of <P, map>, for the gradient P of a loss.
+        """Return the derivative in X of <P, map>, where P is the gradient of a loss.
 
         Methods of sums over rows, graphs, spectra, projected rows and factors have this derivative.
         With sample weights and trials only regressions and methods of covariances, lags, classes
@@ -133,7 +133,7 @@ class Sensitivity:
     def influence(self) -> Influence:
         """Compute the influence of each row: the change of the optimum if the row is omitted.
 
-        A problem is set up for each row.
+        For each row a new problem is set up.
 
         - raises ldr.errors.ArgumentError: the method accepts no sample weights.
         """

@@ -1,9 +1,9 @@
 """Optima whose derivatives with respect to the rows are known, without a new problem.
 
-Functions f = phi(Y) of projected rows Y = ZM use slope and curvature of the solver: the gradient
+A function f = phi(Y) of projected rows Y = ZM uses the derivatives of the solver: the gradient
 Z'phi'(Y) changes by dZ'phi'(Y) + Z'phi''(Y)[dZ M], plus changes of parameters of phi with the rows.
-White rows are Z = XL with L'CL = I: with E = L'dC L, L changes by -LE/2, so dZ = dX L - ZE/2. The
-gradient of a sum is the sum of the gradients of its terms.
+White rows are Z = XL with L'CL = I: with E = L'dC L, L changes by -LE/2, so that dZ = dX L - ZE/2.
+The gradient of a sum is the sum of the gradients of its terms.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     if any(one.is_sparse or one.stored for one in samples):
         return None
     kept = zip(optimum.problem.blocks(optimum.M), data.views, strict=True)
-    whole = all(len(block) == view.d for block, view in kept)  # else they depend on rows
+    whole = all(len(block) == view.d for block, view in kept)  # otherwise the blocks depend on rows
     plain = all(one.marks is None for one in samples)
     kinds: list[Callable[[Optimum, Objective, Data], Known | None]] = []
     if whole:
@@ -68,7 +68,7 @@ def scores_of(Y: Array, unit: float = 1.0) -> Array:
 
 @dataclass(frozen=True)
 class ProjectedRows(Known):
-    """An optimum of phi(Y), Y = ZM; phi may have parameters that depend on the rows.
+    """An optimum of phi(Y) with Y = ZM; phi may have parameters that depend on the rows.
 
     - problem: None if Z is white; the columns of M then have fixed meanings
     - Z (n, k), L (d, k): Z = (X - m)L
@@ -88,7 +88,7 @@ class ProjectedRows(Known):
         if isinstance(problem, OfWhiteRows):
             L = frame(optimum)
             if getattr(objective, "ridge", 0.0) != 0:
-                return None  # with a ridge coordinates are not white
+                return None  # a ridge makes coordinates not white
             Z = problem.X if isinstance(problem, WhiteProjected) else centred(rows) @ L
             return cls(optimum, None, Z, L, 1.0, problem.of_white_rows(Z, optimum.M))
         if not isinstance(problem, Projected) or not problem.follows:

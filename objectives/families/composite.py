@@ -46,7 +46,7 @@ class Beyond(Protocol):
     """A bound objective f(Q'M) that is also defined for M outside the span of Q."""
 
     def beyond(self) -> BoundObjective:
-        """Return f as a function of Q'M for M not restricted to the span of Q."""
+        """Return the objective f(Q'M) as a function of M outside the span of Q, too."""
 
 
 @runtime_checkable
@@ -144,9 +144,9 @@ def _of_the_only_term(name: str, *, if_same: bool = False) -> Any:
 class WeightedSum(LocalOptima, Compared):
     """Minimise c + sum_k w_k f_k(T_k M) + penalty, f_k the bound objectives.
 
-    With a penalty, zero entries of M remain zero in the user's coordinates. A multiple of a single
-    objective has this objective's starts, model and parameters; with a positive weight and no
-    penalty also the certificate.
+    With a penalty, entries of M that are zero remain zero in the user's coordinates. A multiple of
+    a single objective has that objective's initial points, model and parameters, and its
+    certificate if the weight is positive and there is no penalty.
     """
 
     manifold: Manifold
@@ -313,7 +313,7 @@ def weighted_sum(
     maps = [tuple(maps[k] for _, maps in common) for k in range(len(bounds))]
     manifold = _manifold(bounds, maps, penalty > 0)
     unit = max(bound.unit for bound in bounds)
-    if penalty > 1e100 * unit:  # squares of the penalty would overflow
+    if penalty > 1e100 * unit:  # the squared penalty would overflow
         raise ArgumentError(
             f"a penalty of {penalty:g} is too large relative to the objective's unit {unit:g}: "
             f"expected at most {1e100 * unit:g}"
@@ -417,13 +417,13 @@ def _intersection(own: Sequence[tuple[Coordinates, int]]) -> tuple[Coordinates, 
         if coordinates.is_columns:
             continue
         lifted = coordinates.lift(np.eye(k))
-        lifted = lifted / np.abs(lifted).max(axis=0)  # avoids overflow
+        lifted = lifted / np.abs(lifted).max(axis=0)  # unit size avoids overflow
         basis = lifted / np.linalg.norm(lifted, axis=0)
         if Q is None:
             frame, Q = coordinates, basis
             continue
         U, cosines, _ = np.linalg.svd(Q.T @ basis)
-        inside = np.sum(cosines > 1.0 - 1e-10)  # angles below 1e-5 are rounding errors
+        inside = np.sum(cosines > 1.0 - 1e-10)  # smaller angles are rounding errors
         if inside < Q.shape[1]:
             Q = Q @ U[:, :inside]
             frame = Subspace(Q, name="the subspace that the terms have in common")
@@ -435,7 +435,7 @@ def _to(coordinates: Coordinates, k: int, frame: Coordinates, basis: Array | Non
     """T with Z = TM from the frame to a term's coordinates; None where they are the same."""
     if coordinates is frame or (type(coordinates) is type(frame) is Columns):
         return None
-    # Coordinates with respect to an orthonormal basis Q are Q'M.
+    # The coordinates of M in an orthonormal basis Q are Q'M.
     T = coordinates.lift(np.eye(k)).T if basis is None else coordinates.lower(basis)
     same = T.shape[0] == T.shape[1] and np.allclose(T, np.eye(len(T)), rtol=0.0, atol=1e-12)
     return None if same else np.asarray(T)
@@ -445,7 +445,7 @@ def _manifold(
     bounds: Sequence[BoundObjective], maps: Sequence[tuple[Array | None, ...]], penalised: bool
 ) -> Manifold:
     """Return the common manifold: Grassmann only if all terms have it and there is no penalty."""
-    factors = list(bounds[0].manifold.factors)  # views first, then model parameters
+    factors = list(bounds[0].manifold.factors)  # manifolds of the views, then of model parameters
     for view in range(len(maps[0])):
         kinds = [bound.manifold.factors[view] for bound in bounds]
         pairs = zip(kinds, (T[view] for T in maps), strict=True)
@@ -489,7 +489,7 @@ def _as_trace(
         trace, weight = term.bound, unit * term.weight
         if not (isinstance(trace, Trace) and trace.plain and isinstance(trace.A, np.ndarray)):
             return None
-        if trace.searched is not None:  # A does not cover all columns
+        if trace.searched is not None:  # A omits some columns
             return None
         (T,) = term.maps
         A += (weight * trace.scale) * (trace.A if T is None else T.T @ trace.A @ T)
@@ -499,7 +499,7 @@ def _as_trace(
         is_square = trace.is_square and weight > 0 and len(active) == 1 and constant == 0
     if not active:
         return None
-    # Terms in the same coordinates, without parts outside, cover the whole space.
+    # Terms cover the whole space if all use the same coordinates and none omits a direction.
     alone = all(term.same_point for term in active) and not any(outside)
     left_out = None if None in outside else (0.0 if alone else math.inf)
     found = {"A": A, "r": r, "offset": offset, "doubt": doubt}

@@ -1,6 +1,6 @@
 """Gaussian factor models: the likelihood of S = MM' + diag(psi) over M and log psi.
 
-Complete rows enter by the covariance, incomplete rows by the observed entries.
+Complete rows enter the likelihood by their covariance, incomplete rows by the observed entries.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
 
-# tr(S^{-1}C) is a sum of squares if the difference is below this share of the larger term: the
-# difference loses at most three of sixteen digits.
+# tr(S^{-1}C) is computed as a sum of squares if the difference of traces is below this share of the
+# larger trace; above, the difference loses at most three of sixteen digits.
 _CANCELLED = 1e-3
 
 
@@ -101,7 +101,7 @@ class Regressions(NamedTuple):
     def improved(self, problem: Any) -> Array:
         """Return the EM step: M (and the mean) by least squares, psi from the residuals.
 
-        psi_j is a mean over the entries of column j, or over all entries if tied.
+        The variance psi_j is a mean over column j's entries, or over all entries if tied.
         """
         noise = problem.noise
         solved = np.linalg.solve(self.moments, self.targets[:, :, None])
@@ -123,8 +123,8 @@ class LikelihoodPoint(Point):
     By Fisher's identity the gradient is the conditional expectation, given the observed entries, of
     the gradient for known factors y: that of a regression of each column on z = (y, 1) with the
     coefficients b_j = (M_j, mean_j). Let pull_j = sum E[z (x_j - z'b_j)], left_j = sum E[(x_j -
-    z'b_j)^2] and n_j be sums over the rows that observe column j. The gradient is -pull_j/psi_j in
-    b_j, and (n_j - left_j/psi_j)/(2 psi_j) in psi_j.
+    z'b_j)^2] and n_j be sums over the rows that observe column j: then the gradient is
+    -pull_j/psi_j in b_j, and (n_j - left_j/psi_j)/(2 psi_j) in psi_j.
     """
 
     def __init__(self, problem: Any, M: Array) -> None:
@@ -135,7 +135,7 @@ class LikelihoodPoint(Point):
         self._slope = self._noise.slope(self._t)
         self._psi = self._noise.floor + self._slope
 
-    # n_j (d,); pull_j (d, r), or (d, r + 1) with the mean; left_j (d,)
+    # Counts n_j (d,), pull_j (d, r) or with the mean (d, r + 1), and left_j (d,) of every column j.
     _counts: Array
     _pull: Array
     _left: Array
@@ -182,10 +182,11 @@ class LikelihoodPoint(Point):
 class FactorPoint(LikelihoodPoint):
     """The negative log-likelihood of complete rows, by the Woodbury formula.
 
-    Let B = psi^{-1}M, K = I + M'B, E = K^{-1} and A = BE. Then log|S| = log|psi| + log|K| and
-    tr(S^{-1}C) = sum_j C_jj/psi_j - tr(B'CA), computed as a sum of squares if the difference
-    cancels. The factors have the moments Cxy = CA and Cyy = E + A'CA. For accuracy all matrices
-    refer to the eigenvectors of K. The cost is one product CA, O(d^2 r).
+    With B = psi^{-1}M, K = I + M'B, E = K^{-1} and A = BE, the terms of the log-likelihood are
+    log|S| = log|psi| + log|K| and tr(S^{-1}C) = sum_j C_jj/psi_j - tr(B'CA), which is computed as a
+    sum of squares if the difference cancels. The factors y have the expected moments Cxy = CA and
+    Cyy = E + A'CA. For accuracy all matrices refer to the eigenvectors of K. An evaluation costs
+    one product CA, O(d^2 r).
     """
 
     _problem: Factors
@@ -309,7 +310,7 @@ class FactorLikelihood(BoundObjective):
     def _model(self, M: Array, value: float) -> FactorModel:
         """Make the model; its free parameters count M up to a rotation."""
         psi = self.noise.variances(self.manifold.split(M)[1])
-        with np.errstate(over="ignore"):  # the likelihood may be unbounded
+        with np.errstate(over="ignore"):  # variances overflow if the likelihood is unbounded
             variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
         noises = 1 if self.noise.tied else self.d
         return FactorModel(
@@ -335,7 +336,7 @@ class FactorLikelihood(BoundObjective):
 class Factors(FactorLikelihood):
     """The likelihood of complete rows over M in R^{k x r} and t (see `Noise`).
 
-    The value refers to the user's d columns; d - k further directions have no variance.
+    The value refers to the user's d columns; d - k directions outside have no variance.
 
     - C: covariance in the solver's coordinates, an array or an operator for products C @ V
     - variances (k,): diagonal of C
@@ -357,7 +358,7 @@ class Factors(FactorLikelihood):
         return self._points.at(M, partial(FactorPoint, self))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return also each factor's log-likelihood gain, n/2 (theta_k - log(1 + theta_k))."""
+        """Return also each factor's gain of log-likelihood, n/2 (theta_k - log(1 + theta_k))."""
         found = super().numbers(M, axes, seen)
         theta = found["theta"]
         return {**found, "likelihood_part": 0.5 * self.n * (theta - np.log1p(theta))}
@@ -379,7 +380,7 @@ class Factors(FactorLikelihood):
         return self.point([scale * rng.standard_normal((self.noise.k, self.r))])
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # user's loadings determine the noise
+        if len(blocks) == 1:  # given loadings determine the noise
             left, all_of_it = (
                 self.noise.gather(v)
                 for v in (self.variances - inner(blocks[0], blocks[0]), self.variances)
@@ -408,9 +409,9 @@ def check_rank(r: int, rank: int) -> None:
 class IncompletePoint(LikelihoodPoint):
     """The negative log-likelihood of the observed entries at (M, t, mean).
 
-    With posterior means y_i, covariances V_i and residuals R_i, pull_j = sum_i R_ij (y_i, 1) - (V_i
-    M_j, 0) and left_j = sum_i R_ij^2 + M_j'V_iM_j. A product costs O(n d r), plus O(p d r^2) for p
-    patterns of missing entries.
+    With posterior means y_i, covariances V_i and residuals R_i of the rows, the sums of the
+    gradient are pull_j = sum_i R_ij (y_i, 1) - (V_i M_j, 0) and left_j = sum_i R_ij^2 + M_j'V_iM_j.
+    A Hessian product costs O(n d r), plus O(p d r^2) for p patterns of missing entries.
     """
 
     _problem: ObservedTerm
@@ -459,7 +460,7 @@ class IncompletePoint(LikelihoodPoint):
         weighted = posterior.deviation @ dB
         weighted -= observed.ones * (observed.mask @ (dmean * posterior.B))
         dy = observed.times(posterior.V, weighted - observed.times(dK, posterior.y))
-        # R_ij = x_ij - mean_j - M_j'y_i decreases by rows_i'columns_j
+        # The residual R_ij = x_ij - mean_j - M_j'y_i changes by -rows_i'columns_j.
         rows = np.hstack([posterior.y, observed.ones, dy])
         columns = np.hstack([dM, dmean, M])
         of_R = posterior.residual.T @ rows
@@ -586,7 +587,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._of_filled(self.filled.random_point(rng))
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # the user gave the loadings only
+        if len(blocks) == 1:  # given loadings determine the noise
             (inner,), (outer,) = self.filled.views, self.views
             loadings = inner.coordinates.lower(outer.coordinates.lift(blocks[0]))
             return self._of_filled(self.filled.point([loadings]))
@@ -607,8 +608,8 @@ class IncompleteFactors(FactorLikelihood, InParts):
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Return variations under the model's covariance, because the rows' covariance is unknown.
 
-        For complete rows both covariances give the same variations at an optimum, where CP' = SP'
-        and tr C = tr S. For incomplete rows S is used in place of C.
+        For complete rows the covariances S of the model and C give the same variations at an
+        optimum, where CP' = SP' and tr C = tr S. For incomplete rows S is used in place of C.
         """
         model = self.model(M)
         return [model.variation(P) for P in maps or self.maps(M)]
@@ -620,9 +621,9 @@ class IncompleteFactors(FactorLikelihood, InParts):
 def has_missing(samples: Samples) -> bool:
     """Return True if missing entries are detected before sums over the rows are formed.
 
-    For rows read in chunks the sums are NaN if entries are missing.
+    For rows that are read in chunks, sums are NaN if entries are missing.
     """
-    if samples.stored and samples.n_known and not samples.in_pieces:  # rows in memory
+    if samples.stored and samples.n_known and not samples.in_pieces:  # all rows are in memory
         return samples.reduce(attrgetter("has_nan"), or_)
     return samples.has_nan
 

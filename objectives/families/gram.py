@@ -1,10 +1,10 @@
 """Objectives phi(Y) = F(K) of the Gaussian Gram matrix K of the projected samples.
 
-The exact form takes O(n^2) time, as a function of pairs of rows. The Nystrom approximation C W^{-1}
-C' with m landmark samples takes time O(n m^2) and memory O(n m). The landmarks are fixed during a
-run, so that the value is a smooth function of M. The pivots of an incomplete Cholesky decomposition
-of K at M are a small set of landmarks (90 for two dimensions) with an accuracy of eight digits for
-value and gradient near M.
+The exact Gram matrix takes O(n^2) time, as a function of pairs of rows. The Nystrom approximation C
+W^{-1} C' with m landmark samples takes time O(n m^2) and memory O(n m). The landmarks are fixed
+during a run, so that the value is a smooth function of M. The pivots of an incomplete Cholesky
+decomposition of K at M are a small set of landmarks (90 for two dimensions), which gives value and
+gradient near M with eight digits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import cross_product, power_of_two, product
 from ldr.solvers.manifolds import Array
 
-# For rows longer than this many kernel widths derivatives overflow.
+# Derivatives overflow for rows whose length exceeds this many kernel widths.
 _LONGEST = 1e50
 
 
@@ -65,7 +65,7 @@ class Gram(Projected):
         """Return True if the median distance of the rows determines the width."""
         return getattr(self.objective, width, None) is None
 
-    if TYPE_CHECKING:  # with `own`, f is bilinear in K and in the rows' own kernel matrix K_z
+    if TYPE_CHECKING:  # for `own`: f is bilinear in K and in K_z, the kernel of the same rows
 
         @property
         def of_rows(self) -> Gram:
@@ -135,12 +135,12 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     return width
 
 
-# The default is the exact form up to this many rows. For more rows pivots are the default, if at
-# most this many pivots leave a negligible share of the traces of K and Kz.
+# The kernel matrix is exact by default up to _FEW_ROWS rows. For more rows it is approximated by
+# pivots, if _MOST_PIVOTS of them leave a negligible share of the traces of K and Kz.
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# Otherwise the default is the exact form up to this many rows, else this many random landmarks.
+# If pivots do not suffice, K is exact up to this many rows, else approximated by random landmarks.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 
@@ -154,7 +154,7 @@ def keep_landmarks(owner: object, name: str) -> None:
 
 def landmarks_for(n: int, landmarks: int | str | None) -> int | None:
     """Return the number of landmarks for n rows; None for the exact form."""
-    if isinstance(landmarks, str):  # the only string allowed is "auto"
+    if isinstance(landmarks, str):  # the only valid string is "auto"
         return None if n <= _EXACT_ROWS else _DEFAULT
     return None if landmarks is None else min(landmarks, n)
 
@@ -170,7 +170,7 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
-# Constructor of the problem by landmarks, the landmarks Z, and a message.
+# How to approximate K: constructor of the problem, landmarks Z, message.
 Approximation = tuple[Callable[..., "Landmarks"], Array, str]
 
 
@@ -225,14 +225,14 @@ def _of_response(Z: Array, left_out: float) -> str:
 
 
 class LandmarkPoint(ProjectedPoint):
-    """f = constant - scale tr(B'E^{-1}B), B = C'Z, E = a W + b C'PC, P = I - 11'/n.
+    """f = constant - scale tr(B'E^{-1}B), with B = C'Z, E = a W + b C'PC, P = I - 11'/n.
 
-    C is the kernel matrix of the rows Y and the landmarks U, W that of U, and K = [C; W]. With Q =
-    E^{-1}B the derivatives of f are -2 scale (Z - b PCQ)Q' in C and a scale QQ' in W; H is the
-    entrywise product of the stacked derivatives and K. Along dV, V = [Y; U], dK_il = -K_il <v_i -
-    u_l, dv_i - du_l> / sigma^2. Therefore the slope in V is -(diag(H1) V - H U)/sigma^2, plus
-    -(diag(H'1) U - H'V)/sigma^2 for the rows U. Products with the second derivative differentiate
-    the slope term by term.
+    C is the kernel matrix between the rows Y and the landmarks U, W is that of the landmarks, and K
+    = [C; W] stacks both. With Q = E^{-1}B the derivatives of f are -2 scale (Z - b PCQ)Q' in C and
+    a scale QQ' in W; H is the entrywise product of these derivatives and K. Along a change dV of V
+    = [Y; U], the kernel matrix changes by dK_il = -K_il <v_i - u_l, dv_i - du_l> / sigma^2. The
+    gradient in V is therefore -(diag(H1) V - H U)/sigma^2, plus -(diag(H'1) U - H'V)/sigma^2 for
+    the landmarks U. Products with the second derivative differentiate the gradient term by term.
 
     For accuracy E is factorised as L(a I + b Phi'Phi)L' with Phi = PCL^{-T} and W = LL'.
     """
@@ -245,7 +245,7 @@ class LandmarkPoint(ProjectedPoint):
         self._K = gaussian(self._V, self._V[n:], problem.width)
         self._C, self._W = self._K[:n], self._K[n:]
         np.fill_diagonal(self._W, 1.0)
-        # jitter keeps W nonsingular if landmarks nearly coincide, as pivots never do
+        # Landmarks other than pivots can nearly coincide; this jitter keeps W nonsingular.
         jitter = 1e-12 if problem.pivoted else 1e-6
         self._L = np.linalg.cholesky(self._W + jitter * np.eye(len(self._W)))
 
@@ -264,10 +264,9 @@ class LandmarkPoint(ProjectedPoint):
 
     @property
     def error(self) -> float:
-        """Bound of the error of f by the approximation of K, tr(K - C W^{-1} C') |R'R| scale/a.
+        """Bound of f's error by approximating K, tr(K - C W^{-1} C') |R'R| scale/a, R = Z - b PCQ.
 
-        Here R = Z - b PCQ. The bound holds because f is convex in K with the derivative -RR'
-        scale/a.
+        The bound holds because f is convex in the kernel matrix K with the derivative -RR' scale/a.
         """
         problem, Phi = self._problem, self._whitened(self._C)
         left_out = max(len(self.Y) - float(np.vdot(Phi, Phi)), 0.0)
@@ -324,7 +323,7 @@ class LandmarkPoint(ProjectedPoint):
     def _pulled_back(self, H: Array, V: Array) -> Array:
         """Return the bilinear form of the slope in H and V."""
         n, k = V.shape[0] - len(self._W), V.shape[1]
-        beside = np.column_stack([V, np.ones(len(V))])  # product with ones sums faster
+        beside = np.column_stack([V, np.ones(len(V))])  # one product also gives row sums
         across, down = H @ beside[n:], H.T @ beside
         slope = across[:, k:] * V - across[:, :k]
         slope[n:] += down[:, k:] * V[n:] - down[:, :k]
@@ -357,7 +356,7 @@ class LandmarkPoint(ProjectedPoint):
         if problem.b:
             dCQ = _centred(product(dC, Q))
             dEQ += problem.b * cross_product(self._C, dCQ)
-        # Both B and E depend on C: dC'(Z - b PCQ).
+        # The right-hand side dC'(Z - b PCQ) appears because B and E both depend on C.
         dQ = self._solve(cross_product(dC, self._residual) - dEQ)
         lefts, rights = self._residual, dQ
         if problem.b:

@@ -1,7 +1,7 @@
 """Dual upper bound of the values of coupled views.
 
-Let A be a symmetric block matrix with blkdiag(Q_1, ..., Q_K) >= A. All orthonormal M_1, ..., M_K
-satisfy
+Let A be a symmetric block matrix, and Q_i symmetric matrices with blkdiag(Q_1, ..., Q_K) >= A. All
+orthonormal M_1, ..., M_K then satisfy the inequalities
 
     tr(N'AN)/2 <= sum_i tr(Ni'Qi Ni)/2 <= sum_i TR_r(Qi, Ci)/2,   Ni = Mi / sqrt(tr(Mi'Ci Mi)),
 
@@ -40,7 +40,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
         ratio = float(np.vdot(M, Q @ M)) / below
         if not best < ratio < math.inf:
             break
-        # the proof follows in `proven_ratio`
+        # A smaller increase is rounding; the function `proven_ratio` bounds the remaining error.
         done = ratio <= best * (1 + 2 * _EPS)
         best, found = ratio, M
         if done:
@@ -52,7 +52,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
 def proven_ratio(Q: Array, C: Array, M: Array) -> float:
     """Return a proved upper bound of max tr(M'QM) / tr(M'CM), from an M near the maximum.
 
-    The ratio is at most t if the sum of the r largest eigenvalues of Q - tC is not positive.
+    The ratio is at most t if the sum of the r largest eigenvalues of Q - tC is <= 0.
     """
     ratio, M = largest_ratio(Q, C, M)
     more = 4 * len(Q) * _EPS * abs(ratio)
@@ -84,9 +84,9 @@ class MultiBound:
     def multipliers(self, blocks: Sequence[Array]) -> list[Array]:
         """Return the multipliers at the Mi, Qi = f_i Ci + s_i^2 [Mi(Li - ti I)Mi' + ti I].
 
-        Here Ri = sum_j Aij Mj/(s_i s_j), f_i = tr(Mi'Ri), Li = sym(Mi'(Ri - (f_i/s_i^2) Ci Mi)) and
-        ti is the least eigenvalue of Li. At optimal Mi with a tight bound, the bound equals the
-        value.
+        In this formula Ri = sum_j Aij Mj/(s_i s_j), f_i = tr(Mi'Ri), Li = sym(Mi'(Ri - (f_i/s_i^2)
+        Ci Mi)), and ti is the least eigenvalue of Li. If the dual bound is tight, it equals the
+        value at optimal Mi.
         """
         own = [C @ M for C, M in zip(self.C, blocks, strict=True)]
         squares = [float(np.vdot(M, CM)) for M, CM in zip(blocks, own, strict=True)]
@@ -113,10 +113,10 @@ class MultiBound:
         S = block_diag(*found) - self.A
         sizes = np.abs(np.diag(S))
         sizes = np.maximum(sizes, _EPS * sizes.max(initial=1.0))
-        scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two are exact
+        scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two cause no rounding
         with decomposing(len(S)):
             values = np.linalg.eigvalsh(S / scale / scale[:, None])
-        # n eps times the largest for errors of eigenvalues, and again for errors of summed entries
+        # Eigenvalues, and summed entries, have errors of n eps times the largest eigenvalue.
         rounding = 2 * len(S) * _EPS * float(np.abs(values).max())
         missing = max(0.0, rounding - float(values[0]))
         added = np.split(missing * scale**2, np.cumsum(list(map(len, found)))[:-1])
@@ -130,12 +130,12 @@ class MultiBound:
 def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
     """Return an approximate inverse of the Riemannian Hessian at M = [Ma; Mb].
 
-    Up to terms of low rank and Lagrange multipliers, which are small relative to K at a solution,
-    the Hessian maps V to the projection of KV. Tangent vectors orthogonal to joint rotations
-    satisfy M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The first condition restricts K to the
-    complement of M. The second condition requires a symmetric Theta with KV = U - J Theta and the
-    Lyapunov equation W Theta + Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the
-    eigenvectors of W. |K| is inverted instead of K, so that the inverse is positive semidefinite.
+    Up to terms of low rank and multipliers, which are small relative to K at a solution, the
+    Hessian maps a tangent vector V to the projection of KV. Tangent vectors orthogonal to joint
+    rotations satisfy M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The condition M'V = 0 restricts K to
+    the complement of M. The condition sym(J'V) = 0 requires a symmetric Theta with KV = U - J Theta
+    and the Lyapunov equation W Theta + Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the
+    eigenvectors of W. |K| is inverted instead of K: the inverse is positive semidefinite.
     """
     M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
     complement = np.eye(len(M)) - 0.5 * (M @ M.T)
@@ -144,7 +144,7 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
             complement @ K @ complement, driver="evd", check_finite=False
         )
     magnitude = np.abs(eigenvalues)
-    least = rank_tolerance(len(K)) * magnitude.max()  # smaller ones are rounding errors
+    least = rank_tolerance(len(K)) * magnitude.max()  # smaller eigenvalues are rounding errors
     Q = complement @ (Q / np.sqrt(np.maximum(magnitude, least)))
     inverse = Q @ Q.T
     w, R = scipy.linalg.eigh(J.T @ inverse @ J, check_finite=False)

@@ -1,7 +1,7 @@
 """Statements of the methods as matrices, sums over the samples.
 
-They serve a single data set, stacks of many small problems, and derivatives, whose rows are
-projected. An optimum that is an eigen-solution is computed here.
+The matrices serve a single data set, stacks of many small problems, and derivatives, whose rows are
+projected. This module also computes optima that are eigenvectors.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = NDArray[np.intp]
 Grouped = TypeVar("Grouped")
-# A symmetric n x n matrix, given as an array, by products, or by its diagonal.
+# A symmetric n x n matrix between rows: an array, a product with vectors, or a diagonal.
 Kernel: TypeAlias = Array | Between
-# Derivative of this matrix with respect to the rows; None if the matrix is constant.
+# Derivative of a matrix between rows with respect to the rows, or None if the matrix is constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# Least eigenvalues of denominator matrices with unit diagonal: the first for a division by the
-# matrix, the second if the matrix need only be positive definite. Problems of a stack with smaller
-# eigenvalues are solved one by one, from rows.
+# In a stack of problems, a denominator matrix scaled to unit diagonal needs a least eigenvalue
+# above _LEAST for divisions, above _LEAST_RANK for positive definiteness. Other problems of the
+# stack are solved one by one.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
 
@@ -67,7 +67,7 @@ class RowSums(Protocol):
     def form(self, K: Kernel, moving: MovingKernel = None) -> Array:
         """Return X'KX for a sparse K, or a diagonal K given as (n,), or (b, n) for a stack.
 
-        `moving` is the derivative of a K that depends on the rows of one data set.
+        The argument `moving` is the derivative of a K that depends on the rows of one data set.
         """
 
     def forms(self, counts: Sequence[Array], own_means: bool = False) -> list[Array]:
@@ -80,8 +80,8 @@ class RowSums(Protocol):
     def of_pairs(self, lag: int) -> tuple[Array, Array, Array | None]:
         """Return the reversible lagged covariance, and the covariance, of pairs of rows at a lag.
 
-        The third result has the weights of the rows in the mean of all members of pairs; None if
-        the mean is known.
+        The third returned value has the weights of the rows in the mean of all members of pairs; it
+        is None if the mean is known.
         """
 
 
@@ -290,7 +290,7 @@ class SpectralMatrices(Against, Solvable):
 
 @dataclass(frozen=True, eq=False)
 class RatioMatrices(Against, Solvable):
-    """tr(M'AM) / tr(M'BM), maximised for sign > 0.
+    """The trace ratio tr(M'AM) / tr(M'BM), maximised if sign > 0, else minimised.
 
     - A, B (b, k, k)
     - weights: weights of the columns as a function of r, unequal for nested projections

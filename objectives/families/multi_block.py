@@ -41,10 +41,10 @@ from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.manifold import qr_factor, thin_svd
 from ldr.solvers.problem import Point, Preconditioner, Problem
 
-# Number of random starts for two and for more views. On the digits data in three strips one start
-# in four reached the best value.
+# Number of random initial points for two views, and for more. In three strips of the digits data,
+# one of four initial points led to the best value.
 _STARTS_OF_TWO, _STARTS = 5, 10
-# Two components of a view with a larger correlation are nearly collinear.
+# Two components of a view are nearly collinear if their correlation is larger than this.
 _ALIKE = 0.95
 
 
@@ -80,7 +80,7 @@ class Blocks(Problem):
 
 
 class CoupledPoint(Point):
-    """f = -tr(N'AN)/2, N the stacked blocks of M; gradient -AN, Hessian product -AV."""
+    """f = -tr(N'AN)/2 with the stacked blocks N of M; gradient -AN, Hessian product -AV."""
 
     def __init__(self, M: Array, r: int, times: Callable[[Array], Array]) -> None:
         self.M, self._r, self._times = M, r, times
@@ -115,15 +115,15 @@ class CorrelationBlocks(Blocks):
 
 
 class CorrelationPoint(Point):
-    """f = -sum_{i<j} tr(Mi'Cij Mj)/(s_i s_j), s_i^2 = tr(Mi'Cii Mi).
+    """f = -sum_{i<j} tr(Mi'Cij Mj)/(s_i s_j) with s_i^2 = tr(Mi'Cii Mi).
 
-    With T_ij = Cij Mj/(s_i s_j), R_i = sum_j T_ij and f_i = tr(Mi'R_i) the gradient is
-    (f_i/s_i^2) Cii Mi - R_i. Its derivative along U, with e_i = <Cii Mi, Ui>/s_i^2, is KU +
+    The gradient of f is (f_i/s_i^2) Cii Mi - R_i with T_ij = Cij Mj/(s_i s_j), R_i = sum_j T_ij and
+    f_i = tr(Mi'R_i). The derivative of the gradient along U, with e_i = <Cii Mi, Ui>/s_i^2, is KU +
     sum_j e_j T_ij + e_i R_i + (df_i - 2 e_i f_i)/s_i^2 Cii Mi: K has the blocks (f_i/s_i^2) Cii and
     -Cij/(s_i s_j), and df_i = <Ui, R_i> + sum_j <T_ji, Uj> - sum_j e_j tr(Mi'T_ij) - e_i f_i.
 
-    Attributes are `squares` (s_i^2), `shares` (f_i), and `scaled` (the stacked Mi/s_i). `_terms`
-    has the T_.j, R_i and Cii Mi as rows, each with zeros for the other views.
+    The attributes are `squares` (s_i^2), `shares` (f_i) and `scaled` (the stacked Mi/s_i). The
+    attribute `_terms` has the T_.j, R_i and Cii Mi as rows, each with zeros for the other views.
     """
 
     def __init__(self, problem: CorrelationBlocks, M: Array) -> None:
@@ -152,7 +152,7 @@ class CorrelationPoint(Point):
 
     @cached_property
     def matrix(self) -> SymmetricOperator:
-        """The matrix K of the Hessian product."""
+        """Matrix K whose product with a tangent vector is the main term of the Hessian product."""
         return self._problem.combined(self.shares / self.squares, self.s)
 
     def hessian_vector(self, V: Array) -> Array:
@@ -222,7 +222,7 @@ class MultiBlock(Blocks, LocalOptima):
 
     @cached_property
     def canonical(self) -> tuple[Array, Array]:
-        """The r largest lambda with C w = (1 + lambda) blkdiag(Cii) w, and their w."""
+        """The r largest lambda with C w = (1 + lambda) blkdiag(Cii) w, and their eigenvectors w."""
         roots = [_inverse_factor(self.C[where, where]) for where in self.slices()]
         pairs = list(zip(self.slices(), roots, strict=True))
         values, V = self._leading(
@@ -257,7 +257,7 @@ class MultiBlock(Blocks, LocalOptima):
     @property
     @abstractmethod
     def bounds(self) -> MultiBound:
-        """Dual bounds for the Ci with s_i^2 = tr(Mi'Ci Mi)."""
+        """Dual bounds for covariances Ci as denominators, s_i^2 = tr(Mi'Ci Mi)."""
 
     def bound(self, M: Array) -> float:
         """Return an upper bound of all values."""
@@ -294,7 +294,7 @@ class MultiBlock(Blocks, LocalOptima):
         return other
 
     def proof(self, M: Array) -> Certificate | None:
-        if self.searched is not None:  # the coordinates do not cover all columns
+        if self.searched is not None:  # a dual bound needs all columns
             return None
         found = self.certificate(M)
         return found if found.is_optimal else None
@@ -349,11 +349,11 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
     only_constant: bool = field(default=True, kw_only=True)
     orthonormalise: str = field(default="polar", kw_only=True)
     ends: tuple[Array, Array] | None = field(default=None, kw_only=True)
-    _units: Array = field(init=False)  # the solver's units of the views
+    _units: Array = field(init=False)  # factors (powers of 2) of the views
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # f does not depend on the units of the views; powers of two avoid rounding.
+        # The scale of a view does not change f, and a power of two causes no rounding.
         traces = [float(np.trace(self.C[where, where])) for where in self.slices()]
         shifts = np.array([-(math.frexp(trace)[1] // 2) for trace in traces])
         each = np.repeat(shifts, self.widths)
@@ -449,7 +449,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
     def holds_outside(self, value: float) -> bool:
         """Return True if the value reaches the bound by the largest canonical correlation.
 
-        This bound holds over all columns if only constant columns are outside of the coordinates.
+        The bound holds over all columns if only constant columns are outside of the coordinates.
         """
         largest = 0.5 * len(self.widths) * min(float(self.canonical[0][0]), len(self.widths) - 1.0)
         return self.only_constant and largest - value <= PROVED_GLOBAL
@@ -508,7 +508,7 @@ def multi_ratio(
     searched: float | None = None,
     ends: tuple[Array, Array] | None = None,
 ) -> MultiRatio:
-    """Return the problem of the views' correlations, each on the range of its covariance."""
+    """Return the problem of the correlations of the views, each in the range of its covariance."""
     views, stats = sums_of(compacts)
     n, count = stats.n, len(views)
     if shrunk is not None:
@@ -554,7 +554,7 @@ def multi_ratio(
 
 
 def covariance_names(count: int) -> list[str]:
-    """Return the names of the covariances of so many views, for messages."""
+    """Return the names of the covariances of a number of views, for messages."""
     views = ["the first view", "the second view"]
     return [
         f"the covariance of {views[i] if count == 2 else f'view {i + 1}'}" for i in range(count)

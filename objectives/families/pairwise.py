@@ -1,10 +1,10 @@
 """Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM.
 
-D is computed in blocks of rows. A method defines phi of some rows of D, W = dphi/dD, and the
-derivative of W.
+The matrix D of squared distances is computed in blocks of rows. A method of projected distances D
+defines phi of some rows of D, the derivative W = dphi/dD, and the derivative of W.
 
 For rows in files the objective is a sum over batches of rows, because rows of different chunks
-cannot form a pair. Each batch contains rows spread over a whole chunk.
+cannot form a pair. Each batch of rows is spread over a whole chunk.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, 
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
 from ldr.solvers.problem import Point
 
-# A block of half a MiB fits into the cache.
+# A block of half a MiB of distances fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
-# For some rows of D: their part of phi, their W, and the map dD -> dW, which may overwrite dD.
+# For some rows of distances D: phi, its derivative W, and the map dD -> dW, which may overwrite dD.
 Told = tuple[float, Array, Callable[[Array], Array]]
-# Function that adds half the contribution of some rows to a Hessian product.
+# Function that adds half of the contribution of some rows to a Hessian product.
 RowProduct = Callable[[Array, Change], None]
 
 
 class PairwisePoint(ProjectedPoint):
     """phi as a sum over rows of D, computed in blocks of rows.
 
-    With L(W) = diag(W1 + W'1) - W - W' the slope is 2 L(W)Y. The derivative of the slope along dY
-    is 2 L(W)dY + 2 L(dW)Y, dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). Time is O(n^2 r). Memory is O(n r);
-    for n <= 2048 some n x n matrices are cached for Hessian products.
+    The gradient in Y is 2 L(W)Y with the Laplacian L(W) = diag(W1 + W'1) - W - W'. Along dY it
+    changes by 2 L(W)dY + 2 L(dW)Y with dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). Time is O(n^2 r).
+    Memory is O(n r); for n <= 2048 some n x n matrices are cached for Hessian products.
 
     - symmetric: True if phi is a sum over unordered pairs
     """
@@ -105,7 +105,7 @@ class PairwisePoint(ProjectedPoint):
         return slice(rows.start if self.symmetric else 0, None)
 
     def twice(self, W: Array) -> Array:
-        """Double the weights of pairs of a row and a later row, in place."""
+        """Double the weights of pairs of a row and a later row in W, in place."""
         if W.shape[1] > len(W):
             W[:, len(W) :] *= 2.0
         return W
@@ -113,7 +113,7 @@ class PairwisePoint(ProjectedPoint):
     def squares(self, rows: slice) -> Array:
         """Return some rows of D as sums of squared differences.
 
-        Unlike the expanded square, this is accurate for close points.
+        Unlike the expanded square, a sum of squared differences is accurate for close points.
         """
         from scipy.spatial.distance import cdist
 
@@ -128,7 +128,7 @@ class PairwisePoint(ProjectedPoint):
         """Add (W + W')Y1 for the given rows of W to `total`."""
         columns = self.columns(rows)
         forth = W @ Y1[columns]
-        same = self.symmetric and len(W) == W.shape[1]  # this block of W is symmetric
+        same = self.symmetric and len(W) == W.shape[1]  # a diagonal block of symmetric W
         total[rows] += forth
         total[columns] += forth if same else W.T @ Y1[rows]
 
@@ -188,7 +188,7 @@ def labelled_rows(
 ) -> tuple[DenseRows, Array, Codes]:
     """Return centred rows with each column scaled to order 1, the column lengths, and classes.
 
-    M is unconstrained: the scaling does not change the problem and improves its condition.
+    Scaling columns does not change the problem, as M is unconstrained, but its condition.
 
     - returns lengths (k,): factors of X that give the user's distances, up to a common factor
     """
@@ -258,8 +258,8 @@ class LabelledPairs(Pairwise):
     def baseline(self) -> Array:
         """Return the top generalised eigenvectors of (S_B, S_W), of unit variance within classes.
 
-        The eigenvectors lie in the range of S_W. If r exceeds c - 1 for c classes, principal
-        directions of the remaining variation are added.
+        The eigenvectors are in the range of S_W, the scatter within classes. If r exceeds c - 1 for
+        c classes, principal directions of the remaining variation are added.
         """
         k = self.X.shape[1]
         within, between = self._scatters.within, self._scatters.between
@@ -277,10 +277,10 @@ class LabelledPairs(Pairwise):
         return np.hstack([found, self.principal_directions(self.r - informative, found)])
 
     def principal_directions(self, r: int, besides: Array | None = None) -> Array:
-        """Return principal axes in the user's units, of mean variance 1 within classes.
+        """Return principal axes in the user's units, scaled to mean variance 1 within classes.
 
-        The total variance determines the scale of a direction without variance within classes. With
-        `besides`, the variation is restricted to the complement of these directions.
+        A direction without variance within classes is scaled by its total variance. The argument
+        `besides` restricts the variation to the complement of some directions.
         """
         rest = np.eye(self.X.shape[1])
         if besides is not None:
@@ -296,11 +296,11 @@ class LabelledPairs(Pairwise):
         return M * math.sqrt(self.weight * r / squares) if squares > 0 else M
 
 
-# Number of rows in a batch; the time of an evaluation is proportional to this number.
+# Number of rows in a batch; pairs of rows are evaluated within batches only.
 BATCH_ROWS = 250
-# Number of rows of a file that are loaded for starts and units.
+# Number of rows of a file that are loaded to find initial points and the scale of the data.
 _SAMPLE_ROWS = 2000
-# Size of the random sample for problems with a decomposition of an n x n matrix.
+# Number of random rows that represent all rows if a method decomposes an n x n matrix.
 STANDING_ROWS = 5000
 
 
@@ -315,7 +315,7 @@ class BatchTerm(TermOfPoints):
 
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
         batches = max(1, round(rows.n / BATCH_ROWS))
-        # Each batch has its share of every class, even for sorted data.
+        # In every batch the classes have the same shares, even if the samples are sorted by class.
         order = np.argsort(beside[0], kind="stable") if beside else np.arange(rows.n)
         for b in range(batches):
             batch = order[b::batches]
@@ -362,7 +362,7 @@ def in_batches(
 ) -> Batches:
     """Return the problem of the sum over batches, with labels if `smallest_class` is given.
 
-    `bind` returns the problem of a sample of rows, in coordinates of all rows.
+    The function `bind` returns the problem of a sample of rows, in coordinates of all rows.
     """
     samples, labels = data.samples, None
     beside: tuple[Beside, ...] = ()

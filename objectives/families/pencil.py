@@ -77,7 +77,7 @@ class Pencil(SumOfSquares):
     unrelated: Callable[[], float] | None = field(default=None, kw_only=True)
 
     def terms(self, a: float) -> float:
-        """Return the size of the terms whose sum is A; a is a bound of A."""
+        """Return the size of the terms whose sum is A, given a bound `a` of A."""
         return self.size(a) if callable(self.size) else max(a, self.size)
 
 
@@ -110,8 +110,8 @@ class RowPencil:
     ) -> tuple[RowPencil, float]:
         """Return the pair of wide rows in a subspace that contains the optimum.
 
-        The second result is the ridge relative to B in the subspace. The method maximises `sign`
-        times A.
+        The second result is the ridge relative to B in the subspace. The method maximises the
+        numerator A times `sign`.
         """
         if self.wide is None:
             return self, ridge
@@ -160,8 +160,8 @@ class RowPencil:
         """Return class means as a predictor of classes in the coordinates W'x.
 
         With a ridge, `ridged` is B plus the ridge in these coordinates and replaces the scatter
-        within groups; otherwise class probabilities for few samples would be too extreme.
-        Alternatively `ridged` is B, and `ridge` the constant to be added in all columns.
+        within groups; otherwise class probabilities for few samples would be too extreme. If
+        `ridge` is given, `ridged` is B, and `ridge` is added in all columns.
         """
         if self.classes is None or found.groups is None:
             return None
@@ -213,7 +213,7 @@ class Shrinking(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shrinks:  # a shrinkage rule counts rows and reads them twice
+        if self.shrinks:  # shrinkage reads the rows twice and needs n
             weighted = self.traits.weighted and isinstance(self.shrinkage, float)
             self._set_traits(weighted=weighted, from_sums=False)
             vars(self).update(matrices=_unknown)
@@ -238,9 +238,9 @@ class Shrinking(Objective):
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
         """Shrink B towards its diagonal by Ledoit and Wolf's intensity, if the method shrinks.
 
-        In minimised methods A is the part of B that neighbours do not explain. A is shrunk with the
-        same intensity, towards the expectation for independent rows: if only B were shrunk, nearly
-        constant directions would be optimal.
+        In minimised methods the numerator A is the part of B that neighbours do not explain. A is
+        shrunk with the intensity of B, towards the expectation for independent rows: if only B were
+        shrunk, nearly constant directions would be optimal.
         """
         if self.shrinkage is None:
             return rows

@@ -1,7 +1,7 @@
 """Objectives of the projected data: f(M) = phi(Y) with Y = XM.
 
 Derivatives of f follow from the derivatives of phi in Y: grad f = X' phi'(Y) and Hess f [V] = X'
-phi''(Y)[XV]. A method defines phi, phi' and phi''.
+phi''(Y)[XV]. A method of projected data defines phi, phi' and phi''.
 
 For methods with many whitened rows a run on a sample of rows improves the start.
 """
@@ -34,7 +34,7 @@ from ldr.solvers.trust_region import TrustRegion
 
 
 class ProjectedPoint(Point):
-    """phi at Y = XM. Subclasses cache shared parts of phi's derivatives.
+    """The objective phi at Y = XM. Subclasses cache shared parts of phi's derivatives.
 
     - X (n, k): some or all rows
     - Y (n, r): the projected rows
@@ -56,7 +56,7 @@ class ProjectedPoint(Point):
 
     @cached_property
     def Y1(self) -> Array:
-        """The matrix [Y, 1]."""
+        """The projected data with a column of ones, [Y, 1]."""
         Y1 = np.ones((len(self.Y), self.Y.shape[1] + 1))
         Y1[:, :-1] = self.Y
         return Y1
@@ -69,12 +69,12 @@ class ProjectedPoint(Point):
         return cross_product(self.X, self.curvature(product(self.X, V)))
 
 
-# For at most this many pairs (32 MiB per matrix) points cache shared parts of Hessian products.
+# Up to this many pairs of rows (32 MiB per matrix), matrices of Hessian products are cached.
 KEPT = 2**22
 
 
 class Change:
-    """A change dY, and the derivatives of squared distances: dD_ij = left_i'right_j."""
+    """A change dY, and the change of squared distances it causes, dD_ij = left_i'right_j."""
 
     def __init__(self, Y: Array, dY: Array) -> None:
         one = np.ones((len(Y), 1))
@@ -84,7 +84,7 @@ class Change:
         self.right = np.hstack([one, own, dY, Y])
 
     def of_squares(self, rows: slice, columns: slice) -> Array:
-        """Return the entries of dD for slices of rows and columns."""
+        """Return the entries of the change dD of distances, for slices of rows and columns."""
         return np.asarray(self.left[rows] @ self.right[columns].T)
 
 
@@ -136,22 +136,22 @@ class Projected(Started):
 
     @property
     def rough(self) -> Projected:
-        """The problem for evaluating random points, which may be a cheaper approximation."""
+        """The problem for evaluating random points: the same or a cheaper approximation."""
         return self
 
-    # Derivatives of phi in the rows, for derivatives of an optimum; rows are unweighted.
+    # The following derivatives of phi in the rows give derivatives of an optimum without weights.
 
     @property
     def follows(self) -> bool:
-        """True if `rate_at` and `pulled_at` cover all dependence of phi on the rows."""
+        """True if `rate_at` and `pulled_at` give all derivatives of phi in the rows."""
         return True
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """Return the derivatives of phi and its slope along dX by kernel widths, Y fixed."""
+        """Return derivatives of phi and its gradient along dX due to kernel widths, at fixed Y."""
         return 0.0, np.zeros_like(point.Y)
 
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
-        """Return the derivative of <slope, dY> in X at fixed Y."""
+        """Return the derivative in X of <phi'(Y), dY> at fixed Y."""
         return np.zeros_like(self.X)
 
 
@@ -183,7 +183,7 @@ class DenseRows:
         compact = Compact.of(samples)
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
-        X -= np.average(X, 0, samples.weights)  # a large mean leaves rounding errors
+        X -= np.average(X, 0, samples.weights)  # a second centring removes rounding errors
         return cls(X, compact.view(m), samples.marks)
 
     @classmethod
@@ -199,12 +199,11 @@ class DenseRows:
         return cls(X, rows.view.within(whitened), rows.marks)
 
 
-# Rows of a sample per column, least size of a sample, and the multiple of it above which n must be
-# for a sample to be used.
+# The first solve uses a sample of 100 rows per column, at least 2000, if n is 4 times larger.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
-# Local optima on a sample with a smaller relative difference count as equal.
+# Local optima on a sample of the rows are equal if they differ relatively by less than this.
 _SAME = 1e-3
-# Largest length of a short step, relative to the point.
+# Largest length of a Newton step from the sample's optimum, relative to the length of M.
 _SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
 
@@ -236,7 +235,7 @@ class WhiteProjected(Projected):
 
     @property
     def leads(self) -> bool:
-        """True for few rows: starts near a known optimum are then skipped; see `a_step_from`."""
+        """True for few rows: points near a known optimum are then skipped (`a_step_from`)."""
         return self.rough is self
 
     def a_step_from(self, end: Run, M: Array) -> bool:
@@ -256,7 +255,7 @@ class WhiteProjected(Projected):
 
     @property
     def follows(self) -> bool:
-        """The rows are white."""
+        """True, because the rows are white."""
         return False
 
     def of_white_rows(self, Z: Array, M: Array) -> Any:

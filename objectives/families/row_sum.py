@@ -1,8 +1,8 @@
 """Objectives that are sums over rows, evaluated chunk by chunk.
 
-f(M) = sum over chunks of phi(M; chunk). One pass over the rows computes value and gradient, another
-pass each Hessian product. A chunk returns only arrays of M's shape. Rows are centred and whitened
-chunk by chunk, without a copy of the data.
+The objective is f(M) = sum over chunks of phi(M; chunk). One pass over the rows computes value and
+gradient, another pass each Hessian product. For each chunk only arrays of M's shape are returned.
+Rows are centred and whitened chunk by chunk, without a copy of the data.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point, Problem
 
-# Number of rows in the sample for starts that need rows in memory.
+# Number of rows in the sample from which initial points are computed.
 SAMPLE_ROWS = 20_000
 
-# Number of parts for stochastic solvers, and least number of rows of a part per column.
+# Stochastic solvers split the rows into this many parts, each with enough rows per column.
 _PARTS = 32
 _PART_ROWS = 10
 
 Kept = TypeVar("Kept", bound=Point)
 
-# Value of a sum over rows: a scalar or an array.
+# A sum over rows: a scalar or an array.
 Total: TypeAlias = Any
 
 
@@ -68,7 +68,7 @@ class TermOfPoints(RowTerm):
         gradient = np.zeros_like(M)
         for point in self.points(M, rows, *beside):
             value = value + point.value
-            if np.isinf(value).any():  # the gradient is undefined
+            if np.isinf(value).any():  # an infinite value has no gradient
                 break
             gradient += point.gradient
         return value, gradient
@@ -86,7 +86,7 @@ def added(earlier: tuple[Total, Array], later: tuple[Total, Array]) -> tuple[Tot
 
 
 class OfRows:
-    """A term summed over samples and companions."""
+    """A function of a chunk, summed over samples and arrays of the same rows."""
 
     samples: Samples
     term: RowTerm
@@ -119,14 +119,14 @@ class SumPoint(Point):
 
 
 class Remembered(Generic[Kept]):
-    """Cache of the last points, which a result evaluates again."""
+    """Cache of the latest points, which are evaluated again for a result."""
 
     def __init__(self, last: int = 32) -> None:
         self._last: deque[Kept] = deque(maxlen=last)
 
     def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
         """Return the cached point at M, or a new point by `make`."""
-        for point in tuple(self._last):  # other threads may append meanwhile
+        for point in tuple(self._last):  # a copy: other threads may append
             if np.array_equal(point.M, M):
                 return point
         point = make(M)
@@ -215,7 +215,7 @@ class Frame:
         return Z if self.length == 1.0 else Z / self.length
 
     def lifted(self, M: Array) -> Array:
-        """Return WM, by which rows are multiplied."""
+        """Return WM, the matrix by which normalised rows are multiplied."""
         return M if self.W is None else self.W @ M
 
     def lowered(self, N: Array) -> Array:
@@ -241,7 +241,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class ProjectedTerm(TermOfPoints):
-    """A term phi(Y) of the projected rows Y = ZWM, Z the normalised rows, in blocks.
+    """A function phi(Y) of the projected rows Y = ZWM of the normalised rows Z, in blocks.
 
     - formula: function of rows, a matrix and ``w``, weights of the rows, that returns the
       `ProjectedPoint`

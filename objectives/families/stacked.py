@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# A within-class scatter below this share of the total is computed directly, not as a difference.
+# A within-class scatter below this share of the total is not computed as a difference.
 _CANCELLED = 1e-3
 
 
@@ -56,7 +56,7 @@ class StackedData(DataSums):
         """Return the scatters between and within the groups that `of` forms from each y."""
         assert self.y is not None
         codes = np.stack([of(y) for y in self.y])
-        if np.ptp(codes.max(axis=1)) > 0:  # ties in y give fewer groups
+        if np.ptp(codes.max(axis=1)) > 0:  # ties in y merge groups
             raise UnknownError
         return self.rows.scatters_of_classes(codes)
 
@@ -79,8 +79,8 @@ class StackedRows:
     def of(cls, X: Array, trials: Codes | None = None) -> StackedRows:
         """Centre rows (n, d) or (b, n, d), in two passes for accuracy.
 
-        Sums over rows are products with ones; for few columns NumPy's sum takes eight times as
-        long.
+        Sums over rows are computed as products with ones, because NumPy's sum takes eight times as
+        long for few columns.
         """
         stack = X if X.ndim == 3 else X[None]
         n = stack.shape[1]
@@ -120,7 +120,7 @@ class StackedRows:
     forms = form_by_form
 
     def scatter(self) -> Array:
-        """Return sum_i x_i x_i' of each, (b, d, d)."""
+        """Return the scatter sum_i x_i x_i' of each problem, (b, d, d)."""
         return self.cross(self)
 
     def cross(self, other: StackedRows) -> Array:

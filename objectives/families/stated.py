@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 class SampleRows:
     """The `RowSums` of samples in memory or in files, in changed coordinates.
 
-    Mean and scatter from a pass for classes or pairs are cached.
+    Mean and scatter that a pass over classes or pairs has computed are cached.
 
     - shares (n,): weights of the rows in the centre; None means the mean
     """
@@ -115,7 +115,7 @@ class SampleRows:
             counts = np.ones(given.n) if given.weights is None else given.weights
             shares = counts / given.weight
         rest = self.samples.reduce(partial(_shared, mean=mean), added, shares)
-        return [mean + rest] if given.is_sparse else [mean, rest]  # exact if constant
+        return [mean + rest] if given.is_sparse else [mean, rest]  # two terms: no rounding
 
     def about(self, shares: Array) -> SampleRows:
         other = SampleRows(self.given, self.change, shares)
@@ -258,7 +258,7 @@ class SampleSums:
     def with_inverse(
         self, A: Callable[[Array], Array], B: Array, ridge: float
     ) -> Callable[[Array], Array]:
-        """Return the function A of W, WW' = B^{-1}; products with B^{-1} are less accurate."""
+        """Return A as a function of W, WW' = B^{-1}: products with B^{-1} are less accurate."""
         return A
 
     def square(self, A: Array, inverse: Array) -> Array:
@@ -331,12 +331,12 @@ class StatedMethod(Objective):
     def opened(self, data: Data, room: int) -> Opened:
         """Return the data of the matrices, in coordinates with `room` constant directions."""
         samples = data.samples
-        # for n < d a minimised objective is 0 in directions orthogonal to all rows
+        # For n < d a minimised objective is zero in the directions that are orthogonal to all rows.
         empty_is_best = self.sense == "min" and samples.n_known and samples.n < samples.d
         if not self.traits.products or empty_is_best:
             data = data.everywhere()
         parts = data.samples, *filter(None, [data.background])
-        for part in parts[1:]:  # samples are checked when opened
+        for part in parts[1:]:  # the first was checked at opening
             check_squares(part)
         if isinstance(self, Shrinking) and self.shrinks:
             return Opened(self.name, data, self.compact(data.samples), parts)

@@ -26,11 +26,11 @@ from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
 
-# Residuals below this share of the total are computed directly, not as a difference of traces.
+# A residual sum of squares below this share of the total is not computed as a difference of traces.
 _CANCELLED = 1e-4
-# Largest |M'M - I| of an orthonormal M.
+# M counts as orthonormal if the entries of |M'M - I| are at most this large.
 _ORTHONORMAL = 1e-12
-# Residual of eigenvectors from products, relative to the largest eigenvalue.
+# Largest residual of eigenvectors from matrix products, relative to the largest eigenvalue.
 RESIDUAL = 1e-12
 
 
@@ -86,10 +86,10 @@ class Trace(BoundObjective):
     is_square: bool = field(default=False, kw_only=True)
     outside: float | None = field(default=0.0, kw_only=True)
     doubt: float = field(default=0.0, kw_only=True)
-    _size: float = field(default=1.0, init=False)  # A of the solver = A / _size
+    _size: float = field(default=1.0, init=False)  # the solver uses A / _size, of order 1
     _by_krylov: list[Ritz] = field(default_factory=list, init=False)
 
-    plain = True  # a trace without other maps or parameters
+    plain = True  # M enters by tr(M'AM) alone
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.A.shape[0])
@@ -126,8 +126,8 @@ class Trace(BoundObjective):
     def squares(self, M: Array, value: float) -> float:
         """Return the value without cancellation, as a sum of squares with A = F'F.
 
-        Minimised values are |scale| ||FM||^2, residuals scale ||F - FMM'||^2. For an operator A the
-        factor F would take a pass over the rows: only negative values are replaced, by 0.
+        Minimised values are |scale| ||FM||^2, residuals are scale ||F - FMM'||^2. For an operator A
+        the factor F would take a pass over the rows: only negative values are replaced, by 0.
         """
         if not isinstance(self.A, np.ndarray):
             return max(value, 0.0)
@@ -136,7 +136,7 @@ class Trace(BoundObjective):
         left = self._factor @ M
         if self.offset:
             if np.abs(M.T @ M - np.eye(self.r)).max() > _ORTHONORMAL:
-                return max(value, 0.0)  # M is part of a larger matrix
+                return max(value, 0.0)  # M is a block of a larger orthonormal matrix
             left = self._factor - left @ M.T
         return abs(self.scale) * float(np.vdot(left, left))
 
@@ -179,7 +179,7 @@ class Trace(BoundObjective):
         return Axes.principal(np.sign(self.scale) * self.compressed(M))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the diagonal of M'AM, and scores that the objective derives from this."""
+        """Return the diagonal of M'AM, and scores that the objective computes from it."""
         found = {"eigenvalue": np.sign(self.scale) * axes.numbers}
         derived = getattr(self.objective, "derived_numbers", None)
         if derived is not None and isinstance(self.A, np.ndarray) and self.searched is None:
@@ -195,11 +195,11 @@ class Trace(BoundObjective):
     def certificate(self, M: Array) -> Certificate | None:
         """Bound the optimality gap by a proved bound of the sum of extreme eigenvalues.
 
-        If A is known by products only, these cannot prove that no eigenvalue was missed. For dense
-        rows the matrix A is computed, by default only if this takes no longer than the solve's
-        products. For sparse rows the certificate is restricted to the directions found. The gap
-        includes possible contributions of directions outside of the coordinates, or the certificate
-        is restricted.
+        If A is known by matrix-vector products only, the products cannot prove that no eigenvalue
+        was missed. For dense rows A is therefore computed, by default only if this takes no longer
+        than the solve's products. For sparse rows the certificate is restricted to the directions
+        found. The optimality gap includes possible contributions of directions outside of the
+        coordinates; otherwise the certificate is restricted.
         """
         V = self._eigen[1]
         if isinstance(self.A, np.ndarray):
@@ -255,7 +255,7 @@ def trace_where_varied(
 ) -> Trace:
     """Build tr(M'AM) in the objective's sense, M restricted to directions that vary.
 
-    Directions without variance are excluded.
+    Directions without variance are excluded from the subspace.
     """
     kept = Range.of(total, view.coordinates, "the covariance")
     return Trace(

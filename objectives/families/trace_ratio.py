@@ -46,7 +46,7 @@ from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.trace_ratio import SelfConsistentField
 
-# With a larger ratio of weights the smallest ones are lost to rounding in value and gradient.
+# If column weights differ by more than this factor, the smallest are lost in rounding errors.
 _FARTHEST = 1e8
 
 
@@ -54,10 +54,10 @@ _FARTHEST = 1e8
 class NestedMethod(Objective):
     """Base of the trace-ratio methods, with optional nested subspaces.
 
-    Optimal subspaces of different dimensions are not nested in general. With levels r_1 < ... < r_K
-    = r of weights w_k the value is sum_k w_k tr(M_k'AM_k) / sum_k w_k tr(M_k'BM_k), M_k the first
-    r_k columns of M. A result's parameters contain the ratio at each level; the optimum for this
-    dimension alone is reported for comparison.
+    Optimal subspaces of different dimensions are not nested in general. For levels r_1 < ... < r_K
+    = r with weights w_k the value is sum_k w_k tr(M_k'AM_k) / sum_k w_k tr(M_k'BM_k), where M_k has
+    the first r_k columns of M. A result's parameters contain the ratio at each level and, for
+    comparison, the optimum for that dimension alone.
 
     Source: Szwagier and Pennec 2025.
 
@@ -125,23 +125,23 @@ def _levels(nested: Any) -> Any:
     return weights
 
 
-# Lower limit of eigenvalue gaps in the preconditioner, relative to the largest eigenvalue.
+# The preconditioner raises eigenvalue gaps to at least this share of the largest eigenvalue.
 _LEAST_GAP = 1e-12
-# A column of M with a share of the denominator below this, over r, is nearly constant.
+# A column of M is nearly constant if its share of the denominator, times r, is below this.
 _LEAST_SHARE = 1e-2
-# A change of basis can lower eigenvalues to this share of the tolerance.
+# The tolerance for the rank of B is lower by this factor after a change of basis.
 _TURNED = 1e-2
 
 
 class TraceRatioPoint(Point):
-    """f(M) = -rho with rho = a/b, a = tr(VM'AM), b = tr(VM'BM), V the weights of the columns.
+    """f(M) = -rho, the ratio rho = a/b with a = tr(VM'AM), b = tr(VM'BM) and column weights V.
 
-    The gradient is -(2/b)(AM - rho BM)V. With K = A - rho B, computed once, the Hessian product is
-    -(2/b)(KU - drho BM)V - (db/b) gradient, drho = -<gradient, U>, db = 2 <BMV, U>: one product
-    with a k x k matrix. `products` are AM and BM, the `denominator` is b.
+    The gradient of f is -(2/b)(AM - rho BM)V. With K = A - rho B, computed once, the Hessian
+    product along U is -(2/b)(KU - drho BM)V - (db/b) gradient, drho = -<gradient, U>, db = 2 <BMV,
+    U>: one product with a k x k matrix. `products` are AM and BM; `denominator` is b.
     """
 
-    value = math.nan  # `__init__` computes the value
+    value = math.nan  # set by `__init__`
 
     def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M
@@ -150,9 +150,9 @@ class TraceRatioPoint(Point):
         weighted = M * problem.weights
         self.denominator = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
-        # For minimised ratios -A is semidefinite: positive values are rounding errors.
+        # A minimised ratio has a semidefinite -A, so that a positive value is a rounding error.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
-        self.value = 0.0 - self._rho  # avoids negative zero
+        self.value = 0.0 - self._rho  # 0 - x is never -0
 
     @cached_property
     def gradient(self) -> Array:
@@ -182,12 +182,12 @@ class TraceRatio(BoundObjective, Compared):
     """Minimise -tr(M'AM) / tr(M'BM) on the Grassmann manifold.
 
     The baseline consists of the orthonormalised top_r generalised eigenvectors of (A, B). These
-    maximise another objective, tr((M'BM)^{-1} M'AM), and are optimal for r = 1 only.
+    eigenvectors maximise another objective, tr((M'BM)^{-1} M'AM), and are optimal for r = 1 only.
 
     With descending weights the objective is -tr(VM'AM) / tr(VM'BM), V = diag(weights), on the
-    Stiefel manifold. The weights decrease after each level; rotations of the columns of a level do
-    not change the value. The largest ratio is the root of f(rho) = sum_j v_j lambda_j(A - rho B),
-    attained by eigenvectors in descending order (Szwagier and Pennec 2025).
+    Stiefel manifold. The column weights decrease after each level; rotations of the columns of a
+    level do not change the value. The largest ratio is the root of f(rho) = sum_j v_j lambda_j(A -
+    rho B), attained by eigenvectors in descending order (Szwagier and Pennec 2025).
 
     Parameters
     ----------
@@ -207,8 +207,7 @@ class TraceRatio(BoundObjective, Compared):
         B and 0. If M may have a part outside of the coordinates, B minus `outside` I, and `outside`
         times the sum of the weights.
 
-    Both matrices are symmetrised and divided by a power of two near B's size. This does not change
-    the ratio and prevents overflow of squares.
+    Both matrices are symmetrised and divided by a power of two near B's size, against overflow.
     """
 
     A: Array
@@ -221,8 +220,8 @@ class TraceRatio(BoundObjective, Compared):
     sibling: str = field(default="", kw_only=True)
     inside: Array = field(init=False)
     left_out: float = field(default=0.0, init=False)
-    _size: float = field(default=1.0, init=False)  # B of the solver = B / _size
-    _rank: int = field(init=False)  # rank of B scaled to a unit diagonal
+    _size: float = field(default=1.0, init=False)  # the solver uses B / _size, of order 1
+    _rank: int = field(init=False)  # numerical rank of B scaled to unit diagonal
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
@@ -295,9 +294,9 @@ class TraceRatio(BoundObjective, Compared):
     def preconditioner(self, M: Array) -> Preconditioner:
         """Return the inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B.
 
-        At the optimum M spans the top eigenvectors of K. The Hessian multiplies the component of
-        V's column i along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j, with theta
-        the eigenvalues of K.
+        At the optimum M spans the top eigenvectors of K = A - rho B. The Hessian multiplies the
+        component of V's column i along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r <
+        j, with theta the eigenvalues of K.
         """
         point = self.at(M)
         theta, Q = symmetric_eigen(self.A + point.value * self.B)
@@ -309,7 +308,7 @@ class TraceRatio(BoundObjective, Compared):
 
     @cached_property
     def _heuristic(self) -> Array:
-        # For a singular B and semidefinite A, (A, B + |A|) has the same eigenvectors in the same
+        # If B is singular and A semidefinite, (A, B + |A|) has the eigenvectors of (A, B) in their
         # order.
         size = self.A if self.objective.sense == "max" else -self.A
         B = self.B if self.definite else size + self.B
@@ -325,8 +324,8 @@ class TraceRatio(BoundObjective, Compared):
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return a_k = m_k'Am_k, b_k = m_k'Bm_k, the ratios a_k/b_k and shares b_k/sum b.
 
-        rho is the mean of the ratios weighted by the shares. The generalised eigenvalues of (M'AM,
-        M'BM) describe the span of M, not single columns.
+        The ratio rho is the mean of the components' ratios weighted by the shares. The generalised
+        eigenvalues of (M'AM, M'BM) describe the span of M, not single columns.
         """
         AM, BM = self.at(M).products
         sign = -self.objective.sign
@@ -351,10 +350,10 @@ class TraceRatio(BoundObjective, Compared):
     def certificate(self, M: Array) -> Certificate:
         """Bound the optimality gap by a t with f(t) = sum_j v_j lambda_j(A - tB) <= 0.
 
-        f decreases with t, and its root is the largest ratio: no ratio exceeds t. The proof of f(t)
-        <= 0 includes rounding errors. A direction outside of the coordinates has the eigenvalue -t
-        `outside`: if this exceeds the least of the r eigenvalues, the direction would increase the
-        ratio, and the certificate is restricted.
+        The function f decreases with t, and its root is the largest ratio, so that no ratio exceeds
+        t. The proof of f(t) <= 0 includes rounding errors. A direction outside of the coordinates
+        has the eigenvalue -t `outside`: if that exceeds the least of the r eigenvalues, the
+        direction would increase the ratio, and the certificate is restricted.
         """
         rho = -self.at(M).value
         bound = trace_ratio_bound(self.A, self.B, M, self.weights, self.sums)
@@ -420,7 +419,7 @@ class TraceRatio(BoundObjective, Compared):
         if math.isinf(self.outside):
             return True
         value, eps = self.at(M).value, float(np.finfo(float).eps)
-        if self.outside == 0.0:  # relative to B, because columns may be nearly constant
+        if self.outside == 0.0:  # A relative to B, as columns may be nearly constant
             lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
             if not lengths.all():
                 return True
@@ -446,8 +445,8 @@ def trace_ratio(
 ) -> TraceRatio:
     """Build tr(M'AM) / tr(M'BM) in the objective's sense, on the range of total scatter or B.
 
-    Outside of this range the ratio is 0/0. A minimum is the maximum for -A. The objective's option
-    `nested` determines the weights.
+    Outside of the range the trace ratio is 0/0. A minimum of the trace ratio is minus the maximum
+    for -A. The objective's option `nested` determines the weights.
     """
     weights, sign = objective.column_weights(r), -objective.sign
     rows, ridge = rows.narrowed(r, ridge, sign, weights)
@@ -463,7 +462,7 @@ def trace_ratio(
     if ridge > 0:
         amount = ridge_amount(definite, ridge)
         definite, ridged = add_ridge(definite, ridge, rows.what)
-    # directions with variation below rounding are excluded: see `whitened`
+    # Directions whose variance is below rounding errors are excluded; see `whitened`.
     lost = ridge == 0 and kept.rank < int(np.count_nonzero(np.diag(varied) > 0))
     return TraceRatio(
         objective,

@@ -48,7 +48,7 @@ from ldr.solvers.manifolds import Array, polar_factor
 class Bilinear(Blocks, BoundObjective):
     """Maximise tr(Ma'K Mb) over orthonormal Ma and Mb, by singular vectors of K.
 
-    The value is invariant to joint rotations (MaQ, MbQ), not to separate ones.
+    The value is invariant to joint rotations (MaQ, MbQ) of both views, not to separate ones.
 
     - K (ka, kb)
     - correlations: True if K's singular values are correlations
@@ -190,7 +190,7 @@ def white_bilinear(
 class SharedDirections(Trace):
     """Maximise sum_{i<j} tr(Mi'Aij Mj) of white views over sum_i Mi'Mi = K I.
 
-    The blocks of the solver's orthonormal M are the Mi/sqrt(K). The objective is the trace
+    The blocks of the solver's orthonormal M are Mi/sqrt(K) for K views. The objective is the trace
     tr(M'AM), where the diagonal blocks of A are zero.
 
     - widths: number of columns of each view
@@ -276,8 +276,8 @@ def whitened_views(
 ) -> tuple[ViewMoments, list[Whitened], Array]:
     """Return sums over rows of several views, the whitening of each view, and their coupling.
 
-    The coupling is the matrix of blocks Cij in whitened coordinates, with zeros in place of the
-    Cii.
+    The coupling of the views is the matrix of blocks Cij in whitened coordinates, with zeros in
+    place of the Cii.
     """
 
     def with_squares(*changes: Change) -> tuple[ViewMoments, list[SumOfSquares]]:

@@ -1,12 +1,12 @@
 """Whitening: coordinates of rows in which a sum of squares B is the identity.
 
-A sum of squares B is less accurate than the rows. Entries of B are accurate to u = 1e-16 of the
-diagonal: directions with a variance below u times the columns' variance are lost. Generalised
-eigenvalues are accurate to u times the condition number of B, the square of the condition number of
-the rows. If this accuracy is insufficient, B is computed again from rows in coordinates that whiten
-the first B, as in repeated Cholesky QR (Fukaya et al. 2014, 2020), which needs sums over rows only.
-The remaining error is u times the condition number of the rows, as large as the effect of rounding
-in the data.
+The computed sum of squares B is less accurate than the rows. Entries of a sum of squares are
+accurate to u = 1e-16 of the diagonal: directions with a variance below u times the columns'
+variance are lost. Generalised eigenvalues are accurate to u = 1e-16 times the condition number of
+B, the square of the condition number of the rows. If this accuracy is insufficient, B is computed
+again in coordinates that whiten the first B, as in repeated Cholesky QR (Fukaya et al. 2014, 2020),
+which needs sums over rows only. The remaining error is u = 1e-16 times the condition number of the
+rows, as large as the effect of rounding in the data.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
     return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]
 
 
-# If the least eigenvalue of B, scaled to a unit diagonal, is larger, B's accuracy suffices.
+# B is accurate enough if its least eigenvalue, after scaling to a unit diagonal, is larger.
 LEAST = 1e-5
 
 
@@ -87,8 +87,8 @@ class Unwhitened:
     def varied(self, sums: SumOfSquares) -> tuple[Array, str]:
         """Return the matrix to whose range M is restricted, and its name.
 
-        The matrix is B, or with a ridge the total scatter: directions without variance are excluded
-        even with a ridge.
+        This matrix is B, or with a ridge the total scatter: directions without variance are
+        excluded even with a ridge.
         """
         if self.ridge > 0 and sums.total is not None:
             return sums.total, "the total scatter"
@@ -128,7 +128,7 @@ def _well_conditioned(S: Array) -> bool:
 Sums = TypeVar("Sums")
 
 _EPS = float(np.finfo(float).eps)
-# Rounding errors of the data and of their change of coordinates.
+# Relative rounding error of the rows after a change of coordinates.
 ROWS_ROUNDING = 8.0 * _EPS
 
 
@@ -136,7 +136,7 @@ ROWS_ROUNDING = 8.0 * _EPS
 class Whitened:
     """Coordinates in which B, restricted to its range and plus a ridge, is the identity.
 
-    - W (k, m): map to these from the coordinates in which B and other sums are computed
+    - W (k, m): map to whitened coordinates from those in which B and other sums are computed
     - change: map from the original rows to the coordinates in which sums are computed
     - mean: mean of the original rows
     - coordinates: map back to the user's columns
@@ -170,11 +170,11 @@ class Whitened:
 
     @property
     def error(self) -> float:
-        """Bound of ||W'BW - I|| for rounding errors of rows, sums and W."""
+        """Bound of ||W'BW - I|| that includes rounding errors of rows, sums and W."""
         return self._of(self.sizes, self.spreads)
 
     def error_along(self, M: Array) -> float:
-        """Bound ||M'W'BWM - I|| for an orthonormal M."""
+        """Bound ||M'W'BWM - I||, the error of whitening, for an orthonormal M."""
         return self._of(self.sizes @ M, self.spreads @ M)
 
     def _of(self, sizes: Array, spreads: Array) -> float:
@@ -182,10 +182,10 @@ class Whitened:
         return ROWS_ROUNDING * float(np.linalg.norm(sizes)) + of_sums + self.defect
 
     def doubt(self, size: float, r: int) -> float:
-        """Bound the rounding error of a sum of r eigenvalues (singular values) up to a size.
+        """Bound the rounding error of a sum of r eigenvalues (singular values) up to a given size.
 
-        The bound includes errors of the whitening. Rows of length s with errors e have squares
-        between (s - e)^2 and (s + e)^2.
+        The bound of the rounding error includes errors of the whitening. Rows of length s with
+        errors e have squares between (s - e)^2 and (s + e)^2.
         """
         return math.sqrt(r) * (size + 2.0 * math.sqrt(size) + self.error) * self.error
 
@@ -196,9 +196,9 @@ class Whitened:
         return math.sqrt(r) * SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
 
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
-        """Return a bound of the rounding error of ||Y - ZC||^2 = rest, Z the whitened rows.
+        """Return a bound of the rounding error of ||Y - ZC||^2 = rest for whitened rows Z.
 
-        The bound includes the error of C = Z'Y, and is at most ||Y||^2.
+        The bound includes the error of the coefficients C = Z'Y, and is at most ||Y||^2.
 
         - C (m, q)
         - outputs (q,): root of the sum of squares of each column of Y
@@ -261,7 +261,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
     else:
         kept = Range.of(varied, given.coordinates, name)
     inside = kept(sums.B)
-    # a direction of the range has variance, even if below rounding
+    # Every direction in the range of B has some variance, even if rounding errors hide it.
     hidden = np.maximum(0.0, _EPS * kept.squares(diagonal(sums.B)) - np.diag(inside))
     B, ridged = add_ridge(inside + np.diag(hidden), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
@@ -292,7 +292,7 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
     varied, name = given.varied(first)
     check_varies(varied, name)
     T, inverse, _ = inverse_root(varied)
-    if first.total is not None:  # the total may be larger than B
+    if first.total is not None:  # the total scatter may exceed B
         with np.errstate(over="ignore", invalid="ignore"):
             check_comparable(np.sum(T * (first.total @ T), axis=0), name)
     return T, inverse
@@ -308,7 +308,7 @@ def _of_rows(
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
-    sized = scale * T  # columns' sizes before cancellation
+    sized = scale * T  # norms of columns before cancellation
     W, inverse, _ = inverse_root(varied)
     _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
     lost = shares * tolerance >= 1.0
@@ -328,8 +328,8 @@ def _of_rows(
         why = f"in others the rows vary by less than {tolerance:.1e} of their size"
         kept = Range.along(orthogonal_to(left_out), given.coordinates, name, why)
     W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
-    for _ in range(2 if nothing.size else 0):  # the second step reduces rounding errors
-        # M is orthogonal to directions outside of B's range, where A may be nonzero
+    for _ in range(2 if nothing.size else 0):  # repeated because of rounding
+        # M becomes orthogonal to directions outside B's range, where A may be nonzero.
         W = W - nothing @ mixed @ np.linalg.lstsq(N, T @ W, rcond=None)[0]
     B = sums.B
     ridged: list[str] = []

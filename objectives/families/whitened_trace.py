@@ -34,8 +34,8 @@ def whitened_trace(
 ) -> Trace:
     """Build tr(M'B^{-1/2} A B^{-1/2} M) in the objective's sense; P = M'B^{-1/2}.
 
-    Extreme generalised eigenvectors of (A, B) are the exact solution. With `spectral` the absolute
-    value of B^{-1/2} A B^{-1/2} is used.
+    Extreme generalised eigenvectors of (A, B) are the exact solution. With `spectral`, the matrix
+    B^{-1/2} A B^{-1/2} is replaced by its absolute value.
     """
     rows, ridge = rows.narrowed(r, ridge, -objective.sign)
     given = Unwhitened.of(rows.compact, rows.what, ridge, *rows.others)
@@ -81,7 +81,7 @@ class SpectralTrace(Trace):
 
 @dataclass(frozen=True)
 class AbsoluteTrace(SpectralTrace):
-    """tr(M'|S|M), |S| with the absolute values of the eigenvalues of S."""
+    """The trace tr(M'|S|M), where |S| has the absolute values of the eigenvalues of S."""
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return the diagonal of M'SM."""

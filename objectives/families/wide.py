@@ -1,6 +1,6 @@
 """Problems of sparse rows with very many columns, by products with the rows.
 
-A method of a pair (A, B) only needs a subspace that contains the solution. A block Davidson
+A method of a matrix pair (A, B) only needs a subspace that contains the solution. A block Davidson
 iteration finds the subspace by products; the problem in this subspace is small and dense.
 """
 
@@ -73,11 +73,11 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
     return operator(ka + kb, lambda V: np.concatenate([aa @ V[:ka], bb @ V[ka:]]))
 
 
-# Number of extra columns of a block, for faster convergence of the wanted columns.
+# Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 GUARDS = 4
-# Share of a ridge that is subtracted from B, for M with negative eigenvalues.
+# The preconditioner's shift theta is at least minus this share of the ridge times rho.
 _SHARE = 0.9
-# A variance below this, relative to that of uncorrelated columns, counts as zero.
+# A variance is zero if it is below this share of the variance of uncorrelated columns.
 _EMPTY = 1e-10
 
 

@@ -38,7 +38,7 @@ from ldr.solvers.trust_region import TrustRegion
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-# A larger part of a unit vector exceeds rounding errors of products.
+# The part of a unit vector outside a subspace is a rounding error if it is shorter than this.
 _BESIDE = 1e-6
 
 Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]
@@ -150,7 +150,7 @@ class Covariances:
 def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs | None:
     """Return the subspaces of r pairs, of whitened columns if a ridge is given.
 
-    The result is None if no view has too many columns for arrays.
+    The function returns None if no view has too many columns for arrays.
     """
     if not (a.wide or b.wide):
         return None
@@ -200,7 +200,7 @@ class Correlated(Pairs):
 
     @property
     def in_columns(self) -> tuple[Array, Array]:
-        """Ma and Mb in all columns."""
+        """The two orthonormal matrices Ma and Mb in all columns."""
         a, b = (view.in_all_columns(M) for view, M in zip(self.rows, self.ends, strict=True))
         return a, b
 
@@ -208,7 +208,7 @@ class Correlated(Pairs):
 def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | None:
     """Return subspaces that contain the optimum of orthogonal-cca and its baseline.
 
-    The result is None for more than two views and for views with few columns.
+    The function returns None for more than two views and for views with few columns.
     """
     if len(views) > 2 or not any(view.rows.wide for view in views):
         return None

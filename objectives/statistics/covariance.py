@@ -25,14 +25,13 @@ from ldr.objectives.statistics.sums import (
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# Up to this many rows or columns the dense matrix is computed.
+# The dense covariance or Gram matrix is computed up to this order.
 _LEAST_ORDER = 2000
-# For dense data with more columns than this times r, block Krylov is used. It usually needs 10 r to
-# 15 r products; the limit is d/8, half of the operations of forming the covariance.
+# Dense data with more columns than this times r use block Krylov. It takes 10 r to 15 r products
+# with blocks; the limit d/8 costs half as much as forming the covariance.
 _COLUMNS_PER_VECTOR = 150
-# Forming the covariance computes this many products of rows in the time of one product with a
-# column of a block. A Cholesky factorisation takes as long as two products of the covariance with
-# itself.
+# Forming a covariance multiplies this many pairs of entries in the time of one multiplication in a
+# product with a block. A Cholesky decomposition takes as long as two products of d x d matrices.
 _SQUARED_PER_PRODUCT = 25
 
 
@@ -40,8 +39,8 @@ _SQUARED_PER_PRODUCT = 25
 class CovarianceOperator:
     """The covariance C = (X - 1m')'(X - 1m')/n as an operator, with products C @ V.
 
-    A product takes one pass over dense rows, centred block by block, or two passes over the nonzero
-    entries of sparse rows.
+    A product with C takes one pass over dense rows, centred block by block, or two passes over the
+    nonzero entries of sparse rows.
 
     - samples: the rows, minus a shift if sparse
     - centre (d,): mean of these rows
@@ -67,7 +66,7 @@ class CovarianceOperator:
         if not samples.n_known:
             return False
         order = min(samples.shape)
-        if samples.stored:  # one pass per product, or one pass for the covariance
+        if samples.stored:  # from a file: a pass per product, or one pass for all
             return order > WIDE
         if samples.is_sparse:
             return order > _LEAST_ORDER
@@ -100,8 +99,8 @@ class CovarianceOperator:
     def squared(self) -> tuple[Array, Callable[[Array], Array]] | None:
         """Return C, or for n < d the matrix XX'/n of the centred rows, with the same eigenvalues.
 
-        The second result maps eigenvectors of C to eigenvectors of this matrix. The result is None
-        for sparse data.
+        The second result maps eigenvectors of C to eigenvectors of the returned matrix. The
+        function returns None for sparse data.
         """
         samples, centre, n = self.samples, self.centre, self.samples.weight
         if samples.is_sparse:
@@ -125,7 +124,7 @@ class CovarianceOperator:
         return self.samples.reduce(term, added).reshape(V.shape) / self.samples.weight
 
     def variation(self, P: Array) -> Variation:
-        """Compute the variation; see `Scatter`. The trace is computed once."""
+        """Compute the variation; see `Scatter`. The trace of the covariance is computed once."""
         return Variation.of(P, self @ P.T, self.trace, self.samples.n)
 
     @cached_property
@@ -206,7 +205,7 @@ class RowCovariance:
 
 @dataclass(frozen=True)
 class Variation:
-    """Covariances of the components y = P(x - mean), C the covariance of x.
+    """Covariances of the components y = P(x - mean), where C is the covariance of x.
 
     - within (r, r): PCP', the covariance of y
     - columns (d, r): CP', the covariances of x and y
@@ -226,7 +225,7 @@ class Variation:
         return cls(0.5 * (within + within.T), CP, total, n)
 
     def turned(self, Q: Array) -> Variation:
-        """Return the variation of Q'y."""
+        """Return the variation of the rotated components Q'y."""
         return Variation(Q.T @ self.within @ Q, self.columns @ Q, self.total, self.n)
 
     def of_rows(self, where: slice) -> Variation:
@@ -317,7 +316,7 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     sums[:, -1] = piece.weight
     if piece.is_sparse:
         slices = list(piece.slices(max(1, BLOCK_NUMBERS // len(P))))
-        if len(slices) > 1:  # by blocks: a product with P is dense
+        if len(slices) > 1:  # by blocks of rows, as a product with P is dense
             for where in slices:
                 sums[:, :-1] += _variation_sums(piece.piece(where), centre, P)[:, :-1]
             return sums

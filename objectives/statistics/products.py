@@ -1,9 +1,9 @@
 """Products with sparse rows minus a shift, and operators of sparse rows.
 
-X'X - n mean mean' is inaccurate if a mean is large relative to the standard deviation. If a share p
-of a column's entries is stored, |mean| <= sqrt(p/(1 - p)) standard deviations: the mean of a column
-can only be large if the column is nearly full. The shift of such a column is near its mean and adds
-few stored entries.
+The formula X'X - n mean mean' is inaccurate if a mean is large relative to the standard deviation.
+If a share p of a column's entries is stored, |mean| <= sqrt(p/(1 - p)) standard deviations: the
+mean of a column can only be large if the column is nearly full. The shift of a nearly full column
+is near its mean and adds few stored entries.
 
 Matrices Xc'LZc of sparse rows are operators, without d x d or n x n arrays.
 """
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# With a larger share of nonzero entries (25/26) a mean can exceed NO_SHIFT standard deviations.
+# A mean can exceed NO_SHIFT standard deviations only if a larger share of entries is nonzero.
 _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
 
 
 def shifted_rows(samples: Samples) -> tuple[csr_array, Array]:
-    """Return X - 1 shift' as csr, and the shift: near the mean of nearly full columns, else 0.
+    """Return X - 1 shift' as csr, and the shift: near the mean for nearly full columns, else 0.
 
     Full constant columns become empty. The number of stored entries increases by at most 1/25.
     """
@@ -52,13 +52,13 @@ def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_
     """
     X, (c, d) = sparse_rows(samples), (len(counts), samples.d)
     stored = np.bincount(X.indices, minlength=d)
-    if not np.any(stored > _NEARLY_FULL * counts.min()):  # usually nothing is full
+    if not np.any(stored > _NEARLY_FULL * counts.min()):  # no column is nearly full
         return X, np.zeros((c, d))
     cells = X.indices + d * np.repeat(codes, np.diff(X.indptr))
     stored = np.bincount(cells, minlength=c * d).reshape(c, d)
     nearly_full = stored > _NEARLY_FULL * counts[:, None]
     first = np.unique(codes, return_index=True)[1]
-    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # exact for constant columns
+    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # a constant column gives exactly zero
     sums = dense(membership(codes, c).tocsr() @ less(X, shift, codes))
     shift += np.where(nearly_full, sums / counts[:, None], 0.0)
     return less(X, shift, codes), shift
@@ -97,13 +97,13 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
     return csr_array((signs, columns, rows), shape=(len(plus), n))
 
 
-# A variance below this share of a column's mean square is rounding error.
+# A column is constant if its variance is below this share of its mean square: rounding error.
 _CONSTANT = 1e-14
-# Number of random sums that detect proportional columns, and tolerance of their differences.
+# Number of random sums that detect proportional columns, and the tolerance of their equality.
 _TELLING, _DIFFERENT = 3, 1e-11
-# X'LZ is computed if it has at most this many entries per entry of X.
+# X'LZ is stored if it has at most this many entries for each stored entry of X.
 _FILLED = 4.0
-# Eigenvectors: tolerance of residuals relative to the largest eigenvalue, and limit of products.
+# Tolerance of eigenvectors' residuals, relative to the largest eigenvalue, and limit of products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 
 
@@ -141,7 +141,7 @@ class CentredRows:
 
     @property
     def distinct(self) -> CentredRows:
-        """The rows with proportional columns merged.
+        """The rows after proportional columns are merged.
 
         Random sums over the rows, of columns scaled to length 1, detect proportional columns.
         """
@@ -183,13 +183,13 @@ class CentredRows:
         return float(self.counts.sum())
 
     def times(self, V: Array) -> Array:
-        """Return XcV, (n, m)."""
+        """Return the product XcV, (n, m)."""
         product = np.asarray(self.X @ V)
         product -= self.centre @ V
         return product
 
     def back(self, Y: Array) -> Array:
-        """Return Xc'Y, (k, m)."""
+        """Return the product Xc'Y, (k, m)."""
         return np.asarray(self.X.T @ Y) - np.outer(self.centre, Y.sum(axis=0))
 
     def sums(self, codes: Codes, classes: int) -> Array:
@@ -209,12 +209,12 @@ class CentredRows:
         return float(spread.sum()) / max(1, min(len(spread), self.n - 1))
 
     def about(self, middle: Array) -> CentredRows:
-        """Return the rows centred by `middle` (d,) instead of the mean."""
+        """Return the rows centred by the vector `middle` (d,) instead of the mean."""
         centre = self.centre + self.basis.T @ (middle - self.mean)
         return replace(self, centre=centre, mean=middle)
 
     def in_all_columns(self, V: Array) -> Array:
-        """Return V, given in the basis, in all columns."""
+        """Return the matrix V, given in the basis, in all columns."""
         return np.asarray(self.basis @ V)
 
 
@@ -236,7 +236,7 @@ class Squares:
 
 @dataclass(frozen=True, eq=False)
 class ProductOf:
-    """A product of matrices, by products with each factor."""
+    """A product of matrices, used only by products with each factor."""
 
     factors: tuple[csr_array | Array, ...]
 
@@ -252,8 +252,8 @@ class ProductOf:
 class Form:
     """The matrix (Xc'LZc - PP') / divisor with a symmetric L, as an operator.
 
-    If rows have few entries, the sparse X'LZ is computed: products then do not involve vectors of
-    length n.
+    If rows have few entries, the sparse X'LZ is computed, so that products do not involve vectors
+    of length n.
 
     - between (n, n): L, as its diagonal, an array, or an operator
     - less (k, q): P
@@ -353,7 +353,7 @@ class Correlations:
     def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
         """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights).
 
-        The iteration starts from the eigenvectors for the previous weights.
+        The eigenvectors for the previous weights are the initial vectors of the iteration.
         """
         weighted = replace(self, deviations=self.deviations / weights)
         found = block_krylov(
@@ -364,7 +364,7 @@ class Correlations:
             near=self._near.pop() if self._near else None,
         )
         self._near.append(found.block)
-        return found.values, found.vectors.copy()  # a copy: not a view of the block
+        return found.values, found.vectors.copy()  # otherwise it would refer to the whole block
 
 
 def _counted(X: csr_array, counts: Array) -> csr_array:

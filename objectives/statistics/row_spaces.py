@@ -16,11 +16,11 @@ from ldr.objectives.statistics.sums import dense, symmetric
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import graded_qr, orthogonal_to, rank_tolerance
 
-# Eigenvalues of a Gram matrix below this share of the largest are inaccurate.
+# Eigenvalues of a Gram matrix are inaccurate below this share of the largest eigenvalue.
 _GRAM_CUT = 1e-10
-# Number of inaccurate directions that are recomputed at a time.
+# Number of inaccurate eigenvectors that are recomputed together.
 _DIRECTIONS = 64
-# Below this reciprocal condition number directions of dense rows may be rounding errors.
+# The row space of dense rows may contain rounding errors below this reciprocal condition number.
 _NEARLY_SINGULAR = 1e-7
 
 
@@ -114,7 +114,7 @@ class WidenedRowSpace(RowSpace):
     def of_rows(cls, space: RowSpace, Z: Array, weights: Array, lengths: Array) -> WidenedRowSpace:
         """Add the span of Z (d, m); the part of the centred rows outside the space is weights Z'.
 
-        `lengths` (d,) are the sizes of the features, for rounding errors.
+        The argument `lengths` (d,) contains the sizes of the features, for rounding errors.
         """
         for _ in range(2):
             Z, R = np.linalg.qr(_split(space, Z)[1])
@@ -132,16 +132,16 @@ class WidenedRowSpace(RowSpace):
 def row_space(samples: Samples) -> RowSpace:
     """Return an orthonormal basis of the span of the centred rows, for data with n < d.
 
-    Dense data: QR of the centred rows, in O(n^2 d), with one copy of X in float64.
-    Sparse data: eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) plus the cost
-    of XX'. Directions with small eigenvalues are recomputed from the rows.
+    For dense data: QR of the centred rows, in O(n^2 d), with one copy of X in float64. For sparse
+    data: eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) plus the cost of XX'.
+    Directions with small eigenvalues of the Gram matrix are recomputed from the rows.
 
     - returns: For dense data k = min(n - 1, d), and Q is orthonormal to 1e-15; directions outside
       of the span of dependent rows have zero scores. For sparse data k is the rank, and Q is
       orthonormal to 1e-16 divided by the smallest relative Gram eigenvalue (at worst 1e-6). The m
       directions with relative eigenvalues below 1e-10 are recomputed, with a d x m array.
     """
-    samples = replace(samples, marks=None)  # weights do not change the span
+    samples = replace(samples, marks=None)  # the span does not depend on weights
     if samples.is_sparse:
         return _sparse_row_space(samples)
     return _dense_row_space(samples)
@@ -174,7 +174,7 @@ def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
     Z = np.empty((n, d))
     for where, block in samples.blocks():
         np.subtract(block, centre, out=Z[where])
-    # Householder reflection I - v v' / (1 + 1/root n) with v = 1/root n + e_1.
+    # H is the Householder reflection I - v v' / (1 + 1/root n), where v = 1/root n + e_1.
     Z[1:] -= Z[0] / (np.sqrt(n) + 1) + Z.sum(axis=0) / (n + np.sqrt(n))
     return Z[1:]
 
@@ -199,12 +199,12 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     centre = column_means(X)
     along = np.asarray(X @ centre)
     gram = dense(X @ X.T) - along[:, None] - along + centre @ centre
-    # Centred rows are orthogonal to the vector of ones, which is excluded.
+    # The vector of ones is excluded, because centred rows are orthogonal to it.
     blind = orthogonal_to(np.ones((len(gram), 1)))
     with decomposing(len(gram)):
         values, vectors = scipy.linalg.eigh(symmetric(blind.T @ gram @ blind), check_finite=False)
     vectors = blind @ vectors
-    largest = max(values, default=0.0)  # n = 1 has no eigenvalues
+    largest = max(values, default=0.0)  # a single row has no eigenvalues
     kept = values > _GRAM_CUT * max(largest, 0.0)
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]
@@ -233,7 +233,7 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
     V, Z = (np.hstack(parts) for parts in zip(*found, strict=True))
     if not V.size:
         return space
-    # Products with Q = Xc'W amplify rounding errors of Z by the condition number of W.
+    # Products with Q = Xc'W multiply rounding errors of Z by the condition number of W.
     lost = n * np.finfo(float).eps * np.linalg.norm(units * Z) * np.linalg.cond(space.weights)
     inside, Z = _split(space, Z)
     space = replace(space, scores=space.scores + V @ inside.T)

@@ -71,7 +71,7 @@ class ClassMoments:
 
     @cached_property
     def total(self) -> Array:
-        """S_W + S_B, the scatter of all samples."""
+        """Scatter S_W + S_B of all samples."""
         return self.within + self.between
 
     def through(self, T: Array) -> ClassMoments:
@@ -101,7 +101,7 @@ def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoment
 class ClassSpread:
     """Counts, means and within-class scatter of some rows, which can be merged.
 
-    Means have two parts, as in `TwoPartMean`. A class without rows has the count zero and an
+    The means have two parts, as in `TwoPartMean`. A class without rows has the count zero and an
     arbitrary mean.
 
     - counts (c,), origins, offsets (c, d)
@@ -133,7 +133,7 @@ class ClassSpread:
             raise ArgumentError(
                 f"class {missing} of {len(self.counts)} has no samples, or none with a weight"
             )
-        # Differences of class means are accurate relative to an origin near the means.
+        # Differences of class means are more accurate if means refer to an origin near them.
         origin = self.origins[0]
         offsets = (self.origins - origin) + self.offsets
         centre = self.counts @ offsets / self.counts.sum()
@@ -149,10 +149,10 @@ def _class_spread(piece: Samples, codes: Codes, n_classes: int) -> ClassSpread:
     """Counts, means and the scatter within the classes of a piece."""
     counts = np.bincount(codes, piece.weights, minlength=n_classes)
     there = np.flatnonzero(counts)
-    if len(there) == 0:  # all weights of the chunk are zero
+    if len(there) == 0:  # all weights in the chunk are zero
         origins, offsets = np.zeros((2, n_classes, piece.d))
         return ClassSpread(counts, origins, offsets, zeros(piece.d, piece.d))
-    if len(there) < n_classes:  # use the classes of this chunk only
+    if len(there) < n_classes:  # some class is not in the chunk
         place = np.zeros(n_classes, dtype=np.intp)
         place[there] = np.arange(len(there))
         codes = place[codes]
@@ -206,7 +206,7 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     first_rows = np.empty(len(counts), dtype=np.intp)
     weights = samples.weights
     counting = (np.arange(samples.n) if weights is None else np.flatnonzero(weights))[::-1]
-    first_rows[codes[counting]] = counting  # the first row of each class, written last
+    first_rows[codes[counting]] = counting  # writing backwards keeps the first
     rows = pilot_rows(samples)
     if len(rows) < len(counting):
         rows = np.union1d(rows, first_rows)
@@ -393,7 +393,7 @@ class ViewMoments:
 def view_moments(views: Sequence[Samples]) -> ViewMoments:
     """Return means, scatters and cross scatters of several views of the same samples.
 
-    Dense views take one pass. With a sparse view three passes are needed: scatters first, then
+    Dense views take one pass over the rows. Sparse views take three passes: scatters first, then
     A'(B - 1 mean_b'), in which A need not be centred.
 
     - returns: the accuracy is that of `moments`; the error of cross entry (i, j) is relative to

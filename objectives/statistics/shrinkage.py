@@ -1,9 +1,9 @@
 """Shrinkage of covariances by the rule of Ledoit and Wolf, in two passes over the rows.
 
-For n rows z with standardised columns, S/n is shrunk towards mu I, mu the mean eigenvalue: (1 - s)
-S/n + s mu I, with s = min(1, b/d), d = ||S/n - mu I||^2 and b = sum_i ||z_i z_i' - S/n||^2 / n^2,
-which is (sum_i |z_i|^4 / n - ||S/n||^2) / n. In the original units of the columns the target is
-diagonal.
+For n rows z with standardised columns, S/n is shrunk towards mu I, where mu is the mean eigenvalue:
+(1 - s) S/n + s mu I with the intensity s = min(1, b/d), d = ||S/n - mu I||^2 and b = sum_i ||z_i
+z_i' - S/n||^2 / n^2, which is (sum_i |z_i|^4 / n - ||S/n||^2) / n. In the original units of the
+columns the target of the shrinkage is a diagonal matrix.
 
 Source: O. Ledoit and M. Wolf, A well-conditioned estimator for large-dimensional covariance
 matrices, Journal of Multivariate Analysis 88 (2004).
@@ -74,8 +74,8 @@ class JointShrinkage:
     """Shrinkage of the joint covariance of several views.
 
     With a common intensity s for all blocks the joint covariance is positive semidefinite, so that
-    correlations do not exceed 1. The target is diagonal. The shrunk covariance is divided by 1 - s,
-    which leaves covariances between views unchanged.
+    correlations do not exceed 1. The target of the shrinkage is diagonal. The shrunk covariance is
+    divided by 1 - s, which leaves covariances between views unchanged.
 
     - share: intensity s < 1
     - added (d_i, d_i): s/(1 - s) times the target, added to the covariance of each view
@@ -120,7 +120,7 @@ def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
 
 
 def target(S: Array, unit: Array) -> Array:
-    """Return the target of shrinkage: for standardised columns S's mean eigenvalue times I."""
+    """Return the target of shrinkage: for standardised columns the mean eigenvalue of S times I."""
     return np.diag(np.mean(np.diag(S) / unit**2) * unit**2)
 
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.intp]
 
-# The pilot is the mean of this many rows; its error is about 1/16 of the standard deviation.
+# Data are shifted by the mean of this many rows, whose error is 1/16 of the standard deviation.
 _PILOT_ROWS = 256
 # Rows are not shifted if all means are within this many standard deviations of zero. This saves a
-# copy and a fifth of the time, and increases relative errors by a factor of at most 26.
+# copy and a fifth of the time, and multiplies relative errors by at most 26.
 NO_SHIFT = 5.0
-# For at most this many entries class sums avoid the import of scipy.sparse, which takes 10 ms.
+# Up to this many entries, class sums do not import scipy.sparse, which takes 10 ms.
 _FEW_NUMBERS = 2**15
-# Least number of columns multiplied at a time, and number of entries of such a block.
+# Least number of columns that are multiplied together, and number of entries in such a block.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 
@@ -46,8 +46,8 @@ def few_columns(m: int, n: int) -> Iterator[slice]:
 class TwoPartMean:
     """The mean origin + offset of n rows, or of rows with total weight n.
 
-    If the mean is large relative to the standard deviation, differences of such means are more
-    accurate than differences of sums of the two parts.
+    If the mean is large relative to the standard deviation, differences of two-part means are more
+    accurate than differences of origin + offset.
     """
 
     n: float
@@ -77,8 +77,8 @@ class TwoPartMean:
 def spread_rows(n: int, count: int) -> Codes:
     """Return indices of `count` rows, one from each of `count` equal stretches of 0..n-1.
 
-    The position within each stretch is random, with a fixed seed, so that periodic data are sampled
-    without bias.
+    The position within each stretch of rows is random, with a fixed seed, so that periodic data are
+    sampled without bias.
     """
     if count >= n:
         return np.arange(n)
@@ -101,15 +101,15 @@ def pilot_rows(samples: Samples) -> Codes:
 def pilot(samples: Samples) -> Array | None:
     """Return a shift for dense rows, near the mean and exact for constant columns.
 
-    The result is None if every mean is within `NO_SHIFT` standard deviations of zero.
+    The function returns None if every mean is within `NO_SHIFT` standard deviations of zero.
     """
     sample = sampled(samples, pilot_rows(samples))
     first = sample[0].copy()
-    sample -= first  # a constant column becomes exactly zero
+    sample -= first  # constant columns become exactly zero
     offset = np.add.reduce(sample) / len(sample)
     shift = first + offset
     sample -= offset
-    with np.errstate(over="ignore"):  # an infinite deviation means no shift
+    with np.errstate(over="ignore"):  # no shift if the deviation is infinite
         spread = np.sqrt(np.einsum("ij,ij->j", sample, sample) / len(sample))
     return None if (np.abs(shift) <= NO_SHIFT * spread).all() else shift
 
@@ -124,7 +124,7 @@ def counting_rows(n: int, weights: Array | None, count: int) -> Codes:
 
 def sampled(samples: Samples, rows: Codes) -> Array:
     """Copy some rows of dense data, in float64."""
-    picked = np.asarray(samples.array)[rows]  # indexing with an array copies
+    picked = np.asarray(samples.array)[rows]  # a copy, not a view
     return np.asarray(picked, dtype=np.float64, order="C")
 
 
@@ -134,7 +134,7 @@ def weighted(Z: Array, weights: Array | None) -> Array:
 
 
 def counted(z: Array, weights: Array | None) -> Array:
-    """Return the entries of z times the weights, or z itself without weights."""
+    """Return the vector z times the weights, or z itself without weights."""
     return z if weights is None else z * weights
 
 
@@ -174,7 +174,7 @@ def added(earlier: Array, later: Array) -> Array:
 
 
 def column_sums(Z: Array, weights: Array | None) -> Array:
-    """Return 1'Z, or w'Z."""
+    """Return the column sums 1'Z, or w'Z with weights w."""
     return np.matmul(np.ones(len(Z)) if weights is None else weights, Z)
 
 
@@ -228,7 +228,7 @@ def class_averages(
 ) -> tuple[csr_array, Array]:
     """Return a sparse F such that FX are the class means, and the sizes of the classes.
 
-    Rows with codes < 0 are in no class; the mean of a class without weight is zero.
+    Rows with negative codes are in no class; the mean of a class without weight is zero.
     """
     from scipy.sparse import csr_array
 
@@ -250,7 +250,7 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 
-# Tolerance of a position among sorted entries, relative to the number of entries.
+# Tolerance of a position among n sorted values, relative to n.
 _ROUNDED = 1e-14
 
 
@@ -274,9 +274,9 @@ def column_lengths(X: Array) -> Array:
 def quantiles(z: Array, shares: Array, weights: Array | None = None) -> Array:
     """Return weighted quantiles of z: integer weights are equivalent to repeated entries.
 
-    Fractional weights are divided by their mean. Quantiles interpolate linearly between the first
-    and last positions of the sorted entries, or the middle positions for weights below 1, and are
-    continuous in the weights.
+    Fractional weights are first divided by their mean. The quantiles interpolate linearly between
+    the first and last positions of equal sorted entries, or the middle positions for weights below
+    1, and are continuous in the weights.
     """
     if weights is None:
         return np.asarray(np.quantile(z, shares))
@@ -314,7 +314,7 @@ def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
         return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
     ends = np.cumsum(weights)
     rows = np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
-    return rows.clip(max=n - 1)  # sums beyond 2^53 are rounded
+    return rows.clip(max=n - 1)  # floating-point sums beyond 2^53 are inexact
 
 
 def _are_shares(weights: Array) -> bool:

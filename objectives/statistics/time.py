@@ -109,7 +109,7 @@ class InOrder(Generic[Sums]):
         return cls(sums, across, reach, first, last)
 
     def merge(self, later: InOrder[Sums]) -> InOrder[Sums]:
-        """Merge with later sums, in place, and add the windows that span both chunks."""
+        """Merge with the sums of later rows, in place, and add windows that span both chunks."""
         border = list(map(Edge.followed_by, self.last, later.first))
         rows = [Samples(edge.rows, marks=edge.marks) for edge in border]
         self.sums = self.sums.merge(self.across(rows)).merge(later.sums)
@@ -150,7 +150,7 @@ def count_pairs(samples: Samples, lag: int) -> float:
 class PairedSpread:
     """Mean and scatter of rows, and sums over pairs, which can be merged.
 
-    With z = x - about and the weights c_t of the pairs (t, t + lag) the sums are
+    With z = x - about and the weights c_t of the pairs (t, t + lag) the sums are the following.
 
     - products (d, d): sum_t c_t z_t z_{t+lag}'; only the symmetric part is used
     - heads, tails (d,): sum_t c_t z_t and sum_t c_t z_{t+lag}
@@ -165,7 +165,7 @@ class PairedSpread:
     pairs: float
 
     def merge(self, later: PairedSpread) -> PairedSpread:
-        """Merge with later sums, in place, about the mean of all rows."""
+        """Merge with the sums of later rows, in place, about the mean of all rows."""
         middle = self.spread.mean.merge(later.spread.mean)
         self._move(middle)
         later._move(middle)
@@ -381,6 +381,6 @@ def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, 
     if n <= lag:
         return total, squares, zeros(d, d)
     pairs = square(Z[:-lag] + Z[lag:])
-    for edge in (Z[:lag], Z[n - lag :]):  # these rows belong to one pair, other rows to two
+    for edge in (Z[:lag], Z[n - lag :]):  # the first and last rows are in one pair, others in two
         pairs += square(edge)
     return total, squares, full(0.5 * pairs - squares)

@@ -25,8 +25,8 @@ class ConjugateState(State):
 class ConjugateGradient(Solver[ConjugateState]):
     """Hager and Zhang's conjugate gradients, with descent directions for any line search.
 
-    V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded below. y is the change
-    of the gradient; the derivative of the retraction transports V.
+    V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded below, y the change of
+    the gradient; the derivative of the retraction transports V.
 
     Source: W. W. Hager and H. Zhang, SIAM J. Optim. 16 (2005).
 
@@ -55,7 +55,7 @@ class ConjugateGradient(Solver[ConjugateState]):
         manifold, point = problem.manifold, state.point
         found = search(problem, point, state.direction, state.first_step)
         if found is None:
-            if state.slope == -(point.gradient_norm**2):  # already steepest
+            if state.slope == -(point.gradient_norm**2):  # the direction is -gradient
                 return ConjugateState(point, state.direction, state.slope, 0.0, halt=Status.STALLED)
             return self._steepest(point, state.first_step)
 
@@ -88,7 +88,7 @@ class DescentState(State):
 class SteepestDescent(Solver[DescentState]):
     """Projection, line search, retraction: Algorithm 1 of Cunningham and Ghahramani (2015).
 
-    M <- R_M(-t grad f(M)). The first t tried is the Barzilai-Borwein step, the inverse of the
+    A step is M <- R_M(-t grad f(M)). The first t is the Barzilai-Borwein step, the inverse of the
     curvature along the last step. A step may raise f a little (a non-monotone search).
 
     Parameters
@@ -123,7 +123,7 @@ class SteepestDescent(Solver[DescentState]):
 def barzilai_borwein(problem: RiemannianProblem, point: RiemannianPoint, found: Trial) -> float:
     """Return <s, s> / <s, y>: the inverse of the curvature along the last step.
 
-    s is the step transported to the new point, y the change of the gradient.
+    Here s is the step transported to the new point, and y the change of the gradient.
     """
     manifold, N = problem.manifold, found.point.M
     s = found.t * found.velocity

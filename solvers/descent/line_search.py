@@ -1,8 +1,8 @@
 """The line search of Hager and Zhang, along the retraction curve.
 
-Near a minimum f changes by less than its rounding error while its slope is still accurate. There
-the approximate Wolfe conditions test the slope instead of the difference of values: first-order
-methods do not stall where the gradient is of the order of sqrt(eps).
+Near a minimum f changes by less than its rounding error while its slope is still accurate. Near a
+minimum the approximate Wolfe conditions therefore test the slope instead of the difference of
+values: first-order methods do not stall where the gradient is of the order of sqrt(eps).
 
 Source: W. W. Hager and H. Zhang, A new conjugate gradient method with guaranteed descent and an
 efficient line search, SIAM J. Optim. 16 (2005).
@@ -18,12 +18,12 @@ import numpy as np
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 
-_SUFFICIENT_DECREASE = 0.1  # delta of Hager and Zhang
-_CURVATURE = 0.9  # sigma: largest slope at the end, relative to the initial slope
-_VALUE_NOISE = 1e-10  # epsilon: a smaller relative rise of f counts as rounding
-_VALUE_ROUNDING = 1e-13  # differences of values below this are rounding
-_EXPANSION = 5.0  # rho: growth of a bracket
-_SHRINKAGE = 0.66  # gamma: least shrinkage of a bracket
+_SUFFICIENT_DECREASE = 0.1  # delta of Hager and Zhang's line search
+_CURVATURE = 0.9  # sigma: largest final slope relative to the initial slope
+_VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is rounding
+_VALUE_ROUNDING = 1e-13  # a smaller relative difference of f is rounding
+_EXPANSION = 5.0  # rho: growth factor of a bracket
+_SHRINKAGE = 0.66  # gamma: least reduction factor of a bracket
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class _Line:
             left, right = self.double_secant(a, b)
             if self.accepted is None and right.t - left.t > _SHRINKAGE * (b.t - a.t):
                 left, right = self.update(left, right, 0.5 * (left.t + right.t))
-            if right.t - left.t >= b.t - a.t:  # no floating-point number lies between the ends
+            if right.t - left.t >= b.t - a.t:  # the bracket is as narrow as floating point permits
                 break
             bracket = left, right
         return self.accepted

@@ -2,20 +2,20 @@
 
 For N with orthonormal columns, D >= 0 diagonal with descending entries, and K <= (s + delta)I +
 NDN', the j-th eigenvalue of K is at most s + delta + D_j (Weyl). One Cholesky factorisation shows
-that the difference H of the two sides is positive semidefinite. If the factorisation of the stored
-matrix completes in floating point, H + E is semidefinite for an E with (Demmel 1989; Rump,
-Verification of positive definiteness, BIT 46, 2006)
+that the difference H of the two sides is positive semidefinite. If the Cholesky factorisation of
+the stored matrix completes in floating point, H + E is semidefinite for an E with (Demmel 1989;
+Rump, Verification of positive definiteness, BIT 46, 2006)
 
     |E_ij| <= gamma_k / (1 - gamma_k) sqrt(H_ii H_jj),   gamma_k = ku / (1 - ku), u = 2^-53.
 
-Any E with |E_ij| <= c_i c_j is at most k diag(c_i^2), by the Cauchy-Schwarz inequality; this covers
-E and the rounding of H's entries. The bound is subtracted from H's diagonal before the
-factorisation. Each column has a margin of its own scale: a large column does not impair the bound,
-because M has small entries in its row.
+Any error E with |E_ij| <= c_i c_j is at most k diag(c_i^2), by the Cauchy-Schwarz inequality; this
+covers E and the rounding of H's entries. This bound of the errors is subtracted from H's diagonal
+before the factorisation. Each column has a margin of its own scale: a large column does not impair
+the bound, because M has small entries in its row.
 
 Let s be the smallest Ritz value of K on the span of M, s + D_j the Ritz values, and R the residual
-KM - M(M'KM). Then delta need only exceed ||R||^2 divided by the gap of the eigenvalues, plus
-rounding: the bound is second order in M's error.
+KM - M(M'KM): then delta need only exceed ||R||^2 divided by the gap of the eigenvalues, plus
+rounding, so that the bound is second order in M's error.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from ldr.solvers.manifolds import Array
 
 _U = 0.5 * float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
-# Factor for rounding errors of the bounds' own norms and sums.
+# Factor that covers the rounding errors of computed norms and sums in a proved bound.
 _SAFETY = 1.01
-# Rounding error of summed products, in halves of eps: 16 eps.
+# Largest rounding error of sums in matrix products, in units of eps/2.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
-# Growth of delta after a failed factorisation; limits of attempts for a rough M and the best M.
+# Growth of delta after a failed Cholesky decomposition, and limits of attempts (any M, best M).
 _GROWTH, _TRIES_AT_M, _TRIES = 8.0, 3, 100
 
 
 class Majorant:
-    """(s + delta)I + NDN' >= K, and the weighted sum of its r largest eigenvalues.
+    """A matrix (s + delta)I + NDN' >= K, and the weighted sum of its r largest eigenvalues.
 
-    N spans M's columns, N'KN = sI + D with D >= 0.
+    The columns of N span those of M, and N'KN = sI + D with D >= 0.
 
     - weights (r,): descending, positive
     - squares (k,): numbers c_i^2 with |K_ij| <= c_i c_j
@@ -62,7 +62,7 @@ class Majorant:
         ]
         growth = (1.0 + defect + of_sizes * size) * (1.0 + of_sums)
         self.weight = float(weights.sum())
-        self.total = float(weights @ self.D) * growth  # weighted sum of D, rounded up
+        self.total = float(weights @ self.D) * growth  # rounded upwards
 
     def _errors(self, delta: float) -> Array:
         """Return k c_i^2 for all errors, for more than k + 1 operations per entry."""
@@ -74,14 +74,14 @@ class Majorant:
     def top_sum(self, delta: float) -> float:
         """Return a proved upper bound of the weighted sum of K's eigenvalues.
 
-        The bound is infinite if the factorisation fails: M is not accurate enough for this delta.
+        It is infinite if the factorisation fails: M is not accurate enough for this delta.
         """
         H = (self.N * self.D) @ self.N.T
         H -= self.K
         diagonal = np.einsum("ii->i", H)
         diagonal += self.s + delta
         diagonal -= self._errors(delta)
-        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # LAPACK reads H by columns
+        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # LAPACK expects columns
             return math.inf
         bound = self.weight * (self.s + delta) + self.total
         sizes = self.weight * (abs(self.s) + delta) + self.total
@@ -115,8 +115,8 @@ def largest_sum_bound(
 ) -> float:
     """Return a proved bound of the sum of the r largest eigenvalues, given approximate M.
 
-    `sizes` are the magnitudes of the terms summed in K's entries; rounding errors are relative to
-    them.
+    The argument `sizes` has the magnitudes of the terms summed in K's entries; rounding errors are
+    relative to them.
     """
     squares = entry_squares(np.abs(K) if sizes is None else sizes)
     if not squares.any():
@@ -132,7 +132,7 @@ def largest_sum_bound(
     return math.inf
 
 
-# An overflow gives an infinite bound, which is valid.
+# An overflow makes the bound infinite, and an infinite bound is valid.
 @np.errstate(over="ignore", invalid="ignore")
 def trace_ratio_bound(
     A: Array,

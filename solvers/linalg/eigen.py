@@ -38,7 +38,7 @@ def cholesky(H: Array) -> Array | None:
 
 
 def product(A: Array, B: Array, out: Array | None = None) -> Array:
-    """Return AB, with checks of limits between blocks of A's rows."""
+    """Return AB; the time limit is checked between blocks of A's rows."""
     found = np.empty((len(A), B.shape[1])) if out is None else out
     for rows in in_cache(A, found):
         np.matmul(A[rows], B, out=found[rows])
@@ -46,7 +46,7 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
 
 
 def cross_product(A: Array, B: Array) -> Array:
-    """Return A'B, with checks of limits between blocks of rows."""
+    """Return A'B; the time limit is checked between blocks of rows."""
     found = np.zeros((A.shape[1], B.shape[1]))
     for rows in in_cache(A, B):
         found += A[rows].T @ B[rows]
@@ -63,7 +63,7 @@ def in_cache(A: Array, B: Array) -> Iterator[slice]:
 
 
 def cholesky_solve(L: Array, B: Array) -> Array:
-    """Solve LL'X = B, with checks of limits between columns of B."""
+    """Solve LL'X = B; the time limit is checked between columns of B."""
     X = np.empty_like(B)
     for columns in steps(B.shape[1], 4 * len(L) ** 2):
         X[:, columns] = scipy.linalg.cho_solve((L, True), B[:, columns], check_finite=False)
@@ -73,7 +73,7 @@ def cholesky_solve(L: Array, B: Array) -> Array:
 def full_factor(K: Array) -> Array:
     """Return L (n x p) with K = LL' to machine precision, by pivoted Cholesky.
 
-    K is positive semidefinite with diagonal entries 1 or 0; p is K's numerical rank.
+    The matrix K is positive semidefinite with diagonal entries 1 or 0; p is its numerical rank.
     """
     L, pivots, rank, _ = dpstrf(K, tol=1e-16 * len(K), lower=1)
     factor = np.empty((len(K), rank))
@@ -84,8 +84,8 @@ def full_factor(K: Array) -> Array:
 def scaled_factor(S: Array) -> Array:
     """Return F (p x k) with S_ij = (F'F)_ij to rounding errors relative to sqrt(S_ii S_jj).
 
-    The accuracy does not depend on units of columns. Sums of squares of F's entries do not cancel,
-    unlike differences of traces.
+    The accuracy of F does not depend on the units of columns. Sums of squares of F's entries do not
+    cancel, unlike differences of traces.
     """
     scale = np.sqrt(np.maximum(np.diag(S), 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -93,7 +93,7 @@ def scaled_factor(S: Array) -> Array:
 
 
 def defect_of(W: Array, B: Array) -> float:
-    """Return ||W'BW - I||."""
+    """Return ||W'BW - I||, the error of a whitening W of B."""
     return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))
 
 
@@ -104,7 +104,7 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
     """Return W with W'SW = I of each positive definite S, scaled to a unit diagonal first.
 
     The second result is the smallest eigenvalue of each scaled S, whose trace is k. A small
-    eigenvalue means a proportional loss of accuracy in W; one that is not positive makes W
+    eigenvalue of S means a proportional loss of accuracy in W; one that is not positive makes W
     unusable.
     """
     diagonal = np.einsum("bii->bi", S)
@@ -114,14 +114,14 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
     return vectors / roots[:, None, :] / scale[:, :, None], values[:, 0]
 
 
-# Below this share of the spectrum the selected-eigenvector driver is faster than the full one:
-# measured break-even 0.15 to 0.2 of the eigenvectors at orders 64 and 128, 0.1 at 256, 0.25 at 512.
+# LAPACK's driver for selected eigenvectors is faster than that for all below this share. Measured:
+# equal at 0.15 to 0.2 of all eigenvectors for orders 64 and 128, 0.1 for 256, 0.25 for 512.
 _PARTIAL_SHARE = 0.15
-# Above this order, and for fewer vectors, block Krylov is faster: 6 times at order 2000, r = 5.
+# Block Krylov is faster above this order and for fewer vectors: 6 times at order 2000, r = 5.
 _MANY, _MANY_PER_VECTOR = 1000, 150
-# Rows whose largest entries are within this factor of each other have similar sizes.
+# A matrix is not graded if the largest entries of its rows are within this factor of each other.
 _ALIKE = 1e4
-# Eigenvalues of a graded matrix below this share of the largest are recomputed by deflation.
+# Eigenvalues of a graded matrix that are below this share of the largest are computed by deflation.
 _SMALL = 1e-3
 
 
@@ -132,9 +132,9 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """
     graded, d = is_graded(A), len(A)
     if r < _PARTIAL_SHARE * d:
-        # LAPACK is called directly: checks in scipy.linalg.eigh take as long as a small problem.
-        # A.T has Fortran order. With tied eigenvalues dsyevr can find fewer than r, so `found` is
-        # tested.
+        # A direct call of LAPACK avoids scipy.linalg.eigh's checks, which take as long as a small
+        # problem. A.T is in Fortran order. If eigenvalues tie, dsyevr may find fewer than r;
+        # `found` counts them.
         with decomposing(d):
             values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
         if not failed and found == r:
@@ -160,8 +160,8 @@ def few_of_many(A: Array, r: int) -> bool:
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """Return all eigenvalues of the symmetric A, descending, and their eigenvectors.
 
-    For columns in very different units A is graded: A = DSD with D diagonal and S well-conditioned.
-    Small eigenvalues of a graded A and their eigenvectors are accurate too.
+    A matrix A is graded for columns in very different units: A = DSD with D diagonal and S
+    well-conditioned. Small eigenvalues of a graded A and their eigenvectors are accurate too.
     """
     return top_eigenvectors(A, len(A))
 
@@ -169,8 +169,8 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Return True if some rows of the symmetric A are far larger than other nonzero rows."""
     entries = A.ravel(order="K")
-    length = math.sqrt(np.vdot(entries, entries))  # after an overflow the slow test decides
-    # Python floats overflow to infinity without a warning.
+    length = math.sqrt(np.vdot(entries, entries))  # the slow test follows an overflow
+    # Python's floats overflow to infinity without a warning, unlike NumPy's.
     if length <= _ALIKE * float(np.minimum.reduce(np.abs(A.diagonal()))):
         return False
     sizes = np.abs(A).max(axis=0)
@@ -196,8 +196,8 @@ def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:
     """Return U, s, Vt of at least the r largest singular values.
 
     If r is small relative to the order, the Gram matrix of the shorter side gives the singular
-    space, and A restricted to this space gives the values. This takes a fifth of the operations
-    from order 200 on; singular values of similar size keep their accuracy.
+    space, and A restricted to this space gives the values. The detour by the Gram matrix takes a
+    fifth of the operations from order 200 on; singular values of similar size keep their accuracy.
     """
     wide = A if len(A) <= len(A.T) else A.T
     if len(wide) >= 200 and r < _PARTIAL_SHARE * len(wide):
@@ -247,8 +247,8 @@ def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, npt.NDArr
 def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Array]:
     """Return the r largest eigenvalues of A v = lambda B v, B positive definite, v'Bv = 1.
 
-    Both matrices are first scaled to a unit diagonal of B, so that the accuracy does not depend on
-    the columns' units.
+    Both matrices are first scaled such that B has a unit diagonal, so that the accuracy does not
+    depend on the columns' units.
     """
     scale = 1.0 / np.sqrt(np.diag(B))
     L = cholesky(np.asfortranarray(B * scale * scale[:, None]))
@@ -272,12 +272,12 @@ def rank_tolerance(d: int) -> float:
 def has_full_rank(S: Array, tolerance: float) -> bool:
     """Return True if a Cholesky factor shows that no eigenvalue of S counts as zero.
 
-    S is positive semidefinite with diagonal entries 1 or 0; its trace bounds the largest
-    eigenvalue. Twice the tolerance is used as a margin for rounding: an eigenvalue near the
-    tolerance gives False, and the eigenvalues must then be computed.
+    The matrix S is positive semidefinite with diagonal entries 1 or 0; its trace bounds the largest
+    eigenvalue. Twice the tolerance is required as a margin for rounding: if an eigenvalue is near
+    the tolerance, the function returns False, and the eigenvalues must then be computed.
     """
     H = np.array(S.T, order="F")
-    diagonal = np.einsum("ii->i", H)  # a writable view of H's diagonal
+    diagonal = np.einsum("ii->i", H)  # a writable view of the diagonal
     diagonal -= 2.0 * tolerance * len(S)
     return cholesky(H) is not None
 
@@ -309,14 +309,14 @@ def orthogonal_to(A: Array) -> Array:
 def dependences(V: Array, scale: Array, tolerance: float) -> Array:
     """Return unit directions that span V, for columns scaled by `scale`.
 
-    Up to normalisation, each direction has an entry 1 at a position where the others have 0.
+    Up to normalisation, each direction has an entry 1 at a position where the others are zero.
     Coefficients at the level of rounding are set to zero in scaled units, because rounding errors
     of large columns exceed small columns.
     """
     N = _reduced(V)
     N[np.abs(N) <= tolerance] = 0.0
     N /= np.where(scale > 0, scale, 1.0)[:, None]
-    N = _reduced(N / np.linalg.norm(N, axis=0))  # unscaled directions may be nearly parallel
+    N = _reduced(N / np.linalg.norm(N, axis=0))  # otherwise directions may be nearly parallel
     return np.asarray(N / np.linalg.norm(N, axis=0))
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
-# Extra columns of a block improve the convergence of the wanted eigenvectors.
+# Extra columns of a block accelerate the convergence of the wanted eigenvectors.
 _OVERSAMPLING = 6
-# A basis of this many blocks, or this many entries, is truncated to two blocks.
+# Block Krylov restarts from two blocks once its basis has this many blocks or entries.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
-# A unit column is rounding error if its part orthogonal to the basis is shorter than this.
+# A new unit vector is in the span of the basis if its orthogonal part is shorter than this.
 _EMPTY = 1e-10
 
 
@@ -69,9 +69,9 @@ def block_krylov(
     """Compute the r largest eigenvalues of A and their eigenvectors, from a random block.
 
     The method is Rayleigh-Ritz on the block Krylov space of A and a random k x b block, b somewhat
-    above r, with full orthogonalisation. A wide basis is truncated to its best Ritz vectors. A is
-    read once for b vectors. No eigenvalue of multiplicity up to b is missed, which methods of
-    single vectors cannot guarantee.
+    above r, with full orthogonalisation. A basis of many blocks is truncated to its best Ritz
+    vectors. The matrix A is read once for b vectors. No eigenvalue of multiplicity up to b is
+    missed, which methods of single vectors cannot guarantee.
 
     Source: C. Musco and C. Musco, Randomized block Krylov methods, NIPS 2015; the thick restart of
     K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22 (2000).
@@ -110,7 +110,7 @@ def block_krylov(
             block = complement(V, R)[:, : min(most, k) - V.shape[1]]
             if block.shape[1]:
                 continue
-            converged = True  # the residuals lie in the span of the basis
+            converged = True  # the basis already spans the residuals
         return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
 
 
@@ -118,7 +118,7 @@ def complement(V: Array, R: Array) -> Array:
     """Return an orthonormal basis of the part of R's span orthogonal to V.
 
     The residuals of the Ritz vectors span the next Krylov block. Columns that are rounding errors
-    are dropped.
+    are dropped from the basis.
     """
     lengths = np.linalg.norm(R, axis=0)
     Q = R[:, lengths > 0] / lengths[lengths > 0]

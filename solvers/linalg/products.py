@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator
 
-# Convergence tolerance of residuals, relative to the terms that cancel; limit of steps.
+# Tolerance of residuals relative to the terms that cancel, and iteration limit.
 _RESIDUAL, _STEPS = 1e-10, 300
-# Conjugate gradients: tolerance relative to the right-hand side, and limit of steps.
+# Conjugate gradients: tolerance relative to the right-hand side, and iteration limit.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
-# Eigenvalues of B below this share of the largest count as zero.
+# Eigenvalues of B are zero if they are below this share of the largest eigenvalue.
 _IN_RANGE = 1e-10
-# Tolerance of the trace ratio on a small basis, relative to the improvement.
+# The trace ratio on a small basis is solved to this tolerance, relative to the last improvement.
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
-# Function of A and B projected on a small basis. It returns coefficients U of the best vectors,
-# best first, and s and t of the residuals R = AU - BU diag(s) - U diag(t).
+# A function of A and B on a small basis, which returns the coefficients U of the best vectors, best
+# first, and s and t of the residuals R = AU - BU diag(s) - U diag(t).
 Small = Callable[[Array, Array], tuple[Array, Array, Array]]
 Preconditioned = Callable[[Array, Array, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
 class LessMeans:
-    """Z = K - ab' with a sparse K, for products; Z is never formed."""
+    """The matrix Z = K - ab' with a sparse K, for products; Z is never formed."""
 
     K: csr_array
     a: Array

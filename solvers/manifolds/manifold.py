@@ -18,15 +18,15 @@ from ldr.solvers.errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-# Lagrange multiplier: r x r for M'M = I, a list for a product, None without a constraint.
+# Lagrange multiplier: r x r for M'M = I, a list for a product manifold, None if unconstrained.
 Multiplier = Any
 
 
 class Manifold(ABC):
     """A matrix manifold embedded in a Euclidean space, with the induced metric.
 
-    Points are denoted M and N, tangent vectors U and V, ambient matrices Z. Methods do not change
-    their arguments; `project` also takes a stack of matrices (leading axes).
+    Points are denoted M and N, tangent vectors U and V, ambient matrices Z. The methods do not
+    change their arguments; `project` also takes a stack of matrices (leading axes).
     """
 
     @property
@@ -65,8 +65,8 @@ class Manifold(ABC):
     def curve(self, M: Array, V: Array, t: float = 1.0) -> tuple[Array, Array]:
         """Return the retraction R_M(tV) and its exact derivative in t, a tangent vector.
 
-        The derivative gives a line search exact slopes, which remain accurate where differences of
-        f are lost in rounding.
+        The derivative of the curve gives a line search exact slopes, which remain accurate where
+        differences of f are lost in rounding.
         """
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Manifold(ABC):
 
 @dataclass(frozen=True)
 class Euclidean(Manifold):
-    """R^{d x r} with the inner product tr(U'V).
+    """The space of d x r matrices with the inner product tr(U'V).
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class Product(Manifold):
     """
 
     factors: tuple[Manifold, ...] = ()
-    # slice of each factor's entries in the flat array, and shape of the factor
+    # place of each factor of a product manifold in the flat array, and its shape
     _places: tuple[tuple[slice, tuple[int, ...]], ...] = field(
         default=(), repr=False, compare=False
     )
@@ -257,7 +257,7 @@ class Product(Manifold):
 
 RETRACTIONS = ("polar", "qr")
 
-# Above this condition number of Y'Y the SVD of Y replaces the eigenvectors of Y'Y.
+# The SVD of Y replaces the eigendecomposition of Y'Y above this condition number of Y'Y.
 _GRAM_CONDITION = 1e4
 
 
@@ -328,7 +328,7 @@ class Orthonormal(Manifold):
         if self.retraction == "qr":
             return self._qr_curve(Y, V)
         # With S = Y'Y = I + t^2 V'V the derivative of Y S^{-1/2} is V S^{-1/2} + N B. B is
-        # symmetric because S and its derivative commute; the projection at N removes N B.
+        # symmetric because S and its derivative commute, so that the projection at N removes N B.
         N, inverse_root = _polar(Y)
         return N, self.project(N, V @ inverse_root)
 
@@ -347,8 +347,8 @@ class Orthonormal(Manifold):
     def gradient(self, M: Array, G: Array) -> Array:
         """Project G onto the tangent space at M twice.
 
-        Near a solution G is nearly normal. One projection leaves an error of eps |G|, as large as
-        the gradient.
+        Near a solution the Euclidean gradient G is nearly normal to the tangent space. A single
+        projection leaves an error of eps |G|, as large as the gradient.
         """
         return self.project(M, self.project(M, G))
 
@@ -377,7 +377,7 @@ def thin_svd(A: Array) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True)
 class Stiefel(Orthonormal):
-    """St(d, r) = {M in R^{d x r} : M'M = I} with the embedded metric tr(U'V).
+    """St(d, r) = {M in R^{d x r} : M'M = I}, the Stiefel manifold, with the metric tr(U'V).
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ class Stiefel(Orthonormal):
         return math.pi * math.sqrt(self.r)
 
     def project(self, M: Array, Z: Array) -> Array:
-        """Return Z - M sym(M'Z)."""
+        """Return the projection Z - M sym(M'Z)."""
         if Z.ndim > 2:
             return Z - M @ sym(M.T @ Z)
         S = M.T.dot(Z)  # a third of the time of M.T @ Z if columns are few
@@ -414,7 +414,7 @@ class Stiefel(Orthonormal):
 
 @dataclass(frozen=True)
 class Grassmann(Orthonormal):
-    """Gr(d, r): the r-dimensional subspaces of R^d, for functions with f(MQ) = f(M).
+    """Gr(d, r), the r-dimensional subspaces of R^d, for functions with f(MQ) = f(M).
 
     A point is any orthonormal basis M of the subspace; tangent vectors are horizontal, M'V = 0.
 
@@ -440,7 +440,7 @@ class Grassmann(Orthonormal):
         return 0.5 * math.pi * math.sqrt(self.r)
 
     def project(self, M: Array, Z: Array) -> Array:
-        """Return (I - MM') Z, for a matrix or a stack."""
+        """Return the projection (I - MM') Z, for a matrix or a stack."""
         if Z.ndim > 2:
             return Z - M @ (M.T @ Z)
         return Z - M.dot(M.T.dot(Z))  # a third of the time of `@` if columns are few

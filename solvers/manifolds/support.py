@@ -21,10 +21,10 @@ from ldr.solvers.manifolds.manifold import (
 )
 
 _NEWTON_STEPS = 20
-# Errors of M'M's entries below this are machine precision.
+# M is orthonormal to machine precision if the entries of M'M - I are smaller than this.
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
-# Singular values of the multiplier's equations below this share of the largest count as zero; they
-# vanish if zeros in M make two columns orthogonal.
+# Singular values of the equations for a Lagrange multiplier are zero below this share of the
+# largest: zeros in M can make two columns orthogonal.
 RANK = 1e-12
 
 
@@ -38,12 +38,12 @@ def _symmetric_basis(r: int) -> Array:
 
 
 class SymmetricEquations:
-    """sym(A'(D o (B S))) = R for a symmetric r x r matrix S, D of zeros and ones.
+    """Equations sym(A'(D o (B S))) = R for a symmetric r x r S, with D of zeros and ones.
 
     The unknowns are the r(r + 1)/2 coordinates of S in an orthonormal basis of the symmetric
-    matrices. With B_c and D_c the c-th columns, forming the equations takes O(d r^3) operations. If
-    two columns have no common nonzero row, the equations do not determine the entry of S for this
-    pair, and the solution of least norm sets the entry to zero.
+    matrices. Forming the equations from the columns B_c and D_c takes O(d r^3) operations. If two
+    columns have no common nonzero row, the equations do not determine the entry of S for this pair,
+    and the solution of least norm sets the entry to zero.
 
     - A, B, D (d, r)
     """
@@ -70,16 +70,16 @@ class SymmetricEquations:
         return np.tensordot(coordinates, self._basis, axes=1)
 
     def solve(self, R: Array) -> Array:
-        """Return the least-squares solution S of least norm; NaN without finite equations."""
+        """Return the least-squares solution S of least norm; NaN if equations are not finite."""
         return self.symmetric(self._inverse @ self.coordinates(R))
 
 
 @dataclass(frozen=True, eq=False)
 class SparseStiefel(Orthonormal):
-    """{M : M'M = I, m_ij = 0 off the support} with the metric tr(U'V), near a point of full rank.
+    """Manifold {M : M'M = I, m_ij = 0 off the support} with metric tr(U'V), near full rank.
 
-    A tangent vector V has the same zeros and M'V + V'M = 0. The retraction is orthographic, of
-    second order: the point M + V + D o (MS) with a symmetric S and D the support, that is, M + V
+    A tangent vector V at M has the zeros of M, and M'V + V'M = 0. The retraction is orthographic,
+    of second order: the point M + V + D o (MS) with a symmetric S and D the support, that is, M + V
     plus a normal vector at M.
 
     Source: P.-A. Absil and J. Malick, Projection-like retractions on matrix manifolds, SIAM J.
@@ -98,7 +98,7 @@ class SparseStiefel(Orthonormal):
 
     @property
     def dimension(self) -> int:
-        """Free entries minus a constraint for each column and each pair of overlapping columns."""
+        """Number of free entries, minus constraints for columns and for overlapping pairs."""
         shared = self.support.T @ self.support > 0
         return max(int(self.support.sum()) - int(np.triu(shared).sum()), 0)
 
@@ -131,7 +131,7 @@ class SparseStiefel(Orthonormal):
 
     def retract(self, M: Array, V: Array) -> Array:
         N = _newton(M + V, self.support, lambda N: M)
-        # The retraction is undefined so far away; a line search treats NaN as an infinite value.
+        # The retraction of a long step is undefined; a line search treats NaN as an infinite value.
         return np.full_like(M, np.nan) if N is None else N
 
     def random_point(self, rng: np.random.Generator) -> Array:
@@ -145,7 +145,7 @@ class SparseStiefel(Orthonormal):
 
 @dataclass(frozen=True, eq=False)
 class SparseEuclidean(Euclidean):
-    """Matrices with fixed zeros.
+    """The space of matrices with fixed zeros.
 
     - support (d, r): 1 where an entry is free, 0 where it is zero
     """
@@ -180,7 +180,7 @@ def with_zeros(Y: Array, support: Array) -> Array | None:
     """Find an orthonormal matrix near Y that is zero off the support, by Gauss-Newton steps."""
     if not np.any(Y, axis=0).all():
         return None
-    scaled = Y / np.abs(Y).max(axis=0)  # prevents underflow of squares
+    scaled = Y / np.abs(Y).max(axis=0)  # unit size prevents underflow of squares
     return _newton(scaled / np.linalg.norm(scaled, axis=0), support, lambda N: N)
 
 

@@ -21,9 +21,9 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 
-# Limit of new zeros in a search along a face of the penalty.
+# Limit of entries that become zero in one line search along a face of the L1 penalty.
 _FACES = 20
-# A relative residual of the signs above this shows that they are outside the row space of Z.
+# A vector of signs is outside the row space of Z if its relative residual is larger than this.
 _UNSEEN = 1e-8
 # Below this ratio of pivots of Z'Z or ZZ' the SVD of Z is used, which takes ten times as long; the
 # error of a step, less than 1e-4 of it, is corrected by the next step.
@@ -41,7 +41,7 @@ class CoordinateDescent(Solver[State]):
     Sweeps converge slowly if columns of Z are nearly collinear. With fixed signs of the nonzero
     coefficients the problem is one of least squares; a step towards the minimiser lowers the
     function up to the first change of a sign, at which this coefficient is set to zero. Sweeps and
-    steps are monotone. The run starts at zero if the function is lower at zero than at the start.
+    steps never increase f. The run starts at zero if the function is lower there than at the start.
 
     Source: J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear
     models via coordinate descent, J. Stat. Software 33 (2010); scikit-learn's sweeps.
@@ -88,17 +88,17 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     times, sweeps = 1, 100
     if isinstance(Z, LessMeans):
         columns, t = Z.K, t + (Z.b @ m) * Z.a
-        times, sweeps = 10, 10  # short calls, with `check` between them
+        times, sweeps = 10, 10  # short calls of scikit-learn, between tests of the time limit
     model = Lasso(
         alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,
         warm_start=True,
-        tol=1e-14,  # tolerance of the duality gap relative to |t|^2
+        tol=1e-14,  # duality gap relative to |t|^2
         max_iter=sweeps,
     )
     model.coef_ = m.copy()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # this loop tests convergence
+        warnings.simplefilter("ignore", ConvergenceWarning)  # this loop itself tests convergence
         for _ in range(times):
             check()
             if model.fit(columns, t).n_iter_ < sweeps:

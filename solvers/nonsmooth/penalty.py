@@ -46,7 +46,7 @@ class Penalty(ABC):
 
 @dataclass(frozen=True)
 class L1(Penalty):
-    """h(M) = sum_ij w_ij |m_ij|, the lasso's penalty.
+    """The lasso's penalty h(M) = sum_ij w_ij |m_ij|.
 
     Parameters
     ----------

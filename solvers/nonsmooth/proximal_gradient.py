@@ -28,28 +28,28 @@ from ldr.solvers.solver import Solver, State, Stopping
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 
-# Tolerance of the equations M'V + V'M = 0, relative to V.
+# Tolerance of the tangent condition M'V + V'M = 0, relative to V.
 _TANGENT = 1e-13
-# A rise of the value, or a step, below this share of the value or of |M| is rounding.
+# An increase of f, or a step, is a rounding error below this share of f, or of |M|.
 _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
-# A step must reach this share of the decrease that a gradient step predicts (Armijo).
+# Armijo's condition: a step achieves this share of the decrease that the gradient predicts.
 _SUFFICIENT = 1e-4
-# Largest growth and shrinkage of the step between iterations.
+# Largest factor by which the step size changes between iterations.
 _GROWTH = 10.0
-# Newton's method on the support reduces the gradient to the first share of the stationarity
-# measure. If this is below the second number times the threshold, the support is likely to be
-# final, and Newton's method is run to convergence.
+# Newton's method on the support reduces the gradient to the share _FLATTER of the stationarity
+# measure. If this is less than _NEAR_THE_END times the tolerance, the support is likely final, and
+# Newton's method continues to convergence.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
 class Step:
-    """Proximal step: V minimises <G - ML, V> + |V|^2/(2t) + h(M + V), L the multiplier.
+    """A proximal step V minimises <G - ML, V> + |V|^2/(2t) + h(M + V), where L is the multiplier.
 
-    The minimum is a concave function of the symmetric L with the gradient -sym(M'V(L)). At the
-    maximum V is tangent and minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent vectors. As V(L)
-    = prox_th(M - t(G - ML)) - M, the gradient is piecewise smooth: its Jacobian maps S to -t
-    sym(M'(D o (MS))), with D the derivative of prox_th. The initial L is sym(M'G), the multiplier
-    without a penalty.
+    The minimum over V is a concave function of the symmetric L with the gradient -sym(M'V(L)). At
+    the maximum over L, V is tangent and minimises <G, V> + |V|^2/(2t) + h(M + V) over tangent
+    vectors. As V(L) = prox_th(M - t(G - ML)) - M, the gradient in L is piecewise smooth: its
+    Jacobian maps S to -t sym(M'(D o (MS))), where D is the derivative of prox_th. The initial
+    multiplier L is sym(M'G), the multiplier without a penalty.
 
     - G: Euclidean gradient of the smooth part at M
     - target: M + V, with exact zeros
@@ -132,9 +132,9 @@ class Step:
 class ProximalPoint(RiemannianPoint):
     """A point with its value f + h and its proximal step of length t.
 
-    `gradient_norm` is the stationarity measure |V|/t, zero if no tangent direction descends.
-    Without a penalty |V|/t is the norm of the gradient. V stays bounded as t grows: |V|/t would be
-    small at any M for large t. In |V|/t, t is therefore at most `longest`.
+    The attribute `gradient_norm` is the stationarity measure |V|/t, zero if no tangent direction
+    descends. Without a penalty |V|/t is the norm of the gradient. V stays bounded as t grows: |V|/t
+    would be small at any M for large t. Therefore t is at most `longest` in |V|/t.
     """
 
     def __init__(
@@ -184,8 +184,8 @@ class ProximalPoint(RiemannianPoint):
 class ProximalState(State):
     """State with `reference`, the highest value that a step may reach.
 
-    `waited` counts the steps since the last attempt of Newton's method; `patience` is the number of
-    steps before the next attempt, doubled after a failure.
+    The attribute `waited` counts the steps since the last attempt of Newton's method; `patience` is
+    the number of steps before the next attempt, doubled after a failure.
     """
 
     point: ProximalPoint
@@ -199,11 +199,11 @@ class ProximalState(State):
 class ProximalGradient(Solver[ProximalState]):
     """Proximal gradients on a manifold (ManPG), for f + h with a convex penalty h.
 
-    At M, V minimises <grad f, V> + |V|^2/(2t) + h(M + V) over tangent vectors. A semismooth Newton
-    method finds the r(r + 1)/2 multipliers of M'V + V'M = 0. M + V has exact zeros; the retraction
-    keeps these zeros if a nearby orthonormal matrix has them. The step length t is Barzilai and
-    Borwein's, shortened until f + h decreases sufficiently (a non-monotone search). In Euclidean
-    space the algorithm is the proximal gradient method.
+    At M the step V minimises <grad f, V> + |V|^2/(2t) + h(M + V) over tangent vectors. A semismooth
+    Newton method finds the r(r + 1)/2 Lagrange multipliers of M'V + V'M = 0. The matrix M + V has
+    exact zeros; the retraction keeps these zeros if a nearby orthonormal matrix has them. The step
+    length t is Barzilai and Borwein's, shortened until f + h decreases sufficiently (a non-monotone
+    search). In Euclidean space ManPG is the proximal gradient method.
 
     Proximal gradients converge linearly. Restricted to matrices with the zeros and signs of the
     current point the problem is smooth, and a trust region finishes the run. An entry that reaches
@@ -353,7 +353,7 @@ def _barzilai_borwein(
 
 
 class SmoothSum(Point):
-    """f + h at M with a smooth h, given by value, gradient and diagonal Hessian."""
+    """The function f + h at M with a smooth h, given by value, gradient and diagonal Hessian."""
 
     def __init__(self, point: Point, h: float, dh: Array, ddh: float | Array = 0.0) -> None:
         self.M = point.M
@@ -408,8 +408,8 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # later the support should grow first
-    if flat < _NEAR_THE_END * problem.threshold:  # the support is likely to be final
+    flat = _FLATTER * point.gradient_norm  # solve further only for the final support
+    if flat < _NEAR_THE_END * problem.threshold:  # the support of M is likely final
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):
@@ -456,10 +456,10 @@ def _departed(
 def slack_at(problem: Problem, M: Array) -> float:
     """Return the largest s with |G - ML|_ij <= (1 - s) w_ij at the zeros of a stationary M.
 
-    G is the smooth part's gradient and w the penalty's threshold. L is a symmetric multiplier with
-    G + h' = ML on the support, not unique if two columns have no common nonzero row. If s > 0 and M
-    is a strict local minimum among points with the same zeros, M is a local minimum; if s = 0 this
-    does not follow.
+    The argument G is the smooth part's gradient, and w is the penalty's threshold. The symmetric
+    multiplier L satisfies G + h' = ML on the support; it is not unique if two columns have no
+    common nonzero row. If s > 0 and M is a strict local minimum among points with the same zeros, M
+    is a local minimum; if s = 0 this does not follow.
     """
     manifold, penalty = problem.manifold, penalty_of(problem)
     arrays = (M, problem.at(M).gradient, penalty.slope(M), penalty.threshold(M.shape))
@@ -539,7 +539,7 @@ class Smoothing(ProximalGradient):
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
             smooth = Smoothed(problem.problem, width * size)
-            # Low accuracy suffices for each stage and for the trust region's models.
+            # Low accuracy suffices for smoothed problems and for the trust region's subproblems.
             run = minimise(smooth, M, TrustRegion(theta=0.0, kappa=0.1), Stopping(1e-4, 30))
             problem.evaluations.update(run.evaluations)
             M, state = run.M, self.initialise(problem, run.M)
