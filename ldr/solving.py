@@ -106,7 +106,7 @@ def certify_run(
                 run = replace(run, status=Status.ROUNDING)
             return run, certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.searched is None:
-            return run, certificate, ()  # the method states why curvature is unknown
+            return run, certificate, ()  # the method itself states why nothing is proved
         if not run.status.converged or solver is None:
             ended = UNPROVED if run.status.converged else "the solver did not converge"
             message = ENDED.get(run.status, ended)
@@ -118,7 +118,7 @@ def certify_run(
             notes = (f"{escapes} saddle(s) left along a direction of descent",)
             certificate = None
             certificate = known(run.M)
-        if not run.status.converged:  # the run left a saddle and did not converge
+        if not run.status.converged:  # a run that left a saddle has not converged
             message = ENDED.get(run.status, "the solver did not converge")
             return run, certificate or Certificate("none", math.inf, message), notes
         if curvature is not None:
@@ -332,7 +332,7 @@ def solve(
     if isinstance(X, Covariance):
         X, y, sample_weight = X.given(objective, y, sample_weight, groups)
     with within(as_seconds(time_limit)) as deadline, _compilations() as compiled:
-        if math.isfinite(deadline.seconds):  # early, as it takes a second
+        if math.isfinite(deadline.seconds):  # an import takes a second: do it early
             _ = errors.ConvergenceWarning
         deadline.task = "the data were opened"
         data = opened(objective, X, y, sample_weight, groups)
@@ -359,7 +359,7 @@ def solve(
             return units.undone(result) if units else result
         problem = objective.bind(data, r)
         for observer in observers:
-            if hasattr(observer, "reported"):  # observers receive values in the objective's units
+            if hasattr(observer, "reported"):  # observers report values in the objective's units
                 observer.reported = problem.reported
 
         deadline.task = "the baseline was computed"
@@ -418,7 +418,7 @@ def solve(
                     problem, data, run, placed[0], usual, chosen, certificate, r, seconds, remarks
                 )
                 result = units.undone(result) if units else result
-    if interrupt.is_set():  # Ctrl-C may come after the search
+    if interrupt.is_set():  # Ctrl-C may arrive after the search for the optimum
         run = replace(run, status=Status.INTERRUPTED)
         result = replace(result, run=replace(result.run, status=Status.INTERRUPTED))
     notes += () if units else units_matter(problem, data, run.status.converged)
@@ -518,7 +518,7 @@ def as_result(
     notes = [*(note for view in problem.views for note in view.notes), *remarks]
     evaluations = dict(run.evaluations)
     for view in data.views:
-        if isinstance(view, StoredSamples):  # counts passes over a file
+        if isinstance(view, StoredSamples):  # passes over a file are counted as evaluations
             passes = max(math.ceil(view.passes), evaluations.get("passes", 0))
             evaluations["passes"] = passes
             if view.tally.whole:

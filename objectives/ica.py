@@ -103,7 +103,7 @@ def student(degrees: float) -> Contrast:
 
 # Limit of fixed-point iterations, and their tolerance: 1 - cosine of the angle of a step.
 _STEPS, _SETTLED = 30, 1e-6
-_DIRECTIONS, _ENTRIES = 30, 2**22  # limit of random directions, and of their total entries
+_DIRECTIONS, _ENTRIES = 30, 2**22  # limits of random directions, and of their total entries
 
 
 def deflated_directions(
@@ -138,11 +138,11 @@ def deflated_directions(
 
 def _apart(M: Array, found: Array) -> Array:
     """Return the columns of M, orthogonalised against the columns found, with unit length."""
-    for _ in range(2):  # repeated because of rounding errors
+    for _ in range(2):  # repeating the orthogonalisation removes rounding errors
         M = M - found @ (found.T @ M)
         lengths = np.linalg.norm(M, axis=0)
         gone = lengths < 1e-12
-        if gone.any():  # a dependent column: take any orthogonal one
+        if gone.any():  # m depends on the found columns: take any other direction
             rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
             M = np.where(gone, rest[:, None], M)
             lengths = np.where(gone, 1.0, lengths)
@@ -177,7 +177,7 @@ def heuristics(
         some, w = white_sample(*rows())
         axes, k = oriented(directions(), some, w), some.shape[1]
         count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
-        if r == k and len(some) >= 100 * k:  # FOBI suffices for large n
+        if r == k and len(some) >= 100 * k:  # the FOBI directions suffice for large n
             count = 0
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
         first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])

@@ -187,7 +187,7 @@ class SoftNeighbours(LabelledPairs):
         """Logarithm of each row's weight, relative to the largest."""
         if self.w is None:
             return None
-        with np.errstate(divide="ignore"):  # the distance becomes infinite
+        with np.errstate(divide="ignore"):  # the log of weight 0 gives an infinite distance
             return np.asarray(np.log(self.w / self.w.max()))
 
     def at(self, M: Array) -> SoftNeighbourPoint:
@@ -440,7 +440,7 @@ class Margins:
         W = G_ @ (self.counts[violating] * slope)
         W[: n * k] += np.repeat(self.own, k)
         curvature = self.counts[violating] * change_of_slope()
-        BY = np.array([B @ y for y in Y.T])  # in long rows, because short ones are slow
+        BY = np.array([B @ y for y in Y.T])  # products with long rows are faster
 
         def add(product: Array, change: Change) -> None:
             BdY = np.array([B @ dy for dy in change.dY.T])

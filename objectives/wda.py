@@ -78,7 +78,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])
     pairs, most = np.count_nonzero(sizes) ** 2, int(sizes.max())
-    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # few distances: one group
+    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # few: all pairs in one group
     while sizes.any():
         most = int(sizes.max())
         like = np.flatnonzero((sizes > 0) & (sizes >= likeness * most))
@@ -431,7 +431,7 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
     within, between = 2.0 * groups.within, (c - 1) * groups.within + c * groups.between
     best = M = principal_directions(weighted(X, weights), r)
     last, rounding = np.inf, len(X) * _EPS
-    while last > rounding:  # at value zero M may be constant
+    while last > rounding:  # no value is below zero: the iteration ends there
         w, b = (float(np.vdot(M, S @ M)) for S in (within, between))
         if not (b > 0 and w / b < last):
             break
@@ -497,7 +497,7 @@ class Transport(Projected):
         across = H - M @ (M.T @ H)
         across = sym(across - (across @ M) @ M.T)
         bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
-        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # the span of M is last
+        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # M has the largest values
         curvatures = np.abs(values[:, None] - multipliers)
         steepest = curvatures[: -len(multipliers)].max(initial=0.0)
         if not steepest > 0:

@@ -58,7 +58,7 @@ def number(
       or lies outside the bounds.
     """
     size = real(value)
-    if size is not None and (math.isfinite(size) or not finite):  # no comparison with NaN is true
+    if size is not None and (math.isfinite(size) or not finite):  # comparisons with NaN are false
         above = size > 0 if positive else size >= 0
         if above and (below is None or size < below):
             return size

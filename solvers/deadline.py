@@ -113,7 +113,7 @@ def hearing() -> Iterator[threading.Event]:
         signal(SIGINT, hear)
     try:
         yield heard
-    except Interrupted:  # the program ends as if killed by SIGINT
+    except Interrupted:  # a second Ctrl-C ends the program as the signal itself does
         raise KeyboardInterrupt from None
     finally:
         if handled:
@@ -174,7 +174,7 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
                 follower(len(kept), total, what)
         if not kept and told.status is not None:
             check()
-    if heard.is_set():  # the time may have passed since the last test
+    if heard.is_set():  # the limit may pass between the last test and this line
         told.status = Status.INTERRUPTED
     if told.status is not None:
         warn(
@@ -310,7 +310,7 @@ def idle_cores(order: int) -> Iterator[None]:
 def _idle() -> int:
     """Return the number of cores that were idle in the last minute."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # `load` includes this program
+    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # the load includes this program's
 
 
 def _share(count: float) -> None:

@@ -95,7 +95,7 @@ def minimise(
         limit = solver.default_max_iterations if limit is None else limit
         stopping = replace(stopping, max_iterations=min(limit, budget.left))
     tracker = Tracker(RiemannianProblem(problem), solver, stopping, observers)
-    token = _budget.set(None)  # the step itself may run a loop
+    token = _budget.set(None)  # a solver's step may itself run a loop with a budget
     try:
         unlimited = stopping.time_limit == math.inf
         with nullcontext() if unlimited else within(stopping.time_limit):
@@ -149,7 +149,7 @@ class Tracker:
         }
         self._began = time.perf_counter()
         self._number = self._idle = 0
-        self._least_value = self._least_gradient = math.inf  # least values since the last progress
+        self._least_value = self._least_gradient = math.inf  # smallest since the last progress
         self._scale = 0.0
         self._best: RiemannianPoint | None = None
         self._last: RiemannianPoint | None = None
@@ -160,7 +160,7 @@ class Tracker:
         """Record a state, and return True if the run ends there."""
         point = self._last = state.point
         value, seconds = point.value, time.perf_counter() - self._began
-        looked = math.isfinite(value) or self._best is None  # an infinite value has no gradient
+        looked = math.isfinite(value) or self._best is None  # an infinite f has no gradient
         norm = point.gradient_norm if looked else math.nan
         finite = math.isfinite(value) and math.isfinite(norm)
         if finite and self._best is None:
@@ -262,7 +262,7 @@ def unless_flat(
     if run.iterations > 0 or not run.status.converged:
         return run
     if problem.penalty is not None or problem.manifold.dimension == 0:
-        return run  # the test needs a smooth f and a manifold of positive dimension
+        return run  # only a smooth f on a manifold of positive dimension can be flat
     counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
     jump, slope = 0.0, run.gradient_norm
     for _ in range(5):

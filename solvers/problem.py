@@ -125,7 +125,7 @@ class RiemannianPoint:
 
     @cached_property
     def value(self) -> float:
-        squares = np.vdot(self.M, self.M)  # a fast test for finite entries
+        squares = np.vdot(self.M, self.M)  # a fast test that all entries of M are finite
         if not (math.isfinite(squares) or np.isfinite(self.M).all()):
             return math.inf
         check()

@@ -58,7 +58,7 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
     V = manifold.random_tangent(M, np.random.default_rng(seed))
-    room = 2**25 // M.size  # the basis and Hessian products take 512 MiB
+    room = 2**25 // M.size  # at most 512 MiB for the basis and the Hessian products
     most = min(steps, manifold.dimension, max(_LEAST_STEPS, room))
     preconditioner = problem.preconditioner(M) if most > _LEAST_STEPS else None
     if most == 0:
@@ -97,14 +97,14 @@ def _least_ritz_pair(
         residual = (vectors[:, 0] @ images[:k]).reshape(V.shape) - least[0] * found
         length = manifold.norm(M, residual)
         decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(least[0])
-        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():  # a rounding error
+        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():  # zero to rounding
             break
         V = residual
         if preconditioner is not None and k >= 2:
             V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis[:k])
         length = manifold.norm(M, V)
-        if not length > 0:  # the basis is complete
+        if not length > 0:  # the basis spans the whole tangent space
             break
         V = V / length
     return np.asarray(np.linalg.eigvalsh(T[:k, :k]), np.float64), found
@@ -112,7 +112,7 @@ def _least_ritz_pair(
 
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
     """Return the part of V that is tangent and orthogonal to the rows of `vectors`."""
-    for _ in range(2):  # repeated because of rounding errors
+    for _ in range(2):  # repeating the orthogonalisation removes rounding errors
         # A projection removes the normal part, which would dominate a small remainder.
         V = manifold.project(M, V)
         V = V - ((vectors @ V.ravel()) @ vectors).reshape(V.shape)

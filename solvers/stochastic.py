@@ -97,17 +97,17 @@ def _visited(
         return whole.parts * manifold.gradient(M, part.at(M).gradient)
 
     here, rate = gradient(W), state.rate
-    if not len(pairs):  # the first pair needs a short gradient step
+    if not len(pairs):  # the first pair comes from a short step along the full gradient
         s = -1e-4 * initial_step(problem, anchor) * anchor.gradient
         N = manifold.retract(W, s)
         y = manifold.transport(N, W, gradient(N)) - here
         if manifold.inner(W, s, y) > 0:
             pairs = Pairs(s[None], y[None])
-        else:  # no pair: a gradient step
+        else:  # without a pair (s, y), steps follow the gradient
             rate *= initial_step(problem, anchor)
     v = here + manifold.transport(anchor.M, W, anchor.gradient - gradient(anchor.M))
     s = -rate * pairs.inverse_hessian_times(v)
-    if not np.isfinite(s).all():  # the infinite value ends the epoch
+    if not np.isfinite(s).all():  # a value that is not finite ends the epoch
         return W, pairs
     s = manifold.project(W, s)
     # A noisy gradient can give too long a step: a quarter of the manifold's diameter is the limit.

@@ -57,7 +57,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         further = _second_order(at, ratio, slope, values, turned, weights)
         shift[active] = np.where(better, further, best)
         moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
-        active = active[moved & (better | (at > best))]  # Newton's step would be zero
+        active = active[moved & (better | (at > best))]  # Newton's step is zero for the others
         if len(active) == 0:
             break
     return rho, M, f
@@ -166,7 +166,7 @@ class SelfConsistentField(Solver[FieldState]):
             new = problem.at(M)
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
-            if gain < -nothing:  # an exact step never decreases the ratio
+            if gain < -nothing:  # in exact arithmetic no step decreases the ratio
                 return FieldState(old, span=span, halt=Status.ROUNDING)
             # Convergence is quadratic: a step that leaves half of the gradient is rounding error.
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:

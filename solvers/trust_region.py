@@ -53,7 +53,7 @@ def truncated_cg(
     z = residual if preconditioner is None else preconditioner(M, residual)
     rz = inner(M, residual, z)
     direction = -z
-    VV, VD, DD = 0.0, 0.0, rz  # inner products in the preconditioner's metric
+    VV, VD, DD = 0.0, 0.0, rz  # inner products of V and D in the preconditioner's metric
     products = 0
     for products in range(1, 1 + int(min(most, max(manifold.dimension, 1)))):
         HD = point.hessian(direction)
@@ -75,7 +75,7 @@ def truncated_cg(
             break
         z = residual if preconditioner is None else preconditioner(M, residual)
         rz, previous = rr if z is residual else inner(M, residual, z), rz
-        if not rz > 0:  # the residual is a rounding error
+        if not rz > 0:  # the residual consists of rounding errors
             break
         beta = rz / previous
         direction = beta * direction - z
@@ -197,7 +197,7 @@ class TrustRegion(Solver[TrustState]):
         V = model.V
         radius: float | None = model.radius
         predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
-        if not math.isfinite(predicted):  # a Hessian product was not finite
+        if not math.isfinite(predicted):  # some Hessian product was not finite
             return replace(state, halt=Status.NOT_FINITE)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
@@ -218,7 +218,7 @@ class TrustRegion(Solver[TrustState]):
             elif not isinstance(made, InverseHessian):
                 made = problem.problem.preconditioner(new.M) or made
         if made is not state.preconditioner and state.preconditioner is None:
-            radius = None  # the first metric determines the radius
+            radius = None  # the radius depends on the preconditioner's metric
         return TrustState(new, radius, made)
 
     def _corrected(
@@ -305,5 +305,5 @@ class GradientsFirst(Solver[State]):
             if stuck:
                 break
         further = TrustRegion().states(problem, state.point.M, stopping)
-        next(further)  # skips the final point of L-BFGS
+        next(further)  # the first state repeats the final point of L-BFGS
         yield from further

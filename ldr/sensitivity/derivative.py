@@ -62,7 +62,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
-            if j == 1 and found <= _ALIKE:  # the next error term is the square of this one
+            if j == 1 and found <= _ALIKE:  # the error of the next term is the square of it
                 found *= found
             if found < error:
                 best, error = row[j], found
@@ -83,7 +83,7 @@ def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: flo
     """Return the derivative by a central difference."""
     try:
         ahead, behind = (still(optimum, line, t) for t in (h, -h))
-    except DataError as error:  # entries must be integers, or 0 and 1
+    except DataError as error:  # the method accepts only integers, or only 0 and 1
         raise ArgumentError(f"the data cannot move along this direction: {error}") from error
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 

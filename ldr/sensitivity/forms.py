@@ -122,7 +122,7 @@ def mixing(K: Any) -> Mixing:
     n, m = K.shape
     if K.nnz > _FULL * n * m:
         return Closure(dense, K.toarray())
-    K, more = K.tocoo(), -K.nnz % max(n, m)  # zero padding: fewer shapes are compiled
+    K, more = K.tocoo(), -K.nnz % max(n, m)  # padding with zeros gives fewer shapes to compile
     row, column = (np.concatenate([each, np.zeros(more, int)]) for each in (K.row, K.col))
     return Closure(sparse, (np.concatenate([K.data, np.zeros(more)]), row, column), np.zeros(n))
 
@@ -182,7 +182,7 @@ class Heated:
         a, b = self.middle
         width = ((X[a] - X[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
         if self.ends is None:
-            Z = centred(X) / width**0.5  # centring avoids cancellation
+            Z = centred(X) / width**0.5  # distances are more accurate for centred rows
             own, one = (Z**2).sum(axis=1)[:, None], np.ones((len(Z), 1))
             left, right = jnp.hstack([2.0 * Z, -own, -one]), jnp.hstack([Z, one, own])
             w = self.near + self.W * (left @ right.T)
@@ -539,7 +539,7 @@ class DataForms(DataSums):
         return weights(self._known)
 
     def scatters_of_classes(self) -> Any:
-        if self.data is None:  # the first row of a class is its code
+        if self.data is None:  # a class has the code of its first row
             return self.rows.of_groups((self.y[:, None] == self.y[None, :]).argmax(axis=1))
         return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
 

@@ -238,7 +238,7 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
         states, moves = middles_and_steps(Z)
     V, Y = moves / pace, states @ M / place
     S, T = Y.T @ Y, (V @ M).T @ Y
-    if skew:  # the skew derivative solves D S + S D = T - T'
+    if skew:  # the skew matrix D of derivatives solves D S + S D = T - T'
         unit = jnp.eye(len(S))
         D = jnp.linalg.solve(jnp.kron(unit, S) + jnp.kron(S, unit), (T - T.T).ravel())
         D = D.reshape(S.shape)
@@ -305,7 +305,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     Z, (view,), loss = problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)
     least = objective.epsilon * median(lengths)
-    if not lengths.min() > 1e-12 * lengths.mean():  # a row at the centre
+    if not lengths.min() > 1e-12 * lengths.mean():  # some row is at the centre
         return None
     if isinstance(loss, Huber) and not loss.threshold > least:
         return None
@@ -340,7 +340,7 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
         loss = q / (jnp.sqrt(q + width**2) + width)
     else:
         width = share
-        if width is None:  # spherical PCA: the median distance from the subspace
+        if width is None:  # the scale of spherical PCA: the median distance from the plane
             inside, outside, over_gaps = subspace
             scatter = (Z.T / squares) @ Z
             inside = inside + outside @ (outside.T @ scatter @ inside * over_gaps)
@@ -407,7 +407,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
     if not isinstance(problem, FactorLikelihood):
         return None
     noise, X, mask = problem.noise, samples.dense(), None
-    if len(problem.manifold.factors) > 2:  # the third factor is the mean
+    if len(problem.manifold.factors) > 2:  # a third factor of the manifold is the mean
         mask = (~np.isnan(X)).astype(float)
     unit = problem.objective.sign * problem.unit
     given = mask, problem.views[0].mean, problem.scale, noise.floor, unit

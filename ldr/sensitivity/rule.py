@@ -71,7 +71,7 @@ def compile_quickly() -> dict[str, Any]:
     options = {"compiler_options": _FAST}
     try:
         jax.jit(lambda x: x + 1.0, **options)(0.0)
-    except Exception:  # unknown options raise errors of several types
+    except Exception:  # jax raises errors of several types for unknown options
         return {}
     return options
 

@@ -39,7 +39,7 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     if any(one.is_sparse or one.stored for one in samples):
         return None
     kept = zip(optimum.problem.blocks(optimum.M), data.views, strict=True)
-    whole = all(len(block) == view.d for block, view in kept)  # otherwise the blocks depend on rows
+    whole = all(len(block) == view.d for block, view in kept)  # else coordinates depend on rows
     plain = all(one.marks is None for one in samples)
     kinds: list[Callable[[Optimum, Objective, Data], Known | None]] = []
     if whole:
@@ -88,7 +88,7 @@ class ProjectedRows(Known):
         if isinstance(problem, OfWhiteRows):
             L = frame(optimum)
             if getattr(objective, "ridge", 0.0) != 0:
-                return None  # a ridge makes coordinates not white
+                return None  # with a ridge the coordinates do not have unit variance
             Z = problem.X if isinstance(problem, WhiteProjected) else centred(rows) @ L
             return cls(optimum, None, Z, L, 1.0, problem.of_white_rows(Z, optimum.M))
         if not isinstance(problem, Projected) or not problem.follows:

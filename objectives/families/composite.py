@@ -313,7 +313,7 @@ def weighted_sum(
     maps = [tuple(maps[k] for _, maps in common) for k in range(len(bounds))]
     manifold = _manifold(bounds, maps, penalty > 0)
     unit = max(bound.unit for bound in bounds)
-    if penalty > 1e100 * unit:  # the squared penalty would overflow
+    if penalty > 1e100 * unit:  # the square of so large a penalty would overflow
         raise ArgumentError(
             f"a penalty of {penalty:g} is too large relative to the objective's unit {unit:g}: "
             f"expected at most {1e100 * unit:g}"
@@ -417,13 +417,13 @@ def _intersection(own: Sequence[tuple[Coordinates, int]]) -> tuple[Coordinates, 
         if coordinates.is_columns:
             continue
         lifted = coordinates.lift(np.eye(k))
-        lifted = lifted / np.abs(lifted).max(axis=0)  # unit size avoids overflow
+        lifted = lifted / np.abs(lifted).max(axis=0)  # columns of order 1 do not overflow
         basis = lifted / np.linalg.norm(lifted, axis=0)
         if Q is None:
             frame, Q = coordinates, basis
             continue
         U, cosines, _ = np.linalg.svd(Q.T @ basis)
-        inside = np.sum(cosines > 1.0 - 1e-10)  # smaller angles are rounding errors
+        inside = np.sum(cosines > 1.0 - 1e-10)  # angles below 1e-5 are rounding errors
         if inside < Q.shape[1]:
             Q = Q @ U[:, :inside]
             frame = Subspace(Q, name="the subspace that the terms have in common")
@@ -445,7 +445,7 @@ def _manifold(
     bounds: Sequence[BoundObjective], maps: Sequence[tuple[Array | None, ...]], penalised: bool
 ) -> Manifold:
     """Return the common manifold: Grassmann only if all terms have it and there is no penalty."""
-    factors = list(bounds[0].manifold.factors)  # manifolds of the views, then of model parameters
+    factors = list(bounds[0].manifold.factors)  # manifolds of the views, then of the model's parts
     for view in range(len(maps[0])):
         kinds = [bound.manifold.factors[view] for bound in bounds]
         pairs = zip(kinds, (T[view] for T in maps), strict=True)
@@ -489,7 +489,7 @@ def _as_trace(
         trace, weight = term.bound, unit * term.weight
         if not (isinstance(trace, Trace) and trace.plain and isinstance(trace.A, np.ndarray)):
             return None
-        if trace.searched is not None:  # A omits some columns
+        if trace.searched is not None:  # A does not contain all directions of X
             return None
         (T,) = term.maps
         A += (weight * trace.scale) * (trace.A if T is None else T.T @ trace.A @ T)

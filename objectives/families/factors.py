@@ -310,7 +310,7 @@ class FactorLikelihood(BoundObjective):
     def _model(self, M: Array, value: float) -> FactorModel:
         """Make the model; its free parameters count M up to a rotation."""
         psi = self.noise.variances(self.manifold.split(M)[1])
-        with np.errstate(over="ignore"):  # variances overflow if the likelihood is unbounded
+        with np.errstate(over="ignore"):  # variances overflow if the likelihood has no maximum
             variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
         noises = 1 if self.noise.tied else self.d
         return FactorModel(
@@ -380,7 +380,7 @@ class Factors(FactorLikelihood):
         return self.point([scale * rng.standard_normal((self.noise.k, self.r))])
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # given loadings determine the noise
+        if len(blocks) == 1:  # loadings given by the user determine the noise
             left, all_of_it = (
                 self.noise.gather(v)
                 for v in (self.variances - inner(blocks[0], blocks[0]), self.variances)
@@ -587,7 +587,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._of_filled(self.filled.random_point(rng))
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # given loadings determine the noise
+        if len(blocks) == 1:  # loadings given by the user determine the noise
             (inner,), (outer,) = self.filled.views, self.views
             loadings = inner.coordinates.lower(outer.coordinates.lift(blocks[0]))
             return self._of_filled(self.filled.point([loadings]))
@@ -623,7 +623,7 @@ def has_missing(samples: Samples) -> bool:
 
     For rows that are read in chunks, sums are NaN if entries are missing.
     """
-    if samples.stored and samples.n_known and not samples.in_pieces:  # all rows are in memory
+    if samples.stored and samples.n_known and not samples.in_pieces:  # rows are already in memory
         return samples.reduce(attrgetter("has_nan"), or_)
     return samples.has_nan
 

@@ -65,7 +65,7 @@ class Gram(Projected):
         """Return True if the median distance of the rows determines the width."""
         return getattr(self.objective, width, None) is None
 
-    if TYPE_CHECKING:  # for `own`: f is bilinear in K and in K_z, the kernel of the same rows
+    if TYPE_CHECKING:  # if `own`, f is bilinear in K and in the rows' own kernel matrix K_z
 
         @property
         def of_rows(self) -> Gram:
@@ -323,7 +323,7 @@ class LandmarkPoint(ProjectedPoint):
     def _pulled_back(self, H: Array, V: Array) -> Array:
         """Return the bilinear form of the slope in H and V."""
         n, k = V.shape[0] - len(self._W), V.shape[1]
-        beside = np.column_stack([V, np.ones(len(V))])  # one product also gives row sums
+        beside = np.column_stack([V, np.ones(len(V))])  # a product with ones gives the row sums
         across, down = H @ beside[n:], H.T @ beside
         slope = across[:, k:] * V - across[:, :k]
         slope[n:] += down[:, k:] * V[n:] - down[:, :k]

@@ -35,7 +35,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
     best, found = -math.inf, M
     for _ in range(iterations):
         below = float(np.vdot(M, C @ M))
-        if not below > 0:  # the ratio is unbounded
+        if not below > 0:  # the ratio is unbounded if its denominator vanishes
             return math.inf, M
         ratio = float(np.vdot(M, Q @ M)) / below
         if not best < ratio < math.inf:
@@ -113,7 +113,7 @@ class MultiBound:
         S = block_diag(*found) - self.A
         sizes = np.abs(np.diag(S))
         sizes = np.maximum(sizes, _EPS * sizes.max(initial=1.0))
-        scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # powers of two cause no rounding
+        scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # scaling by powers of two is exact
         with decomposing(len(S)):
             values = np.linalg.eigvalsh(S / scale / scale[:, None])
         # Eigenvalues, and summed entries, have errors of n eps times the largest eigenvalue.

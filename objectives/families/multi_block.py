@@ -294,7 +294,7 @@ class MultiBlock(Blocks, LocalOptima):
         return other
 
     def proof(self, M: Array) -> Certificate | None:
-        if self.searched is not None:  # a dual bound needs all columns
+        if self.searched is not None:  # a dual bound holds only if no column is missing
             return None
         found = self.certificate(M)
         return found if found.is_optimal else None
@@ -349,7 +349,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
     only_constant: bool = field(default=True, kw_only=True)
     orthonormalise: str = field(default="polar", kw_only=True)
     ends: tuple[Array, Array] | None = field(default=None, kw_only=True)
-    _units: Array = field(init=False)  # factors (powers of 2) of the views
+    _units: Array = field(init=False)  # factors (powers of two) that scale the views
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -213,7 +213,7 @@ class Shrinking(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shrinks:  # shrinkage reads the rows twice and needs n
+        if self.shrinks:  # shrinkage reads the rows twice and needs their number
             weighted = self.traits.weighted and isinstance(self.shrinkage, float)
             self._set_traits(weighted=weighted, from_sums=False)
             vars(self).update(matrices=_unknown)

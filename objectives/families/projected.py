@@ -183,7 +183,7 @@ class DenseRows:
         compact = Compact.of(samples)
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
-        X -= np.average(X, 0, samples.weights)  # a second centring removes rounding errors
+        X -= np.average(X, 0, samples.weights)  # centring twice removes the rounding errors
         return cls(X, compact.view(m), samples.marks)
 
     @classmethod

@@ -68,7 +68,7 @@ class TermOfPoints(RowTerm):
         gradient = np.zeros_like(M)
         for point in self.points(M, rows, *beside):
             value = value + point.value
-            if np.isinf(value).any():  # an infinite value has no gradient
+            if np.isinf(value).any():  # where f is infinite it has no gradient
                 break
             gradient += point.gradient
         return value, gradient
@@ -126,7 +126,7 @@ class Remembered(Generic[Kept]):
 
     def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
         """Return the cached point at M, or a new point by `make`."""
-        for point in tuple(self._last):  # a copy: other threads may append
+        for point in tuple(self._last):  # a copy, because other threads may append points
             if np.array_equal(point.M, M):
                 return point
         point = make(M)

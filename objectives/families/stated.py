@@ -115,7 +115,7 @@ class SampleRows:
             counts = np.ones(given.n) if given.weights is None else given.weights
             shares = counts / given.weight
         rest = self.samples.reduce(partial(_shared, mean=mean), added, shares)
-        return [mean + rest] if given.is_sparse else [mean, rest]  # two terms: no rounding
+        return [mean + rest] if given.is_sparse else [mean, rest]  # two terms add no rounding error
 
     def about(self, shares: Array) -> SampleRows:
         other = SampleRows(self.given, self.change, shares)
@@ -336,7 +336,7 @@ class StatedMethod(Objective):
         if not self.traits.products or empty_is_best:
             data = data.everywhere()
         parts = data.samples, *filter(None, [data.background])
-        for part in parts[1:]:  # the first was checked at opening
+        for part in parts[1:]:  # the first samples were checked when opened
             check_squares(part)
         if isinstance(self, Shrinking) and self.shrinks:
             return Opened(self.name, data, self.compact(data.samples), parts)

@@ -89,7 +89,7 @@ class Trace(BoundObjective):
     _size: float = field(default=1.0, init=False)  # the solver uses A / _size, of order 1
     _by_krylov: list[Ritz] = field(default_factory=list, init=False)
 
-    plain = True  # M enters by tr(M'AM) alone
+    plain = True  # the function depends on M by tr(M'AM) alone
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.A.shape[0])
@@ -136,7 +136,7 @@ class Trace(BoundObjective):
         left = self._factor @ M
         if self.offset:
             if np.abs(M.T @ M - np.eye(self.r)).max() > _ORTHONORMAL:
-                return max(value, 0.0)  # M is a block of a larger orthonormal matrix
+                return max(value, 0.0)  # M may be a block of a larger orthonormal matrix
             left = self._factor - left @ M.T
         return abs(self.scale) * float(np.vdot(left, left))
 

@@ -141,7 +141,7 @@ class TraceRatioPoint(Point):
     U>: one product with a k x k matrix. `products` are AM and BM; `denominator` is b.
     """
 
-    value = math.nan  # set by `__init__`
+    value = math.nan  # `__init__` sets the value
 
     def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M
@@ -152,7 +152,7 @@ class TraceRatioPoint(Point):
         a = float(np.vdot(weighted, self._AM))
         # A minimised ratio has a semidefinite -A, so that a positive value is a rounding error.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
-        self.value = 0.0 - self._rho  # 0 - x is never -0
+        self.value = 0.0 - self._rho  # 0.0 - x is never negative zero
 
     @cached_property
     def gradient(self) -> Array:
@@ -221,7 +221,7 @@ class TraceRatio(BoundObjective, Compared):
     inside: Array = field(init=False)
     left_out: float = field(default=0.0, init=False)
     _size: float = field(default=1.0, init=False)  # the solver uses B / _size, of order 1
-    _rank: int = field(init=False)  # numerical rank of B scaled to unit diagonal
+    _rank: int = field(init=False)  # numerical rank of B after scaling to a unit diagonal
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
@@ -334,7 +334,7 @@ class TraceRatio(BoundObjective, Compared):
         with np.errstate(divide="ignore", invalid="ignore"):
             found = {"ratio": a / b, "share": b / b.sum(), "numerator": a, "denominator": b}
         values, _, failed = dsygv(M.T @ AM, M.T @ BM, jobz="N")
-        if failed:  # M'BM is singular
+        if failed:  # the Cholesky factor of M'BM does not exist
             return found
         return {**found, "generalised_eigenvalue": sign * values[::-1]}
 
@@ -419,7 +419,7 @@ class TraceRatio(BoundObjective, Compared):
         if math.isinf(self.outside):
             return True
         value, eps = self.at(M).value, float(np.finfo(float).eps)
-        if self.outside == 0.0:  # A relative to B, as columns may be nearly constant
+        if self.outside == 0.0:  # rounding relative to B, for nearly constant columns
             lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
             if not lengths.all():
                 return True

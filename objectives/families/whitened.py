@@ -292,7 +292,7 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
     varied, name = given.varied(first)
     check_varies(varied, name)
     T, inverse, _ = inverse_root(varied)
-    if first.total is not None:  # the total scatter may exceed B
+    if first.total is not None:  # the total scatter may be larger than the matrix B
         with np.errstate(over="ignore", invalid="ignore"):
             check_comparable(np.sum(T * (first.total @ T), axis=0), name)
     return T, inverse
@@ -308,7 +308,7 @@ def _of_rows(
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
-    sized = scale * T  # norms of columns before cancellation
+    sized = scale * T  # lengths of the columns before their values cancelled
     W, inverse, _ = inverse_root(varied)
     _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
     lost = shares * tolerance >= 1.0
@@ -328,7 +328,7 @@ def _of_rows(
         why = f"in others the rows vary by less than {tolerance:.1e} of their size"
         kept = Range.along(orthogonal_to(left_out), given.coordinates, name, why)
     W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
-    for _ in range(2 if nothing.size else 0):  # repeated because of rounding
+    for _ in range(2 if nothing.size else 0):  # repeating the step removes rounding errors
         # M becomes orthogonal to directions outside B's range, where A may be nonzero.
         W = W - nothing @ mixed @ np.linalg.lstsq(N, T @ W, rcond=None)[0]
     B = sums.B

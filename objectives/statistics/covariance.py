@@ -66,7 +66,7 @@ class CovarianceOperator:
         if not samples.n_known:
             return False
         order = min(samples.shape)
-        if samples.stored:  # from a file: a pass per product, or one pass for all
+        if samples.stored:  # from files a product takes a pass, and the covariance one pass
             return order > WIDE
         if samples.is_sparse:
             return order > _LEAST_ORDER
@@ -316,7 +316,7 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     sums[:, -1] = piece.weight
     if piece.is_sparse:
         slices = list(piece.slices(max(1, BLOCK_NUMBERS // len(P))))
-        if len(slices) > 1:  # by blocks of rows, as a product with P is dense
+        if len(slices) > 1:  # in blocks of rows, because a product with P is dense
             for where in slices:
                 sums[:, :-1] += _variation_sums(piece.piece(where), centre, P)[:, :-1]
             return sums

@@ -52,7 +52,7 @@ def _diagonal_form(piece: Samples, counts: Array, centre: Centre) -> Array:
         if not c.all():
             Z, c = Z[there := np.flatnonzero(c)], c[there]
         Z = less(Z, centre)
-        if (c > 0).all():  # a symmetric product is twice as fast
+        if (c > 0).all():  # the symmetric product Z'Z takes half of the time
             Z = Z * np.sqrt(c)[:, None]
             found += Z.T @ Z
         else:
@@ -79,7 +79,7 @@ def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
         return symmetric(Z.T @ (K @ Z))
     columns = F.tocsc()
     there = np.diff(columns.indptr) > 0
-    if columns.nnz > np.count_nonzero(there):  # some row is in several sums
+    if columns.nnz > np.count_nonzero(there):  # some rows contribute to several sums
         Z = np.asarray(F @ _centred(samples, centre))
     else:
         codes, shares = np.zeros(samples.n, dtype=np.intp), np.zeros(samples.n)

@@ -52,13 +52,13 @@ def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_
     """
     X, (c, d) = sparse_rows(samples), (len(counts), samples.d)
     stored = np.bincount(X.indices, minlength=d)
-    if not np.any(stored > _NEARLY_FULL * counts.min()):  # no column is nearly full
+    if not np.any(stored > _NEARLY_FULL * counts.min()):  # usually no column is nearly full
         return X, np.zeros((c, d))
     cells = X.indices + d * np.repeat(codes, np.diff(X.indptr))
     stored = np.bincount(cells, minlength=c * d).reshape(c, d)
     nearly_full = stored > _NEARLY_FULL * counts[:, None]
     first = np.unique(codes, return_index=True)[1]
-    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # a constant column gives exactly zero
+    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # exactly zero for constant columns
     sums = dense(membership(codes, c).tocsr() @ less(X, shift, codes))
     shift += np.where(nearly_full, sums / counts[:, None], 0.0)
     return less(X, shift, codes), shift
@@ -364,7 +364,7 @@ class Correlations:
             near=self._near.pop() if self._near else None,
         )
         self._near.append(found.block)
-        return found.values, found.vectors.copy()  # otherwise it would refer to the whole block
+        return found.values, found.vectors.copy()  # a view would keep the block in memory
 
 
 def _counted(X: csr_array, counts: Array) -> csr_array:

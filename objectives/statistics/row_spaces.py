@@ -141,7 +141,7 @@ def row_space(samples: Samples) -> RowSpace:
       orthonormal to 1e-16 divided by the smallest relative Gram eigenvalue (at worst 1e-6). The m
       directions with relative eigenvalues below 1e-10 are recomputed, with a d x m array.
     """
-    samples = replace(samples, marks=None)  # the span does not depend on weights
+    samples = replace(samples, marks=None)  # the span of rows does not depend on weights
     if samples.is_sparse:
         return _sparse_row_space(samples)
     return _dense_row_space(samples)
@@ -204,7 +204,7 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     with decomposing(len(gram)):
         values, vectors = scipy.linalg.eigh(symmetric(blind.T @ gram @ blind), check_finite=False)
     vectors = blind @ vectors
-    largest = max(values, default=0.0)  # a single row has no eigenvalues
+    largest = max(values, default=0.0)  # for n = 1 there are no eigenvalues
     kept = values > _GRAM_CUT * max(largest, 0.0)
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]

@@ -149,10 +149,10 @@ def _class_spread(piece: Samples, codes: Codes, n_classes: int) -> ClassSpread:
     """Counts, means and the scatter within the classes of a piece."""
     counts = np.bincount(codes, piece.weights, minlength=n_classes)
     there = np.flatnonzero(counts)
-    if len(there) == 0:  # all weights in the chunk are zero
+    if len(there) == 0:  # all weights in the chunk of rows are zero
         origins, offsets = np.zeros((2, n_classes, piece.d))
         return ClassSpread(counts, origins, offsets, zeros(piece.d, piece.d))
-    if len(there) < n_classes:  # some class is not in the chunk
+    if len(there) < n_classes:  # the chunk of rows does not contain all classes
         place = np.zeros(n_classes, dtype=np.intp)
         place[there] = np.arange(len(there))
         codes = place[codes]
@@ -206,7 +206,7 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     first_rows = np.empty(len(counts), dtype=np.intp)
     weights = samples.weights
     counting = (np.arange(samples.n) if weights is None else np.flatnonzero(weights))[::-1]
-    first_rows[codes[counting]] = counting  # writing backwards keeps the first
+    first_rows[codes[counting]] = counting  # the last write keeps a class's first row
     rows = pilot_rows(samples)
     if len(rows) < len(counting):
         rows = np.union1d(rows, first_rows)

@@ -105,11 +105,11 @@ def pilot(samples: Samples) -> Array | None:
     """
     sample = sampled(samples, pilot_rows(samples))
     first = sample[0].copy()
-    sample -= first  # constant columns become exactly zero
+    sample -= first  # a constant column becomes exactly zero in all rows
     offset = np.add.reduce(sample) / len(sample)
     shift = first + offset
     sample -= offset
-    with np.errstate(over="ignore"):  # no shift if the deviation is infinite
+    with np.errstate(over="ignore"):  # an infinite standard deviation prevents a shift
         spread = np.sqrt(np.einsum("ij,ij->j", sample, sample) / len(sample))
     return None if (np.abs(shift) <= NO_SHIFT * spread).all() else shift
 
@@ -124,7 +124,7 @@ def counting_rows(n: int, weights: Array | None, count: int) -> Codes:
 
 def sampled(samples: Samples, rows: Codes) -> Array:
     """Copy some rows of dense data, in float64."""
-    picked = np.asarray(samples.array)[rows]  # a copy, not a view
+    picked = np.asarray(samples.array)[rows]  # indexing with an array makes a copy
     return np.asarray(picked, dtype=np.float64, order="C")
 
 
@@ -314,7 +314,7 @@ def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
         return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
     ends = np.cumsum(weights)
     rows = np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
-    return rows.clip(max=n - 1)  # floating-point sums beyond 2^53 are inexact
+    return rows.clip(max=n - 1)  # rounding of sums beyond 2^53 may exceed the last row
 
 
 def _are_shares(weights: Array) -> bool:

@@ -62,7 +62,7 @@ class Majorant:
         ]
         growth = (1.0 + defect + of_sizes * size) * (1.0 + of_sums)
         self.weight = float(weights.sum())
-        self.total = float(weights @ self.D) * growth  # rounded upwards
+        self.total = float(weights @ self.D) * growth  # rounded upwards, for a proof
 
     def _errors(self, delta: float) -> Array:
         """Return k c_i^2 for all errors, for more than k + 1 operations per entry."""
@@ -81,7 +81,7 @@ class Majorant:
         diagonal = np.einsum("ii->i", H)
         diagonal += self.s + delta
         diagonal -= self._errors(delta)
-        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # LAPACK expects columns
+        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # LAPACK stores columns
             return math.inf
         bound = self.weight * (self.s + delta) + self.total
         sizes = self.weight * (abs(self.s) + delta) + self.total

@@ -169,7 +169,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Return True if some rows of the symmetric A are far larger than other nonzero rows."""
     entries = A.ravel(order="K")
-    length = math.sqrt(np.vdot(entries, entries))  # the slow test follows an overflow
+    length = math.sqrt(np.vdot(entries, entries))  # after an overflow the slow test decides
     # Python's floats overflow to infinity without a warning, unlike NumPy's.
     if length <= _ALIKE * float(np.minimum.reduce(np.abs(A.diagonal()))):
         return False
@@ -277,7 +277,7 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     the tolerance, the function returns False, and the eigenvalues must then be computed.
     """
     H = np.array(S.T, order="F")
-    diagonal = np.einsum("ii->i", H)  # a writable view of the diagonal
+    diagonal = np.einsum("ii->i", H)  # a view of H's diagonal that can be changed
     diagonal -= 2.0 * tolerance * len(S)
     return cholesky(H) is not None
 
@@ -316,7 +316,7 @@ def dependences(V: Array, scale: Array, tolerance: float) -> Array:
     N = _reduced(V)
     N[np.abs(N) <= tolerance] = 0.0
     N /= np.where(scale > 0, scale, 1.0)[:, None]
-    N = _reduced(N / np.linalg.norm(N, axis=0))  # otherwise directions may be nearly parallel
+    N = _reduced(N / np.linalg.norm(N, axis=0))  # unscaled directions may be nearly parallel
     return np.asarray(N / np.linalg.norm(N, axis=0))
 
 

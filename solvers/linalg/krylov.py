@@ -110,7 +110,7 @@ def block_krylov(
             block = complement(V, R)[:, : min(most, k) - V.shape[1]]
             if block.shape[1]:
                 continue
-            converged = True  # the basis already spans the residuals
+            converged = True  # the residuals are in the span of the basis: convergence
         return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
 
 

@@ -118,7 +118,7 @@ def _steps(
     start = np.linalg.qr(start / np.linalg.norm(start, axis=0))[0]
     basis = np.stack([start, A @ start, B @ start])
     while True:
-        # no names of its parts: they would keep the basis in memory beside the next one
+        # Names for parts of the basis would keep it in memory beside the next basis.
         U, s, t = (each[..., :m] for each in small(*(sym(basis[0].T @ part) for part in basis[1:])))
         X, AX, BX = basis @ U
         R = AX - BX * s - X * t

@@ -93,12 +93,12 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
         alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,
         warm_start=True,
-        tol=1e-14,  # duality gap relative to |t|^2
+        tol=1e-14,  # tolerance of the duality gap, relative to |t|^2
         max_iter=sweeps,
     )
     model.coef_ = m.copy()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # this loop itself tests convergence
+        warnings.simplefilter("ignore", ConvergenceWarning)  # this loop tests the convergence
         for _ in range(times):
             check()
             if model.fit(columns, t).n_iter_ < sweeps:

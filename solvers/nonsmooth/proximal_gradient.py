@@ -408,8 +408,8 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # solve further only for the final support
-    if flat < _NEAR_THE_END * problem.threshold:  # the support of M is likely final
+    flat = _FLATTER * point.gradient_norm  # before, it suffices to let the support grow
+    if flat < _NEAR_THE_END * problem.threshold:  # then the support of M is likely final
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):
