@@ -35,7 +35,6 @@ from ldr.trial_layout import are_arrays, of_array, refuse_layout
 from ldr.types import Argument, Dimension, Figure, Frame, PerRow, Rows, Splitter
 from ldr.validation import in_words
 
-# A row of the comparison table: its values by column name.
 Record: TypeAlias = dict[str, str | float | None]
 # Columns of a printed table that are omitted, in this order, while a line exceeds 100 characters.
 _LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")

@@ -39,7 +39,6 @@ from ldr.validation import in_words
 
 # Number of neighbours of the classifier in `ldr.compare`, equal to scikit-learn's default.
 NEIGHBOURS = 5
-# Kinds of scores in cross-validation.
 ERROR = "minus the mean squared error of the response"
 ELEMENTS = "minus the mean squared error of elements of X that were left out"
 RECONSTRUCTION = "minus the squared error of the reconstruction of a sample"

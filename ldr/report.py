@@ -208,7 +208,6 @@ def _headline(result: Result) -> Iterator[tuple[str, str]]:
         yield "optimum", result.certificate.kind
 
 
-# Sentences of a report that explain the certificate of each kind.
 _CLAIMS = {
     "global": "No projection is better: this is proved.",
     "restricted": "None is better within the subspace that the table names; outside one may be.",

@@ -270,7 +270,7 @@ class NaturalParameters(LocalOptima):
 
     @cached_property
     def observed(self) -> Array:
-        """`there` as numbers, whose products are those of the BLAS."""
+        """The mask `there` as floating-point numbers, so that products use BLAS."""
         return self.there.astype(np.float64)
 
     @cached_property

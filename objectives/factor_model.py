@@ -50,7 +50,7 @@ class Observed:
         patterns, which = np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp)
         if missing.any():
             bits = np.ascontiguousarray(np.packbits(missing, axis=1))
-            kinds = bits.view(f"V{bits.shape[1]}").ravel()  # sorting packed bytes is faster
+            kinds = bits.view(f"V{bits.shape[1]}").ravel()  # packed bytes sort faster than bits
             _, firsts, which = np.unique(kinds, return_index=True, return_inverse=True)
             patterns = (~missing[firsts]).astype(np.float64)
             X = np.where(missing, 0.0, X)

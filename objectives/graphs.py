@@ -600,7 +600,8 @@ class LaplacianMethod(GraphMethod):
         W, weights = self._edges(data.samples, data.y), data.samples.weights
         if weights is None:
             return W
-        return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)  # W = W'
+        # W is symmetric, so that scaling the rows of the transpose scales the columns.
+        return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)
 
     def _check_settled(self, data: Data) -> None:
         by_class = self.kind == "class-neighbours" and self.heat == "median"

@@ -239,7 +239,8 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        white = all(view.coordinates.is_whitened for view in self.views)  # no lifting of M
+        # In whitened coordinates a map does not depend on the matrix M of the user's columns.
+        white = all(view.coordinates.is_whitened for view in self.views)
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)
 

@@ -364,7 +364,8 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
         return np.zeros(len(Z))
     squares = np.empty(len(Z))
     for rows in in_cache(Z, M):
-        residual = Z[rows] - (Z[rows] @ M if Y is None else Y[rows]) @ M.T  # no cancellation
+        # The residual itself has no cancellation, unlike a difference of squared lengths.
+        residual = Z[rows] - (Z[rows] @ M if Y is None else Y[rows]) @ M.T
         np.einsum("ij,ij->i", residual, residual, out=squares[rows])
     return squares
 

@@ -162,7 +162,8 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
         if self.shrinkage is None:
             return rows
         of_rows = rows.compact.rows
-        return moved(rows, ledoit_wolf(of_rows), 2.0 * count_pairs(of_rows, 1))  # rows per pair: 2
+        # Each pair consists of two rows, which the scatter counts separately.
+        return moved(rows, ledoit_wolf(of_rows), 2.0 * count_pairs(of_rows, 1))
 
     def matrices(self, data: DataSums) -> RatioMatrices:
         A, C = data.rows.scatter_of_changes(), data.rows.scatter() / data.rows.n

@@ -151,9 +151,9 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
 
     The samples (z, y) and (z', y') are independent with z = C^{-1/2}(x - mean); A = 2I if the
     slices of y and y' carry no information. For slices b with V_b = E[zz' | b], K = Cov(E[z | b])
-    the mean E(2I - A)^2 is 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I. Its top eigenvectors are the
-    exact solution, and P = M'C^{-1/2}. DR finds the dependence that sir and save find, with fewer
-    samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
+    the mean E(2I - A)^2 is 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I. The top eigenvectors of this
+    mean are the exact solution, P = M'C^{-1/2}. DR finds the dependence that sir and save find,
+    with fewer samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
 
     Use it like save with fewer samples: the response may depend on the mean or the spread of X. Do
     not use it for X far from Gaussian, which biases the moments: take sdr or gkdr.

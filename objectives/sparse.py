@@ -146,7 +146,8 @@ class PenalisedLoadings(WeightedSum):
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
         # Half of the gradient -2 X'XV suffices, because soft(2A, 2t) = 2 soft(A, t).
         covariances = -self.at(V).gradient
-        covariances = np.where(covariances.any(axis=0), covariances, V)  # of constant columns: V
+        # A constant column has no covariance with others: its loadings V are kept.
+        covariances = np.where(covariances.any(axis=0), covariances, V)
         assert self.penalty is not None
         M = self.penalty.prox(covariances, 1.0)
         largest = np.abs(covariances).argmax(axis=0)

@@ -3,7 +3,7 @@
 Two classes have rows of weights a and b, and squared distances D. With K = exp(-D/reg) and u = a,
 Sinkhorn's iteration repeats v = b/(K'u), u = a/(Kv). The transport plan is G = diag(u) K diag(v),
 and the transport cost is W = <G, D>. As W depends on the order of the classes after few steps, W is
-the mean of both orders. Its derivatives are exact, by reverse differentiation of the iteration.
+the mean of both orders. The derivatives of W are exact, by reverse differentiation.
 """
 
 from __future__ import annotations
@@ -497,7 +497,8 @@ class Transport(Projected):
         across = H - M @ (M.T @ H)
         across = sym(across - (across @ M) @ M.T)
         bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
-        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # M has the largest values
+        # The second term makes the span of M the last eigenvectors.
+        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))
         curvatures = np.abs(values[:, None] - multipliers)
         steepest = curvatures[: -len(multipliers)].max(initial=0.0)
         if not steepest > 0:

@@ -97,7 +97,8 @@ def _least_ritz_pair(
         residual = (vectors[:, 0] @ images[:k]).reshape(V.shape) - least[0] * found
         length = manifold.norm(M, residual)
         decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(least[0])
-        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():  # zero to rounding
+        # A residual at the level of rounding errors also ends the iteration.
+        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():
             break
         V = residual
         if preconditioner is not None and k >= 2:

@@ -207,5 +207,4 @@ class Solver(Brief, ABC, Generic[S]):
             state = self.step(problem, state)
 
 
-# A solver, whatever the type of its state.
 AnySolver: TypeAlias = Solver[Any]

@@ -54,7 +54,6 @@ from ldr.validation import in_words
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-# Columns of each view: numbers, names or a slice.
 Views: TypeAlias = Sequence[Sequence[int | str] | slice] | Mapping[str, Sequence[int | str] | slice]
 
 _PASSED = (
@@ -453,7 +452,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_asked("n_components", r)
             r = r if is_open(r) else whole("n_components", r, least_r(objective))
         options = {name: getattr(self, name) for name in _PASSED}
-        if isinstance(options["random_state"], np.random.RandomState):  # an old type of NumPy's
+        if isinstance(options["random_state"], np.random.RandomState):  # NumPy's older generator
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
         # scikit-learn accepts integers for verbose; ldr requires True or False.
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
@@ -477,7 +476,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 result = solve(objective, data, r, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
             self.n_iter_ = result.run.iterations
-        except (ArgumentError, DataError, SingularError) as error:  # the error states X's shape
+        except (ArgumentError, DataError, SingularError) as error:  # adds X's shape to the error
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
         first = as_tuple(samples)[0]
@@ -681,7 +680,7 @@ class TwoViews(Projection):
             views = self._grouped(self._known_objective(), X, reset=False)
             first = as_tuple(views)[0]
             return in_precision_of(first, np.hstack(as_tuple(self.result_.transform(views))))
-        if not isinstance(self.components_, tuple):  # X is one view
+        if not isinstance(self.components_, tuple):  # with one view `components_` is an array
             return super().transform(X)
         if y is None and _all_views(X):
             return in_precision_of(_apart(X)[0], self.result_.transform(X))
@@ -801,7 +800,7 @@ class TwoViews(Projection):
             A tuple for several given views; with `views` all columns, NaN for columns in no view.
         """
         check_is_fitted(self)
-        if not isinstance(self.components_, tuple):  # X is one view
+        if not isinstance(self.components_, tuple):  # with one view `components_` is an array
             return super().inverse_transform(X)
         if self.views is not None:
             return self._ungrouped(X)

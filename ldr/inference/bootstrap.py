@@ -263,7 +263,8 @@ def bootstrap(
     def again(data: XandY) -> Result:
         X, y = data
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", errors.ConvergenceWarning)  # `converged` counts them
+            # Draws whose solver does not converge are counted in `converged`.
+            warnings.simplefilter("ignore", errors.ConvergenceWarning)
             return solve(objective, X, r, y=y, tolerance=tolerance, certify=False, **own)
 
     drawn = (again(sampled.drawn(rng, block)) for _ in range(draws))

@@ -31,7 +31,6 @@ from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
 from ldr.validation import in_words
 
 Orders = npt.NDArray[np.intp]
-# The data of one of many problems: its views and its y.
 Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
 # Entries of the arrays of problems solved together: 2 MiB of temporary arrays fit into the cache.
 _CHUNK_NUMBERS = 2**18

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-# Matplotlib's keyword arguments for the style of a line.
 Style: TypeAlias = dict[str, Argument]
 
 SINGLE = "#0072B2"

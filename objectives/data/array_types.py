@@ -19,7 +19,6 @@ Cells: TypeAlias = npt.NDArray[Any]
 CellType: TypeAlias = np.dtype[Any]
 # Untyped data of users or of libraries: arrays, data frames, tables, columns.
 Given: TypeAlias = Any
-# A dense or sparse matrix in memory.
 Matrix: TypeAlias = "Cells | csr_array"
 
 # One-letter codes of NumPy's real number types: boolean, unsigned, integer, float.

@@ -123,7 +123,7 @@ class MultiBound:
         return [Q + np.diag(more) for Q, more in zip(found, added, strict=True)]
 
     def proven(self, found: Sequence[Array], blocks: Sequence[Array]) -> float:
-        """Return the proved bound of semidefinite multipliers, of ratios largest near the Mi."""
+        """Return the proved bound by semidefinite multipliers, whose ratios peak near the Mi."""
         return 0.5 * math.fsum(map(proven_ratio, found, self.C, blocks))
 
 

@@ -141,7 +141,7 @@ class TraceRatioPoint(Point):
     U>: one product with a k x k matrix. `products` are AM and BM; `denominator` is b.
     """
 
-    value = math.nan  # `__init__` sets the value
+    value = math.nan  # `__init__` computes the value of the ratio
 
     def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M

@@ -81,7 +81,7 @@ class Majorant:
         diagonal = np.einsum("ii->i", H)
         diagonal += self.s + delta
         diagonal -= self._errors(delta)
-        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # LAPACK stores columns
+        if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # LAPACK reads H by columns
             return math.inf
         bound = self.weight * (self.s + delta) + self.total
         sizes = self.weight * (abs(self.s) + delta) + self.total
