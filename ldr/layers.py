@@ -355,7 +355,7 @@ def _check(
 
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
-        _moved(at(X, y, parameters).along(still), projector)  # raises the error about a tie
+        _moved(at(X, y, parameters).along(still), projector)  # raises the error that names the tie
         raise SingularError("the optimum has no derivative: it is not isolated")
     return np.ones((), J.dtype)
 

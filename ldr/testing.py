@@ -119,7 +119,7 @@ def matrices_lead_back_to_their_point(case: Case) -> None:
     if len(problem.blocks(M)) > 1:
         return
     lowered = problem.lower(problem.lift(M))
-    if lowered.shape == M.shape:  # then M is the only variable of the problem
+    if lowered.shape == M.shape:  # if so, the problem has no variables other than M
         assert_allclose(problem.at(lowered).value, problem.at(M).value, rtol=1e-8)
 
 

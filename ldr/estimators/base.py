@@ -899,7 +899,7 @@ def _refuse(name: str, function: str, method: type[Objective]) -> None:
     names = ", ".join(each for each, one in REGISTRY.items() if name in taken_by(one))
     takes = f"{function} takes no {name}=: "
     if name == "background":
-        raise ArgumentError(f"{takes}only the estimators of {names} do")
+        raise ArgumentError(f"{function} takes no {name}=: only the estimators of {names} do")
     if name == "groups":
         why = "it does not look at the order of rows, and so at no trials"
     elif Need.TIME_ORDER in method.needs:

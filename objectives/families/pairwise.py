@@ -128,7 +128,7 @@ class PairwisePoint(ProjectedPoint):
         """Add (W + W')Y1 for the given rows of W to `total`."""
         columns = self.columns(rows)
         forth = W @ Y1[columns]
-        same = self.symmetric and len(W) == W.shape[1]  # these rows of a symmetric W are square
+        same = self.symmetric and len(W) == W.shape[1]  # here W' = W, and one product suffices
         total[rows] += forth
         total[columns] += forth if same else W.T @ Y1[rows]
 

@@ -408,7 +408,7 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # before, it suffices to let the support grow
+    flat = _FLATTER * point.gradient_norm  # let the support grow before solving to convergence
     if flat < _NEAR_THE_END * problem.threshold:  # then the support of M is likely final
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
