@@ -897,7 +897,6 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
 def _refuse(name: str, function: str, method: type[Objective]) -> None:
     """Refuse weights, trials or a background of a method without them, with the reason."""
     names = ", ".join(each for each, one in REGISTRY.items() if name in taken_by(one))
-    takes = f"{function} takes no {name}=: "
     if name == "background":
         raise ArgumentError(f"{function} takes no {name}=: only the estimators of {names} do")
     if name == "groups":
@@ -907,6 +906,6 @@ def _refuse(name: str, function: str, method: type[Objective]) -> None:
     else:
         why = "no row is its own neighbour, while to scikit-learn a weight repeats its row"
     raise ArgumentError(
-        f"{takes}{why}; ldr.solve({method.name!r}, X, {name}=) and ldr.Reducer({method.name!r}) "
-        f"take it, and so do the estimators of {names}"
+        f"{function} takes no {name}=: {why}; ldr.solve({method.name!r}, X, {name}=) and "
+        f"ldr.Reducer({method.name!r}) take it, and so do the estimators of {names}"
     )

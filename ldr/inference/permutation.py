@@ -227,7 +227,7 @@ def _statistic(d: Array) -> Array:
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
     """Return the two matrices whose canonical correlations a method maximises, and their ridges.
 
-    The first matrix is permuted. The result is None for other methods, and with shrinkage.
+    A test permutes the first matrix. The result is None for other methods, and with shrinkage.
     Classes and slices are indicators. The ridge of orthogonal-lda is in units of total covariance.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)

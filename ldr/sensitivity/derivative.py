@@ -62,7 +62,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
-            if j == 1 and found <= _ALIKE:  # the error of the next term is the square of it
+            if j == 1 and found <= _ALIKE:  # the next term's error is about this error squared
                 found *= found
             if found < error:
                 best, error = row[j], found

@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 def _enable_x64() -> Callable[[bool], AbstractContextManager[object]]:
     try:
         from jax import enable_x64 as context
-    except ImportError:  # versions of jax before 0.8 have another name
+    except ImportError:  # versions of jax before 0.8 name the context differently
         from jax.experimental import enable_x64 as context
     return context
 
