@@ -34,7 +34,7 @@ from ldr.solvers.manifolds import Array
 
 @dataclass(frozen=True)
 class ManyViews(Objective, any_views=True, weighted=True, from_sums=True):
-    """Base of the methods of the covariances Cij of views i and j; Mi is d_i x r, orthonormal."""
+    """Base of the methods of covariances Cij of views i and j; each Mi (d_i x r) is orthonormal."""
 
     sense = "max"
     views = 2
@@ -53,7 +53,7 @@ def variances(data: DataSums) -> list[Array]:
 
 
 def correlations(data: DataSums, ridge: float) -> CorrelationMatrices:
-    """Return the matrices of sums of correlations; each view is divided by its variance."""
+    """Return the matrices of sums of correlations, with each view's covariance as denominator."""
     return CorrelationMatrices(covariances(data), squares=variances(data), ridge=ridge)
 
 
@@ -64,7 +64,7 @@ def shared(data: DataSums, ridge: float) -> SharedMatrices:
 
 @dataclass(frozen=True)
 class CorrelationMethod(ManyViews, predicts="view"):
-    """Base of the methods of the covariances Caa, Cbb and Cab of two views a and b."""
+    """Base of the methods defined by the covariances Caa, Cbb and Cab of two views a and b."""
 
 
 @dataclass(frozen=True)

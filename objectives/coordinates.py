@@ -26,7 +26,7 @@ _CONDITIONED = 1e-5
 class Coordinates(ABC):
     """A linear map between points Z (k x r) of a solver and matrices M (d x r) of the user.
 
-    - is_columns: True if Z is M, up to a factor
+    - is_columns: True if Z equals M, up to a scalar factor
     - has_columns: True if the rows of M correspond to the user's columns in one unit; False for
       whitened variables or columns with separate units
     - is_whitened: True if P is scaled to unit variance on the data
@@ -58,7 +58,7 @@ class Coordinates(ABC):
         return self.lift(A.T).T
 
     def carried(self, M: Array, P: Array) -> Array:
-        """Return the point Z for a matrix M and a map P from other data.
+        """Return the point Z for a matrix M and a map P that were fitted to other data.
 
         Z is not orthonormal if M is not in the subspace.
         """
@@ -104,7 +104,7 @@ class Basis(Protocol):
 class Subspace(Further):
     """M = QZ in the outer coordinates, with an orthonormal Q.
 
-    `name` describes the span of Q; None if the objective does not depend on the complement.
+    `name` describes the span of Q in messages; None if M's part outside the span does not matter.
     """
 
     basis: Array | Basis
@@ -187,9 +187,8 @@ class Whitening(Further):
     The solver can use any W; M refers to the symmetric root, P = M'B^{-1/2}. As WW' = B^{-1}, the
     rotation B^{1/2}W is the polar factor of W.
 
-    - W, inverse (k, k)
-    - orthogonal: True if W's columns are orthogonal; the normalised columns then form the polar
-      factor
+    - W, inverse (k, k): the whitening matrix W, and its inverse
+    - orthogonal: True if W's columns are orthogonal; normalised columns then form the polar factor
     """
 
     is_whitened = True
@@ -278,12 +277,12 @@ TIED = 1e-10
 class Axes:
     """Orthogonal matrices that rotate the columns of each view's M to canonical axes.
 
-    Most objectives depend only on the span of M, or on M up to the order of the columns; the
-    solver's M then depends on the start. The reported M has canonical axes: eigenvectors of the
+    Most objectives depend only on the span of M, or on M up to the order of the columns; the M that
+    a solver finds then depends on the start. The reported M has canonical axes: eigenvectors of the
     objective's r x r matrix, in descending order of scores.
 
     - turns (r, r): rotations, one for each view
-    - numbers (r,): scores that order the axes, largest first; empty if the order is the solver's
+    - numbers (r,): scores that order the axes, largest first; empty to keep the solver's order
     - levels: dimensions of nested subspaces, between which axes are not exchangeable
     - signed: True if the signs of the columns are fixed
     - free: True if the value depends only on the span of M
@@ -326,7 +325,7 @@ class Axes:
 
     @classmethod
     def ordered(cls, numbers: Array, views: int = 1) -> Axes:
-        """Return the permutation of columns to descending scores `numbers`."""
+        """Return the permutation that sorts the columns by `numbers`, the largest first."""
         order = np.argsort(-numbers, kind="stable")
         return cls((np.eye(len(numbers))[:, order],) * views, numbers[order])
 

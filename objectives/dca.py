@@ -162,7 +162,7 @@ class PredictivePoint(Point):
 
     @property
     def sensitive(self) -> float:
-        """Bound of the change of f if each C_k changes by 1 in norm."""
+        """Bound of the change of f if the norm of each C_k changes by 1."""
         r = self.M.shape[1]
         parts = zip(self._S, self._inverses, strict=True)
         return math.fsum(

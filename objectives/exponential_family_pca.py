@@ -104,17 +104,17 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
         \min_{M'M=I,\,\mu} 2 \sum_{ij} \left[b(\theta_{ij}) - x_{ij} \theta_{ij}\right], \quad
         \Theta = 1\mu' + EMM'
 
-    The matrix T contains the natural parameters of the saturated model, and E = T - 1mu'. With m =
-    `saturation` the natural parameters are T = m(2x - 1) for "bernoulli" (logistic PCA); for
-    "poisson" they are T = log x, and -m where x = 0. The value is the deviance, twice the
-    difference of the largest log-likelihood and the log-likelihood, with b = log(1 + e^theta) or
-    e^theta, minimised over subspaces and mu. Missing entries (NaN) and constant features are
-    excluded; a missing entry is 0 in E. A sample has the components M'(T_i - mu): P = 2mM' for
-    "bernoulli", and P = M', applied to logarithms, for "poisson". Local optima exist: the default
-    starts are pca of T (the baseline) and the best of short runs from random subspaces. For many
-    samples a run on a sample precedes. `parameters` has the `intercept` mu and the
-    `explained_deviance` relative to a model with an intercept only. All samples are loaded into
-    memory.
+    The matrix T contains the natural parameters of the saturated model, mu the intercepts, and E =
+    T - 1mu'. With m = `saturation` the natural parameters are T = m(2x - 1) for "bernoulli"
+    (logistic PCA); for "poisson" they are T = log x, and -m where x = 0. The value is the deviance,
+    twice the difference of the largest log-likelihood and the log-likelihood, with b = log(1 +
+    e^theta) or e^theta, minimised over subspaces and mu. Missing entries (NaN) and constant
+    features are excluded; a missing entry is 0 in E. A sample has the components M'(T_i - mu): P =
+    2mM' for "bernoulli", and P = M', applied to logarithms, for "poisson". Local optima exist: the
+    default starts are pca of T (the baseline) and the best of short runs from random subspaces. For
+    many samples a run on a subset precedes the run on all samples. `parameters` has the `intercept`
+    mu and the `explained_deviance` relative to a model with an intercept only. All samples are
+    loaded into memory.
 
     Use it instead of pca if entries are 0 and 1 (logistic PCA) or, with family="poisson", counts;
     entries may be missing. Do not use it for continuous measurements: take pca or fa.
@@ -314,7 +314,7 @@ class NaturalParameters(LocalOptima):
 
     @cached_property
     def rough(self) -> NaturalParameters:
-        """The problem of a sample of rows, if rows are many."""
+        """The problem for a sample of the rows; for few rows the problem itself."""
         count = max(_LEAST_SAMPLE, _SAMPLE_ROWS * self.X.shape[1])
         if len(self.X) < _MANY * count:
             return self
@@ -326,11 +326,11 @@ class NaturalParameters(LocalOptima):
         return replace(self, X=X, T=self.T[rows], there=there, counted=counted)
 
     def approach(self, M: Array) -> Array:
-        """Return the optimum of a run on a sample from M, if rows are many; else M."""
+        """Return the optimum for a sample of the rows, by a run from M; for few rows M itself."""
         return M if self.rough is self else minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
 
     def same(self, M: Array, N: Array) -> bool:
-        """Return True if optima M and N on a sample have the same subspace."""
+        """Return True if the optima M and N for a sample of the rows span the same subspace."""
         U, V = (self.manifold.split(point)[0] for point in (M, N))
         return self.rough is not self and bool(np.linalg.norm(V - U @ (U.T @ V)) <= _SAME)
 

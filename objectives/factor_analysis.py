@@ -250,7 +250,7 @@ class DiagonalFactors(Factors):
         return replace(self, C=DenseCovariance(C), variances=np.diag(C))
 
     def improved(self, M: Array) -> Array:
-        """Return a point after ten steps, which suffice for a step of imputation."""
+        """Return the point after ten iterations; more are not needed between imputations."""
         return run_through(self, M, VariableProjection(), Stopping(max_iterations=10)).M
 
     def baseline(self) -> Array:
@@ -277,7 +277,7 @@ class DiagonalFactors(Factors):
         return {k: self.complete(point).M for k, point in points.items()}
 
     def certificate(self, M: Array) -> Certificate | None:
-        """Certify the optimum if S = C: no Gaussian has a larger likelihood."""
+        """Certify the optimum if the model's covariance S is C: no Gaussian is more likely."""
         if isinstance(self.C, Correlations) or self._rank < self.d:
             return None
         value = self.at(M).value
@@ -378,7 +378,7 @@ class ProfilePoint(Point):
 
     @property
     def loadings(self) -> Array:
-        """Optimal loadings (k, r), with zero columns for factors with eigenvalues L_i <= 1."""
+        """Optimal loadings (k, r); columns of factors with eigenvalues L_i <= 1 are zero."""
         values, V = self._top
         M = np.sqrt(self._psi)[:, None] * V * np.sqrt(values - 1.0)
         idle = self._problem.r - len(values)

@@ -59,7 +59,7 @@ class Observed:
         return cls(X if weights is None else ones * X, ones, patterns, which, rows)
 
     def compressed(self) -> Observed:
-        """Replace each pattern's rows by the factor R of a QR decomposition, with equal sums."""
+        """Return equal sums in fewer rows: each pattern's rows become R of a QR decomposition."""
         order = np.argsort(self.which, kind="stable")
         members = np.bincount(self.which, minlength=len(self.patterns))
         parts = []
@@ -313,7 +313,7 @@ class FactorModel(Pickled):
 
     @cached_property
     def P(self) -> Array:
-        """Map to the posterior mean of a complete row, M'(MM' + diag noise)^{-1}, (r, d)."""
+        """Map P = M'(MM' + diag noise)^{-1} (r, d) from a complete row to the posterior mean."""
         return self._T.T @ self._spread @ (self._uncorrelated / self.noise[:, None]).T
 
     @property
@@ -323,7 +323,7 @@ class FactorModel(Pickled):
         return M @ M.T + np.diag(self.noise)
 
     def variation(self, P: Array) -> Variation:
-        """Return the variation of x under a linear map (r, d), by the model's covariance."""
+        """Return the covariances of the components Px (a `Variation`), by the model."""
         M = self._uncorrelated
         total = float(np.vdot(M, M) + self.noise.sum())
         return Variation.of(P, M @ (P @ M).T + self.noise[:, None] * P.T, total, self.n)

@@ -112,7 +112,7 @@ def _white(rows: Samples, whitened: Whitened) -> Array:
 def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = None) -> Array:
     """Return R_f, the real part of the spectral density of series, at frequencies f > 0.
 
-    - parts (n_i, k)
+    - parts (n_i, k): the trials of a series
     - length: length of a segment; successive segments overlap by half
     - logs (n_i,): logarithms of the rows' weights
     - returns: the mean over segments, weighted by the geometric mean of the rows' weights.
@@ -228,7 +228,7 @@ class SpectralEntropy(BoundObjective):
     """Problem of the sum of the columns' spectral entropies, on the Stiefel manifold.
 
     - R (F, k, k): spectral densities of whitened rows, positive semidefinite
-    - seen (m, k): basis of the observed coordinates
+    - seen (m, k): orthonormal basis of the directions in which segments vary
     - length: length of a segment
     """
 

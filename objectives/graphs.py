@@ -91,7 +91,7 @@ def _keep_heat(owner: object, name: str) -> None:
 def neighbour_graph(
     samples: Samples, neighbours: int, heat: float | str | None = None
 ) -> csr_array:
-    """Return the symmetrised k-nearest-neighbour graph: i or j is a neighbour of the other."""
+    """Return the k-nearest-neighbour graph: i and j share an edge if either is a neighbour."""
     distances, indices = _nearest(samples, neighbours)
     i = np.repeat(np.arange(samples.n), neighbours)
     return _symmetric_graph(i, indices.ravel(), distances.ravel(), samples.n, heat)
@@ -354,8 +354,8 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
     neighbours : int
         Number k of nearest neighbours; among rows at equal distances the first are taken. Equal
         rows are neighbours at distance zero: a row with k or more copies has no other neighbours.
-        Edges between equal rows do not contribute to a Laplacian, and their reconstruction weights
-        are 1/k.
+        Edges between equal rows do not contribute to a Laplacian; their reconstruction weights are
+        1/k.
     """
 
     sense = "min"
@@ -494,7 +494,7 @@ class HeatedEdges:
     degrees: bool = False
 
     def squared(self, X: Array) -> tuple[Integers, Integers, Array, Array, float, Integers]:
-        """Return i, j, weight and squared length of each edge, the heat, and the median's edges."""
+        """Return i, j, weight, squared length of edges; the heat; the edges of the median."""
         from scipy.sparse import triu
 
         upper = triu(self.W, 1).tocoo()
@@ -511,7 +511,7 @@ class HeatedEdges:
 class Neighbourhoods(NamedTuple):
     """Rows with equal numbers of neighbours; the weights are v / sum v with Gv = 1.
 
-    - i (m,), j (m, k), v (m, k)
+    - i (m,), j (m, k), v (m, k): the rows, their neighbours, and the vectors v
     - inverse (m, k, k): inverse of the regularised G
     """
 

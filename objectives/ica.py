@@ -58,7 +58,7 @@ class Contrast:
     gaussian: float | None = None
 
     def costs(self, means: Array) -> Array:
-        """Return each direction's cost -(E G(m'x) - E G(nu))^2, or E G(m'x) for experts."""
+        """Return each direction m's cost -(E G(m'x) - E G(nu))^2; for experts E G(m'x)."""
         return means if self.gaussian is None else -((means - self.gaussian) ** 2)
 
 
@@ -159,11 +159,11 @@ def heuristics(
 ) -> dict[str, Callable[[], Array]]:
     """Return two initialisations: FOBI (fourth-order blind identification) and FastICA.
 
-    Each initialisation consists of r directions of least cost. FastICA's deflation starts from
+    Each initialisation has the r directions with the least costs. FastICA's deflation starts from
     FOBI's and random directions.
 
     - fourth_order: FOBI's directions
-    - means: function that returns E G(m'x) over all rows for each direction
+    - means: function that returns the mean E G(m'x) over all rows for each direction m
     - rows: function that returns whitened rows and weights, of a sample for many rows
     """
     directions = cache(fourth_order)
@@ -297,7 +297,7 @@ class SourcesPoint(Point):
 class Sources(BoundObjective):
     """Base of the problems of independent sources.
 
-    - contrast: contrast or expert; for experts M is unconstrained
+    - contrast: contrast function, or an expert (negative log-density), with M unconstrained
     """
 
     exchangeable = True

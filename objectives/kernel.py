@@ -71,9 +71,8 @@ def incomplete_cholesky(
     Source: Fine and Scheinberg 2001; Bach and Jordan 2002.
 
     - returns L (n, p): LL' approximates the Gram matrix, which is never formed; p <= rank.
-    - returns pivots (p,)
-    - returns left_out: omitted share of the trace; p is the least rank with a share <=
-      `negligible`.
+    - returns pivots (p,): indices of the pivot rows
+    - returns left_out: omitted share of the trace; p is the least rank with share <= `negligible`.
     """
     n = len(Y)
     L, left, pivots = np.empty((min(rank, n), n)), np.ones(n), []
@@ -191,7 +190,7 @@ class Response:
         return cls(codes, np.eye(len(classes))[codes], weights, [note] if few else [])
 
     def gram(self, width: float | None) -> Array:
-        """Return the Gram matrix, n x n: equality of labels, or a Gaussian kernel."""
+        """Return the Gram matrix of the responses: 1 for equal labels, or a Gaussian kernel."""
         if self.codes is not None:
             return self.values @ self.values.T
         return gaussian_gram(self.values, self.width(width))
@@ -320,7 +319,7 @@ class Kernel(OfFeatures):
         return n if self.components is None else min(n, self.components)
 
     def order(self, data: Data) -> int:
-        """Return the order of a square array with the size of the n x m kernel; 0 for a stream."""
+        """Return the order of a square array of the kernel matrix's size, n x m; 0 for a stream."""
         if not data.samples.n_known:
             return 0
         n = data.samples.n

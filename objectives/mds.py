@@ -214,8 +214,8 @@ class StressPoint(PairwisePoint):
     """The stress is phi = sum_ij w_ij (s_ij - d_ij)^2 with s_ij = sqrt(D_ij + e^2) for projected
     distances, and d_ij likewise for those of X.
 
-    In D the derivative is W = w (1 - d/s), and dW = w d/(2 s^3) dD. Weights w_i of samples multiply
-    w_ij by w_i w_j.
+    The derivative of phi in D is W = w (1 - d/s), and dW = w d/(2 s^3) dD. Weights w_i of samples
+    multiply w_ij by w_i w_j.
     """
 
     symmetric = True

@@ -112,9 +112,9 @@ class NCA(NeighbourMethod):
 class SoftNeighbourPoint(PairwisePoint):
     """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, where c_ij = 1 for equal classes.
 
-    In D the derivative is W_ij = w_i (c_ij - p_i) p_ij, as dp_ij = (e_i - dD_ij) p_ij, e_i = sum_l
-    p_il dD_il. Its change is dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i), and dp_i = sum_j (c_ij -
-    p_i) dp_ij.
+    The derivative of phi in D is W_ij = w_i (c_ij - p_i) p_ij, as dp_ij = (e_i - dD_ij) p_ij, e_i =
+    sum_l p_il dD_il. The change of W is dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i), and dp_i =
+    sum_j (c_ij - p_i) dp_ij.
     """
 
     _problem: SoftNeighbours
@@ -377,15 +377,15 @@ def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Ar
 
 @dataclass(frozen=True)
 class Margins:
-    """Targets j and violators l of some rows i: rows l within the farthest target's margin.
+    """Targets j of some rows i, and violators l: rows within the margin of the farthest target.
 
-    If D = |BY|^2 are the squared distances of targets and violators and t = 1 + GD, W is w_i for
-    targets plus G'(penalty w_i w_l h'(t)). The matrix B has a row e_i - e_j for each pair, and G a
-    row for each positive t.
+    With D = |BY|^2, the squared distances of targets and violators, and t = 1 + GD, the derivative
+    in D is w_i for targets plus G'(penalty w_i w_l h'(t)). The matrix B has a row e_i - e_j for
+    each pair, and G a row for each positive t.
 
     - targets, near (n, k): targets of the rows, and their squared distances
     - own (n,): weights of the rows
-    - i, j (p,): row, by index among these rows, and violator of each pair
+    - i, j (p,): the row, by index among these rows, and the violator of each pair
     - t (k, p): 1 + D_ij - D_il for each target j
     - counts (p,): the objective's penalty times the weights of both rows
     """
@@ -455,8 +455,8 @@ class Margins:
 class LargeMarginPoint(PairwisePoint):
     """phi = sum w_i D_ij over targets j + penalty sum_l w_i w_l h(t_ijl), t_ijl = 1 + D_ij - D_il.
 
-    In D, W_ij = w_i + penalty sum_l w_i w_l h'(t_ijl) and W_il = -penalty sum_j w_i w_l h'(t_ijl).
-    Only rows l that violate a margin occur in the sums.
+    The derivatives in D are W_ij = w_i + penalty sum_l w_i w_l h'(t_ijl) and W_il = -penalty sum_j
+    w_i w_l h'(t_ijl). Only rows l that violate a margin occur in the sums.
     """
 
     _problem: LargeMargin

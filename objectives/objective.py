@@ -57,7 +57,7 @@ class Objective(Brief, Pickled, ABC):
     needs : tuple of Need
         Required data beside X; names as strings are accepted.
     baseline : str
-        Name of the baseline, the usual solution in practice.
+        Name of the baseline, the solution commonly used in practice.
     domain : str
         Name of the manifold, such as Gr, St x St or R.
     exact : str
@@ -111,7 +111,7 @@ class Objective(Brief, Pickled, ABC):
         return min([view.d for view in data.views])
 
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
-        """Return messages on the reliability of a value for r of d columns, for known n."""
+        """Return messages on the reliability of a value, if the number of rows is known."""
         notes = chance_notes(self, data, d) if _EXPLAINED & set(self.needs) else []
         labelled = Need.LABELS in self.needs and not hasattr(self, "unlabelled")
         return notes + single_samples(data) if labelled else notes
@@ -225,7 +225,7 @@ def single_samples(data: Data) -> list[str]:
 
 
 def known_everywhere(objective: Objective, data: Data) -> Data:
-    """Return the data, with dense d x d matrices if products only support the optimum."""
+    """Return data with dense d x d arrays if the method has products for the optimum only."""
     return data.everywhere() if objective.traits.products == "optimum" else data
 
 

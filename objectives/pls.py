@@ -189,9 +189,9 @@ class PLSRegression(
 
 @dataclass(frozen=True)
 class ScoreRounding:
-    """Bound of a fit's rounding error by products with sparse rows.
+    """Bound of the rounding error of a fit that is computed by products with sparse rows.
 
-    - sizes (r,): norm of the sums of absolute terms of each score of length 1
+    - sizes (r,): each score's norm of sums of absolute terms, for scores of length 1
     - outputs: Frobenius norm of Y
     """
 

@@ -21,7 +21,7 @@ from ldr.solvers.manifolds import Array
 class LinearPredictor:
     """Linear predictor mean + (y - y's mean) B from the components y = Px of a row x.
 
-    - P (k, d), B (k, q)
+    - P (k, d), B (k, q): the map to components, and the coefficients
     - mean (q,): the prediction for the mean row
     - flat: True if the prediction is a scalar per row
     - classes (q,): classes whose indicators the outputs predict; the largest output gives the class

@@ -279,7 +279,7 @@ class BoundObjective(Problem):
 class LocalOptima(BoundObjective):
     """Base of problems with methods for a search from several initialisations.
 
-    - provable: True if the final point of a run can be proved optimal, which makes other runs
+    - provable: True if a run's final point can be proved optimal, which makes other runs
       unnecessary
     - leads: True if other starts are skipped that are `a_step_from` the end of the first run
     """

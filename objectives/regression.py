@@ -180,8 +180,7 @@ class Regression(BoundObjective):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the r leading rows of S V' from the decomposition [I; M'] = U S V' (SVD).
 
-        In these r components inputs x have the inner products of the vectors [x, xM] of inputs and
-        predictions.
+        In these r components inputs x have the inner products of [x, xM], inputs and predictions.
         """
         coefficients = self.lift(M)[0]
         d = len(coefficients)

@@ -234,8 +234,8 @@ class RobustPCA(Objective, weighted=True, sparse=False):
         Threshold of Huber's loss, in units of X, or of unit vectors with sphere=True; by default
         the median distance of the samples from the subspace of spherical PCA.
     sphere : bool
-        True to divide the samples by their distances from the centre; a sample at the centre is
-        then excluded.
+        True to divide samples by their distances from the centre; a sample at the centre is
+        excluded.
     """
 
     name = "robust-pca"

@@ -54,13 +54,13 @@ def compilations() -> Iterator[Counter[str]]:
 
 
 class Programs:
-    """Compiled programs of f(M, data) and derivatives in M, for data of fixed shape.
+    """Programs compiled by jax: f(M, data) and its derivatives in M, for data of fixed shape.
 
     - value_and_gradient(M, *data)
     - product(M, V, *data): Hessian product, the forward derivative of the gradient along V, without
       intermediate results of the size of X
-    - pullback(M, *data): the Hessian at M as the adjoint derivative of the gradient. Intermediate
-      results that do not depend on V are stored: if f forms X'X, a product never uses X.
+    - pullback(M, *data): function that multiplies by the Hessian at M. Intermediate results that do
+      not depend on V are stored: if f forms X'X, a product never uses X.
     - along(pullback, V): the pullback applied to V, a Hessian product
     """
 
@@ -170,7 +170,7 @@ class Backend(ABC):
         return data
 
     def returned(self, M: Array, data: Arguments, called: Callable[[], Traced]) -> Traced:
-        """Return f(M) by `called`, or an object with the shape and dtype of f(M)."""
+        """Return f(M), or an object with its shape and dtype; `called` is the call of f."""
         return called()
 
     @abstractmethod
@@ -265,7 +265,7 @@ class Jax(Backend):
 
     @property
     def compiled_function(self) -> Function:
-        """The function of the arrays that `place` returns."""
+        """The function that jax compiles; its arguments are the arrays that `place` returns."""
         return self.function
 
 

@@ -116,7 +116,7 @@ MOST_PADDED = 1024
 
 @dataclass(frozen=True)
 class JaxOfRows(Jax):
-    """sum_i w_i f(M, x_i) for a sum over rows f, called with arrays of one row.
+    """A weighted sum sum_i w_i f(M, x_i) over rows, where f receives arrays of one row.
 
     Small data are padded to a power of two rows with rows of weight zero, so that cross-validation
     folds and data of other lengths need no compilation. The added rows repeat the last row, to
@@ -228,10 +228,12 @@ def objective(
         The manifold, sense or backend is unknown; the function has the wrong number of parameters;
         backend="numpy" has no gradient, or another backend has one.
 
-    Notes ----- `ldr.solve` tests f once at a random M. The function must return one finite real
-    number, and the gradient must have M's shape. Hand-written derivatives must agree with finite
-    differences, and on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows
-    is tested on the first 200 rows, also for additivity. The arrays that f receives are read-only.
+    Notes
+    -----
+    `ldr.solve` tests f once at a random M. The function must return one finite real number, and the
+    gradient must have M's shape. Hand-written derivatives must agree with finite differences, and
+    on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows is tested on the
+    first 200 rows, also for additivity. The arrays that f receives are read-only.
 
     Without `sum_over_rows`, all rows are loaded into memory.
 
@@ -365,7 +367,7 @@ class CustomObjective(Objective):
 
     @cached_property
     def of_point(self) -> Function:
-        """The function of a solver's point; the point is a flat array for several views."""
+        """The function with a solver's point as argument, a flat array for several views."""
         return self.function if self.views == 1 else _blockwise(self.function, self.views)
 
     @cached_property
@@ -400,7 +402,7 @@ class CustomObjective(Objective):
         return verified(self._trial(data, r))
 
     def attach(self, data: Data, r: int) -> CustomProblem:
-        """Return the problem after a test for a finite scalar value only."""
+        """Return the problem after a single test: the value is a finite scalar."""
         return self._trial(data, r).problem
 
     def _trial(self, data: Data, r: int) -> Trial:

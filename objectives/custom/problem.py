@@ -45,7 +45,7 @@ class CustomPoint(Point):
 
     @property
     def returned(self) -> Traced:
-        """The value of f, or an object with the shape and dtype of the value."""
+        """The value of f; under jax possibly only an object with the value's shape and dtype."""
         return self._derivatives.returned(self.M, self._arguments, lambda: self._of_user)
 
     @cached_property

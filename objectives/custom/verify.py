@@ -31,7 +31,7 @@ _STEP, _CENTRAL_STEP = 1e-7, 1e-5
 
 
 class Trial:
-    """A problem at a random M, which is the same in every test: results are reproducible.
+    """A problem at a random M, from a fixed seed, so that the tests are reproducible.
 
     f is evaluated at M, at MQ to test the invariance, and at a point near M.
     """
@@ -91,8 +91,7 @@ class Trial:
         """Compare <gradient, V> with the difference of f along the manifold in direction V.
 
         V is the sum of the normalised gradient and a random direction: along the gradient the
-        relative truncation error is smallest, and a random direction detects any error of the
-        gradient.
+        relative truncation error is smallest, and a random direction detects any error.
         """
         problem, M, gradient = self.problem, self.point.M, self.point.gradient
         self._check_matrix("gradient", gradient)
@@ -236,7 +235,7 @@ def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
 def invariance_error(problem: Problem, point: Point, other: Point) -> float:
     """Return the difference of two values, relative to the variation of f.
 
-    The magnitude of the value has a small weight: a large constant in f only masks rounding errors.
+    The value's magnitude has the weight 1e-6, to allow rounding errors of a large constant in f.
     """
     change = other.value - point.value
     if problem.penalty is not None:

@@ -62,7 +62,7 @@ class Accelerator:
     def class_sums(
         self, X: Cells, pilots: Array, codes: npt.NDArray[np.intp]
     ) -> tuple[Array, Array]:
-        """Return class sums and total scatter of the rows minus the pilot of each row's class."""
+        """Return class sums and total scatter of the rows minus a shift (pilot) of each class."""
         return self._run("class_sums", X, pilots, codes)
 
     def lagged(self, X: Cells, shift: Array, lag: int) -> tuple[Array, Array, Array]:

@@ -90,7 +90,7 @@ def of_made(
     merge: Merge[Term],
     *beside: Given,
 ) -> Term:
-    """Sum a function of chunks over rows computed from `first` and equally long arrays."""
+    """Sum a function of chunks over rows computed from `first` and from other arrays of n rows."""
     made = [making, *(each.making if isinstance(each, MadeSamples) else None for each in beside)]
     others = [each.array if isinstance(each, MadeSamples) else each for each in beside]
     return first.reduce(partial(_of_made, term, made), merge, *others)

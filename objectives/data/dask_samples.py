@@ -51,7 +51,7 @@ _LOOK = 0.5  # seconds between tests of the time limit
 class DaskRows(Source):
     """Rows of a Dask array, computed by workers chunk by chunk.
 
-    - array (n, d): array of known shape; each chunk has all columns. Small neighbouring chunks are
+    - array (n, d): array of known shape; a chunk has all columns. Small neighbouring chunks are
       merged.
     """
 
@@ -106,7 +106,7 @@ class DaskRows(Source):
 
 
 def is_frame(X: object) -> bool:
-    """Return True for a Dask DataFrame, by the metadata, because a Delayed has any attribute."""
+    """Return True for a Dask DataFrame, which has `_meta.columns`; a Delayed has any attribute."""
     return hasattr(getattr(X, "_meta", None), "columns")
 
 
@@ -208,8 +208,8 @@ class DaskSamples(StoredSamples):
         """Sum a term over chunks of the rows, on the workers.
 
         - term, merge: picklable functions as in `Samples.reduce`
-        - *beside: Companions of the rows. Dask arrays are rechunked like the rows, workers read
-          rows of files, and other arrays are sent with the tasks.
+        - *beside: Other arrays of n rows, such as labels. Dask arrays are rechunked like the rows,
+          workers read rows of files, and other arrays are sent with the tasks.
         """
         if any(isinstance(other, MadeSamples) for other in beside):
             return of_made(self, None, term, merge, *beside)

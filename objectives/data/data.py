@@ -16,7 +16,7 @@ from ldr.solvers.errors import ArgumentError, DataError
 
 
 class UnknownError(Exception):
-    """An input of a formula is not available; the caller uses another method."""
+    """An input of a formula is not available; callers catch the error and use another algorithm."""
 
 
 def as_tuple(value: Given) -> tuple[Given, ...]:
@@ -75,7 +75,7 @@ class Data:
         return replace(self, views=views, background=background)
 
     def everywhere(self) -> Data:
-        """Return the data with dense d x d arrays allowed for wide sparse views."""
+        """Return data that may form dense d x d arrays, even of very wide sparse views."""
         if not any(view.wide for view in self.views):
             return self
         views = (replace(view, by_products=False) if view.wide else view for view in self.views)

@@ -166,7 +166,7 @@ def as_path(path: str | Path, name: str) -> Path:
 
 
 def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
-    """Return X and companions, which may be columns of X's files or .npy files.
+    """Return X, and labels or weights that may be named columns of X's files, or .npy files.
 
     A string names a column; the pair (name, str) reads the column's cells as text.
     """

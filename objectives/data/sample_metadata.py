@@ -207,7 +207,7 @@ class Marks:
         return np.cumsum(begins(self.trials)) - 1
 
     def before(self, later: Marks) -> Array:
-        """Return the weight sqrt(w w') of each pair of an earlier and a later sample."""
+        """Return the weight sqrt(w w') of each pair of samples with the weights w and w'."""
         together = True if self.trials is None else self.trials == later.trials
         if self.weights is None or later.weights is None:
             return np.asarray(together, dtype=np.float64)
@@ -255,7 +255,7 @@ def as_weights(given: Given, n: int) -> Array:
 
 
 def begins(trials: Cells) -> npt.NDArray[np.bool_]:
-    """Return True for the first row of each trial, for trials of contiguous rows."""
+    """Return a mask that is True at the first row of each trial; a trial's rows are contiguous."""
     return np.append(True, trials[1:] != trials[:-1])
 
 

@@ -166,8 +166,8 @@ class Samples:
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Yield slices and blocks of the rows in order.
 
-        - rows: rows per block; by default a block fits into the cache. The last block may be
-          shorter.
+        - rows: rows per block, by default as many as fit into the cache; the last block may be
+          shorter
         - yields: slice of the block's rows.
         - yields (at most rows, d): the block in float64, C-contiguous, and csr for sparse data. A
           block may be a view of the data and must not be changed.
@@ -189,15 +189,15 @@ class Samples:
             yield slice(start, min(start + step, self.n))
 
     def piece(self, where: slice) -> Samples:
-        """Return the rows of a slice as samples in memory, in the data's dtype."""
+        """Return the rows of a slice as samples in memory, with the dtype of the data."""
         if where == slice(0, self.n):
             return self
         return replace(self, array=self.array[where], marks=self.marked(where))
 
     def walk(self, *beside: Beside, rows: int | None = None) -> Iterator[tuple[Beside, ...]]:
-        """Yield chunks of the rows in order, with the same rows of companions.
+        """Yield chunks of the rows in order, with the same rows of other arrays.
 
-        - *beside: companions: other views, labels
+        - *beside: the other arrays: further views, labels
         - rows: largest number of rows in a chunk; by default, sparse data are one chunk
         """
         most = rows or (max(1, self.n) if self.is_sparse else piece_rows(self.d))
@@ -207,9 +207,8 @@ class Samples:
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         """Sum a term over chunks of the rows, in threads; see `fold`.
 
-        - term: function of a chunk (Samples in memory) and of the same rows of companions
-        - merge: function of the terms of two neighbouring chunks, in order, which may change the
-          first
+        - term: function of a chunk (Samples in memory) and of the same rows of other arrays
+        - merge: function of the terms of two neighbouring chunks, in order; it may change the first
         """
         if not self.stored and (self.is_sparse or self.n <= piece_rows(self.d)):
             check()
@@ -220,7 +219,7 @@ class Samples:
     def in_turn(
         self, rows: int, order: np.random.Generator, *beside: Beside
     ) -> Iterator[tuple[Given, ...]]:
-        """Yield chunks of `rows` rows in random order, with the same rows of companions."""
+        """Yield chunks of `rows` rows in random order, with the same rows of other arrays."""
         pieces = list(self.slices(rows))
         for i in order.permutation(len(pieces)):
             yield self.piece(pieces[i]), *(cut(other, pieces[i]) for other in beside)

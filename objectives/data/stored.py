@@ -256,7 +256,7 @@ class StoredSamples(Samples):
         names: tuple[str, ...] | None = None,
         d: int | None = None,
     ) -> StoredSamples:
-        """Apply a function to every block, which gives d columns with the given `names`."""
+        """Return samples whose blocks are changed by a function to d columns called `names`."""
         names = self.feature_names if d is None else names
         return replace(
             self,

@@ -236,7 +236,7 @@ class WeightedSum(LocalOptima, Compared):
         return tuple(np.where(E == 0, 0.0, N) for E, N in zip(exact, lifted, strict=True))
 
     def lower(self, matrices: Sequence[Array]) -> Array:
-        """Return the point nearest to the user's matrices, with equal zeros if penalised."""
+        """Return the point nearest to the user's matrices; a penalty keeps their zero entries."""
         if self.penalty is None:
             return super().lower(matrices)
         blocks = [view.coordinates.lower(M) for view, M in zip(self.views, matrices, strict=True)]

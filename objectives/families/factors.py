@@ -112,7 +112,7 @@ class Regressions(NamedTuple):
 
 
 def joined(problem: Any, both: Array, t: Array) -> Array:
-    """Return the point of the coefficients `both`, (M, mean) or M alone, and of t."""
+    """Return the point with the coefficients `both`, (M, mean) or M alone, and the noise t."""
     M, mean = both[:, : problem.r], both[:, problem.r :]
     return problem.manifold.join([M, t, mean] if mean.size else [M, t])
 
@@ -499,7 +499,7 @@ class ObservedTerm(TermOfPoints):
         return Product(Euclidean(k, self.r), Euclidean(self.noise.size, 1), Euclidean(k, 1))
 
     def observed(self, rows: Array, weights: Array | None) -> Observed:
-        """Return the observed entries of rows, in the coordinates of the solver."""
+        """Return the observed entries of a chunk of rows, in the solver's coordinates."""
         return Observed.of((rows - self.mean) / self.scale, weights)
 
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[IncompletePoint]:
@@ -558,7 +558,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._points.at(M, partial(IncompletePoint, self.term, self.in_memory))
 
     def imputed(self, M: Array) -> Array | None:
-        """Return the EM iterate with only the missing entries as hidden variables."""
+        """Return the EM iterate whose only hidden variables are the missing entries."""
         moments = self.at(M).expected
         loadings, t, _ = self.manifold.split(M)
         mean = moments[0, 1:] / self.n
@@ -672,7 +672,7 @@ class Entries(NamedTuple):
     - rows, weight: number of rows, and sum of weights
     - entries, counts, sums (d,): number of entries, sum of weights and weighted sum of each column
     - empty, first: number of rows without entries, and index of the first one
-    - most: largest number of entries in a row
+    - most: largest number of observed entries in a row
     """
 
     rows: int

@@ -42,8 +42,8 @@ class Gram(Projected):
     """An objective phi(Y) = F(K) of the Gaussian Gram matrix K of the rows of Y = XM.
 
     - width: width sigma of the kernel of Y's rows
-    - annealing: larger widths, in units of sigma, of smoother problems that provide starts
-    - own: width of the kernel of z if z are the rows of X, else None
+    - annealing: factors of sigma; problems with these wider kernels are smoother and give starts
+    - own: width of the second kernel K_z if it is a kernel of X's rows, else None
     """
 
     width: float = field(kw_only=True)
@@ -58,7 +58,7 @@ class Gram(Projected):
 
     @cached_property
     def of_median(self) -> Array:
-        """Gradient of the logarithm of the rows' median distance, in the rows."""
+        """Gradient of the logarithm of the rows' median distance with respect to the rows."""
         return gradient_of_median(self.X)
 
     def _chosen(self, width: str) -> bool:
@@ -69,18 +69,18 @@ class Gram(Projected):
 
         @property
         def of_rows(self) -> Gram:
-            """Problem with the Gram matrices of the rows of X as K."""
+            """Problem in which K is the kernel matrix of X's own rows, with the width `own`."""
 
         def moved(self, point: Any, dY: Array) -> Sequence[tuple[float, Gram]]:
-            """Return problems with weights whose sum is the derivative of f along dY in K_z."""
+            """Return weighted problems, the sum of which is f's derivative in K_z along dY."""
 
     @cached_property
     def of_z(self) -> Any:
-        """K_z as the Gram matrix of a point, M = I."""
+        """The kernel matrix K_z of X's own rows, as a point of `of_rows` with M = I."""
         return self.of_rows.at(np.eye(self.X.shape[1]))
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """Return the derivatives of phi and its gradient along dX by width and K_z, Y fixed."""
+        """Return derivatives of phi and phi' along dX due to width and K_z, with Y fixed."""
         value, slope = super().rate_at(point, dX)
         if self._chosen("width"):
             rate = -float(np.vdot(self.of_median, dX))
@@ -185,8 +185,8 @@ def approximation(
 ) -> Approximation | None:
     """Choose pivots if few suffice; else m random landmarks; None for the exact form.
 
-    - factor: function of the largest number of columns, which returns Z and the share of tr Kz that
-      ZZ' omits
+    - factor: function of the largest number of columns, which returns Z with Kz = ZZ'
+      approximately, and the share of tr Kz that ZZ' omits
     - heuristic: function of Z that returns an M
     """
     n = len(X)
@@ -379,7 +379,7 @@ def _centred(A: Array) -> Array:
 class Landmarks(Gram):
     """An objective of the Gram matrix of Y = XM by landmark rows; see `LandmarkPoint`.
 
-    - Z (n, p): centred factor of the other Gram matrix, Kz = ZZ'
+    - Z (n, p): centred factor of the second kernel matrix, Kz = ZZ'
     - rows (m,): indices of the landmarks
     - pivoted: True if the landmarks are pivots, which are chosen again near another M
     """
@@ -397,13 +397,13 @@ class Landmarks(Gram):
 
     @cached_property
     def of_rows(self) -> Landmarks:
-        """The problem with the rows of X as Y; the landmarks are the pivots of Z."""
+        """Problem whose kernel matrix is that of X's own rows; the landmarks are its pivots."""
         assert self.own is not None
         rows = incomplete_cholesky(self.X, self.own, self.Z.shape[1], 0.0)[1]
         return replace(self, rows=rows, pivoted=True, width=self.own, own=None)
 
     def moved(self, point: LandmarkPoint, dY: Array) -> Sequence[tuple[float, Landmarks]]:
-        """Return the problems of a central difference of f, quadratic in Z, along dZ."""
+        """Return the two problems of a central difference along dZ; f is quadratic in Z."""
         Z, dZ = point.change_of_factor(dY)
         step = float(np.linalg.norm(Z)) / (float(np.linalg.norm(dZ)) or 1.0)
         return [(0.5 * t / step**2, replace(self, Z=Z + t * dZ)) for t in (step, -step)]

@@ -6,8 +6,8 @@ orthonormal M_1, ..., M_K then satisfy the inequalities
     tr(N'AN)/2 <= sum_i tr(Ni'Qi Ni)/2 <= sum_i TR_r(Qi, Ci)/2,   Ni = Mi / sqrt(tr(Mi'Ci Mi)),
 
 where TR_r is the largest trace ratio. The Q_i are the multipliers at a stationary point: the bound
-is tight if blkdiag(Q) - A is semidefinite. Otherwise diagonals are increased, in the columns'
-units. Rounding errors are included in this increase and in the bounds of the trace ratios. The
+is tight if blkdiag(Q) - A is semidefinite. Otherwise the diagonals of the Q_i are increased until
+the inequality holds. The increase and the bounds of the trace ratios include rounding errors. The
 least bound over all Q is a semidefinite program, which is not solved.
 """
 
@@ -123,19 +123,19 @@ class MultiBound:
         return [Q + np.diag(more) for Q, more in zip(found, added, strict=True)]
 
     def proven(self, found: Sequence[Array], blocks: Sequence[Array]) -> float:
-        """Return the proved bound by semidefinite multipliers, whose ratios peak near the Mi."""
+        """Return the proved bound for the multipliers `found`; Newton's method starts at the Mi."""
         return 0.5 * math.fsum(map(proven_ratio, found, self.C, blocks))
 
 
 def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
-    """Return an approximate inverse of the Riemannian Hessian at M = [Ma; Mb].
+    """Return an approximate inverse of the Riemannian Hessian at M = [Ma; Mb], for a symmetric K.
 
     Up to terms of low rank and multipliers, which are small relative to K at a solution, the
     Hessian maps a tangent vector V to the projection of KV. Tangent vectors orthogonal to joint
     rotations satisfy M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The condition M'V = 0 restricts K to
     the complement of M. The condition sym(J'V) = 0 requires a symmetric Theta with KV = U - J Theta
     and the Lyapunov equation W Theta + Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the
-    eigenvectors of W. |K| is inverted instead of K: the inverse is positive semidefinite.
+    eigenvectors of W. K is replaced by |K|, so that the inverse is positive semidefinite.
     """
     M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
     complement = np.eye(len(M)) - 0.5 * (M @ M.T)

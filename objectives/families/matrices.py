@@ -1,7 +1,7 @@
-"""Statements of the methods as matrices, sums over the samples.
+"""Definitions of the methods by matrices that are sums over the samples.
 
-The matrices serve a single data set, stacks of many small problems, and derivatives, whose rows are
-projected. This module also computes optima that are eigenvectors.
+The same definition serves a single data set, stacks of many small problems, and derivatives in the
+rows. This module also computes optima that are eigenvectors.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class RowSums(Protocol):
         """
 
     def forms(self, counts: Sequence[Array], own_means: bool = False) -> list[Array]:
-        """Return X'KX for several diagonal K >= 0 in a single pass, optionally about own means."""
+        """Return X'KX for each diagonal K >= 0, in one pass; `own_means` centres for each K."""
 
     def scatter(self) -> Array: ...
     def cross(self, other: Self) -> Array: ...
@@ -103,7 +103,7 @@ class DataSums(ABC):
         raise UnknownError
 
     def deviations(self) -> Array:
-        """Return the response minus its mean, if numeric and not constant."""
+        """Return the response minus its mean; the response must be numeric and not constant."""
         return self.unknown()
 
     def labels(self) -> tuple[Codes, Cells]:
@@ -119,7 +119,7 @@ class DataSums(ABC):
         return self.unknown()
 
     def through(self, of: Callable[..., Array], *known: Array) -> RowSums:
-        """Return rows of(X, *known), a linear map of each trial's rows, which may be in jax."""
+        """Return sums over the rows of(X, *known), where `of` is linear in each trial's rows."""
         return self.unknown()
 
     def inverse(self, B: Array, ridge: float) -> Array:
@@ -127,7 +127,7 @@ class DataSums(ABC):
         return self.unknown()
 
     def with_inverse(self, A: Callable[[Array], Array], B: Array, ridge: float) -> Array:
-        """Return A at (B + ridge mean(diag B) I)^{-1}, or a function for later evaluation."""
+        """Return A((B + ridge mean(diag B) I)^{-1}), or a function that evaluates A later."""
         return self.unknown()
 
     def square(self, A: Array, inverse: Array) -> Array:
@@ -139,11 +139,11 @@ class DataSums(ABC):
         return self.unknown()
 
     def scatter_of(self, beside: Given) -> Array:
-        """Return the scatter about zero of a fixed companion of the rows."""
+        """Return the scatter about zero of `beside`, an array independent of the rows."""
         return self.unknown()
 
     def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
-        """Return the result of a function of y."""
+        """Return the value of a function of y, the labels or the response."""
         return self.unknown()
 
     def links(
@@ -176,8 +176,8 @@ class StackedOptima:
 class Matrices:
     """Base of the matrices that define a method's problem.
 
-    - shares (n,): weights of the rows in the centre that the result's map subtracts; by default the
-      mean
+    - shares (n,): weights of the rows in the weighted mean that the result's map subtracts; by
+      default the mean
     """
 
     shares: Array | None = field(default=None, kw_only=True)
@@ -203,10 +203,10 @@ class Against(Divided):
     """A numerator matrix A and a denominator matrix B.
 
     - cancels: size of the terms that cancel in A, relative to B; or a function of a bound of A
-    - offsets: function that returns the columns' sums of squares in excess of B's diagonal, for
-      rounding errors; None for the excess due to the mean
+    - offsets: function that returns the columns' sums of squares minus B's diagonal, for bounds of
+      rounding errors; None if this difference is due to the mean only
     - total: total scatter of the rows if larger than B
-    - unrelated: function that returns the expected ratio of A to B for rows independent of their
+    - unrelated: function that returns the expected ratio of A to B for rows independent of
       neighbours
     """
 

@@ -100,18 +100,18 @@ class CoupledPoint(Point):
 class CorrelationBlocks(Blocks):
     """Base of sums of correlations of projected views, by arrays or by products.
 
-    - left_out: constant added to each s_i^2
+    - left_out: constant added to each squared denominator s_i^2 = tr(Mi'Cii Mi)
     """
 
     left_out: Array | float = 0.0
 
     @abstractmethod
     def products(self, N: Array) -> tuple[Array, Array]:
-        """Return the stacked Cii Ni (k, r), and the stacked Cij Nj, i != j, of each j (K, k, r)."""
+        """Return the stacked products Cii Ni, and for each j those of Cij Nj, i != j (K, k, r)."""
 
     @abstractmethod
     def combined(self, own: Array, s: Array) -> SymmetricOperator:
-        """Return the matrix with blocks own_i Cii and -Cij / (s_i s_j)."""
+        """Return the matrix with diagonal blocks own_i Cii and other blocks -Cij / (s_i s_j)."""
 
 
 class CorrelationPoint(Point):
@@ -241,7 +241,7 @@ class MultiBlock(Blocks, LocalOptima):
         return found | random_directions(self, _STARTS_OF_TWO if two else _STARTS)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return the eigenvectors of N'AN/2, N the blocks of M divided by the denominators."""
+        """Return the eigenvectors of N'AN/2, where N stacks the blocks Mi/s_i of M."""
         N = self.scaled(M)
         turn = Axes.principal(0.5 * N.T @ self.A @ N)
         return replace(turn, turns=turn.turns * len(self.widths))
@@ -288,7 +288,7 @@ class MultiBlock(Blocks, LocalOptima):
         return False
 
     def beyond(self) -> Self:
-        """Return the function of an M that may have parts outside of the coordinates."""
+        """Return the same function, defined also for M with parts outside of the coordinates."""
         other = copy(self)
         vars(other).update(is_part=True)
         return other
@@ -426,7 +426,7 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
         return {"correlation": pair_correlations(covariances, seen), **found}
 
     def hidden(self, M: Array) -> float:
-        """Bound the rounding error of the value, with covariances of lost directions.
+        """Bound the rounding error of the value, also due to directions lost in the covariances.
 
         Errors |E_ij| <= 16 eps c_i c_j of C change both the covariances and the denominators.
         """
@@ -562,7 +562,7 @@ def covariance_names(count: int) -> list[str]:
 
 
 def sums_of(compacts: Sequence[Compact]) -> tuple[list[View], ViewMoments]:
-    """Return the View (map to the user's columns) of each view, and the joint moments."""
+    """Return each view's View (map to the user's columns), and the joint moments of the views."""
     stats = view_moments([compact.rows for compact in compacts])
     views = [
         compact.view(mean, KnownScatter(stats.block(i, i), stats.n))

@@ -1,10 +1,10 @@
 """Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM.
 
-The matrix D of squared distances is computed in blocks of rows. A method of projected distances D
-defines phi of some rows of D, the derivative W = dphi/dD, and the derivative of W.
+The matrix D of squared distances is computed in blocks of rows. A method defines phi as a function
+of some rows of D, the derivative W = dphi/dD, and the derivative of W.
 
 For rows in files the objective is a sum over batches of rows, because rows of different chunks
-cannot form a pair. Each batch of rows is spread over a whole chunk.
+cannot form a pair. Each batch consists of rows from all parts of a chunk.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class PairwisePoint(ProjectedPoint):
         self._problem, self._blocks = problem, blocks
 
     def pairs(self, rows: slice, D: Array) -> Told:
-        """Return phi, W and the map dD -> dW for some rows of D, which may be overwritten."""
+        """Return phi, W and the map dD -> dW for some rows of D; the method may overwrite D."""
         raise NotImplementedError
 
     def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
-        """Return phi of some rows, their part of the slope, and their part of Hessian products."""
+        """Return phi of some rows, W = dphi/dD, and a function that adds to Hessian products."""
         value, W, dW = self.pairs(rows, self.squares(rows))
 
         def add(product: Array, change: Change) -> None:
@@ -101,7 +101,7 @@ class PairwisePoint(ProjectedPoint):
         return [add for _, _, add in self._each()]
 
     def columns(self, rows: slice) -> slice:
-        """Return the columns of D that are evaluated for the given rows."""
+        """Return the columns of D that are computed for the given rows of D."""
         return slice(rows.start if self.symmetric else 0, None)
 
     def twice(self, W: Array) -> Array:
@@ -125,7 +125,7 @@ class PairwisePoint(ProjectedPoint):
         return D
 
     def add_products(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
-        """Add (W + W')Y1 for the given rows of W to `total`."""
+        """Add (W + W')Y1, Y1 = [Y, 1], for the given rows of W to `total`."""
         columns = self.columns(rows)
         forth = W @ Y1[columns]
         same = self.symmetric and len(W) == W.shape[1]  # here W' = W, and one product suffices
@@ -188,9 +188,9 @@ def labelled_rows(
 ) -> tuple[DenseRows, Array, Codes]:
     """Return centred rows with each column scaled to order 1, the column lengths, and classes.
 
-    Scaling columns does not change the problem, as M is unconstrained, but its condition.
+    Scaling the columns changes only the problem's condition, because M is unconstrained.
 
-    - returns lengths (k,): factors of X that give the user's distances, up to a common factor
+    - returns lengths (k,): factors of X that restore the user's distances, up to a common factor
     """
     codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
     rows = DenseRows.centred(data, objective)
@@ -204,7 +204,7 @@ def labelled_rows(
 class LabelledPairs(Pairwise):
     """Problem of an objective of projected distances and classes.
 
-    - lengths (k,): factors of X that give the user's distances, up to a common factor
+    - lengths (k,): factors of X's columns that restore the user's distances, up to a common factor
     - codes (n,): the classes
     """
 
@@ -221,7 +221,7 @@ class LabelledPairs(Pairwise):
         return Euclidean(self.X.shape[1], self.r)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return axes for which the columns of the user's M are orthogonal, the longest first."""
+        """Return axes in which the user's M has orthogonal columns, the longest first."""
         (lifted,) = self.lift(M)
         _, lengths, Vt = np.linalg.svd(lifted, full_matrices=False)
         return Axes((Vt.T,), lengths**2, free=True)
@@ -236,7 +236,7 @@ class LabelledPairs(Pairwise):
         return self.codes.astype(np.min_scalar_type(int(self.codes.max())))
 
     def alike(self, rows: slice) -> np.ndarray:
-        """Return True for the pairs of the given rows with rows of equal class."""
+        """Return True for each pair of a given row and any row with equal classes."""
         return np.equal(self._short_codes[rows, None], self._short_codes)
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LabelledPairs | None:

@@ -67,7 +67,7 @@ class Pencil(SumOfSquares):
     - A (k, k): matrix, or function of W, WW' = B^{-1}, that returns the matrix
     - size: size of the terms that cancel in A, relative to B
     - groups: classes of the rows, if any
-    - unrelated: function that returns the expected ratio of A to B for rows independent of their
+    - unrelated: function that returns the expected ratio of A to B for rows independent of
       neighbours
     """
 
@@ -92,7 +92,7 @@ class RowPencil:
     - classes (c,): labels of the groups
     - chosen: parameters estimated from the rows; see `BoundObjective`
     - wide: the matrix pair as operators if the rows have too many columns for arrays
-    - notes, searched: message, and `BoundObjective.searched`, if products found the coordinates
+    - notes, searched: the message, and `BoundObjective.searched`, if coordinates come from products
     """
 
     compact: Compact
@@ -108,7 +108,7 @@ class RowPencil:
     def narrowed(
         self, r: int, ridge: float, sign: float, weights: Array | None = None
     ) -> tuple[RowPencil, float]:
-        """Return the pair of wide rows in a subspace that contains the optimum.
+        """Return the matrix pair in a subspace that contains the optimum, for very wide rows.
 
         The second result is the ridge relative to B in the subspace. The method maximises the
         numerator A times `sign`.
@@ -174,7 +174,7 @@ class RowPencil:
 def added_to(
     squares: Sequence[SumOfSquares], changes: Sequence[Change], added: Sequence[Array]
 ) -> list[SumOfSquares]:
-    """Return the B of several views, with a matrix in the user's columns added to each B."""
+    """Return each view's B plus a matrix that is given in the user's columns."""
     parts = zip(squares, changes, added, strict=True)
     return [replace(one, B=one.B + of.of_matrix(matrix)) for one, of, matrix in parts]
 

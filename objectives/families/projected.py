@@ -3,7 +3,7 @@
 Derivatives of f follow from the derivatives of phi in Y: grad f = X' phi'(Y) and Hess f [V] = X'
 phi''(Y)[XV]. A method of projected data defines phi, phi' and phi''.
 
-For methods with many whitened rows a run on a sample of rows improves the start.
+For whitened rows, a run on a sample of many rows improves the start.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class ProjectedPoint(Point):
     @property
     @abstractmethod
     def slope(self) -> Array:
-        """Derivative phi'(Y), with Y's shape."""
+        """Derivative phi'(Y) with respect to Y, of Y's shape."""
 
     @abstractmethod
     def curvature(self, dY: Array) -> Array:
-        """Return the derivative phi''(Y)[dY] of phi' along dY, with Y's shape."""
+        """Return the derivative of phi' in Y along dY, phi''(Y)[dY], of Y's shape."""
 
     @cached_property
     def Y1(self) -> Array:
@@ -136,7 +136,7 @@ class Projected(Started):
 
     @property
     def rough(self) -> Projected:
-        """The problem for evaluating random points: the same or a cheaper approximation."""
+        """The problem that evaluates random points: this problem or a cheaper approximation."""
         return self
 
     # The following derivatives of phi in the rows give derivatives of an optimum without weights.
@@ -147,7 +147,7 @@ class Projected(Started):
         return True
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """Return derivatives of phi and its gradient along dX due to kernel widths, at fixed Y."""
+        """Return derivatives of phi and phi' along dX due to kernel widths, with Y fixed."""
         return 0.0, np.zeros_like(point.Y)
 
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
@@ -221,21 +221,21 @@ class WhiteProjected(Projected):
 
     @cached_property
     def rough(self) -> WhiteProjected:
-        """The problem of a sample of rows, if rows are many."""
+        """The problem for a sample of the rows; for few rows the problem itself."""
         X, w = white_sample(self.X, self.w)
         return self if X is self.X else replace(self, X=X, w=w)
 
     def approach(self, M: Array) -> Array:
-        """Return the optimum of a run on a sample from M, if rows are many; else M."""
+        """Return the optimum for a sample of the rows, by a run from M; for few rows M itself."""
         return M if self.rough is self else minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
 
     def same(self, M: Array, N: Array) -> bool:
-        """Return True if optima M and N on a sample agree up to order and signs of columns."""
+        """Return True if the sample's optima M and N agree up to order and signs of columns."""
         return self.rough is not self and _apart(matched(M, N), N) <= _SAME
 
     @property
     def leads(self) -> bool:
-        """True for few rows: points near a known optimum are then skipped (`a_step_from`)."""
+        """True for few rows: initial points that lead to a known optimum are skipped."""
         return self.rough is self
 
     def a_step_from(self, end: Run, M: Array) -> bool:

@@ -119,7 +119,7 @@ class SumPoint(Point):
 
 
 class Remembered(Generic[Kept]):
-    """Cache of the latest points, which are evaluated again for a result."""
+    """Cache of the latest points, since results evaluate the solver's last points again."""
 
     def __init__(self, last: int = 32) -> None:
         self._last: deque[Kept] = deque(maxlen=last)

@@ -63,10 +63,10 @@ class StackedData(DataSums):
 
 @dataclass(frozen=True, eq=False)
 class StackedRows:
-    """Centred rows of b problems; a stack of length 1 is common to all problems.
+    """Centred rows of b problems; a stack of length 1 means rows common to all problems.
 
-    - X (b, n, d): rows minus the mean of each problem
-    - mean (b, d)
+    - X (b, n, d): rows of each problem, minus their mean
+    - mean (b, d): the mean of each problem's rows
     - trials (n,): trials of the rows of all problems; None for a single trial
     """
 

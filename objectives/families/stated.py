@@ -55,7 +55,7 @@ class SampleRows:
 
     Mean and scatter that a pass over classes or pairs has computed are cached.
 
-    - shares (n,): weights of the rows in the centre; None means the mean
+    - shares (n,): weights of the rows in a weighted mean used as centre; None means the mean
     """
 
     def __init__(self, given: Samples, change: Change, shares: Array | None = None) -> None:
@@ -175,7 +175,7 @@ def _shared(piece: Samples, shares: Array, mean: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """The data of a method's matrices, in coordinates with few columns.
+    """The rows from which a method's matrices are computed, in coordinates with few columns.
 
     - samples: samples and background, in these coordinates
     """
@@ -329,7 +329,7 @@ class StatedMethod(Objective):
     spectral: ClassVar[type[AbsoluteTrace]] = AbsoluteTrace
 
     def opened(self, data: Data, room: int) -> Opened:
-        """Return the data of the matrices, in coordinates with `room` constant directions."""
+        """Return the rows for the matrices, with up to `room` further constant directions."""
         samples = data.samples
         # For n < d a minimised objective is zero in the directions that are orthogonal to all rows.
         empty_is_best = self.sense == "min" and samples.n_known and samples.n < samples.d

@@ -253,7 +253,7 @@ class Trace(BoundObjective):
 def trace_where_varied(
     objective: Stated, view: View, A: Array, total: Array, r: int, *, is_square: bool = True
 ) -> Trace:
-    """Build tr(M'AM) in the objective's sense, M restricted to directions that vary.
+    """Build tr(M'AM) in the objective's sense, with M restricted to directions with variance.
 
     Directions without variance are excluded from the subspace.
     """

@@ -181,7 +181,7 @@ class TraceRatioPoint(Point):
 class TraceRatio(BoundObjective, Compared):
     """Minimise -tr(M'AM) / tr(M'BM) on the Grassmann manifold.
 
-    The baseline consists of the orthonormalised top_r generalised eigenvectors of (A, B). These
+    The baseline consists of the orthonormalised top r generalised eigenvectors of (A, B). These
     eigenvectors maximise another objective, tr((M'BM)^{-1} M'AM), and are optimal for r = 1 only.
 
     With descending weights the objective is -tr(VM'AM) / tr(VM'BM), V = diag(weights), on the
@@ -204,8 +204,8 @@ class TraceRatio(BoundObjective, Compared):
     sibling : str
         Method with the same matrices and the whitened criterion tr((M'BM)^{-1} M'AM).
     inside, left_out : symmetric k x k, float
-        B and 0. If M may have a part outside of the coordinates, B minus `outside` I, and `outside`
-        times the sum of the weights.
+        By default B and 0. If M may have a part outside of the coordinates, B minus `outside` I,
+        and `outside` times the sum of the weights.
 
     Both matrices are symmetrised and divided by a power of two near B's size, against overflow.
     """
@@ -292,7 +292,7 @@ class TraceRatio(BoundObjective, Compared):
         return SUMS_ROUNDING * (a + abs(point.value) * b) / point.denominator
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """Return the inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B.
+        """Return the inverse of (2/b)(theta_r - K), with theta_r the r-th eigenvalue of K.
 
         At the optimum M spans the top eigenvectors of K = A - rho B. The Hessian multiplies the
         component of V's column i along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r <
@@ -322,7 +322,7 @@ class TraceRatio(BoundObjective, Compared):
         return Axes.nested(M.T @ (self.A + self.at(M).value * self.B) @ M, self.levels.tolist())
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return a_k = m_k'Am_k, b_k = m_k'Bm_k, the ratios a_k/b_k and shares b_k/sum b.
+        """Return a_k = m_k'Am_k, b_k = m_k'Bm_k, a_k/b_k and b_k/sum b of M's columns m_k.
 
         The ratio rho is the mean of the components' ratios weighted by the shares. The generalised
         eigenvalues of (M'AM, M'BM) describe the span of M, not single columns.
@@ -395,7 +395,7 @@ class TraceRatio(BoundObjective, Compared):
         return self.reported(run_through(alone, M, alone.specialist()).value)
 
     def remarks(self, M: Array) -> list[str]:
-        """Return a message if columns of M have nearly no share of the denominator."""
+        """Return a message if columns m of M have a denominator m'Bm of nearly 0."""
         if not self.sibling:
             return []
         AM, BM = self.at(M).products

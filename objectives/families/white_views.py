@@ -50,7 +50,7 @@ class Bilinear(Blocks, BoundObjective):
 
     The value is invariant to joint rotations (MaQ, MbQ) of both views, not to separate ones.
 
-    - K (ka, kb)
+    - K (ka, kb): the matrix K = Xa'Xb, or whitened
     - correlations: True if K's singular values are correlations
     - doubt: bound of the error of a sum of r singular values by rounding in the data of K
     - restricted: True if directions outside of the coordinates may increase the value
@@ -121,8 +121,7 @@ class Bilinear(Blocks, BoundObjective):
     def certificate(self, M: Array) -> Certificate:
         """Certify the optimum by the sum of the r largest singular values of K, an upper bound.
 
-        The error of singular values is at most of the order of K's dimension times eps times the
-        largest.
+        Errors of the singular values are of the order of K's dimension times eps times the largest.
         """
         values = self._singular[1]
         best = float(np.sum(values[: self.r]))

@@ -196,11 +196,11 @@ class Whitened:
         return math.sqrt(r) * SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
 
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
-        """Return a bound of the rounding error of ||Y - ZC||^2 = rest for whitened rows Z.
+        """Return a bound of the rounding error of the residual rest = ||Y - ZC||^2, Z whitened.
 
         The bound includes the error of the coefficients C = Z'Y, and is at most ||Y||^2.
 
-        - C (m, q)
+        - C (m, q): the coefficients Z'Y
         - outputs (q,): root of the sum of squares of each column of Y
         """
         size = float(np.linalg.norm(outputs))

@@ -128,7 +128,7 @@ class WidePencil:
         return replace(self, A=A, U=U, ridge=amount, minimised=sign < 0)
 
     def solved(self, r: int, weights: Array | None = None) -> tuple[Array, str, float]:
-        """Return a subspace with the top r eigenvectors or the optimum of a trace ratio.
+        """Return a subspace that contains the r top eigenvectors, or a trace ratio's optimum.
 
         - weights (r,): weights of the columns of a trace ratio
         - returns: an orthonormal basis in all columns, a message, and the residual

@@ -85,7 +85,7 @@ class Covariances:
     """Covariances of two views with too many columns for dense arrays, by products.
 
     - K: covariance between the views
-    - spreads: the variances of each view's columns
+    - spreads: the diagonal of each view's covariance
     - ridges: constants added to the variances
     """
 
@@ -183,7 +183,7 @@ class WideCorrelations(CorrelationBlocks):
         return CorrelationPoint(self, M)
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """Return the division by the columns' variances plus ridges, projected."""
+        """Return the division by the columns' variances plus ridges, followed by projection."""
         squares = self.known.scale[:, None] ** 2
         project = self.manifold.project
         return lambda N, U: project(N, (squares * project(N, U).reshape(-1, self.r)).reshape(-1))

@@ -111,8 +111,7 @@ _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 class CentredRows:
     """Centred sparse rows Xc = X - 1m', by products.
 
-    Nearly full columns of X are shifted, which avoids cancellation; m is the mean of the shifted
-    rows.
+    Nearly full columns of X are shifted to avoid cancellation; m is the mean of the shifted rows.
 
     - X (n, k): the rows minus the shift, in the basis
     - counts (n,): weights of the rows
@@ -252,8 +251,8 @@ class ProductOf:
 class Form:
     """The matrix (Xc'LZc - PP') / divisor with a symmetric L, as an operator.
 
-    If rows have few entries, the sparse X'LZ is computed, so that products do not involve vectors
-    of length n.
+    If rows have few entries, the sparse X'LZ is computed, so that products need no vectors of
+    length n.
 
     - between (n, n): L, as its diagonal, an array, or an operator
     - less (k, q): P

@@ -87,9 +87,9 @@ def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoment
     - samples (n, d)
     - codes (n,): class of each sample, 0..n_classes-1, every class occurring (see `as_labels`)
     - returns: S_W is accurate relative to its diagonal even if class means differ widely, because
-      each class has its own pilot. S_B is accurate relative to its diagonal even if class means are
-      close.
-    - raises ArgumentError: The number of codes is wrong, codes are out of range, or a class does
+      each class has its own pilot. S_B is accurate relative to its diagonal even for close class
+      means.
+    - raises ArgumentError: The number of codes is wrong, a code is out of range, or a class does
       not occur.
     """
     _check_codes(codes, samples.n, n_classes)

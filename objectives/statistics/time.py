@@ -259,8 +259,7 @@ def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples)
     - *others (n, e): the rows in other coordinates, for further members of a window
     - returns: the weight of a window is the geometric mean of the rows' weights; n is the number of
       windows, or sum of weights
-    - raises ArgumentError: The largest offset, called the lag, is out of range, or leaves no
-      windows.
+    - raises ArgumentError: The largest offset (the lag) is out of range, or leaves no windows.
     """
     if samples.n_known:
         check_lag(offsets[-1], samples.n, samples.name)
