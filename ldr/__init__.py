@@ -1,7 +1,6 @@
 """Linear dimensionality reduction by optimisation on matrix manifolds.
 
-The public names are listed in `__init__.pyi` and imported on first use, so that ``import ldr``
-is fast.
+The public names, listed in `__init__.pyi`, are imported on first use: ``import ldr`` is fast.
 
 >>> import numpy as np, ldr
 >>> X = np.random.default_rng(0).standard_normal((100, 5))

@@ -269,7 +269,7 @@ def _means(scores: Mapping[str, Array], numbers: Mapping[str, float]) -> dict[st
 def at_heuristic(result: Result) -> Result | None:
     """Return the baseline's projection as a result, to transform and to score with.
 
-    The value is None if the method has no baseline or an optimal one, and for likelihoods.
+    The result is None without a baseline, if the baseline is the optimum, and for likelihoods.
     """
     # Solvers stop at a relative decrease of 1e-10, so an improvement below 1e-9 is no gain.
     same = result.improvement is None or abs(result.improvement) <= 1e-9
@@ -307,7 +307,7 @@ def compare(
     - several views: Q2 of the last view from the first, and the mean product of paired scores in
       units of their training standard deviations;
     - a time series: Q2 of the next step;
-    - missing values: Q2 of observed entries that were hidden; otherwise Q2 of the columns of X.
+    - missing values: Q2 of observed entries that were hidden; X alone: Q2 of the columns of X.
 
     Q2 is 1 - (sum of squared errors) / (sum of squared errors of the training mean). Statistics
     such as means and standard deviations are computed from the training samples of a fold.
@@ -327,8 +327,7 @@ def compare(
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     sample_weight : array (n,), optional
-        Sample weights in solutions and scores; see `ldr.solve`. Methods without weights are left
-        out.
+        Sample weights in solutions and scores. Methods that refuse weights are left out.
     groups : array (n,), optional
         Samples of a group are held out together; for a time series they are the trials.
     standardise : bool
@@ -350,7 +349,7 @@ def compare(
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown method, a repeated one, none that could run; folds that the rows do not allow.
+        A method is unknown or repeated, no method could run, or the folds do not fit the rows.
 
     Examples
     --------

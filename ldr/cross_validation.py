@@ -528,7 +528,7 @@ def _hidden_entries(new: Part, old: Part) -> HeldOut:
 
 
 def gap_of(objective: Objective) -> int:
-    """Return the objective's lag: the number of samples to omit beside a held-out block."""
+    """Return the objective's lag: the samples to omit before and after a held-out block."""
     own = getattr(objective, "lag", None) or getattr(objective, "segment", None)
     window = getattr(objective, "window", None)
     return int(own or (2 * window - 1 if window else 1))

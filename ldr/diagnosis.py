@@ -101,12 +101,13 @@ def diagnose(
     Beta_{r/2, (n-r-1)/2} for the samples of X. The limit of Q is Jackson and Mudholkar's, from the
     eigenvalues of the covariance of the residuals. Both limits assume that the samples of X are
     Gaussian, independent and free of outliers. The limit of Q also assumes known components: at
-    level .95 it held .87 of new Gaussian samples of 20 columns for n = 30, .95 for n = 500.
+    level .95 it includes 87 % of new Gaussian samples of 20 columns if n = 30, and 95 % if n = 500.
 
-    For robust-pca the limits resist outliers in X. T2 then uses the minimum covariance determinant
-    estimate of the scores' covariance, and a chi^2_r limit. The limit of Q assumes that Q^{1/3} is
-    Gaussian with its median and its median absolute deviation. At level .95 the limits of T2 and Q
-    held .74 and .83 of new samples for n = 30, .94 and .94 for n = 500.
+     For robust-pca both limits resist outliers: T2 uses the minimum covariance determinant estimate
+     of the scores' covariance, and its limit is a quantile of chi^2_r. The limit of Q for
+     robust-pca is that of a Gaussian Q^{1/3} with the observed median and median absolute
+     deviation. At level .95 these limits of T2 and Q include 74 % and 83 % of new samples if n =
+     30, and 94 % if n = 500.
 
     Source: Hotelling 1947; Jackson & Mudholkar 1979; Hubert, Rousseeuw & Vanden Branden 2005.
 

@@ -129,7 +129,7 @@ class ParallelAnalysis(Pickled):
     eigenvalues : ndarray (k,)
         Eigenvalues of the correlation (or covariance) matrix, descending.
     null : ndarray (draws, k)
-        Eigenvalues of data without correlations.
+        Eigenvalues of each null data set, which has no correlations.
     threshold : ndarray (k,)
         Quantile of each null eigenvalue.
     r : int

@@ -302,7 +302,7 @@ def _with_background(objective: Objective, X: Rows, minimum_rows: int) -> tuple[
 
 
 def is_open(r: object) -> bool:
-    """Return True if the data determine the number of components."""
+    """Return True if r is a share of the variance or "auto", so that the data determine r."""
     return r == "auto" if isinstance(r, str) else isinstance(r, float) and 0 < r < 1
 
 

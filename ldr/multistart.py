@@ -148,10 +148,10 @@ def solve_near(
     stopping: Stopping,
     observers: Sequence[Observer] = (),
 ) -> Ended:
-    """Minimise an objective that may be approximated again near the current point of the run.
+    """Minimise an objective, or a sequence of approximations near the points of the run.
 
-    Each stage of the run minimises one smooth approximation. The run ends when a new approximation
-    no longer changes the value.
+    An objective that is its own approximation has one stage. Otherwise each stage minimises one
+    smooth approximation. The run ends when a new approximation no longer changes the value.
     """
     now = near(problem, M)
     if now is problem:
@@ -183,12 +183,12 @@ class Multistart:
     """Runs of a solver from several starts; no run begins after a limit or an interrupt.
 
     Initial points that lead to the same optimum, as `same` decides, share a run. An initial point
-    one Newton step from the first optimum (`a_step_from`) needs no run. The limit `max_iterations`
-    includes preparatory runs.
+    has no run if one Newton step from it reaches the first optimum (`a_step_from`). The limit
+    `max_iterations` includes preparatory runs.
 
     - solver: None if the solution has a closed form, which needs no starts
     - start: the first initial point, as in `ldr.solve`
-    - count: number of initial points; None: the first and, after a baseline, the objective's
+    - count: number of initial points; None means `start`, and after a baseline the objective's own
     """
 
     def __init__(

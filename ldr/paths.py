@@ -93,7 +93,7 @@ class Path(Pickled):
     def elbow(self) -> int | None:
         """The r at which the curve of values is farthest from its chord; None for a straight line.
 
-        For the distance both axes have length 1 (Satopaa, Albrecht, Irwin and Raghavan 2011).
+        For distances both axes are scaled to length 1 (Satopaa, Albrecht, Irwin and Raghavan 2011).
         """
         r = np.array([result.r for result in self.results], dtype=float)
         values = np.array([result.value for result in self.results])
@@ -111,7 +111,7 @@ class Path(Pickled):
 
     @property
     def q2(self) -> Array | None:
-        """Q2 = 1 - squared errors / squared errors of the training means, sums over all folds."""
+        """Q2: 1 - (sum of squared errors) / (that of the training means), summed over all folds."""
         return self.numbers.get("q2")
 
     @property
@@ -253,7 +253,7 @@ def path(
     Raises
     ------
     ldr.errors.ArgumentError
-        No dimension, a repeated dimension, or one out of range; folds that the rows do not allow.
+        A dimension is missing, repeated or out of range, or the folds do not fit the rows.
 
     Examples
     --------

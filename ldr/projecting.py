@@ -125,7 +125,7 @@ def project_rows(
 
 @in_words
 def predicted(result: Result, X: Rows, view: int, question: str) -> Array:
-    """Predict new samples by a method of a view's predictor, named by `question`."""
+    """Predict for new samples by the method `question` of a view's predictor."""
     whole("view", view, 0)
     predictors = result.predictors if result.objective.traits.predicts else ()
     if view >= len(predictors) or not hasattr(predictors[view], question):

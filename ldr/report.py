@@ -83,8 +83,7 @@ def write_report(
     data_name : str
         Name of the data.
     findings : sequence
-        Results of `ldr.permutation_test`, `ldr.dimension` and `ldr.bootstrap`, each shown as text
-        and as a plot.
+        Results of `ldr.permutation_test`, `ldr.dimension` and `ldr.bootstrap`, as text and plots.
 
     Raises
     ------

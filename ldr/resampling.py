@@ -77,8 +77,8 @@ class Resampling:
     ) -> Indices:
         """Draw orders (count, n) of the samples, by a key of `ldr.inference.permutation.NULLS`.
 
-        If `alike`, groups are exchanged only with groups of equal size. If not, y is constant in
-        groups, and a longer group repeats the last sample of a shorter one.
+        If `alike`, groups are exchanged only with groups of equal size. If not, y must be constant
+        in groups; a longer group repeats the last sample of a shorter substitute.
         """
         if null in ("rows", "within"):
             return _shuffled(self.groups * (null == "within"), count, rng)

@@ -44,8 +44,8 @@ else:
 class Result(Pickled, Generic[Matrices]):
     """Optimal projection, its value, certificate and history.
 
-    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. A type checker
-    takes M, P and mean for arrays, or for any type with ``result: ldr.Result = ldr.solve(...)``.
+    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. For a type
+    checker M, P and mean are arrays, or of any type if declared as ``result: ldr.Result``.
 
     Attributes
     ----------
@@ -95,8 +95,7 @@ class Result(Pickled, Generic[Matrices]):
     features : Features or None
         Feature map before the projection (kernels, expansions); mean and P then act on features.
     starts : Starts or None
-        Summary of several starts, if any; iterations, evaluations and history are those of the best
-        run.
+        Summary of several starts, if any; iterations, evaluations and history are of the best run.
     scale : ndarray (d,) or None
         Standard deviations of the columns, with ``standardise=True``. M and the value refer to the
         standardised columns; P, mean and model refer to the original columns.
@@ -310,8 +309,8 @@ class Result(Pickled, Generic[Matrices]):
         Returns
         -------
         Result
-            Its columns are in order of their sums of squares, or for orthonormal M of the variance
-            of the component.
+            The rotated result. The columns of M are in descending order: for ppca and fa of their
+            sums of squares, otherwise of the variances of the components.
 
         Raises
         ------
@@ -334,8 +333,7 @@ class Result(Pickled, Generic[Matrices]):
         -------
         Sensitivity
             Its `along` returns the derivative of M, P, the subspace, the value and the scores of
-            the components, along a direction of the data, of the sample weights or of the
-            objective's parameters.
+            the components, along a direction of the data, the weights or the parameters.
 
         Raises
         ------

@@ -67,7 +67,7 @@ class Units:
         return divided(data, self.scales)
 
     def undone(self, result: Result) -> Result:
-        """Return the result in original units, given one of the scaled columns; M is unchanged."""
+        """Return the result in original units from that for scaled columns; M is unchanged."""
         if result.model is not None and result.features is None:
             logarithm = float(self.entries[0] @ np.log(self.scales[0]))
             result = replace(result, model=result.model.in_units(self.scales[0], logarithm))
@@ -75,7 +75,7 @@ class Units:
 
 
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
-    """Return a result in original units, given one of scaled columns; its model is unchanged."""
+    """Return a result in original units from that for scaled columns; its model is unchanged."""
     features = as_tuple(result.features)
     # Nonlinear features are computed from scaled columns, so their maps do not change.
     units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
@@ -191,7 +191,7 @@ class Extent:
         return cls(n, mean, squares, *ends)
 
     def merge(self, other: Extent) -> Extent:
-        """Merge with another: the sum of squares is a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
+        """Merge with another; sums of squares become a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
         n = self.n + other.n
         share = other.n / np.where(n > 0, n, 1)
         change = other.mean - self.mean

@@ -208,15 +208,15 @@ def solve(
         kinetic variance, the sum of all squared autocorrelations. "auto" selects r by parallel
         analysis (pca, mds, log-det-pca) or by the least BIC (ppca, fa). For ppca and fa 0 is the
         model of independent columns. A message names the rule; the statistics are then computed
-        once or twice more.
+        again.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions). For a table's path also the name of a column, or ``("label", str)`` to read
         the column as text even if its entries look like numbers. Or the path of an .npy file.
     sample_weight : array (n,), optional
         Sample weights, numbers >= 0. An integer weight w stands for w equal rows; samples with
-        weight 0 are left out. Methods without weights refuse them. Also the name of a column, or
-        the path of an .npy file.
+        weight 0 are left out. Methods without weights refuse them. Or the name of a column, or an
+        .npy path.
     groups : array (n,), optional
         The trial of each row, for methods with time order: successive rows of different trials are
         not paired. The rows of a trial must be contiguous. Data from `ldr.trials` (of an array
@@ -256,15 +256,13 @@ def solve(
     tolerance : float
         Stop at |gradient| <= tolerance * |value at the start|; this is invariant to the data scale.
     max_iterations : int, optional
-        Limit of iterations from each start, including preparatory runs; by default the solver's own
-        limit.
+        Limit of iterations from each start, with preparatory runs; by default the solver's own.
     time_limit : float, optional
         Seconds for the whole call: reading, statistics, baseline, all starts, certificate. The call
         exceeds the limit by at most one block of pairs of samples, one pass over the data or one
         decomposition. A certificate that cannot be completed in time is "none".
     observers : sequence of callables
-        Functions called with every `ldr.solvers.Iteration`; one that returns True ends the run. See
-        `ldr.observers`.
+        Functions called with every `ldr.solvers.Iteration`; one that returns True ends the run.
     certify : bool or "thorough"
         True to compute the certificate, which can cost as much as the solution. If the point is a
         saddle the solver continues along a direction of descent, and a message states this.
@@ -298,8 +296,7 @@ def solve(
     ldr.errors.TooLargeError
         An array that the method needs does not fit into memory (a MemoryError).
     ldr.errors.TimeLimitError
-        The time limit passed while the data were read or the baseline was computed, before there
-        was a point to return.
+        The time limit passed before there was a point to return, for example during reading.
     KeyboardInterrupt
         Ctrl-C before there was a point to return, or a second Ctrl-C within half a minute. The
         first returns the best point of a solve; the second ends a loop of solves.
@@ -472,7 +469,7 @@ def _without_factors(objective: Objective, data: Data, began: float) -> Result:
 
 
 def remarks_within_limits(problem: BoundObjective, M: Array) -> list[str]:
-    """Return a problem's messages about M, or that the time limit passed before them."""
+    """Return a problem's messages about M, or a message that the time limit passed before."""
     with until_told():
         return problem.remarks(M)
     return ["notes on M that take an evaluation are missing: the solve was ended before"]

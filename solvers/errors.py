@@ -21,7 +21,7 @@ class MissingValuesError(DataError):
 
 
 class SingularError(ValueError):
-    """A matrix to be inverted is singular, or a ratio is unbounded as its matrix is singular."""
+    """A matrix to be inverted is singular, or a ratio is unbounded because of such a matrix."""
 
 
 class ObjectiveError(RuntimeError):

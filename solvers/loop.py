@@ -256,8 +256,7 @@ def unless_flat(
     """Return the run, with `Status.FLAT` if the function is piecewise constant.
 
     Counts and rounded values are piecewise constant: values at random points differ from the value
-    at the start, and the gradient is zero at all these points. The test ends at the first nonzero
-    gradient.
+    at the start, and all gradients are zero there.
     """
     if run.iterations > 0 or not run.status.converged:
         return run

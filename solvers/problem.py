@@ -1,7 +1,6 @@
 """Problems to be minimised: a Problem has a manifold and `at(M)`, which returns a Point.
 
-`RiemannianProblem` and `RiemannianPoint` add Riemannian gradients and Hessian products for solvers,
-and count the evaluations.
+`RiemannianProblem` and `RiemannianPoint` add Riemannian derivatives, and count the evaluations.
 """
 
 from __future__ import annotations
@@ -179,8 +178,8 @@ class RiemannianPoint:
 class RiemannianProblem:
     """Problem, manifold and exact counts of the evaluations of value, gradient and Hessian.
 
-    `threshold` is the gradient norm at which the run stops; inner iterations use the threshold as a
-    scale for their tolerance.
+    `threshold` is the gradient norm at which the run stops, and scales the tolerance of inner
+    iterations.
     """
 
     threshold: float = 0.0

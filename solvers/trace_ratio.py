@@ -33,7 +33,8 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
     - weights (r,): v_1 >= ... >= v_r > 0, all equal for the unweighted trace ratio.
     - returns rho (b,)
     - returns M (b, k, r): eigenvectors of A - rho B, in descending order of eigenvalues.
-    - returns f (b,): f(rho). A positive f(rho) over the least denominator bounds the error of rho.
+    - returns f (b,): f(rho); if it is positive, f(rho) / (least denominator) bounds the error of
+      rho
     """
     r = len(weights)
     shift = _ratio_of_axes(A, B, weights)
@@ -127,8 +128,7 @@ class SelfConsistentField(Solver[FieldState]):
     """Iterate M <- top r eigenvectors of A - rho B, rho the ratio at M.
 
     This iteration is Newton's method on the convex decreasing f(rho) = sum_j v_j lambda_j(A - rho
-    B). The root of f is the global maximum, and Newton's method converges monotonically and
-    quadratically from any M.
+    B). The root of f is the global maximum, reached monotonically and quadratically from any M.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).

@@ -44,7 +44,7 @@ def truncated_cg(
 ) -> Model:
     """Minimise m(V) = f + <g, V> + <V, H[V]>/2 within a radius (Steihaug).
 
-    - radius: trust-region radius in the metric of the preconditioner's inverse; by default chosen
+    - radius: radius in the metric of the preconditioner's inverse; by default four Cauchy steps
     - target: norm of the residual g + H[V] at which the iteration ends
     - most: limit of Hessian products
     """
@@ -150,8 +150,8 @@ class TrustRegion(Solver[TrustState]):
     A long step in a curved valley ends on the side of the valley. If the actual decrease is poor
     and the gradient is larger at the end of the step, a few conjugate gradient steps from this end
     correct the step: they reduce f along directions of large curvature first. The corrected step is
-    then accepted or rejected. Without corrections a thousand steps do not solve some of the paper's
-    problems of orthogonal-cca.
+    then accepted or rejected. Without corrections some problems of orthogonal-cca (Cunningham and
+    Ghahramani 2015) take over a thousand steps.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
     manifolds, Found. Comput. Math. 7 (2007); for corrections, A. R. Conn, N. I. M. Gould and P. L.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Input:
     """An objective and its data, read from files.
 
-    - shown: the data to project, which are X without a background
-    - options: arguments of the public functions that select the columns and rows of X
+    - shown: the data to project: the samples of X, without a background
+    - options: arguments for public functions, such as the names of label and weight columns
     """
 
     objective: Objective

@@ -128,13 +128,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     components_ : ndarray (n_components, n_features)
         The linear map P; a pair of maps for two views.
     mean_ : ndarray (n_features,)
-        Mean that is subtracted before the map; a pair for two views.
+        Mean of the samples, which is subtracted before the map; a pair for two views.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (n_components,)
         As in scikit-learn's PCA, for methods whose map has orthonormal rows.
     noise_variance_ : float or ndarray (n_features,)
         Noise variance of models with a likelihood.
     x_weights_, y_weights_, x_loadings_, y_loadings_ : ndarray (n_features, n_components)
-        For two views: coefficients of features in components, and of components in features.
+        For two views. Weights are the coefficients of features in components; loadings are the
+        coefficients of components in features.
     n_iter_, n_components_, n_features_in_ : int
         Iterations of the solver (0 for a closed form), number of components, number of features.
     feature_names_in_ : ndarray of str
@@ -182,8 +183,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (n, d)
-            Samples in rows, in time order for methods of time series. For several views the first
-            view, or a list or dict of all views; with `views` one array of all views.
+            Samples in rows, in time order for methods of time series. For several views the first,
+            or a list or dict of all; one array of all views if the parameter `views` is given.
         y : array (n,), optional
             Labels or a response, for methods that use y; other methods ignore y. For two views the
             second, (n, e) or (n,); for methods of more views a list of all views but the first.
@@ -228,8 +229,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Parameters
         ----------
         X : array, sparse matrix or DataFrame (m, d)
-            Any number of rows; the first block must suffice for a solution. Blocks of a time series
-            must be in time order.
+            Rows, in time order for time series; the first block must suffice for a solution.
         y : array (m,), or the second view (m, e)
             As in `fit`.
         classes : array (c,), optional
@@ -298,7 +298,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         ndarray (m, n_components), or the container chosen by `set_output`
-            An array of X's library (jax, torch and others of the array API) on X's device.
+            For an X of jax, torch or another array API library, an array of it on X's device.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -655,8 +655,8 @@ class TwoViews(Projection):
 
     `fit_transform` returns the first view's projection, as a step of a Pipeline must.
     ``transform(X, y)`` returns both projections, and `predict` the second view. X may also be a
-    list of all views, or a dict by name; ``transform(X)`` then projects all views. With column
-    groups as `views` X is one array of all views.
+    list of all views, or a dict by name; ``transform(X)`` then projects all views. If the parameter
+    `views` gives groups of columns, X is one array of all views.
     """
 
     views: Views | None = None
@@ -673,7 +673,8 @@ class TwoViews(Projection):
         Returns
         -------
         ndarray (m, n_components)
-            A tuple for several given views; with `views` all projections side by side.
+            If several views are given, a tuple of their projections; if the parameter `views` is
+            set, one array of the projections side by side.
         """
         check_is_fitted(self)
         if self.views is not None:
@@ -797,7 +798,8 @@ class TwoViews(Projection):
         Returns
         -------
         ndarray (m, d)
-            A tuple for several given views; with `views` all columns, NaN for columns in no view.
+            If several views are given, a tuple of arrays; if the parameter `views` is set, one
+            array of all columns, with NaN in columns of no view.
         """
         check_is_fitted(self)
         if not isinstance(self.components_, tuple):  # with one view `components_` is an array
@@ -857,7 +859,7 @@ _BESIDE = ("background", "sample_weight", "groups")
 
 
 def taken_by(method: type[Objective]) -> tuple[str, ...]:
-    """Return the arguments of a method's estimator in addition to X and y.
+    """Return the arguments that a method's estimator accepts besides X and y.
 
     scikit-learn assumes that a weight repeats rows, and that weighted rows may be shuffled. Only
     `ldr.solve` and `Reducer` accept weights that do not repeat rows, and weights of time series.
@@ -869,7 +871,7 @@ def taken_by(method: type[Objective]) -> tuple[str, ...]:
 
 
 def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..., Any]:
-    """Return a method of `Projection` without arguments that its objective refuses."""
+    """Return a method of `Projection` without the arguments that an objective refuses."""
     name, signature = function.__name__, inspect.signature(function)
     refused = set(_BESIDE) - set(taken_by(method))
     kept = [each for each in signature.parameters.values() if each.name not in refused]

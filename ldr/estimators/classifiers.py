@@ -143,9 +143,9 @@ class Classifies(ClassifierMixin, Projection):
 class Discriminates(Classifies):
     """`LDA` and `OrthogonalLDA`, with attributes of scikit-learn's LinearDiscriminantAnalysis.
 
-    `transform` of `LDA` has another scale: within the classes a component has the sum of squares 1,
-    and with scikit-learn's `scalings_` the variance 1. For c classes and d columns predictions are
-    equal if n_components is at least c - 1 (d with shrinkage); n_components=None selects this.
+    `transform` of `LDA` has another scale than scikit-learn's: within the classes a component has
+    the sum of squares 1 instead of the variance 1. For c classes and d columns predictions equal
+    scikit-learn's if n_components is None, or at least c - 1 (with shrinkage, d).
 
     Attributes
     ----------

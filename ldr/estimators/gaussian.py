@@ -32,7 +32,7 @@ class Gaussian(Projection):
         M in the model covariance MM' + noise. The transpose equals `components_` of scikit-learn's
         factor analysis; `components_` of ldr is the map to the factors, as for every method.
     noise_variance_ : float or ndarray (n_features,)
-        Variance outside the components, over n - 1 for PCA, and over n for likelihoods.
+        Variance outside the components, divided by n - 1 for PCA, and by n for likelihoods.
     """
 
     @property

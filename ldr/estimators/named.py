@@ -95,7 +95,7 @@ class Latent(Regresses):
     x_rotations_, y_rotations_ : ndarray (n_features, n_components), (q, n_components)
         Scores are (X - mean) rotations; y_rotations_ is pinv(y_loadings_)'.
     x_loadings_, y_loadings_ : ndarray (n_features, n_components), (q, n_components)
-        Least squares coefficients of the scores of X in the columns.
+        Coefficients of the least squares regression of the columns on the scores of X.
     x_weights_, y_weights_ : ndarray (n_features, n_components), (q, n_components)
         Weights of NIPALS, orthonormal in the units of the fit (see ``standardise``); y_weights_
         equals y_loadings_.

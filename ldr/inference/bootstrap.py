@@ -30,7 +30,7 @@ from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
 
 
 def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
-    """Rotate a map P (r, d) to a reference: return QP for the orthogonal Q with the least distance.
+    """Rotate a map P (r, d): return QP for the orthogonal Q that brings QP nearest to a reference.
 
     With scores (n, d) of centred samples, the distance is between projections, not between maps.
     """
@@ -80,9 +80,9 @@ class Bootstrap(Pickled):
         Optimal value of each draw.
     converged : ndarray of bool (draws,)
     maps : ndarray (draws, r, d)
-        P of each draw, rotated to P of `result` (orthogonal Procrustes). An orthonormal P is
-        compared by rows, any other P by its projection of all samples. A pair of arrays for two
-        views, with a common rotation.
+        P of each draw, rotated to P of `result` (orthogonal Procrustes). The rotation minimises the
+        distance between the maps if P is orthonormal, otherwise between the projections of all
+        samples. A pair of arrays for two views, with a common rotation.
     without : ndarray (groups, r, d) or None
         Rotated P of all samples but one group, for BCa intervals; None without ``bca=True``.
     """
@@ -112,7 +112,8 @@ class Bootstrap(Pickled):
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
 
-        Draws are rotated to P, so intervals are for entries of the true map, rotated likewise.
+        Each draw is rotated to P: an interval is for an entry of the true map after such a
+        rotation.
 
         Parameters
         ----------
@@ -225,15 +226,14 @@ def bootstrap(
     Returns
     -------
     Bootstrap
-        It has `quantiles()` and `plot()`. After Ctrl-C it has the completed draws, and a warning
-        states their number.
+        It has `quantiles()` and `plot()`. After Ctrl-C it has the completed draws, with a warning.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        A method of time series without a block; a block longer than the data, or with groups; a
-        single group, or groups with a background; an objective of distances or of a kernel, whose
-        matrices cannot be resampled.
+        For a method of time series `block` is missing, is longer than the data, or is given with
+        groups; there is only one group, or groups are given with a background; or the objective is
+        of distances or of a kernel, whose matrices cannot be resampled.
 
     Examples
     --------

@@ -102,8 +102,9 @@ def dimension(
     - "permutation": directions are added while their p-value is at most `level`
       (`ldr.permutation_test`).
     - "ladle": the minimum over k of f(k)/(1 + sum f) + phi(k)/(1 + sum lambda). phi(k) is the
-      eigenvalue after the k-th, and f(k) the mean of 1 - |det(B_k'B*_k)| over bootstrap samples:
-      the variation of the span B_k of k directions. For methods with an eigen-solution.
+      eigenvalue after the k-th. f(k) is the mean over bootstrap samples of 1 - |det(B_k'B*_k)|,
+      which measures the variation of the span; B_k has the first k directions of the data as
+      columns, B*_k those of a bootstrap sample. For methods with an eigen-solution.
     - "bic": the least BIC of a likelihood (ppca, fa).
     - "folds": the held-out score with `rule`, as in `ldr.path`. For methods that predict, r = 0
       (the mean or the largest class) is a candidate.
@@ -121,8 +122,7 @@ def dimension(
         As in `ldr.solve`.
     method : {"auto", "permutation", "ladle", "bic", "folds", "parallel"}
     most : int, optional
-        Largest candidate. By default all numbers that the method allows; for likelihoods and folds
-        at most ten.
+        Largest candidate; by default all that are allowed, at most ten for likelihoods and folds.
     level : float
         Level of "permutation"; for "parallel" the share of null eigenvalues above the threshold.
     permutations : int

@@ -278,10 +278,10 @@ def _placed(
 def solvable(
     objective: Objective, chunk: Chunk, r: int
 ) -> tuple[tuple[StackedRows, ...], Solvable]:
-    """Return the centred rows of a chunk, and the method's matrices.
+    """Return the centred rows of a chunk, and the matrices of the method's eigenproblem.
 
-    - raises UnknownError: the method has no eigen-solution for the data, or `ldr.solve` would
-      report a message or an error.
+    - raises UnknownError: the method has no eigen-solution for the data, or the data are not
+      finite, for which `ldr.solve` raises an error.
     """
     views, y = chunk.views, chunk.y
     if Need.BACKGROUND in objective.needs or chunk.alone:

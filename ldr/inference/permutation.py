@@ -228,7 +228,8 @@ def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[floa
     """Return the two matrices whose canonical correlations a method maximises, and their ridges.
 
     A test permutes the first matrix. The result is None for other methods, and with shrinkage.
-    Classes and slices are indicators. The ridge of orthogonal-lda is in units of total covariance.
+    Classes and slices are coded as indicators; the ridge of orthogonal-lda refers to total
+    covariance.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
     if getattr(objective, "shrinks", False):
@@ -377,8 +378,7 @@ def permutation_test(
     Returns
     -------
     PermutationTest
-        It has `plot()`. After Ctrl-C it has the completed permutations, and a warning states their
-        number.
+        It has `plot()`. After Ctrl-C it has the completed permutations, with a warning.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Plots of a result: the projected data, the map, the run, the baseline and the optimum.
 
-Every function returns a matplotlib Figure, outside windows and pyplot's global state. A notebook
-shows a figure that ends a cell; ``figure.savefig("name.png")`` writes a file. The argument `ax`
-takes matplotlib Axes to draw in; by default a new figure is made. If `ax` has too few panels, an
-``ldr.errors.ArgumentError`` states the required number.
+Every function returns a matplotlib Figure, which belongs to no window and is not known to pyplot. A
+notebook shows a figure that ends a cell; ``figure.savefig("name.png")`` writes a file. The argument
+`ax` takes matplotlib Axes to draw in; by default a new figure is made. If `ax` has too few panels,
+an ``ldr.errors.ArgumentError`` states the required number.
 """
 
 from ldr.plots.canvas import new_figure

@@ -55,7 +55,8 @@ _EPS = float(np.finfo(float).eps)
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
-    Distances below the value's rounding error are drawn at the error. A closed form is one point.
+    Distances below the value's rounding error are drawn at this error. A closed form is one point.
+    A closed form is one point.
 
     Parameters
     ----------

@@ -1,13 +1,14 @@
 """Derivatives of an optimum along a line of data, weights or parameters.
 
 At the optimum M of f_t the gradient g_t(M) is zero for every t. By the implicit function theorem dM
-= -Hess^{-1} dg/dt, with dg/dt at fixed M, on tangent vectors that do not rotate the axes. The
-derivatives of f_t, its components, means and scores at fixed M come from products with the rows if
-f depends on matrices that are quadratic in the rows (`Products`). Otherwise they are differences
-between problems at several t, with Richardson extrapolation, and are accurate even if eigenvalues
-nearly tie, because only Hess^{-1} and exact eigengaps depend on the tie.
+= -Hess^{-1} dg/dt, with dg/dt at fixed M, on tangent vectors that do not rotate the axes. If f
+depends on matrices that are quadratic in the rows (`Products`), the derivatives of f_t, its
+components, means and scores at fixed M come from products with the rows. Otherwise they are
+differences between problems at several t, with Richardson extrapolation, and are accurate even if
+eigenvalues nearly tie, because only Hess^{-1} and exact eigengaps depend on the tie.
 
-Canonical axes, eigenvectors of a symmetric S, rotate by Om_kl = dS_kl/(s_l - s_k).
+Canonical axes, eigenvectors of a symmetric S, rotate by Om_kl = dS_kl/(s_l - s_k), with the
+eigenvalues s.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ Kind = TypeVar("Kind")
 def tree(kind: type[Kind]) -> type[Kind]:
     """Make a frozen dataclass that can be an argument of compiled functions.
 
-    Fields are arrays, except those in STATIC, for each value of which jax compiles again.
+    Fields are arrays, except those in STATIC: jax compiles again for each new value of these.
     """
     found = dataclass(frozen=True)(kind)
     still = [each.name for each in fields(found) if "static" in each.metadata]  # type: ignore[arg-type]
@@ -153,8 +153,8 @@ def sparse(Y: Traced, X: Traced, K: tuple[Traced, ...], each: Traced) -> Traced:
 class Heated:
     """D - W, or D, of a graph with weights exp(-||x_i - x_j||^2 / width) of the rows.
 
-    To first order the weights are W(1 + c - ||x_i - x_j||^2 / width), W and c of the given rows.
-    W(1 + c) and W have an entry for each edge, or are matrices if most rows are connected.
+    To first order the weights are W(1 + c - ||x_i - x_j||^2 / width), with W and c fixed. W(1 + c)
+    and W have an entry for each edge, or are matrices if most rows are connected.
 
     - ends: i and j of each edge; None for matrices
     - width: None means the mean squared length of the edges `middle`
@@ -201,7 +201,8 @@ def reconstructed(
 ) -> Traced:
     """Return (I - W)'(I - W)Y, where the neighbours' weights W depend on X: see `Neighbourhoods`.
 
-    v with Gv = 1 comes from a Newton step from v of the given rows, exact to first order.
+    The weights are v / sum v with Gv = 1, G the Gram matrix of the differences to the neighbours.
+    One Newton step gives v, exact to first order.
     """
     left, parts = Y, []
     for i, j, v, inverse in around:
@@ -288,7 +289,7 @@ def inverse(X: Traced, T: Traced, B: Form, ridge: Traced, near: Traced) -> list[
 
 
 def times_trace(X: Traced, T: Traced, A: Form, B: Form, F: Mixing, shares: Traced) -> list[Traced]:
-    """Return A tr(BX'F'FX)T, where X is the first view; see `centred`."""
+    """Return A tr(BX'F'FX)T, where A and B are d x d and F maps the centred rows X of one view."""
     R = F(centred(X[0], shares), X[0]).T
     size = (R * B.times(X, [R])[0]).sum()
     return [size * AT for AT in A.times(X, T)]

@@ -212,7 +212,7 @@ def observed(
 
     - frames: L of each view; None if T = Q
     - shares (n,): shares of the rows in the mean that the map subtracts
-    - numbers: the ratio of the blocks Q to those of M, and the objective's sign
+    - numbers: the factor c in Q = cM, and the objective's sign
     - spectrum: spectrum of S = L'AL, if its absolute eigenvalues or square roots are needed
     - shapes: shapes of the blocks
     """

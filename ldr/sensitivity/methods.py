@@ -249,7 +249,7 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
 
 
 def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """Return the statement of dca; None for covariances of no stationary series."""
+    """Return the statement of dca; None if no stationary series has these covariances."""
     problem, X = optimum.problem, data.samples.dense()
     if not isinstance(problem, Predictive) or not isinstance(objective, DCA):
         return None
@@ -372,7 +372,7 @@ def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> Trac
 
 
 def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """Compute M'GM of gradients B_p = (K diag(a_p) - diag(Ka_p))XM/sigma^2, with A = K^{-1}Z."""
+    """Compute M'GM, G the mean outer product of the gradients of a kernel regression."""
     old, width, widens, Z, ridge, factor, A = given
     if widens is not None:
         width = width * (1.0 + jnp.vdot(widens, X[0] - old))

@@ -76,7 +76,7 @@ class Rate:
         return Rate(gradient, observed, shares)
 
     def apart(self, other: Rate, least: Sequence[float]) -> float:
-        """Return the relative distance to another derivative; `least` are the smallest scales."""
+        """Return the relative distance to another derivative, at scales of at least `least`."""
 
         def size(x: Array) -> float:
             return float(norm(x, check_finite=False))  # SciPy's norm does not overflow
@@ -127,7 +127,7 @@ class Optimum:
 
     @classmethod
     def of(cls, problem: BoundObjective, M: Array) -> Optimum:
-        """Refine a nearby M by Newton steps, because derivatives are as accurate as the optimum."""
+        """Refine a nearby M by Newton steps, because derivatives are only as accurate as M."""
         inverse = hessian_inverse(problem, M)
         for _ in range(_STEPS):
             N = problem.manifold.retract(M, _solved(problem, M, inverse, -inverse.gradient))
@@ -157,7 +157,7 @@ class Optimum:
         return turned_point(self.problem, N, [np.eye(len(turn)) + turn] * len(self.axes.turns))
 
     def turn(self, change: Array) -> Array:
-        """Return the rotation Om_kl = dS_kl/(s_l - s_k) of the axes, eigenvectors of S.
+        """Return the rotation Om_kl = dS_kl/(s_l - s_k) of S's eigenvectors, with eigenvalues s.
 
         - raises SingularError: two of the scores s tie.
         """

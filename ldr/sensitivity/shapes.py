@@ -62,7 +62,7 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
 
 
 def scores_of(Y: Array, unit: float = 1.0) -> Array:
-    """Return Z with X'Z = CM for the covariance C of rows X, if Y = unit * XM."""
+    """Return Z with X'Z = CM, for rows X with covariance C and scores Y = unit * XM."""
     return centred(Y) / (len(Y) * unit**2)
 
 
@@ -70,7 +70,7 @@ def scores_of(Y: Array, unit: float = 1.0) -> Array:
 class ProjectedRows(Known):
     """An optimum of phi(Y) with Y = ZM; phi may have parameters that depend on the rows.
 
-    - problem: None if Z is white; the columns of M then have fixed meanings
+    - problem: None if Z is white: each column of M then has a meaning of its own
     - Z (n, k), L (d, k): Z = (X - m)L
     - unit: ratio of Y to the map of X - m
     - point: phi at the optimum

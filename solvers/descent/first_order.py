@@ -25,8 +25,8 @@ class ConjugateState(State):
 class ConjugateGradient(Solver[ConjugateState]):
     """Hager and Zhang's conjugate gradients, with descent directions for any line search.
 
-    V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded below, y the change of
-    the gradient; the derivative of the retraction transports V.
+    V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded below; g is the
+    gradient and y its change; the derivative of the retraction transports V.
 
     Source: W. W. Hager and H. Zhang, SIAM J. Optim. 16 (2005).
 
@@ -77,7 +77,7 @@ class ConjugateGradient(Solver[ConjugateState]):
 
 @dataclass(frozen=True)
 class DescentState(State):
-    """State with `first_step`, tried first, and `reference`, the highest value of a step."""
+    """State with `first_step`, tried first, and `reference`, the highest value a step may reach."""
 
     first_step: float
     reference: float

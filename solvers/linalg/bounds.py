@@ -3,8 +3,8 @@
 For N with orthonormal columns, D >= 0 diagonal with descending entries, and K <= (s + delta)I +
 NDN', the j-th eigenvalue of K is at most s + delta + D_j (Weyl). One Cholesky factorisation shows
 that the difference H of the two sides is positive semidefinite. If the Cholesky factorisation of
-the stored matrix completes in floating point, H + E is semidefinite for an E with (Demmel 1989;
-Rump, Verification of positive definiteness, BIT 46, 2006)
+the stored matrix completes in floating point, H + E is semidefinite for an error E with the bound
+(Demmel 1989; Rump, Verification of positive definiteness, BIT 46, 2006)
 
     |E_ij| <= gamma_k / (1 - gamma_k) sqrt(H_ii H_jj),   gamma_k = ku / (1 - ku), u = 2^-53.
 
@@ -14,8 +14,8 @@ before the factorisation. Each column has a margin of its own scale: a large col
 the bound, because M has small entries in its row.
 
 Let s be the smallest Ritz value of K on the span of M, s + D_j the Ritz values, and R the residual
-KM - M(M'KM): then delta need only exceed ||R||^2 divided by the gap of the eigenvalues, plus
-rounding, so that the bound is second order in M's error.
+KM - M(M'KM). Then delta need only exceed ||R||^2 divided by the gap of the eigenvalues, plus
+rounding: the bound is second order in M's error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Majorant:
 
     - weights (r,): descending, positive
     - squares (k,): numbers c_i^2 with |K_ij| <= c_i c_j
-    - roundings: proofs cover every symmetric K + E with |E_ij| <= roundings u c_i c_j
+    - roundings: proofs cover every symmetric K + E with |E_ij| <= roundings u c_i c_j, u = 2^-53
     """
 
     def __init__(self, K: Array, M: Array, weights: Array, squares: Array, roundings: int = 0):

@@ -28,7 +28,7 @@ def power_of_two(A: Array) -> float:
 
 
 def cholesky(H: Array) -> Array | None:
-    """Return Cholesky's factor of H, in place, lower; None if H is not positive definite.
+    """Return the lower Cholesky factor of H, in place; None if H is not positive definite.
 
     H is in Fortran order.
     """
@@ -56,7 +56,7 @@ def cross_product(A: Array, B: Array) -> Array:
 def in_cache(A: Array, B: Array) -> Iterator[slice]:
     """Yield blocks of rows of A that fit into the cache, with checks of limits.
 
-    With B's few columns BLAS takes half as long by blocks at 20,000 x 100 (`python -m benchmarks`).
+    For B of few columns BLAS takes half as long by blocks: 20,000 x 100, `python -m benchmarks`.
     """
     rows = max(2**16 // max(1, A.shape[1]), 16 * B.shape[1])
     return steps(len(A), 2 * A.shape[1] * B.shape[1], rows)
@@ -103,9 +103,8 @@ _EPS = float(np.finfo(float).eps)
 def stacked_roots(S: Array) -> tuple[Array, Array]:
     """Return W with W'SW = I of each positive definite S, scaled to a unit diagonal first.
 
-    The second result is the smallest eigenvalue of each scaled S, whose trace is k. A small
-    eigenvalue of S means a proportional loss of accuracy in W; one that is not positive makes W
-    unusable.
+    The second result is the smallest eigenvalue of each scaled S, whose trace is k. If this
+    eigenvalue is small, W loses accuracy in proportion; if it is not positive, W is unusable.
     """
     diagonal = np.einsum("bii->bi", S)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))

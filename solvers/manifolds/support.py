@@ -38,7 +38,7 @@ def _symmetric_basis(r: int) -> Array:
 
 
 class SymmetricEquations:
-    """Equations sym(A'(D o (B S))) = R for a symmetric r x r S, with D of zeros and ones.
+    """Equations sym(A'(D o (B S))) = R for a symmetric S (r, r); D is 0 or 1, o entrywise.
 
     The unknowns are the r(r + 1)/2 coordinates of S in an orthonormal basis of the symmetric
     matrices. Forming the equations from the columns B_c and D_c takes O(d r^3) operations. If two
