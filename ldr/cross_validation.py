@@ -50,7 +50,7 @@ OBJECTIVE = "objective of held-out samples about the training mean"
 DESCRIPTION = "objective of held-out samples about their own mean"
 # Scores that change monotonically with r and so cannot choose r.
 DESCRIPTIONS = (RECONSTRUCTION, DESCRIPTION)
-# Scores of predictions and of paired scores; their default is the one-standard-error rule.
+# Scores of predictions and of the agreement between views; the one-standard-error rule chooses r.
 PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM, PRODUCT)
 # Methods that are scored by their reconstruction of X.
 VARIANCE = ("pca", "mds", "log-det-pca", "sparse-pca", "robust-pca")
@@ -252,7 +252,7 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
         for _, block in piece.blocks():
             Z = (dense(block) - result.mean) / unit
             E = Z - (Z @ Q) @ Q.T
-            if elements:  # rounding errors (1e-16 / 1e-8) dominate values below this
+            if elements:  # a smaller `free` would magnify rounding errors
                 E = np.divide(E, free, out=np.full(E.shape, np.inf), where=free >= 1e-8)
             both = np.stack([E, Z]) ** 2
             found.append(both.sum(axis=2, keepdims=True) if whole_samples else both)
@@ -320,7 +320,7 @@ def _objective_value(new: Part) -> float:
     coordinates = problem.views[0].coordinates
     M = coordinates.carried(result.M, P)
     if coordinates.is_whitened and isinstance(problem.manifold.factors[0], Orthonormal):
-        # f depends only on the span of M here, which is not scaled to the training variance.
+        # f depends only on the span of M: its columns need no scaling to the training variance.
         M = polar_factor(M / power_of_two(M))
     Z = problem.point([M])
     if isinstance(problem, Carried):
@@ -397,9 +397,6 @@ def score(
         X = views_of(X, len(result.P), result.view_names)
     data = as_data(of_features(objective), X, y, sample_weight, groups, minimum_rows=1)
     return held_out(Part(result, data.X, data.y)).score
-
-
-# The scores of `ldr.compare` predict from the components alone, in the same way for all methods.
 
 
 def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, Criterion]:
@@ -520,7 +517,7 @@ def _hidden_entries(new: Part, old: Part) -> HeldOut:
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)
-    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # every row keeps some entry
+    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # no row is hidden completely
     filled = new.result.model.impute(np.where(hidden, np.nan, rows))
     truth, guess = ((Z - mean) / np.where(unit > 0, unit, 1.0) for Z in (rows, filled))
     w = np.broadcast_to(new.weights[:, None], rows.shape)[hidden]
@@ -576,7 +573,7 @@ class Folds:
             # Classes are numbered, because scikit-learn casts numeric labels to integers.
             if y is not None and numbered and labels:
                 y = np.unique(y, return_inverse=True)[1]
-            with warnings.catch_warnings():  # another message reports that groups are not used
+            with warnings.catch_warnings():  # a separate message states that groups are ignored
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
         except (TypeError, ValueError, UserWarning) as error:

@@ -518,7 +518,7 @@ def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> 
     ends = [
         (rows.divisions[0], rows.divisions[-1])
         for rows in (first, other)
-        if getattr(rows, "known_divisions", False) is True  # any dask.delayed has this attribute
+        if getattr(rows, "known_divisions", False) is True  # a dask.delayed has every attribute
     ]
     if len(ends) == 2 and ends[0] != ends[1]:
         raise DataError(

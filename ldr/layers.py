@@ -223,9 +223,9 @@ def layer(
             add(lambda each: each + none, (moves, still)),
             lambda _, b: (b[0], add(jnp.add, b[1], times(X, y, parameters, b[0]))),
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
-            symmetric=True,  # spares jax the transpose of the first function
+            symmetric=True,  # jax need not transpose the first map
         )
-        # Adding 0 * `known` gives it a cotangent: jax up to 0.6 passes a zero cotangent.
+        # Without 0 * `known`, jax up to 0.6 passes a zero cotangent for the output `known`.
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp
@@ -245,7 +245,7 @@ def layer(
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
-        # A callback computes this factor 1, so that jax cannot drop its errors about ties.
+        # A callback computes this factor 1: jax cannot remove it, nor its errors about ties.
         one = _called_back(partial(_check, at, projector), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 

@@ -113,8 +113,8 @@ class Advice:
     fits: tuple[Beside, ...]
 
 
-# Two lines for each recommendation: kind of data, available data, question; then the methods, the
-# recommended one first, and common practice. ANY: samples, with y or in time order.
+# Each entry has two lines: "kind of data: available data | question", then "methods | common
+# practice". The recommended method is first. ANY: samples alone, with y, or in time order.
 _TEXT = """
 ANY: samples | directions of largest variance
     pca

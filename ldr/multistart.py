@@ -62,7 +62,7 @@ _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
 _BETTER = 1e-9
 # Tolerance and iteration limit for easier problems, whose solutions are initial points.
 _ROUGHLY = Stopping(1e-4, 50)
-# Iterations before the first approximation of f, number of approximations, negligible change.
+# Iterations on the first approximation of f; number of later ones; negligible relative change.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 
@@ -163,14 +163,14 @@ def solve_near(
     run = minimise(now, M, solver, first, observers)
     for k in range(_TIMES):
         if run.status in _TOLD or (k != 1 and run.iterations >= left):
-            break  # after the rough stage one evaluation finds whether the run has converged
+            break  # the second approximation is always evaluated: it may have converged
         before = run.value
         with until_told() as told:
             now = near(problem, run.M)
         if told.status is not None:
             return Ended(now, replace(run, status=told.status))
         rest = replace(stopping, max_iterations=left - run.iterations)
-        if k == 0:  # below the approximation's error further digits would be lost
+        if k == 0:  # f is approximate here, so further digits would be lost
             rough = max(stopping.tolerance, _ROUGHLY.tolerance)
             rest = replace(rest, tolerance=rough, demand=rough)
         run = run.followed_by(later := minimise(now, run.M, solver, rest, observers))
@@ -336,7 +336,7 @@ class Multistart:
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
                     if self._local is not None and self._local.leads:
-                        result_of(runs[0])  # all runs are compared with the end of the first one
+                        result_of(runs[0])  # wait, because later runs are compared with it
                 for run in runs:
                     result_of(run)
             except BaseException:
@@ -353,7 +353,7 @@ class Multistart:
         local, solver = self._local, self._solver
         if local is None or solver is None or self._stopping.max_iterations == 0:
             return point
-        # Near the time limit the tests for optimality may be skipped.
+        # If the time limit ends the following, the initial point reached so far is returned.
         with sharing(self._budgets[name]), until_told():
             if name != GIVEN:
                 point = local.approach(point)

@@ -154,7 +154,7 @@ def regularisation_path(
         for weight in weights:
             result = solve(_penalised(smooth, weight), X, r, y=y, start=start, **options)
             yield result
-            # If zeros make M rank deficient, the baseline is the initial M of the next solve.
+            # A rank-deficient M, which zeros can cause, is no initial point: then the baseline is.
             full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
             start = result.M if full else "baseline"
 

@@ -111,7 +111,6 @@ class Resampling:
 def _shuffled(classes: Indices, count: int, rng: np.random.Generator) -> Indices:
     """Draw orders (count, n) that permute the samples of each class among themselves."""
     orders = np.empty((count, len(classes)), dtype=np.intp)
-    # The samples of each class are permuted among the places of this class.
     orders[:, np.argsort(classes, kind="stable")] = np.argsort(
         rng.random((count, len(classes))) + classes, axis=1
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ldr.result import Result
 
 
-# Iteration limit of a rotation: varimax of nearly equal loadings takes thousands of iterations.
+# Iteration limit of a rotation: for nearly equal loadings varimax takes thousands of iterations.
 _STEPS = 20_000
 
 

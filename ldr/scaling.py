@@ -23,7 +23,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerView
 
-# The standard deviations of at most this many rows decide whether a message about units appears.
+# Number of rows whose standard deviations decide whether a message about units appears.
 _LOOKED_AT = 2048
 
 

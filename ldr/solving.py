@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from ldr.solvers.saddles import Curvature
 
 
-# A message about units appears if the columns' standard deviations differ by a larger factor.
+# Factor between columns' standard deviations above which a message about units appears.
 _FAR_APART = 1e3
 # Messages about a missing certificate, by the event that ended the run.
 ENDED = {
@@ -118,7 +118,7 @@ def certify_run(
             notes = (f"{escapes} saddle(s) left along a direction of descent",)
             certificate = None
             certificate = known(run.M)
-        if not run.status.converged:  # a run that left a saddle has not converged
+        if not run.status.converged:  # the run left a saddle, but did not converge
             message = ENDED.get(run.status, "the solver did not converge")
             return run, certificate or Certificate("none", math.inf, message), notes
         if curvature is not None:
@@ -329,7 +329,7 @@ def solve(
     if isinstance(X, Covariance):
         X, y, sample_weight = X.given(objective, y, sample_weight, groups)
     with within(as_seconds(time_limit)) as deadline, _compilations() as compiled:
-        if math.isfinite(deadline.seconds):  # an import takes a second: do it early
+        if math.isfinite(deadline.seconds):  # importing scikit-learn takes a second: do it early
             _ = errors.ConvergenceWarning
         deadline.task = "the data were opened"
         data = opened(objective, X, y, sample_weight, groups)
@@ -506,7 +506,7 @@ def as_result(
         baseline = unit * value
         baseline_M = single([N.copy() for N in at.matrices])
         baseline_P = single([P.copy() for P in at.maps])
-        # Eq. 28 of Cunningham and Ghahramani: -(f(M) - f(M_baseline)) / |f(M_baseline)|.
+        # Equation 28 of Cunningham and Ghahramani: (f(M_baseline) - f(M)) / |f(M_baseline)|.
         improvement = value - run.value
         if improvement != 0 and objective.traits.relative_improvement:
             size = abs(value)

@@ -119,7 +119,7 @@ def matrices_lead_back_to_their_point(case: Case) -> None:
     if len(problem.blocks(M)) > 1:
         return
     lowered = problem.lower(problem.lift(M))
-    if lowered.shape == M.shape:  # if so, the problem has no variables other than M
+    if lowered.shape == M.shape:  # the problem has no variables but M
         assert_allclose(problem.at(lowered).value, problem.at(M).value, rtol=1e-8)
 
 
@@ -233,9 +233,9 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
         test(Case(objective, X, r, y))
 
 
-# Largest distance of a point from its manifold that counts as machine precision.
+# Tolerance for machine precision of the distance between a point and its manifold.
 _ON = 1e-14
-# Step of second-order finite differences, and their relative tolerance.
+# Step of second-order finite differences, and relative tolerance of their results.
 _STEP = 1e-5
 _DIFFERENCED = 1e-8
 

@@ -36,7 +36,7 @@ SCALES = "scales"
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
 # Losses by name, with the kind of prediction that each needs and its title in the printed table.
 LOSSES = {"log": ("classes", "log loss (nats a sample)"), "squared": ("response", "1 - Q2")}
-# Step of central differences in log parameters: errors of truncation and rounding are near 1e-10.
+# Step of central differences in log parameters: truncation and rounding errors are near 1e-10.
 _STEP = 1e-5
 
 
@@ -281,7 +281,7 @@ def tune(
             start,
             jac=True,
             method="L-BFGS-B",
-            options={"ftol": 1e-6, "gtol": 1e-6},  # at saddles f decreased by 3e-5 per step
+            options={"ftol": 1e-6, "gtol": 1e-6},  # a tolerance of 3e-5 would stop at saddles
         )
     best, value = min(held_out.history, key=lambda each: each[1])
     own, scales = _with(objective, best), best.get(SCALES)

@@ -17,7 +17,7 @@ from ldr.solvers.linalg.eigen import has_full_rank, power_of_two, unit_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import polar_by_svd
 
-# Columns are not scaled if their lengths differ by at most this factor.
+# Columns are not scaled if their lengths differ at most by this factor.
 _ALIKE = 2.0
 # Columns are not scaled if all eigenvalues of the covariance exceed this share of its trace.
 _CONDITIONED = 1e-5
@@ -269,7 +269,7 @@ def _root_of_scaled(scaled: Array, scale: Array | float) -> tuple[Array, Array]:
 
 # Loadings whose magnitudes differ relatively by less than 1e-8 tie for the largest.
 _LARGEST = 1.0 - 1e-8
-# Eigenvectors are arbitrary for eigenvalues with a smaller relative difference.
+# Threshold: eigenvectors of eigenvalues with a smaller relative difference are arbitrary.
 TIED = 1e-10
 
 

@@ -25,10 +25,10 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Least eigenvalue of the windows' covariance for DCA, relative to single samples' covariance.
+# Least eigenvalue of the covariance of windows (of whitened rows) after shrinkage.
 _LEAST = 1e-6
-# Half of the random starts are isotropic. On the data "elevations" 1 in 3 isotropic and 2 in 3
-# other starts reached the best value: all eight fail with probability 0.004.
+# Number of random starts, every second of them isotropic. On the data "elevations" a third of the
+# isotropic and two thirds of the other starts reached the best value.
 _RANDOM_STARTS = 8
 
 
@@ -247,7 +247,7 @@ class Predictive(BoundObjective):
         found = {"slow": self.baseline(), "correlated": largest, "predicted": U[:, : self.r]}
         whitening = self.views[0].coordinates
         assert isinstance(whitening, Whitening)
-        sizes = np.linalg.norm(whitening.inverse, axis=0)  # the covariance is inverse' inverse
+        sizes = np.linalg.norm(whitening.inverse, axis=0)  # standard deviations of the columns
         units = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         U, spread, Vt = np.linalg.svd(whitening.inverse * units, full_matrices=False)
         found["pca"], rng = U[:, : self.r], np.random.default_rng(0)

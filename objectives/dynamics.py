@@ -63,7 +63,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         least = rank_tolerance(rows.X.shape[1]) * np.linalg.norm(rows.X, axis=0)
-        # Midpoints of two samples that are rounding errors are set to zero.
+        # Columns of midpoints (of two samples) at the level of rounding errors are set to zero.
         states = np.where(np.linalg.norm(states, axis=0) <= least, 0.0, states)
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
@@ -221,7 +221,7 @@ class LinearDynamics(BoundObjective):
 
     def baseline(self) -> Array:
         k = len(self.states.T)
-        if self.r == k:  # every M spans the whole space, and the identity is exact
+        if self.r == k:  # M spans the whole space: use the identity
             return np.eye(k)
         return top_eigenvectors(self.states.T @ self.states, self.r)[1]
 
@@ -242,7 +242,7 @@ class LinearDynamics(BoundObjective):
         return self.outside + least, Vt[: self.r].T
 
     def hidden(self, M: Array) -> float:
-        # The accuracy of the explained ||Xdot||^2 depends on the condition of scaled columns.
+        # The error of the explained ||Xdot||^2 grows with the scaled columns' condition number.
         sigma = scipy.linalg.svdvals(self.states / np.linalg.norm(self.states, axis=0))
         condition = float(sigma[0] / max(sigma[-1], np.finfo(float).tiny))
         share = 4.0 * max(self.states.shape) * float(np.finfo(float).eps) * condition

@@ -28,10 +28,10 @@ from ldr.solvers.problem import Point
 from ldr.solvers.solver import Stopping
 from ldr.solvers.trust_region import TrustRegion
 
-# Rows of a sample per column, least size of a sample, and the multiple of it above which n must be
-# for a sample to be used: a run on it then takes less than a tenth of the time of one on all rows.
+# Sample of the rows: number of rows per column, least number of rows, least ratio of n to it. At
+# this ratio a run on the sample takes less than a tenth of the time of a run on all rows.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 20, 2000, 5
-# Optima on a sample whose subspaces differ by less count as equal.
+# Threshold: two optima on a sample are equal if the distance of their subspaces is smaller.
 _SAME = 1e-3
 _ROUGHLY = Stopping(1e-8, 50)
 
@@ -321,7 +321,7 @@ class NaturalParameters(LocalOptima):
         rows = counting_rows(len(self.X), self.counted.max(axis=1), count)
         X, there, counted = self.X[rows], self.there[rows], self.counted[rows]
         least = np.min(X, axis=0, where=there, initial=np.inf)
-        varies = (there & (X > least)).any(axis=0)  # else the sample's best intercept is infinite
+        varies = (there & (X > least)).any(axis=0)  # a constant column has an infinite intercept
         there, counted = there & varies, counted * varies
         return replace(self, X=X, T=self.T[rows], there=there, counted=counted)
 

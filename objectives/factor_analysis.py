@@ -58,10 +58,10 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.solver import Stopping
 
-# Least initial noise variance, relative to the feature's variance: the likelihood is flat near 0.
+# Least initial noise variance, relative to the feature's variance: the likelihood is flat at 0.
 _LEAST_GUESS = 0.005
 
-# A noise variance is at its lower bound (Heywood case) below this multiple of the bound.
+# A noise variance below this multiple of its lower bound is at the bound (Heywood case).
 _AT_THE_BOUND = 2.0
 
 Correlation: TypeAlias = DenseCovariance | RowCovariance | Correlations
@@ -206,7 +206,7 @@ class DiagonalFactors(Factors):
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        # For a nonsingular C the Gaussian with covariance C has the largest likelihood.
+        # For a nonsingular C the likelihood is bounded by that of C itself: r may equal the rank.
         check_rank(self.r, self._rank + (self._rank == self.d))
 
     @cached_property
@@ -217,7 +217,7 @@ class DiagonalFactors(Factors):
 
     @property
     def _rank(self) -> int:
-        if isinstance(self.C, Correlations):  # n samples have a rank of at most n - 1
+        if isinstance(self.C, Correlations):  # the correlations of n samples have rank < n
             return min(self.d, int(self.n) - 1)
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 

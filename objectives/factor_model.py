@@ -66,7 +66,7 @@ class Observed:
         for k, group in enumerate(np.split(order, np.cumsum(members)[:-1])):
             ones, Z = self.ones[group], self.Z[group]
             there = np.flatnonzero(self.patterns[k])
-            if len(group) > 2 * (len(there) + 1):  # a QR factor must halve the number of rows
+            if len(group) > 2 * (len(there) + 1):  # use QR only if it halves the rows
                 R = np.asarray(np.linalg.qr(np.hstack([ones, Z[:, there]]), mode="r"))
                 ones, Z = R[:, :1], np.zeros((len(R), Z.shape[1]))
                 Z[:, there] = R[:, 1:]
@@ -97,7 +97,7 @@ class Observed:
         return self.rows @ self.patterns
 
 
-# Columns with a larger |M_j|^2/psi_j (signal to noise) need a QR decomposition for accuracy.
+# Threshold of |M_j|^2/psi_j (signal to noise): larger columns need a QR decomposition.
 _HEAVY = 1e3
 
 

@@ -23,9 +23,9 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.problem import Point
 
-# Default number of samples in a segment, and the least number that gives two frequencies.
+# Default number of samples in a segment, and the least number, which gives two frequencies.
 _SEGMENT, _FEWEST = 64, 4
-# A direction is ignored if its power in the segments is below this share of the largest power.
+# Threshold: a direction is ignored if its share of the largest power in the segments is smaller.
 _SEEN = 1e-3
 # Iteration limit of the initialisation that finds one component after another.
 _ROUNDS = 100
@@ -259,7 +259,7 @@ class SpectralEntropy(BoundObjective):
         return SpectralRows(self.at(M), Z @ M, self.length)
 
     def hidden(self, M: Array) -> float:
-        # A whitening error e changes amplitudes a_f by 2e sqrt(a_f), entropy by -sum c_f da_f / s.
+        # A whitening error e changes amplitudes by 2e; `sensitive` bounds the entropy's derivative.
         errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
         return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 

@@ -49,19 +49,19 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
 # Number of samples whose neighbours are searched between two tests of the time limit.
 _QUERIES = 1000
-# A k-d tree needs so many rows, at most so many columns, and a test with _ASKED rows. A distance in
-# a tree takes _CALL times as long as one by matrix products, plus time per column.
+# Limits for a k-d tree: least number of rows, most columns, number of rows in a first test. A
+# distance in a tree takes _CALL + _CALL_PER_COLUMN d times as long as one by matrix products.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
-# A search of at most so many terms (50 ms) is done before threads start on a busy machine.
+# Limit of n^2 d (50 ms) for a search without threads, whose start is slow on a busy machine.
 _SHORT = 2**26
 # Number of rows in a leaf of the k-d tree.
 _LEAF = 64
-# More rows than this give a warning that a graph of neighbours takes long.
+# Number of rows above which a warning states that a graph of neighbours takes long.
 _MANY_ROWS = 20_000
 # Entries in a batch of the neighbours' Gram matrices, and in a batch that fits into the cache.
 _BATCH, _CACHED = 2**20, 2**16
-# Distances with a smaller relative difference are equal, so that a neighbour is ambiguous.
+# Threshold: distances with a smaller relative difference tie, so that a neighbour is ambiguous.
 _EQUAL = 1e-10
 
 
@@ -215,7 +215,8 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        others[others.all(axis=1), 0] = False  # more than k rows equal this row: drop any one
+        # If more than k rows equal a row, the search may miss the row itself: drop any of them.
+        others[others.all(axis=1), 0] = False
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
 
@@ -369,7 +370,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # A weight acts like repeated rows in class graphs only: no row is its own neighbour.
+            # Only in class graphs a weight acts like repeated rows: else copies are neighbours.
             repeats=self._of_classes,
             by_place=not self.kind,
             # Scaling a feature changes the distances between rows, and so a graph of neighbours.
@@ -606,7 +607,7 @@ class LaplacianMethod(GraphMethod):
     def _check_settled(self, data: Data) -> None:
         by_class = self.kind == "class-neighbours" and self.heat == "median"
         if self._is_heated and (by_class or self._shares(np.ones(1)) is not None):
-            raise UnknownError  # shares and heats of classes also depend on the rows
+            raise UnknownError  # widths and weights of classes depend on the rows, too
         super()._check_settled(data)
 
     @property

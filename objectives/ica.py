@@ -101,7 +101,7 @@ def student(degrees: float) -> Contrast:
     )
 
 
-# Limit of fixed-point iterations, and their tolerance: 1 - cosine of the angle of a step.
+# Iteration limit of the fixed-point iteration, and tolerance of 1 - cosine of a step's angle.
 _STEPS, _SETTLED = 30, 1e-6
 _DIRECTIONS, _ENTRIES = 30, 2**22  # limits of random directions, and of their total entries
 
@@ -142,7 +142,7 @@ def _apart(M: Array, found: Array) -> Array:
         M = M - found @ (found.T @ M)
         lengths = np.linalg.norm(M, axis=0)
         gone = lengths < 1e-12
-        if gone.any():  # m depends on the found columns: take any other direction
+        if gone.any():  # m lies in the span of the found columns
             rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
             M = np.where(gone, rest[:, None], M)
             lengths = np.where(gone, 1.0, lengths)
@@ -177,7 +177,7 @@ def heuristics(
         some, w = white_sample(*rows())
         axes, k = oriented(directions(), some, w), some.shape[1]
         count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
-        if r == k and len(some) >= 100 * k:  # the FOBI directions suffice for large n
+        if r == k and len(some) >= 100 * k:  # for large n the fourth-order directions suffice
             count = 0
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
         first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])

@@ -27,9 +27,9 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
-# The median distance is computed from at most this many rows.
+# Limit of the number of rows from which the median distance is computed.
 _DISTANCE_ROWS = 1000
-# A response with more distinct integers than this does not consist of labels.
+# Threshold: a response with more distinct integers does not consist of labels.
 _FEW_VALUES = 20
 
 

@@ -155,7 +155,7 @@ def _negative(eigenvalues: Array, floor: float) -> list[str]:
 
 WEIGHTS = ("none", "sammon")
 
-# Up to 256 MiB of distances are cached; otherwise each evaluation recomputes distances.
+# Number of distances that are cached (256 MiB); more distances are recomputed when needed.
 _KEPT = 2**25
 
 

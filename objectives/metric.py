@@ -34,20 +34,20 @@ from ldr.solvers.loop import minimise, run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping
 
-# NCA is saturated if every p_i is this close to 0 or 1: then f grows with the scale of M alone.
+# NCA is saturated if all probabilities p_i are this close to 0 or 1: only M's scale changes f.
 _SATURATED = 1e-6
 
-# Annealing adds a ridge, which bounds the scale of M and decreases from the first value to the
-# last. After a large first ridge nearly all initial points lead to the same optimum.
+# Annealing with a decreasing ridge, which bounds the scale of M: first and last ridge, factor of a
+# step. After a larger first ridge nearly all initial points lead to the same optimum.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# For at most this many rows NCA uses more initial points and more ridges. Runs with a small first
+# Number of rows up to which NCA uses more initial points and more ridges. Runs with a small first
 # ridge and without a ridge give different optima.
 _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
-# All nearest neighbours are correct if f approaches its limit when M is multiplied by this factor.
+# Factor of M, and number of its doublings, for a test that all nearest neighbours are correct.
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
@@ -279,8 +279,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Tolerance, limit of iterations and number of rows of the full-rank problem, which provides a
-# start: for all of 2000 rows x 50 it would take a quarter of the time of all runs.
+# Stopping rule and number of rows of the full-rank problem, which provides a start. On all of 2000
+# rows and 50 columns it would take a quarter of the time of all runs.
 _ROUGHLY, _FULL_RANK_ROWS = Stopping(1e-4, 50), 1000
 
 

@@ -19,7 +19,7 @@ from ldr.solvers.trust_region import TrustRegion
 
 # Number of random matrices M; the median of f at them is the typical value.
 _TYPICAL = 21
-# If f varies by less than this share of its magnitude, the variation is rounding error.
+# Threshold: a variation of f that is smaller, relative to its magnitude, is a rounding error.
 _LEAST_RANGE = 1e-10
 
 

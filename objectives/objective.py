@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Inputs that some projection fits perfectly if there are fewer samples than features.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
-# A method holds about this many square matrices in memory: matrices, factors and eigenvectors.
+# Number of square matrices in memory during a solve: matrices, factors and eigenvectors.
 _ARRAYS = 8
 _FEWER_COLUMNS = (
     "leave out columns, or take a method that knows sparse rows by products, in no sum, without a "

@@ -81,7 +81,7 @@ class PLS(
         return PairMatrices(a.cross(b))
 
 
-# If X'Y falls below this share of its initial value, the components explain the response entirely.
+# Threshold of X'Y relative to its initial value: below it, the response is explained entirely.
 EXPLAINED = 1e-13
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
 
 
-# An optimum is "global" up to this optimality gap, relative to the value or to the sum of terms.
+# Largest optimality gap of a "global" optimum, relative to the value or to the sum of its terms.
 PROVED_GLOBAL = 1e-8
 
 # Message for an optimality gap that is at the level of rounding errors.
@@ -239,7 +239,7 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        # In whitened coordinates a map does not depend on the matrix M of the user's columns.
+        # If coordinates are whitened, the map depends on the block of M itself.
         white = all(view.coordinates.is_whitened for view in self.views)
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)

@@ -53,7 +53,7 @@ from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 
-# Tolerance of eigenvectors' residuals relative to the largest eigenvalue, and limit of products.
+# Tolerance of residuals relative to the largest eigenvalue, and limit of matrix products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
 # Iteration limit of LSMR for the lasso's baseline; well-conditioned data need some tens.
 _LSMR_STEPS = 500
@@ -76,7 +76,7 @@ class RegressionPoint(Point):
     def value(self) -> float:
         problem, M = self._problem, self.M
         fit = problem.constant + float(np.vdot(self.residual, self.residual))
-        root = math.sqrt(problem.ridge) * M  # without a ridge the squares of M could overflow
+        root = math.sqrt(problem.ridge) * M  # scaled first, because |M|^2 may overflow
         return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
 
     @cached_property
@@ -185,7 +185,7 @@ class Regression(BoundObjective):
         coefficients = self.lift(M)[0]
         d = len(coefficients)
         U, s, Vt = np.linalg.svd(coefficients, full_matrices=False)
-        if self.r > U.shape[1]:  # the further columns do not affect predictions
+        if self.r > U.shape[1]:  # the columns added to U do not affect predictions
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
@@ -366,7 +366,7 @@ def regression(
     if lasso > 0:
         if fit.Z.shape[1] == samples.d:
             Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
-        elif not (samples.stored or samples.is_sparse):  # rows are more accurate than their sums
+        elif not (samples.stored or samples.is_sparse):  # rows are more accurate than X'X
             return _of_rows(objective, data, outputs, r, lasso)
         else:  # the penalty is a sum over all columns, even dependent ones
             stats = view_moments((compact.rows, outputs))

@@ -44,7 +44,7 @@ from ldr.solvers.linalg.eigen import in_cache, top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 
 _EPS = float(np.finfo(float).eps)
-# A row at a smaller distance, in units of the data's scale, coincides with a candidate median.
+# Threshold: a row coincides with a candidate median at a smaller distance, relative to the scale.
 _NO_DISTANCE = 1e-14
 # Iteration limits of the geometric median and of reweighted PCA; an iteration reads all rows.
 _STEPS, _PASSES = 200, 10
@@ -190,7 +190,7 @@ LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
-# A median distance is rounding error below this share of the mean distance.
+# Threshold: a smaller median distance, relative to the mean distance, is a rounding error.
 _NO_LENGTH = 1e-12
 
 IN_PIECES = (
@@ -428,7 +428,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M
-            if least - value <= 1e-9 * value:  # this accuracy suffices for an initial point
+            if least - value <= 1e-9 * value:  # smaller gains do not matter at an initial point
                 break
             least, M = value, top_eigenvectors(scatter, r)[1]
         return best

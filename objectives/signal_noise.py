@@ -144,7 +144,7 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     def matrices(self, data: DataSums) -> PencilMatrices:
         signal, noise = data.views
         C, R = signal.scatter() / signal.n, noise.about_zero.scatter() / noise.n
-        # `float()` is 0.0: sums of squares of the noise, taken about zero, exceed nothing.
+        # `float()` returns 0.0: the noise has no offset, because its scatter is about zero.
         return PencilMatrices(C, R, ridge=self.ridge, total=R + C, offsets=float)
 
 

@@ -73,7 +73,8 @@ def gradient_outer_product(
         check()
         gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
-    largest = float(np.abs(X).max()) * np.sqrt(k) / width**2  # largest entry without K and A
+    # Bound of the entries of a gradient, relative to the sums of K|A|.
+    largest = float(np.abs(X).max()) * np.sqrt(k) / width**2
     sums = length(weighted(product(K, np.abs(A)), weights))
     off = SUMS_ROUNDING * 2.0 * largest * sums / np.sqrt(n)
     return outer / n, off * (2.0 * np.sqrt(np.trace(outer) / n) + off)

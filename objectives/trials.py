@@ -43,7 +43,7 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Preconditioner, Problem
 from ldr.solvers.trust_region import TrustRegion
 
-# Eigenvalues of the preconditioner are raised to this limit; two equal columns make one zero.
+# Least eigenvalue of the preconditioner; two equal columns would give an eigenvalue of zero.
 _LEAST = 1e-6
 
 
@@ -358,7 +358,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
         lambda change: objective.second_moments(cast(DataSums, opened.at(change))), squares, given
     )
     C = np.array([whitened(part) for part in parts])
-    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # a ridge keeps the mean of C equal to I
+    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # with a ridge, too, the mean of C is I
     error = len(C) * whitened.error
     check_definite(C, opened.data.labels[1], error)
     sums = opened.at(Change())
@@ -371,7 +371,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
     slopes = probabilities @ (0.5 / powers) + 0.75 * np.abs(fourth) * (probabilities @ powers)
     doubt = r * error * float(np.max(slopes * np.sum(V**2, axis=0)))
     inner = whitened.coordinates
-    V = V * np.sqrt(len(C))  # scales the filters to signals of unit mean power
+    V = V * np.sqrt(len(C))  # so that signals have unit mean power
     coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
     view = opened.compact.view(whitened.mean, whitened.scatter).within(whitened)
     views = (replace(view, coordinates=coordinates),)

@@ -39,8 +39,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Number of distances that fit into the cache. Classes are padded to the largest of their group if
-# they have at least this share of its size.
+# Number of distances that fit into the cache; least share of the largest class's size in a group of
+# classes, which are padded to that size.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
@@ -78,7 +78,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])
     pairs, most = np.count_nonzero(sizes) ** 2, int(sizes.max())
-    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # few: all pairs in one group
+    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # few pairs form one group
     while sizes.any():
         most = int(sizes.max())
         like = np.flatnonzero((sizes > 0) & (sizes >= likeness * most))
@@ -304,10 +304,10 @@ _NO_COST = (
     "the value is rounding: reg is so far below the squared distances of the rows that moving a "
     "class onto itself costs nothing; a larger reg, or standardise=True, compares the classes"
 )
-# Number of steps before the first preconditioner with fixed transport plans, and of steps that
-# L-BFGS remembers: with 100 it takes two thirds of the evaluations that it takes with 20.
+# Number of steps before the first preconditioner (for fixed transport plans), and memory of L-BFGS:
+# with 100 steps it needs two thirds of the evaluations that it needs with 20.
 _RENEWAL, _MEMORY = 5, 100
-# Data with more rows use only pairs of rows within random batches.
+# Number of rows above which only pairs of rows within random batches are used.
 _MOST_ROWS = 10_000
 
 
@@ -431,7 +431,7 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
     within, between = 2.0 * groups.within, (c - 1) * groups.within + c * groups.between
     best = M = principal_directions(weighted(X, weights), r)
     last, rounding = np.inf, len(X) * _EPS
-    while last > rounding:  # no value is below zero: the iteration ends there
+    while last > rounding:  # stop at zero: no value is below it
         w, b = (float(np.vdot(M, S @ M)) for S in (within, between))
         if not (b > 0 and w / b < last):
             break
@@ -497,7 +497,7 @@ class Transport(Projected):
         across = H - M @ (M.T @ H)
         across = sym(across - (across @ M) @ M.T)
         bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
-        # The second term makes the span of M the last eigenvectors.
+        # The second term gives the span of M the largest eigenvalues, and so the last eigenvectors.
         values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))
         curvatures = np.abs(values[:, None] - multipliers)
         steepest = curvatures[: -len(multipliers)].max(initial=0.0)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Each = TypeVar("Each")
 
-# A second Ctrl-C within this many seconds raises KeyboardInterrupt and so ends a loop of solves.
+# Seconds: a second Ctrl-C within this time raises KeyboardInterrupt and ends a loop of solves.
 INSISTING = 30.0
 _last_interrupt = -math.inf
 
@@ -174,7 +174,7 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
                 follower(len(kept), total, what)
         if not kept and told.status is not None:
             check()
-    if heard.is_set():  # the limit may pass between the last test and this line
+    if heard.is_set():  # the limit may have passed meanwhile
         told.status = Status.INTERRUPTED
     if told.status is not None:
         warn(
@@ -201,7 +201,7 @@ def check() -> None:
         )
 
 
-# Operations between two tests of the time limit: matrix products of 0.1 s on one thread.
+# Number of operations between two tests of the time limit: 0.1 s of matrix products on one thread.
 _STEP = 1e9
 
 
@@ -257,7 +257,7 @@ def result_of(task: Future[Each]) -> Each:
     return task.result()
 
 
-# An eigendecomposition of a matrix of this order takes 0.1 s on one thread.
+# Order of a matrix whose eigendecomposition takes 0.1 s on one thread.
 _LONG_ORDER = 1000
 
 _lock, _lent = threading.Lock(), threading.Lock()
@@ -310,14 +310,14 @@ def idle_cores(order: int) -> Iterator[None]:
 def _idle() -> int:
     """Return the number of cores that were idle in the last minute."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # the load includes this program's
+    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # the load counts this process
 
 
 def _share(count: float) -> None:
     """Limit the threads of each BLAS library to `count`."""
     for library, before in zip(_libraries(), _before, strict=True):
         if before > 1:
-            # threadpoolctl 3.8 refuses calls from other threads until the first is cleared.
+            # threadpoolctl 3.8 refuses calls from a second thread, unless the first one is cleared.
             clear = getattr(library, "clear_controlling_thread", lambda force: None)
             clear(force=True)
             library.set_num_threads(min(count, before))

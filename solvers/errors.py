@@ -63,7 +63,7 @@ def __getattr__(name: str) -> type[Warning]:
     return globals().setdefault(name, made)
 
 
-# Optional dependencies: the extra of `pip install "ldr-manifold[NAME]"` that installs a package.
+# Optional packages, each with the NAME of the extra in `pip install "ldr-manifold[NAME]"`.
 _EXTRAS = {
     "jax": "jax",
     "autograd": "jax",
@@ -90,7 +90,7 @@ def needed(module: str, what: str, extra: str = "") -> ModuleType:
         ) from None
 
 
-# Stack frames in these packages are not the user's code, to which a warning should point.
+# Packages whose stack frames are skipped, so that a warning points to the user's code.
 _PASSED_THROUGH = {__name__.partition(".")[0], "joblib", "numpy", "sklearn"}
 
 

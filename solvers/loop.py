@@ -19,15 +19,15 @@ from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import AnySolver, Iteration, Observer, Run, State, Stopping
 from ldr.solvers.status import Status
 
-# Values differ beyond rounding if their relative difference is larger; a gradient below the second
-# share of this difference is zero.
+# Threshold: values with a larger relative difference do not differ by rounding only. A gradient is
+# zero below the second share of this difference.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
-# If no step decreases f, a gradient below this, relative to the scale of f, is a rounding error,
-# and a larger gradient indicates wrong derivatives.
+# Threshold: if no step decreases f, a smaller gradient, relative to the scale of f, is a rounding
+# error; a larger gradient indicates wrong derivatives.
 _ROUNDING_LEVEL = 1e-6
-# A smaller relative change of f is a rounding error.
+# Threshold: a smaller relative change of f is a rounding error.
 VALUE_ROUNDING = 1e-14
-# A gradient below this share of the smallest earlier gradient is progress.
+# A gradient is progress if it is below this share of the least gradient before.
 _FLATTER = 0.9
 
 
@@ -95,7 +95,7 @@ def minimise(
         limit = solver.default_max_iterations if limit is None else limit
         stopping = replace(stopping, max_iterations=min(limit, budget.left))
     tracker = Tracker(RiemannianProblem(problem), solver, stopping, observers)
-    token = _budget.set(None)  # a solver's step may itself run a loop with a budget
+    token = _budget.set(None)  # a step may run a loop with its own budget
     try:
         unlimited = stopping.time_limit == math.inf
         with nullcontext() if unlimited else within(stopping.time_limit):
@@ -261,7 +261,8 @@ def unless_flat(
     if run.iterations > 0 or not run.status.converged:
         return run
     if problem.penalty is not None or problem.manifold.dimension == 0:
-        return run  # only a smooth f on a manifold of positive dimension can be flat
+        # The test needs a smooth f and a manifold of positive dimension.
+        return run
     counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
     jump, slope = 0.0, run.gradient_norm
     for _ in range(5):

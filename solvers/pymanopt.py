@@ -81,7 +81,7 @@ class Pymanopt(Solver[State]):
         try:
             with until_told() as told:
                 result = optimizer.run(theirs, initial_point=_split(manifold, start.M))
-        except np.linalg.LinAlgError:  # pymanopt's conjugate gradient method may step to NaN
+        except np.linalg.LinAlgError:  # pymanopt's conjugate gradients may step to NaN
             return State(memory.best, halt=Status.NOT_FINITE)
         if told.status is not None:
             return State(memory.best, halt=told.status)
@@ -110,7 +110,7 @@ def _import_pymanopt() -> ModuleType:
     needed("jax", "a solver of pymanopt", "pymanopt")
     import jax
 
-    flag = jax.config.jax_enable_x64  # the import of pymanopt changes this flag of jax
+    flag = jax.config.jax_enable_x64  # importing pymanopt changes this flag of jax
     try:
         needed("pymanopt", "a solver of pymanopt")
         import pymanopt.manifolds

@@ -20,10 +20,10 @@ from ldr.solvers.problem import (
 )
 from ldr.solvers.solver import AnySolver, Observer, Run, Stopping
 
-# A negative curvature is a rounding error if it is below this share of the largest curvature.
+# Threshold: a smaller negative curvature, relative to the largest curvature, is a rounding error.
 _NEGATIVE = 1e-6
-# The sign of the least eigenvalue of the Hessian is decided after at least _LEAST_STEPS steps once
-# the residual is below the share _DECIDED of the eigenvalue.
+# The sign of the Hessian's least eigenvalue is decided once the residual is below _DECIDED times
+# the eigenvalue, but not before _LEAST_STEPS steps.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 
@@ -97,7 +97,7 @@ def _least_ritz_pair(
         residual = (vectors[:, 0] @ images[:k]).reshape(V.shape) - least[0] * found
         length = manifold.norm(M, residual)
         decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(least[0])
-        # A residual at the level of rounding errors also ends the iteration.
+        # The iteration also ends if the residual is at the level of rounding errors.
         if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():
             break
         V = residual
@@ -105,7 +105,7 @@ def _least_ritz_pair(
             V = preconditioner(M, residual)
         V = _apart(manifold, M, V / manifold.norm(M, V), basis[:k])
         length = manifold.norm(M, V)
-        if not length > 0:  # the basis spans the whole tangent space
+        if not length > 0:  # the basis spans the tangent space
             break
         V = V / length
     return np.asarray(np.linalg.eigvalsh(T[:k, :k]), np.float64), found

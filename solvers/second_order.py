@@ -14,9 +14,9 @@ from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 
-# The dense Hessian is decomposed if M has at most this many entries.
+# Number of entries of M up to which a dense Hessian is decomposed.
 _EXACT = 400
-# A curvature is zero below these shares of the largest curvature and of the value.
+# Thresholds: a curvature is zero below these shares of the largest curvature and of the value.
 FLAT, _NONE = 1e-10, 1e-12
 
 

@@ -16,7 +16,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.status import Status
 
-# f is a difference of large terms if it is below this share of the Euclidean gradient's norm.
+# Threshold: f is a difference of large terms if f is smaller, relative to the Euclidean gradient.
 _CANCELLED = 1e-6
 
 

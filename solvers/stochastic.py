@@ -17,7 +17,7 @@ from ldr.solvers.solver import Solver, State
 
 # Step size of the first epoch (pass over the data).
 _FIRST_RATE = 0.2
-# A pair (s, y) of L-BFGS is used if the cosine of its angle is larger: noise lowers the cosine.
+# Least cosine between s and y for a pair of L-BFGS to be used: noise decreases the cosine.
 _LEAST_CURVATURE = 1e-2
 
 
@@ -97,7 +97,7 @@ def _visited(
         return whole.parts * manifold.gradient(M, part.at(M).gradient)
 
     here, rate = gradient(W), state.rate
-    if not len(pairs):  # the first pair comes from a short step along the full gradient
+    if not len(pairs):  # a short step gives the first pair (s, y)
         s = -1e-4 * initial_step(problem, anchor) * anchor.gradient
         N = manifold.retract(W, s)
         y = manifold.transport(N, W, gradient(N)) - here
@@ -110,7 +110,7 @@ def _visited(
     if not np.isfinite(s).all():  # a value that is not finite ends the epoch
         return W, pairs
     s = manifold.project(W, s)
-    # A noisy gradient can give too long a step: a quarter of the manifold's diameter is the limit.
+    # A noisy gradient can give too long a step; the limit is a quarter of the manifold's diameter.
     longest = 0.25 * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
     s = s * min(1.0, longest / (manifold.norm(W, s) or 1.0))
     N = manifold.retract(W, s)

@@ -49,7 +49,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
         slope = np.einsum("bii,i->b", turned[:, :r], weights)
         sums = values[:, :r] @ weights
-        # `at` + sums / slope is less accurate: eigenvalues have errors relative to the largest.
+        # The formula `at` + sums / slope is less accurate: errors of sums are relative to |A|.
         ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
         best = rho[active]
         better = ratio > best
@@ -58,7 +58,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         further = _second_order(at, ratio, slope, values, turned, weights)
         shift[active] = np.where(better, further, best)
         moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
-        active = active[moved & (better | (at > best))]  # Newton's step is zero for the others
+        active = active[moved & (better | (at > best))]  # no Newton step changes the others
         if len(active) == 0:
             break
     return rho, M, f
@@ -96,7 +96,7 @@ def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
     return rho
 
 
-# A point may be a saddle if its gradient is below this share of the value.
+# Threshold: a point may be a saddle if its gradient, relative to the value, is smaller.
 _FLAT = 1e-8
 
 
@@ -157,18 +157,18 @@ class SelfConsistentField(Solver[FieldState]):
         """
         ratio = cast(TraceRatioLike, problem.problem)
         old, span = state.point, state.span
-        # Rounding error of an optimal ratio of zero, computed from the traces of A and B.
+        # Rounding error of a ratio of zero, computed from the traces of A and B.
         rounding = 8 * _EPS * abs(ratio.A.trace()) / max(ratio.B.trace(), _TINY)
         while True:
-            # The shift is slightly above the ratio, because exactly at the ratio a column that
-            # dominates B gives an eigenvalue of random sign.
+            # The shift is slightly above the ratio: at the ratio itself a column that dominates B
+            # would give an eigenvalue of random sign.
             M, span = _next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M, span)
             new = problem.at(M)
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
-            if gain < -nothing:  # in exact arithmetic no step decreases the ratio
+            if gain < -nothing:  # only rounding can decrease the ratio
                 return FieldState(old, span=span, halt=Status.ROUNDING)
-            # Convergence is quadratic: a step that leaves half of the gradient is rounding error.
+            # Convergence is quadratic: a gradient of which half remains is a rounding error.
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:
                 return FieldState(new, span=span, halt=Status.ROUNDING)
             if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):

@@ -75,7 +75,7 @@ def truncated_cg(
             break
         z = residual if preconditioner is None else preconditioner(M, residual)
         rz, previous = rr if z is residual else inner(M, residual, z), rz
-        if not rz > 0:  # the residual consists of rounding errors
+        if not rz > 0:  # the residual is rounding error
             break
         beta = rz / previous
         direction = beta * direction - z
@@ -96,18 +96,18 @@ def _first_radius(
     return 4.0 * math.sqrt(rz) if preconditioner else max(1.0, float(np.linalg.norm(M)))
 
 
-# For a smaller relative change of f, slopes determine the decrease more accurately than values.
+# Threshold: for a smaller relative change of f, slopes give the decrease more accurately.
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
-# The inner iteration reduces the residual to no less than this share of the outer tolerance.
+# Least tolerance of the inner iteration, relative to the tolerance of the solver.
 _INNER_MARGIN = 0.1
 # The radius decreases if actual / predicted decrease is below the first ratio, and may grow above
 # the second (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# If M has at most this many entries, the full Hessian is computed after an inner iteration with as
-# many products as the manifold has dimensions.
+# Number of entries of M up to which the full Hessian is computed. This happens if an inner
+# iteration takes as many products as the manifold has dimensions.
 _FEW_NUMBERS = 1000
-# After a poor step, at most this many corrections, each with at most this many Hessian products.
+# After a poor step: limit of corrections, and limit of Hessian products in each correction.
 _CORRECTIONS, _SHORT = 3, 20
 
 
@@ -197,7 +197,7 @@ class TrustRegion(Solver[TrustState]):
         V = model.V
         radius: float | None = model.radius
         predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
-        if not math.isfinite(predicted):  # some Hessian product was not finite
+        if not math.isfinite(predicted):  # a Hessian product was not finite
             return replace(state, halt=Status.NOT_FINITE)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
@@ -305,5 +305,5 @@ class GradientsFirst(Solver[State]):
             if stuck:
                 break
         further = TrustRegion().states(problem, state.point.M, stopping)
-        next(further)  # the first state repeats the final point of L-BFGS
+        next(further)  # skip the end of L-BFGS, which is the first state
         yield from further

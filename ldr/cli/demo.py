@@ -134,6 +134,7 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
 def _accuracies(data: DataSet, r: int) -> tuple[float, float]:
     """Return the accuracies of the baseline and of the optimum on held-out rows."""
     (method,) = compare(["orthogonal-lda"], data.X, data.y, r, random_state=0).methods
-    scores = (method.heuristic_scores or method.scores, method.scores)  # the baseline is optimal
+    # Methods whose baseline is optimal have no separate scores of the baseline.
+    scores = (method.heuristic_scores or method.scores, method.scores)
     before, after = (float(next(iter(each.values())).mean()) for each in scores)
     return before, after

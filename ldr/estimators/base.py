@@ -204,7 +204,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         objective = self._objective()
         samples, y = self._given(objective, X, y, background, reset=True)
-        for name in ("n_samples_seen_", "_totals", "_classes"):  # `fit` forgets earlier blocks
+        for name in ("n_samples_seen_", "_totals", "_classes"):  # `fit` drops earlier blocks
             self.__dict__.pop(name, None)
         return self._solve(objective, samples, y, sample_weight=sample_weight, groups=groups)
 
@@ -431,7 +431,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         samples = as_samples(array, "X", minimum_rows, allow_nan=objective.traits.missing)
         if ids is not None:
-            later = getattr(self, "n_samples_seen_", 0)  # blocks of rows do not share trials
+            later = getattr(self, "n_samples_seen_", 0)  # trial ids differ between blocks
             samples = replace(samples, marks=Marks(trials=ids + later))
         names = getattr(self, "feature_names_in_", names)
         return samples if names is None else replace(samples, feature_names=tuple(names))
@@ -452,7 +452,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_asked("n_components", r)
             r = r if is_open(r) else whole("n_components", r, least_r(objective))
         options = {name: getattr(self, name) for name in _PASSED}
-        if isinstance(options["random_state"], np.random.RandomState):  # NumPy's older generator
+        if isinstance(options["random_state"], np.random.RandomState):  # a legacy NumPy generator
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
         # scikit-learn accepts integers for verbose; ldr requires True or False.
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
@@ -774,7 +774,7 @@ class TwoViews(Projection):
             names = tuple(X) if isinstance(X, dict) else None
             X, y = _apart(X)
         given, response = super()._given(objective, X, y, background, **rows)
-        if rows["reset"]:  # y has become a regular array, not a ragged list
+        if rows["reset"]:  # y is a regular array by now, not a ragged list
             alone = y is not None and not are_views(y) and not is_annotated(y)
             self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
         return given if names is None else dict(zip(names, given, strict=True)), response

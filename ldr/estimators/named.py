@@ -142,7 +142,7 @@ class Latent(Regresses):
         return project_rows(other_rows(y, "y"), "y", None, mean, self.y_rotations_.T, None)
 
 
-# Estimators are named after their objective, except for names that suggest another method.
+# Estimators not named after their objective: "SDR" is the name of a family of methods.
 NAMES = {"sdr": "KernelSDR"}
 
 # Methods whose estimators have further attributes, named as in scikit-learn.

@@ -244,7 +244,8 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
             "first, whose samples can be resampled: method='ladle' does not apply"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
-    rows = (null.sampled.units.drawn(rng)[0] for _ in range(200))  # Luo and Li's ladle (2016)
+    # Resampled rows, for the ladle estimator of Luo and Li (2016)
+    rows = (null.sampled.units.drawn(rng)[0] for _ in range(200))
     samples = (((X[k],), None if null.y is None else null.y[k]) for k in rows)
     own = optima(objective, [null.own()], last + 1, certify=False)
     drawn = optima(objective, gathered(samples, null.y is None), last + 1, certify=False)

@@ -343,7 +343,7 @@ def _write_parts(
         header = {"descr": "<f8", "fortran_order": False, "shape": (count(), result.r)}
         with file.open("wb") as npy:
             np.lib.format.write_array_header_1_0(npy, header)
-            for part in rows:  # np.save does not report every full disk
+            for part in rows:  # np.save may not report that the disk is full
                 npy.write(np.ascontiguousarray(part, "<f8").data)
 
 

@@ -167,7 +167,7 @@ def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerR
         limits = [ax.get_ylim() for ax in (axes[0], others[0])]
         for ax in (axes[0], others[0]):
             ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-    if rest:  # the legend is drawn beside the panels
+    if rest:  # a third panel holds the legend
         draw_key(rest[0], others, colouring, alone=True)
 
 
@@ -245,7 +245,7 @@ def _draw(
     elif len(Y) == 1:
         _draw_one(axes[0, 0], Y, colouring, extent, names)
     else:
-        if rows > 1:  # panels in several rows are too narrow for names of axes
+        if rows > 1:  # panels in several rows are narrow: no names of axes
             names = tuple([name.replace(", ", "\n", 1) for name in of_view] for of_view in names)
         for i, of_view in enumerate(axes):
             both, extents = ((of[0], of[i + 1]) for of in (Y, extent))
@@ -417,7 +417,7 @@ def loadings(result: Result) -> Figure:
         which += ", per standard deviation"
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
     numeric = all(_places(columns, 1)[1] == _NUMERIC for columns in names)
-    if max(map(len, maps)) > (MOST_NAMES if numeric else 100):  # the names would be illegible
+    if max(map(len, maps)) > (MOST_NAMES if numeric else 100):  # more names would be illegible
         return _lines(maps, names, which)
     rows = [longest(loading) for loading in maps]
     tallest = max(len(kept) for kept in rows)
@@ -485,9 +485,9 @@ def longest(loading: Array) -> np.ndarray:
     return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:MOST_NAMES])
 
 
-# A plot names this many features, those with the largest correlations.
+# Number of features that a plot names: those with the largest correlations.
 _NAMED = 14
-_NUMERIC = "feature"  # label of the axis if features have numbers only
+_NUMERIC = "feature"  # label of an axis of unnamed features
 
 
 def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
@@ -516,7 +516,7 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     panel = new_figure(7.2, 5.4).subplots() if ax is None else ax
     draw_points(panel, colouring, Y[:, 0], Y[:, 1])
     reach = np.abs(Y).max() / max(float(np.abs(correlations).max()), 1e-300)
-    arrows = 0.9 * reach * correlations  # the longest arrow has 0.9 of the range of the samples
+    arrows = 0.9 * reach * correlations  # the longest arrow spans 0.9 of the samples' range
     kept = _draw_arrows(panel, arrows)
     _finish(panel, result)
     if ax is None:

@@ -76,7 +76,7 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
     positive = norms[norms > 0]
     if len(positive) > 0:
         right.set_yscale("log")
-        norms = np.maximum(norms, positive.min())  # a logarithmic axis has no place for zero
+        norms = np.maximum(norms, positive.min())  # a logarithm needs positive values
     right.plot(at, norms, **style)
     finish(right, "iteration", "gradient norm", whole=True)
     if result.iterations == 0:
@@ -236,7 +236,7 @@ def _random_angles(d: int, r: int) -> Array:
     return np.asarray(np.median([principal_angles(A, B) for A, B in pairs], axis=0))
 
 
-# A plot names this many samples, those with the largest influence.
+# Number of samples that a plot names: those with the largest influence.
 _NAMED = 5
 
 
@@ -307,7 +307,7 @@ def diagnosis(found: Diagnosis, *, ax: Panels = None) -> Figure:
     if np.isfinite(found.q_limit):
         mark(panels[0], found.q_limit, f"limits at {found.level:g}")
     if max(found.t2.max() / found.t2_limit, found.q.max() / found.q_limit) > 100.0:
-        panels[0].set_xscale("log")  # on a linear axis samples within the limits coincide
+        panels[0].set_xscale("log")  # outliers would compress a linear axis
         panels[0].set_yscale("log")
     finish(panels[0], "Hotelling's T2", "Q, squared distance from the model")
     if found.measured is not None and found.predicted is not None:

@@ -29,16 +29,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# First step of finite differences, relative to the line's length or to M, and the factor by which
-# the steps decrease.
+# First step of finite differences, relative to the length of the line or of M, and the factor
+# between successive steps.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
-# If extrapolated differences agree to this relative accuracy, ordinary differences are also valid.
+# Relative accuracy of extrapolated differences at which ordinary differences are also valid.
 _ALIKE = 1e-5
-# Extrapolated differences are accurate if they agree to _GOOD. If shorter steps agree less than a
-# step that agreed to _ROUNDED, rounding errors dominate.
+# Relative differences of two extrapolations: accurate below _GOOD. After one below _ROUNDED,
+# shorter steps that agree less have larger rounding errors.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# A change along a line is zero if it is below these shares of the gradient and of the value.
+# Thresholds, as shares of the gradient and of the value, below which a change is zero.
 _NOTHING = 1e-7, 1e-2
 
 
@@ -63,7 +63,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
-            if j == 1 and found <= _ALIKE:  # the next term's error is about this error squared
+            if j == 1 and found <= _ALIKE:  # a further extrapolation about squares the error
                 found *= found
             if found < error:
                 best, error = row[j], found

@@ -74,9 +74,9 @@ def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
     return None if found.of in ("roots", "shared") else found
 
 
-# Singular values of the Jacobian with rows of unit length are zero if they are below this.
+# Threshold: smaller singular values of the Jacobian, with rows of unit length, are zero.
 _SINGULAR = 1e-11
-# The relative residual of the equations is at most machine precision to this power.
+# Exponent: eps to this power bounds the relative residual of the equations.
 _EXACT = 0.4
 
 

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 Traced = Any
 # A `Form` (a quadratic form in the rows) where an array is expected.
 Square = Any
-# Function (Y, X) -> KY of a matrix K between rows, which may depend on the rows X.
+# Function (Y, X) -> KY for a matrix K (n x n) between rows, which may depend on the rows X.
 Mixing = Callable[[Traced, Traced], Traced]
-# A sparse matrix with a larger share of nonzero entries is multiplied as a dense one, because jax
-# takes 20 ns per entry.
+# Share of nonzero entries above which a sparse matrix becomes dense for jax, which takes 20 ns for
+# each stored entry.
 _FULL = 1 / 32
 
 
@@ -540,7 +540,7 @@ class DataForms(DataSums):
         return weights(self._known)
 
     def scatters_of_classes(self) -> Any:
-        if self.data is None:  # a class has the code of its first row
+        if self.data is None:  # a class is represented by its first row
             return self.rows.of_groups((self.y[:, None] == self.y[None, :]).argmax(axis=1))
         return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
 

@@ -48,7 +48,7 @@ from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 
-# A sum of two square roots is zero if it is below this share of the largest square root.
+# Threshold: a smaller sum of two square roots, relative to the largest square root, is zero.
 _NO_ROOT = 1e-12
 
 
@@ -92,7 +92,7 @@ class Statement:
         over: Sequence[Any] = ()
         if isinstance(found, Divided):
             over = found.divisors
-            # A parameter that is zero is not compiled into the program.
+            # A parameter that is zero needs no code in the compiled program.
             options["ridge"] = (
                 None if type(found.ridge) is float and not found.ridge else found.ridge
             )

@@ -305,7 +305,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     Z, (view,), loss = problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)
     least = objective.epsilon * median(lengths)
-    if not lengths.min() > 1e-12 * lengths.mean():  # some row is at the centre
+    if not lengths.min() > 1e-12 * lengths.mean():  # a row at the centre has no derivative
         return None
     if isinstance(loss, Huber) and not loss.threshold > least:
         return None
@@ -340,7 +340,7 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
         loss = q / (jnp.sqrt(q + width**2) + width)
     else:
         width = share
-        if width is None:  # the scale of spherical PCA: the median distance from the plane
+        if width is None:  # default: median distance of the samples from the plane
             inside, outside, over_gaps = subspace
             scatter = (Z.T / squares) @ Z
             inside = inside + outside @ (outside.T @ scatter @ inside * over_gaps)

@@ -19,12 +19,12 @@ from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 
-# Two points M share a Hessian if their distance, relative to M, is smaller than this.
+# Threshold: two points M share a Hessian if their distance, relative to M, is smaller.
 _SHORT = 1e-9
 _STEPS = 3
-# Directions are arbitrary within an eigenspace whose eigenvalues differ relatively by less.
+# Threshold: eigenvectors of eigenvalues with a smaller relative difference are arbitrary.
 TIED = 1e-10
-# An eigenvalue of the subspace is tied with one outside if they agree to this relative accuracy.
+# Threshold: eigenvalues inside and outside of the subspace tie at a smaller relative difference.
 _ALIKE = 1e-6
 
 

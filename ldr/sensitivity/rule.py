@@ -27,7 +27,7 @@ from ldr.solvers.manifolds import Array
 
 # Function of X, M and parameters that returns the quantities to be differentiated.
 Function = Callable[..., Observed]
-# Largest relative difference between jax's values and gradient and those of the problem.
+# Threshold of the relative difference between jax's values or gradient and those of the problem.
 _SAME = 1e-8
 
 
@@ -58,7 +58,7 @@ class Known(ABC):
         raise UnknownError
 
 
-# Compilation at level 0 takes two thirds of the time. Loops over pairs then run half as fast.
+# Without optimisation a compilation takes two thirds of the time, and loops over pairs twice.
 _FAST = {"xla_backend_optimization_level": 0}
 # Number of cached programs: each takes megabytes and up to a hundred of a process's 65,530 memory
 # maps.

@@ -29,13 +29,13 @@ Function = Callable[..., Any]
 # An array of jax, autograd or NumPy.
 Traced: TypeAlias = Any
 
-# Number of shapes of data for which a compiled program is cached; each takes megabytes.
+# Number of programs that are cached, one for each shape of the data; each takes megabytes.
 KEPT_SHAPES = 8
-# jax caches 150 KiB per traced shape of data, and its caches are cleared after this many shapes.
+# Number of shapes of data after which jax's caches are cleared; they hold 150 KiB for each shape.
 MANY_SHAPES = 100
-# Compiling the Hessian of a function with more operations takes seconds (6 ms per operation).
+# Threshold: compiling the Hessian of more operations takes seconds (6 ms for each operation).
 LONG = 300
-# If a compilation takes more seconds, a message recommends a way to avoid it.
+# Seconds of a compilation after which a message recommends a way to avoid it.
 PATIENCE = 5.0
 
 _shapes = count(1)

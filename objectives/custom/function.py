@@ -110,7 +110,7 @@ def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Arra
     return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
-# At most this many rows are padded with rows of weight 0, which is cheaper than compiling.
+# Largest number of rows that are padded by rows of weight 0: fewer numbers, fewer compilations.
 MOST_PADDED = 1024
 
 
@@ -299,7 +299,7 @@ class CustomObjective(Objective):
             "needs": (*[Need.SECOND_VIEW] * (k > 1), *[Need.RESPONSE] * takes_y),
             "name": name,
             "formula": text.partition("\n")[0] or f"{self.sense} {name}({arguments})",
-            # functools.wraps would copy the name and the docstring.
+            # Unlike functools.wraps, this also names functools.partial objects.
             "__name__": name,
             "__qualname__": getattr(function, "__qualname__", name),
             "__module__": getattr(function, "__module__", __name__),

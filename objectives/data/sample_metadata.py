@@ -178,7 +178,7 @@ def shown(label: object) -> str:
 
 
 Array = npt.NDArray[np.float64]
-# If weights differ by more than this factor, rounding errors exceed the terms of small weights.
+# Threshold: if weights differ by a larger factor, rounding errors exceed the smallest terms.
 _RANGE = 1e12
 
 

@@ -23,12 +23,12 @@ from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
 Merge: TypeAlias = Callable[[Term, Term], Term]
-# A block of 8 MiB fits into the last-level cache together with its centred copy.
+# Number of entries in a block: 8 MiB, so that the block and its centred copy fit into the cache.
 BLOCK_NUMBERS = 2**20
-# Number of entries in a chunk (32 MiB) of data; threads and file readers process chunks.
+# Number of entries in a chunk of data (32 MiB); threads and file readers process whole chunks.
 PIECE_NUMBERS = 2**22
-# Up to this many columns d a dense d x d array is small (128 MiB): each thread has one, and sparse
-# data have a dense covariance.
+# Largest number of columns d for which a dense d x d array is small (128 MiB): each thread has its
+# own, and sparse data have a dense covariance.
 WIDE = 4096
 
 

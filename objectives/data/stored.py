@@ -285,7 +285,7 @@ def _length(other: Samples | Cells) -> int:
     return other.n if isinstance(other, Samples) else len(other)
 
 
-# Cached sums over all samples by the pickled term and its merge function.
+# Cache of sums over all samples; its keys are the pickled terms and merge functions.
 Totals = dict[bytes, Any]
 
 

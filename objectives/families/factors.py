@@ -135,7 +135,7 @@ class LikelihoodPoint(Point):
         self._slope = self._noise.slope(self._t)
         self._psi = self._noise.floor + self._slope
 
-    # Counts n_j (d,), pull_j (d, r) or with the mean (d, r + 1), and left_j (d,) of every column j.
+    # Sums over the rows that observe column j, as in the docstring: n_j, pull_j and left_j.
     _counts: Array
     _pull: Array
     _left: Array
@@ -380,7 +380,7 @@ class Factors(FactorLikelihood):
         return self.point([scale * rng.standard_normal((self.noise.k, self.r))])
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # loadings given by the user determine the noise
+        if len(blocks) == 1:  # the user gave loadings without noise
             left, all_of_it = (
                 self.noise.gather(v)
                 for v in (self.variances - inner(blocks[0], blocks[0]), self.variances)
@@ -587,7 +587,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._of_filled(self.filled.random_point(rng))
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # loadings given by the user determine the noise
+        if len(blocks) == 1:  # the user gave loadings without noise
             (inner,), (outer,) = self.filled.views, self.views
             loadings = inner.coordinates.lower(outer.coordinates.lift(blocks[0]))
             return self._of_filled(self.filled.point([loadings]))

@@ -33,7 +33,7 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import cross_product, power_of_two, product
 from ldr.solvers.manifolds import Array
 
-# Derivatives overflow for rows whose length exceeds this many kernel widths.
+# Threshold: derivatives overflow for rows whose length exceeds this many kernel widths.
 _LONGEST = 1e50
 
 
@@ -140,7 +140,7 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# If pivots do not suffice, K is exact up to this many rows, else approximated by random landmarks.
+# If pivots do not suffice, K is exact up to this many rows; above, landmarks are random.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 
@@ -170,7 +170,7 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
-# How to approximate K: constructor of the problem, landmarks Z, message.
+# Approximation of K: constructor of the problem, landmarks Z, message.
 Approximation = tuple[Callable[..., "Landmarks"], Array, str]
 
 
@@ -245,7 +245,7 @@ class LandmarkPoint(ProjectedPoint):
         self._K = gaussian(self._V, self._V[n:], problem.width)
         self._C, self._W = self._K[:n], self._K[n:]
         np.fill_diagonal(self._W, 1.0)
-        # Landmarks other than pivots can nearly coincide; this jitter keeps W nonsingular.
+        # Landmarks other than pivots can nearly coincide: a jitter keeps the matrix nonsingular.
         jitter = 1e-12 if problem.pivoted else 1e-6
         self._L = np.linalg.cholesky(self._W + jitter * np.eye(len(self._W)))
 

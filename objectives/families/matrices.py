@@ -33,9 +33,9 @@ Grouped = TypeVar("Grouped")
 Kernel: TypeAlias = Array | Between
 # Derivative of a matrix between rows with respect to the rows, or None if the matrix is constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# In a stack of problems, a denominator matrix scaled to unit diagonal needs a least eigenvalue
-# above _LEAST for divisions, above _LEAST_RANK for positive definiteness. Other problems of the
-# stack are solved one by one.
+# Thresholds of the least eigenvalue of a denominator matrix, scaled to a unit diagonal: _LEAST for
+# divisions by it, _LEAST_RANK for its positive definiteness. Problems of a stack with smaller
+# eigenvalues are solved one by one.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
 

@@ -41,10 +41,10 @@ from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.manifold import qr_factor, thin_svd
 from ldr.solvers.problem import Point, Preconditioner, Problem
 
-# Number of random initial points for two views, and for more. In three strips of the digits data,
-# one of four initial points led to the best value.
+# Number of random initial points for two views, and for more than two. In three strips of the
+# digits data, one of four initial points led to the best value.
 _STARTS_OF_TWO, _STARTS = 5, 10
-# Two components of a view are nearly collinear if their correlation is larger than this.
+# Correlation above which two components of a view are nearly collinear.
 _ALIKE = 0.95
 
 
@@ -294,7 +294,7 @@ class MultiBlock(Blocks, LocalOptima):
         return other
 
     def proof(self, M: Array) -> Certificate | None:
-        if self.searched is not None:  # a dual bound holds only if no column is missing
+        if self.searched is not None:  # without all columns of X there is no dual bound
             return None
         found = self.certificate(M)
         return found if found.is_optimal else None

@@ -48,7 +48,7 @@ from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, 
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
 from ldr.solvers.problem import Point
 
-# A block of half a MiB of distances fits into the cache.
+# Number of distances in a block: half a MiB, so that it fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
 # For some rows of distances D: phi, its derivative W, and the map dD -> dW, which may overwrite dD.

@@ -69,7 +69,7 @@ class ProjectedPoint(Point):
         return cross_product(self.X, self.curvature(product(self.X, V)))
 
 
-# Up to this many pairs of rows (32 MiB per matrix), matrices of Hessian products are cached.
+# Number of pairs of rows up to which matrices of Hessian products are cached (32 MiB each).
 KEPT = 2**22
 
 
@@ -139,8 +139,6 @@ class Projected(Started):
         """The problem that evaluates random points: this problem or a cheaper approximation."""
         return self
 
-    # The following derivatives of phi in the rows give derivatives of an optimum without weights.
-
     @property
     def follows(self) -> bool:
         """True if `rate_at` and `pulled_at` give all derivatives of phi in the rows."""
@@ -199,9 +197,9 @@ class DenseRows:
         return cls(X, rows.view.within(whitened), rows.marks)
 
 
-# The first solve uses a sample of 100 rows per column, at least 2000, if n is 4 times larger.
+# A first solve uses a sample: number of rows per column, least number, and least ratio of n to it.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
-# Local optima on a sample of the rows are equal if they differ relatively by less than this.
+# Threshold: local optima on a sample are equal if their relative difference is smaller.
 _SAME = 1e-3
 # Largest length of a Newton step from the sample's optimum, relative to the length of M.
 _SHORT = 0.1

@@ -29,7 +29,7 @@ from ldr.solvers.problem import Point, Problem
 # Number of rows in the sample from which initial points are computed.
 SAMPLE_ROWS = 20_000
 
-# Stochastic solvers split the rows into this many parts, each with enough rows per column.
+# Number of parts of the rows in stochastic solvers, and least number of rows per column in a part.
 _PARTS = 32
 _PART_ROWS = 10
 

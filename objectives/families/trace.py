@@ -26,7 +26,7 @@ from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
 
-# A residual sum of squares below this share of the total is not computed as a difference of traces.
+# Share of the total below which a residual sum of squares is not computed as a difference.
 _CANCELLED = 1e-4
 # M counts as orthonormal if the entries of |M'M - I| are at most this large.
 _ORTHONORMAL = 1e-12
@@ -89,7 +89,7 @@ class Trace(BoundObjective):
     _size: float = field(default=1.0, init=False)  # the solver uses A / _size, of order 1
     _by_krylov: list[Ritz] = field(default_factory=list, init=False)
 
-    plain = True  # the function depends on M by tr(M'AM) alone
+    plain = True  # f depends on M through tr(M'AM) only
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.A.shape[0])

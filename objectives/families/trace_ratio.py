@@ -46,7 +46,7 @@ from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.trace_ratio import SelfConsistentField
 
-# If column weights differ by more than this factor, the smallest are lost in rounding errors.
+# Threshold: if column weights differ by a larger factor, the smallest are lost in rounding errors.
 _FARTHEST = 1e8
 
 
@@ -127,9 +127,9 @@ def _levels(nested: Any) -> Any:
 
 # The preconditioner raises eigenvalue gaps to at least this share of the largest eigenvalue.
 _LEAST_GAP = 1e-12
-# A column of M is nearly constant if its share of the denominator, times r, is below this.
+# A component is nearly constant if r times its share of the denominator is below this threshold.
 _LEAST_SHARE = 1e-2
-# The tolerance for the rank of B is lower by this factor after a change of basis.
+# Factor that lowers the tolerance for the rank of B after a change of basis.
 _TURNED = 1e-2
 
 
@@ -150,7 +150,7 @@ class TraceRatioPoint(Point):
         weighted = M * problem.weights
         self.denominator = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
-        # A minimised ratio has a semidefinite -A, so that a positive value is a rounding error.
+        # A minimised ratio has a negative semidefinite A: a positive numerator is a rounding error.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
         self.value = 0.0 - self._rho  # 0.0 - x is never negative zero
 
@@ -419,7 +419,7 @@ class TraceRatio(BoundObjective, Compared):
         if math.isinf(self.outside):
             return True
         value, eps = self.at(M).value, float(np.finfo(float).eps)
-        if self.outside == 0.0:  # rounding relative to B, for nearly constant columns
+        if self.outside == 0.0:  # rounding errors are relative to M'BM
             lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
             if not lengths.all():
                 return True

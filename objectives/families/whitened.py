@@ -55,7 +55,7 @@ def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
     return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]
 
 
-# B is accurate enough if its least eigenvalue, after scaling to a unit diagonal, is larger.
+# Threshold: B is accurate if its least eigenvalue, after scaling to a unit diagonal, is larger.
 LEAST = 1e-5
 
 
@@ -261,7 +261,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
     else:
         kept = Range.of(varied, given.coordinates, name)
     inside = kept(sums.B)
-    # Every direction in the range of B has some variance, even if rounding errors hide it.
+    # Each direction in the range of B has some variance, which rounding errors may hide.
     hidden = np.maximum(0.0, _EPS * kept.squares(diagonal(sums.B)) - np.diag(inside))
     B, ridged = add_ridge(inside + np.diag(hidden), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
@@ -292,7 +292,7 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
     varied, name = given.varied(first)
     check_varies(varied, name)
     T, inverse, _ = inverse_root(varied)
-    if first.total is not None:  # the total scatter may be larger than the matrix B
+    if first.total is not None:  # the total scatter may exceed B
         with np.errstate(over="ignore", invalid="ignore"):
             check_comparable(np.sum(T * (first.total @ T), axis=0), name)
     return T, inverse
@@ -308,7 +308,7 @@ def _of_rows(
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
-    sized = scale * T  # lengths of the columns before their values cancelled
+    sized = scale * T  # the terms of the new columns, which may cancel
     W, inverse, _ = inverse_root(varied)
     _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
     lost = shares * tolerance >= 1.0

@@ -75,9 +75,9 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 GUARDS = 4
-# The preconditioner's shift theta is at least minus this share of the ridge times rho.
+# In the preconditioner theta + rho B, theta is at least minus this share of rho times the ridge.
 _SHARE = 0.9
-# A variance is zero if it is below this share of the variance of uncorrelated columns.
+# Threshold: a smaller variance, relative to that of uncorrelated columns, is zero.
 _EMPTY = 1e-10
 
 

@@ -38,7 +38,7 @@ from ldr.solvers.trust_region import TrustRegion
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-# The part of a unit vector outside a subspace is a rounding error if it is shorter than this.
+# Threshold: the part of a unit vector outside a subspace is a rounding error if it is shorter.
 _BESIDE = 1e-6
 
 Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]

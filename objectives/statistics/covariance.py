@@ -25,13 +25,13 @@ from ldr.objectives.statistics.sums import (
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# The dense covariance or Gram matrix is computed up to this order.
+# Order up to which the covariance or Gram matrix is computed as a dense matrix.
 _LEAST_ORDER = 2000
-# Dense data with more columns than this times r use block Krylov. It takes 10 r to 15 r products
-# with blocks; the limit d/8 costs half as much as forming the covariance.
+# Dense data with more columns than this times r use block Krylov, with 10 r to 15 r products. At
+# the limit this costs half as much as the formation of the covariance.
 _COLUMNS_PER_VECTOR = 150
-# Forming a covariance multiplies this many pairs of entries in the time of one multiplication in a
-# product with a block. A Cholesky decomposition takes as long as two products of d x d matrices.
+# Number of multiplications for a covariance in the time of one in a product with a block. A
+# Cholesky decomposition takes as long as two products of d x d matrices.
 _SQUARED_PER_PRODUCT = 25
 
 
@@ -66,7 +66,7 @@ class CovarianceOperator:
         if not samples.n_known:
             return False
         order = min(samples.shape)
-        if samples.stored:  # from files a product takes a pass, and the covariance one pass
+        if samples.stored:  # each product would read the file again
             return order > WIDE
         if samples.is_sparse:
             return order > _LEAST_ORDER

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# A mean can exceed NO_SHIFT standard deviations only if a larger share of entries is nonzero.
+# Share of nonzero entries below which a mean cannot exceed NO_SHIFT standard deviations.
 _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
 
 
@@ -97,13 +97,13 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
     return csr_array((signs, columns, rows), shape=(len(plus), n))
 
 
-# A column is constant if its variance is below this share of its mean square: rounding error.
+# Threshold: a smaller variance, relative to the column's mean square, is a rounding error.
 _CONSTANT = 1e-14
-# Number of random sums that detect proportional columns, and the tolerance of their equality.
+# Number of random sums over the rows, which agree for proportional columns; their tolerance.
 _TELLING, _DIFFERENT = 3, 1e-11
-# X'LZ is stored if it has at most this many entries for each stored entry of X.
+# Most entries of X'LZ for each stored entry of X; a product with more entries is not stored.
 _FILLED = 4.0
-# Tolerance of eigenvectors' residuals, relative to the largest eigenvalue, and limit of products.
+# Tolerance of residuals relative to the largest eigenvalue, and limit of matrix products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 
 

@@ -16,11 +16,11 @@ from ldr.objectives.statistics.sums import dense, symmetric
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import graded_qr, orthogonal_to, rank_tolerance
 
-# Eigenvalues of a Gram matrix are inaccurate below this share of the largest eigenvalue.
+# Threshold: smaller eigenvalues of a Gram matrix, relative to the largest one, are inaccurate.
 _GRAM_CUT = 1e-10
 # Number of inaccurate eigenvectors that are recomputed together.
 _DIRECTIONS = 64
-# The row space of dense rows may contain rounding errors below this reciprocal condition number.
+# Reciprocal condition number below which the row space of dense rows may contain rounding errors.
 _NEARLY_SINGULAR = 1e-7
 
 

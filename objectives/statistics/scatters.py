@@ -133,7 +133,7 @@ class ClassSpread:
             raise ArgumentError(
                 f"class {missing} of {len(self.counts)} has no samples, or none with a weight"
             )
-        # Differences of class means are more accurate if means refer to an origin near them.
+        # Means about an origin near them have accurate differences.
         origin = self.origins[0]
         offsets = (self.origins - origin) + self.offsets
         centre = self.counts @ offsets / self.counts.sum()

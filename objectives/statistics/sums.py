@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.intp]
 
-# Data are shifted by the mean of this many rows, whose error is 1/16 of the standard deviation.
+# Number of rows whose mean shifts the data; it deviates by 1/16 of a standard deviation.
 _PILOT_ROWS = 256
 # Rows are not shifted if all means are within this many standard deviations of zero. This saves a
 # copy and a fifth of the time, and multiplies relative errors by at most 26.
 NO_SHIFT = 5.0
-# Up to this many entries, class sums do not import scipy.sparse, which takes 10 ms.
+# Number of entries up to which class sums avoid the import of scipy.sparse (10 ms).
 _FEW_NUMBERS = 2**15
 # Least number of columns that are multiplied together, and number of entries in such a block.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
@@ -250,7 +250,7 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 
-# Tolerance of a position among n sorted values, relative to n.
+# Tolerance of a position among n sorted values, as a share of n.
 _ROUNDED = 1e-14
 
 

@@ -55,7 +55,7 @@ class ConjugateGradient(Solver[ConjugateState]):
         manifold, point = problem.manifold, state.point
         found = search(problem, point, state.direction, state.first_step)
         if found is None:
-            if state.slope == -(point.gradient_norm**2):  # the direction is already -gradient
+            if state.slope == -(point.gradient_norm**2):  # steepest descent has failed
                 return ConjugateState(point, state.direction, state.slope, 0.0, halt=Status.STALLED)
             return self._steepest(point, state.first_step)
 

@@ -54,7 +54,7 @@ class Pairs:
             return gradient
         S, Y = (stack.reshape(len(self), -1) for stack in (self.steps, self.changes))
         curvatures = np.einsum("ij,ij->i", S, Y).tolist()
-        # Vector transport may have made the curvature of a pair (s, y) negative.
+        # Vector transport can make the curvature <s, y> of a pair negative.
         usable = [pair for pair in zip(S, Y, curvatures, strict=True) if pair[2] > 0]
         q, alphas = gradient.ravel(), list[float]()
         for s, y, curvature in reversed(usable):

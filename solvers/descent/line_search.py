@@ -18,10 +18,10 @@ import numpy as np
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 
-_SUFFICIENT_DECREASE = 0.1  # delta of Hager and Zhang's line search
+_SUFFICIENT_DECREASE = 0.1  # delta: least decrease relative to the slope
 _CURVATURE = 0.9  # sigma: largest final slope relative to the initial slope
-_VALUE_NOISE = 1e-10  # epsilon: an increase of f below this, relative, is rounding
-_VALUE_ROUNDING = 1e-13  # differences of f below this, relative, are rounding
+_VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is rounding
+_VALUE_ROUNDING = 1e-13  # smaller relative differences of f are rounding
 _EXPANSION = 5.0  # rho: growth factor of a bracket
 _SHRINKAGE = 0.66  # gamma: least reduction factor of a bracket
 
@@ -131,7 +131,7 @@ class _Line:
             left, right = self.double_secant(a, b)
             if self.accepted is None and right.t - left.t > _SHRINKAGE * (b.t - a.t):
                 left, right = self.update(left, right, 0.5 * (left.t + right.t))
-            if right.t - left.t >= b.t - a.t:  # no floating-point number lies in the bracket
+            if right.t - left.t >= b.t - a.t:  # the bracket contains no further number
                 break
             bracket = left, right
         return self.accepted

@@ -31,10 +31,10 @@ _U = 0.5 * float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
 # Factor that covers the rounding errors of computed norms and sums in a proved bound.
 _SAFETY = 1.01
-# Largest rounding error of sums in matrix products, in units of eps/2.
+# Bound of the rounding errors of sums in matrix products, in units of eps/2.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
-# Growth of delta after a failed Cholesky decomposition, and limits of attempts (any M, best M).
+# Growth of the shift delta after a failed factorisation; limits of attempts at M, at eigenvectors.
 _GROWTH, _TRIES_AT_M, _TRIES = 8.0, 3, 100
 
 
@@ -132,7 +132,7 @@ def largest_sum_bound(
     return math.inf
 
 
-# An overflow makes the bound infinite, and an infinite bound is valid.
+# An overflow makes the bound infinite; then it holds trivially.
 @np.errstate(over="ignore", invalid="ignore")
 def trace_ratio_bound(
     A: Array,

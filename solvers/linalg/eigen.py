@@ -113,14 +113,14 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
     return vectors / roots[:, None, :] / scale[:, :, None], values[:, 0]
 
 
-# LAPACK's driver for selected eigenvectors is faster than that for all below this share. Measured:
-# equal at 0.15 to 0.2 of all eigenvectors for orders 64 and 128, 0.1 for 256, 0.25 for 512.
+# Share of the eigenvectors below which LAPACK's driver for selected ones is faster. Measured: equal
+# at a share of 0.15 to 0.2 for orders 64 and 128, 0.1 for 256, 0.25 for 512.
 _PARTIAL_SHARE = 0.15
-# Block Krylov is faster above this order and for fewer vectors: 6 times at order 2000, r = 5.
+# Least order, and order per eigenvector, for block Krylov: 6 times as fast at order 2000, r = 5.
 _MANY, _MANY_PER_VECTOR = 1000, 150
-# A matrix is not graded if the largest entries of its rows are within this factor of each other.
+# A matrix is not graded if the largest entries of its rows differ by less than this factor.
 _ALIKE = 1e4
-# Eigenvalues of a graded matrix that are below this share of the largest are computed by deflation.
+# Threshold: in a graded matrix smaller eigenvalues, relative to the largest, need deflation.
 _SMALL = 1e-3
 
 
@@ -168,7 +168,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Return True if some rows of the symmetric A are far larger than other nonzero rows."""
     entries = A.ravel(order="K")
-    length = math.sqrt(np.vdot(entries, entries))  # after an overflow the slow test decides
+    length = math.sqrt(np.vdot(entries, entries))  # if this overflows, the slow test decides
     # Python's floats overflow to infinity without a warning, unlike NumPy's.
     if length <= _ALIKE * float(np.minimum.reduce(np.abs(A.diagonal()))):
         return False
@@ -315,7 +315,7 @@ def dependences(V: Array, scale: Array, tolerance: float) -> Array:
     N = _reduced(V)
     N[np.abs(N) <= tolerance] = 0.0
     N /= np.where(scale > 0, scale, 1.0)[:, None]
-    N = _reduced(N / np.linalg.norm(N, axis=0))  # unscaled directions may be nearly parallel
+    N = _reduced(N / np.linalg.norm(N, axis=0))  # rescaled directions may be nearly parallel
     return np.asarray(N / np.linalg.norm(N, axis=0))
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
-# Extra columns of a block accelerate the convergence of the wanted eigenvectors.
+# Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 _OVERSAMPLING = 6
-# Block Krylov restarts from two blocks once its basis has this many blocks or entries.
+# Block Krylov restarts with two blocks after this many blocks or entries of the basis.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
-# A new unit vector is in the span of the basis if its orthogonal part is shorter than this.
+# Threshold: a unit vector lies in the span of the basis if its orthogonal part is shorter.
 _EMPTY = 1e-10
 
 
@@ -110,7 +110,7 @@ def block_krylov(
             block = complement(V, R)[:, : min(most, k) - V.shape[1]]
             if block.shape[1]:
                 continue
-            converged = True  # the residuals are in the span of the basis: convergence
+            converged = True  # residuals in the span of the basis count as zero
         return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _RESIDUAL, _STEPS = 1e-10, 300
 # Conjugate gradients: tolerance relative to the right-hand side, and iteration limit.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
-# Eigenvalues of B are zero if they are below this share of the largest eigenvalue.
+# Threshold: smaller eigenvalues of B, relative to the largest, are zero.
 _IN_RANGE = 1e-10
-# The trace ratio on a small basis is solved to this tolerance, relative to the last improvement.
+# Tolerance of the trace ratio on a small basis, relative to the last improvement of the ratio.
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
@@ -118,7 +118,7 @@ def _steps(
     start = np.linalg.qr(start / np.linalg.norm(start, axis=0))[0]
     basis = np.stack([start, A @ start, B @ start])
     while True:
-        # Names for parts of the basis would keep it in memory beside the next basis.
+        # Names for parts of the basis would keep the old basis in memory beside the new one.
         U, s, t = (each[..., :m] for each in small(*(sym(basis[0].T @ part) for part in basis[1:])))
         X, AX, BX = basis @ U
         R = AX - BX * s - X * t

@@ -178,7 +178,7 @@ class Product(Manifold):
     """
 
     factors: tuple[Manifold, ...] = ()
-    # place of each factor of a product manifold in the flat array, and its shape
+    # Place of each factor of a product manifold in the flat array, and its shape.
     _places: tuple[tuple[slice, tuple[int, ...]], ...] = field(
         default=(), repr=False, compare=False
     )
@@ -257,7 +257,7 @@ class Product(Manifold):
 
 RETRACTIONS = ("polar", "qr")
 
-# The SVD of Y replaces the eigendecomposition of Y'Y above this condition number of Y'Y.
+# Condition number of Y'Y above which an SVD of Y replaces the eigendecomposition of Y'Y.
 _GRAM_CONDITION = 1e4
 
 

@@ -21,10 +21,10 @@ from ldr.solvers.manifolds.manifold import (
 )
 
 _NEWTON_STEPS = 20
-# M is orthonormal to machine precision if the entries of M'M - I are smaller than this.
+# Threshold: M is orthonormal to machine precision if all entries of M'M - I are smaller.
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
-# Singular values of the equations for a Lagrange multiplier are zero below this share of the
-# largest: zeros in M can make two columns orthogonal.
+# Threshold of singular values of the equations for a Lagrange multiplier, relative to the largest:
+# zeros in M can make two columns orthogonal, which gives a value of zero.
 RANK = 1e-12
 
 
@@ -131,7 +131,7 @@ class SparseStiefel(Orthonormal):
 
     def retract(self, M: Array, V: Array) -> Array:
         N = _newton(M + V, self.support, lambda N: M)
-        # The retraction of a long step is undefined; a line search treats NaN as an infinite value.
+        # A step can be too long for the retraction; a line search treats NaN as an infinite value.
         return np.full_like(M, np.nan) if N is None else N
 
     def random_point(self, rng: np.random.Generator) -> Array:
@@ -180,7 +180,7 @@ def with_zeros(Y: Array, support: Array) -> Array | None:
     """Find an orthonormal matrix near Y that is zero off the support, by Gauss-Newton steps."""
     if not np.any(Y, axis=0).all():
         return None
-    scaled = Y / np.abs(Y).max(axis=0)  # columns of order 1 have no squares that underflow
+    scaled = Y / np.abs(Y).max(axis=0)  # so that squares do not underflow
     return _newton(scaled / np.linalg.norm(scaled, axis=0), support, lambda N: N)
 
 

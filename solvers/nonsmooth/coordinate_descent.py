@@ -21,11 +21,11 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 
-# Limit of entries that become zero in one line search along a face of the L1 penalty.
+# Largest number of entries that become zero in one line search along a face of the L1 penalty.
 _FACES = 20
-# A vector of signs is outside the row space of Z if its relative residual is larger than this.
+# Threshold: signs are outside the row space of Z if their relative residual is larger.
 _UNSEEN = 1e-8
-# Below this ratio of pivots of Z'Z or ZZ' the SVD of Z is used, which takes ten times as long; the
+# Ratio of pivots of Z'Z or ZZ' below which an SVD of Z is used, which takes ten times as long. The
 # error of a step, less than 1e-4 of it, is corrected by the next step.
 _INDEPENDENT = 1e-6
 
@@ -88,7 +88,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     times, sweeps = 1, 100
     if isinstance(Z, LessMeans):
         columns, t = Z.K, t + (Z.b @ m) * Z.a
-        times, sweeps = 10, 10  # short calls of scikit-learn, between tests of the time limit
+        times, sweeps = 10, 10  # time limit is tested every 10 sweeps
     model = Lasso(
         alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,
@@ -98,7 +98,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     )
     model.coef_ = m.copy()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # this loop tests the convergence
+        warnings.simplefilter("ignore", ConvergenceWarning)  # convergence is tested below
         for _ in range(times):
             check()
             if model.fit(columns, t).n_iter_ < sweeps:
@@ -137,7 +137,7 @@ def _to_minimum(Z: Array | LessMeans, t: Array, m: Array, slope: Array) -> tuple
         downhill = (Z.T @ (t - Z @ m) - slope)[:, None]
         return conjugate_gradients(lambda V: Z.T @ (Z @ V), downhill, lambda R: R)[0][:, 0], 1.0
     wide = 1 < len(Z) <= Z.shape[1]
-    rows = Z[:-1]  # the last of centred rows depends on the others
+    rows = Z[:-1]  # centred rows add up to zero: the last is redundant
     factor = cholesky((rows @ rows.T if wide else Z.T @ Z).T)
     if factor is not None and factor.diagonal().min() > _INDEPENDENT * factor.diagonal().max():
         solve = partial(scipy.linalg.cho_solve, (factor, True))

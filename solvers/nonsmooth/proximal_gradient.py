@@ -30,15 +30,15 @@ from ldr.solvers.trust_region import TrustRegion
 
 # Tolerance of the tangent condition M'V + V'M = 0, relative to V.
 _TANGENT = 1e-13
-# An increase of f, or a step, is a rounding error below this share of f, or of |M|.
+# Thresholds: a smaller increase of f, relative to f, or step, relative to |M|, is rounding.
 _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
 # Armijo's condition: a step achieves this share of the decrease that the gradient predicts.
 _SUFFICIENT = 1e-4
 # Largest factor by which the step size changes between iterations.
 _GROWTH = 10.0
-# Newton's method on the support reduces the gradient to the share _FLATTER of the stationarity
-# measure. If this is less than _NEAR_THE_END times the tolerance, the support is likely final, and
-# Newton's method continues to convergence.
+# Newton's method on the support reduces the gradient by the factor _FLATTER. If the result is below
+# _NEAR_THE_END times the tolerance, the support is likely final, and Newton's method continues to
+# convergence.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
@@ -408,8 +408,8 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # let the support grow before solving to convergence
-    if flat < _NEAR_THE_END * problem.threshold:  # then the support of M is likely final
+    flat = _FLATTER * point.gradient_norm  # stop early, while the support may grow
+    if flat < _NEAR_THE_END * problem.threshold:  # the support is likely final: converge
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):
@@ -539,7 +539,7 @@ class Smoothing(ProximalGradient):
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
             smooth = Smoothed(problem.problem, width * size)
-            # Low accuracy suffices for smoothed problems and for the trust region's subproblems.
+            # Smoothed problems and subproblems of their trust regions need low accuracy only.
             run = minimise(smooth, M, TrustRegion(theta=0.0, kappa=0.1), Stopping(1e-4, 30))
             problem.evaluations.update(run.evaluations)
             M, state = run.M, self.initialise(problem, run.M)
