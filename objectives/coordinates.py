@@ -24,7 +24,7 @@ _CONDITIONED = 1e-5
 
 
 class Coordinates(ABC):
-    """A linear map between points Z (k x r) of a solver and matrices M (d x r) of the user.
+    """Linear map from points Z (k x r) of a solver to the user's matrices M (d x r), and back.
 
     - is_columns: True if Z equals M, up to a scalar factor
     - has_columns: True if the rows of M correspond to the user's columns in one unit; False for

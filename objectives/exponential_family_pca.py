@@ -64,7 +64,7 @@ class Bernoulli:
         return np.zeros_like(X)
 
     def intercept(self, mean: Array) -> Array:
-        """Return the natural parameter of a given mean, within the saturation."""
+        """Return the natural parameter of a given mean, bounded by the saturation m."""
         share = np.clip(mean, *scipy.special.expit([-self.saturation, self.saturation]))
         return np.log(share) - np.log1p(-share)
 

@@ -197,7 +197,7 @@ def _refuse_constant(deviations: Array, samples: Samples) -> None:
 
 @dataclass(frozen=True)
 class DiagonalFactors(Factors):
-    """The likelihood of factor analysis over R^{d x r} and t, psi = floor + exp(t).
+    """The likelihood of factor analysis over M in R^{d x r} and t, with psi = floor + exp(t).
 
     The solver's columns have unit variance, so that 1 - psi is the communality.
     """

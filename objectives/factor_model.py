@@ -208,7 +208,7 @@ def over_columns(weights: Array, matrices: Array) -> Array:
 
 
 def times(matrices: Array, vectors: Array) -> Array:
-    """Return A_i v_i for each i."""
+    """Return the products A_i v_i of a matrix and a vector for each i."""
     return np.asarray(np.einsum("ijk,ik->ij", matrices, vectors))
 
 

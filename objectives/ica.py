@@ -285,7 +285,7 @@ class SourcesPoint(Point):
 
     @property
     def slope(self) -> Array:
-        """Slope in Y for rows in memory, without the term log|S|."""
+        """Derivative in Y for rows in memory, without the term log|S|."""
         assert isinstance(self._means, ContrastPoint)
         return self._pull * self._means.slope
 

@@ -520,7 +520,7 @@ class LargeMargin(LabelledPairs):
         return LargeMarginPoint(self, M, self.row_blocks)
 
     def starts(self) -> dict[str, Array]:
-        """Return PCA, the best of random points, and PCA after a full-rank solution."""
+        """Return PCA, the best of random points, and PCA of a full-rank solution's projection."""
         return {
             "pca": self.principal_directions(self.r),
             "screened": screened(self, self.X, self.w),

@@ -57,7 +57,7 @@ class ClassPredictor:
     classes, with class means m_k and pooled covariance C = S_W/n in the components y = Px. In the
     c - 1 directions of lda the prediction is that of linear discriminant analysis in all columns.
 
-    - P (r, d), classes (c,)
+    - P (r, d), classes (c,): the map to components, and the labels of the classes
     - priors (c,): prior probabilities, the shares of the classes
     - means (c, r): class means minus the mean of all rows
     - W (r, r): factor with WW' = C^{-1}
@@ -71,7 +71,7 @@ class ClassPredictor:
 
     @classmethod
     def of(cls, P: Array, classes: Cells, groups: ClassMoments) -> ClassPredictor:
-        """Return the predictor from moments in the projection.
+        """Return the predictor from class moments of the projected rows.
 
         Directions without variance within classes are given the variance of rounding errors.
         """
@@ -81,7 +81,7 @@ class ClassPredictor:
         return cls(P, classes, groups.counts / n, groups.apart, W)
 
     def in_units(self, scale: Array, outputs: Array) -> ClassPredictor:
-        """Return the predictor for columns divided by a scale."""
+        """Return the predictor for rows whose columns are divided by a scale."""
         return replace(self, P=self.P / scale)
 
     def decision(self, Y: Array) -> Array:
@@ -110,7 +110,7 @@ class Answers(Protocol):
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        """Return the predictor of each view, for maps P of rows minus `means`."""
+        """Return each view's predictor, for maps P that are applied to the rows minus `means`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,13 +161,13 @@ class GroupedRows:
 
 @dataclass(frozen=True, eq=False)
 class PairedViews:
-    """Least-squares predictors of each of two views from the other, by joint moments.
+    """Least-squares predictors of each of two views from the other, by the views' joint moments.
 
     View b is predicted by mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, where Ya contains
     the projected rows of view a; view a is predicted likewise.
 
     - scatters: scatters of the rows
-    - roots: maps from rows to coordinates; 1 if the scatters are in these coordinates
+    - roots: maps from rows to coordinates; 1 if the scatters are given in these coordinates
     """
 
     scatters: ViewMoments
@@ -212,7 +212,7 @@ class Outputs:
 
 @dataclass(frozen=True, eq=False)
 class Regressed:
-    """Least-squares predictor of a response from projected rows, by joint moments.
+    """Least-squares predictor of a response from projected rows, by their joint moments.
 
     - scatters: joint scatters of the rows and the response
     """

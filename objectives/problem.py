@@ -74,7 +74,7 @@ class Certificate(Pickled):
     def of_gap(
         cls, gap: float, none: float, proved: str, bounded: str, unbounded: str = ""
     ) -> Certificate:
-        """Return "global" for a gap of at most `none`, else "bound"; "none" without a bound."""
+        """Return "global" if the gap is at most `none`, else "bound"; "none" without a bound."""
         if gap <= none:
             return cls("global", gap, proved)
         if unbounded and gap == math.inf:
@@ -82,7 +82,7 @@ class Certificate(Pickled):
         return cls("bound", gap, bounded)
 
     def searched(self, residual: float) -> Certificate:
-        """Restrict the certificate to the directions that products with the rows found."""
+        """Restrict the certificate to the subspace that an iteration of products has found."""
         if self.kind == "none":
             return self
         message = (
@@ -141,8 +141,8 @@ class BoundObjective(Problem):
     chosen : mapping
         Parameters estimated from the data, reported in the result's parameters.
     searched : float or None
-        Residual of the eigenvectors by products with the rows whose span the coordinates are; None
-        if the coordinates cover all columns.
+        Residual of the eigenvectors that span the coordinates, if an iteration of products with the
+        rows computed them; None if the coordinates cover all columns.
     """
 
     objective: Stated
@@ -153,7 +153,7 @@ class BoundObjective(Problem):
     searched: float | None = field(default=None, kw_only=True)
 
     def hidden(self, M: Array) -> float:
-        """Return a bound of the value's rounding error at M by the data's sums; 0 if unknown."""
+        """Bound the rounding error of the value at M due to sums over the data; 0 if unknown."""
         return 0.0
 
     def baseline(self) -> Array | None:
@@ -165,7 +165,7 @@ class BoundObjective(Problem):
         return {}
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Return a random start with the scale of the data."""
+        """Return a random start; unconstrained variables have the scale of the data."""
         return self.manifold.random_point(rng)
 
     def specialist(self) -> AnySolver | None:
@@ -206,7 +206,7 @@ class BoundObjective(Problem):
         return all(isinstance(factor, Grassmann) for factor in self.manifold.factors)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return the canonical axes of M, given the variation `seen` of the rows under M.
+        """Return the canonical axes of M; `seen` has the covariances of the projected rows.
 
         If only the span of M matters, the canonical axes are the principal axes of the projected
         rows; if the rows cannot be read again, the canonical axes are the principal axes of M.
@@ -228,7 +228,7 @@ class BoundObjective(Problem):
         return {}
 
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
-        """Return the variation of the rows under the maps of M, by at most one pass.
+        """Return the covariances of the components of each view (a `Variation`), in one pass.
 
         The function returns None for rows that cannot be read again. If entries are missing, the
         variation is that of the model at M.
@@ -264,7 +264,7 @@ class BoundObjective(Problem):
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        """Return the predictor of each view; empty if nothing is predicted.
+        """Return the predictor of each view; an empty tuple if the method predicts nothing.
 
         The arguments `maps` and `means` are those of M, or replacements.
         """
@@ -281,7 +281,7 @@ class LocalOptima(BoundObjective):
 
     - provable: True if a run's final point can be proved optimal, which makes other runs
       unnecessary
-    - leads: True if other starts are skipped that are `a_step_from` the end of the first run
+    - leads: True if a start is skipped once `a_step_from` shows that it leads to a known end point
     """
 
     provable: ClassVar[bool] = False
@@ -292,7 +292,7 @@ class LocalOptima(BoundObjective):
 
     @property
     def easier(self) -> Sequence[Problem]:
-        """Problems with fewer local optima, solved roughly in sequence from every start."""
+        """Easier problems, with fewer local optima, solved to low accuracy before each run."""
         return ()
 
     def approach(self, M: Array) -> Array:
@@ -322,10 +322,10 @@ class LocalOptima(BoundObjective):
 
 @dataclass(frozen=True)
 class Placed:
-    """A point with canonical axes, and the variation of the rows.
+    """A point with canonical axes, and the covariances of its components (see `Variation`).
 
     - M: the point in the solver's coordinates
-    - matrices, maps: the user's matrix and map of each view
+    - matrices, maps: the user's matrix M and map P of each view
     """
 
     M: Array
@@ -397,7 +397,7 @@ def restated(
     views: tuple[View, ...] | None = None,
     answers: Answers | None = None,
 ) -> Bound:
-    """Return the problem with a new objective, views or answers."""
+    """Return the problem with a new objective, new views or new `answers`."""
     other = copy(problem)
     vars(other).update(
         objective=objective or problem.objective,

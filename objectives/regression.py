@@ -106,7 +106,7 @@ class Regression(BoundObjective):
     inverse : ndarray (k, k), optional
         Inverse of Z, if Z is invertible.
     restricted : bool
-        True if directions outside of the coordinates may reduce the value.
+        True if coefficients outside of the coordinates may reduce the value.
     rounding : callable, optional
         Function of the fitted values ZM and the residual sum of squares that bounds the rounding
         error of this sum; not used with a lasso.
@@ -350,7 +350,7 @@ def regression(
     """Build the Regression of inputs X and outputs y, both centred.
 
     Without a lasso the coefficients are in the span of the rows; n < d requires n x n arrays only.
-    With a lasso they may be outside, and for n < d the rows are used.
+    With a lasso coefficients outside the span may be better: for n < d all columns are kept.
     """
     samples, outputs = data.samples, outputs_of(data)
     short = samples.is_sparse and samples.n < samples.d and not samples.is_small
@@ -402,10 +402,10 @@ def _left(stats: ViewMoments, T: Array) -> float:
 class Fit:
     """Inputs X = QZ and outputs Y = QT + a part orthogonal to Q, with orthonormal Q.
 
-    - view: view of the coefficients M of Z
+    - view: map from the coefficients M of Z to those of the user's columns
     - whitened: whitening of the inputs; Q are the whitened rows
-    - stats: joint moments of changed inputs and outputs
-    - beyond: sum of squares of outputs outside the rows
+    - stats: joint moments of the inputs, in changed coordinates, and the outputs
+    - beyond: sum of squares of the outputs outside the subspace to which they were reduced
     """
 
     view: View

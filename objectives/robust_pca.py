@@ -52,7 +52,7 @@ _STEPS, _PASSES = 200, 10
 
 @dataclass(frozen=True)
 class Sphere(Frame):
-    """Unit vectors of rows from a centre; zero for a row at the centre."""
+    """Unit vectors from a centre to the rows; zero for a row at the centre."""
 
     def of(self, rows: Array) -> Array:
         Z = super().of(rows)
@@ -61,12 +61,12 @@ class Sphere(Frame):
 
 
 class Distances(NamedTuple):
-    """Sums over rows u, relative to the candidate for the median.
+    """Sums over the vectors u from a candidate for the median to the rows.
 
     - n, value: number (or weight) of rows, and sum of |u|
     - held: number of rows at the candidate, which are excluded from the sums
     - pull, weight, bend: sums of u/|u|, of 1/|u| and of uu'/|u|^3
-    - nearest: 1/|u| of the nearest row, and the nearest row in the data's coordinates
+    - nearest: 1/|u| of the row nearest to the candidate, and this row in the data's coordinates
     """
 
     n: float
@@ -164,7 +164,7 @@ Loss: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 
 @dataclass(frozen=True)
 class RoundedDistance:
-    """Smoothed distance sqrt(q + e^2) - e, computed without cancellation."""
+    """Smoothed distance sqrt(q + e^2) - e for the squared distance q, without cancellation."""
 
     rounding: float
 
@@ -175,7 +175,7 @@ class RoundedDistance:
 
 @dataclass(frozen=True)
 class Huber:
-    """Huber's loss: q/2 for q <= c^2, c sqrt(q) - c^2/2 for larger q, with the threshold c."""
+    """Huber's loss of the squared distance q: q/2 for q <= c^2, else c sqrt(q) - c^2/2."""
 
     threshold: float
 
@@ -330,11 +330,11 @@ class MedianRows:
         return np.concatenate(self.samples.reduce(term, add))
 
     def scatters(self) -> tuple[Array, Array]:
-        """Return the scatters of the rows and of the normalised rows, by one pass."""
+        """Return the scatter of the rows and that of the rows scaled to length 1, by one pass."""
         return self.samples.reduce(partial(_scatters, frame=self.frame), added)
 
     def reweighted(self, loss: Loss, M: Array) -> tuple[float, Array]:
-        """Return the value at M, and the scatter in which each row has the weight g'(q)."""
+        """Return the value at M and the scatter of rows with weights g'(q), the loss's slope."""
         term = partial(_reweighted, frame=self.frame, loss=loss, M=M)
         return self.samples.reduce(term, added)
 
@@ -405,7 +405,7 @@ class Reconstruction(Projected):
 
     @property
     def follows(self) -> bool:
-        """False: the centre and a parameter of the loss are medians of the rows."""
+        """False, because the centre and a parameter of the loss are medians of the rows."""
         return False
 
 

@@ -187,13 +187,13 @@ class SDR(KernelMethod):
 
 
 class KernelPoint(PairwisePoint):
-    """F(K) = tr(Z'RZ) with R = (G + n eps I)^{-1} and G = PKP. With T = RZ, F' = -P TT'P = -TT'.
+    """F(K) = tr(Z'RZ) with R = (G + n eps I)^{-1} and G = PKP. With T = RZ, dF/dK = -TT'.
 
     T is centred because Z is centred and 1 is an eigenvector of R. Derivatives are dT = -R dG T and
-    dK = c K o dD (entrywise).
+    dK = c K o dD (entrywise), with c = -1/(2 sigma^2).
 
-    For weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: in F', S =
-    W^{1/2}T replaces T.
+    For weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: in dF/dK,
+    S = W^{1/2}T replaces T.
     """
 
     symmetric = True
@@ -314,7 +314,7 @@ class HSIC(KernelMethod):
 
 
 class DependencePoint(PairwisePoint):
-    """F(K) = -tr(K G)/(n - 1)^2 is linear in K; the derivative of K in distances D is c K."""
+    """F(K) = -tr(K G)/(n - 1)^2 is linear in K; dK/dD = cK entrywise, c = -1/(2 sigma^2)."""
 
     symmetric = True
     _problem: Dependence

@@ -57,7 +57,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
 
     The matrix Xdot contains the differences of successive samples. By default M is orthonormal and
     P = M'. With whiten=True, the usual SFA, components have unit variance: min tr(M'C^{-1/2}
-    Xdot'Xdot C^{-1/2} M), P = M'C^{-1/2}. The bottom eigenvectors are exact.
+    Xdot'Xdot C^{-1/2} M), P = M'C^{-1/2}. The bottom eigenvectors are the exact solution.
 
     Use it when samples are in time order, for slowly changing components; whiten=True measures
     slowness relative to variance. Do not use it without whiten=True if features differ in variance,
@@ -316,7 +316,7 @@ class VAMP(PairMethod):
 
 @dataclass(frozen=True)
 class Propagator(SpectralTrace):
-    """A trace tr(M'S^{power/2}M), S = KK', with right singular functions of pairs.
+    """A trace tr(M'S^{power/2}M) with S = KK', which also has right singular functions.
 
     - K (k, l): cross-covariance of the pairs' members in whitened coordinates
     - right: whitened coordinates of the later members
@@ -335,7 +335,7 @@ class Propagator(SpectralTrace):
         return {**self.chosen, "right": right, "right_mean": self.right_mean}
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return the norms of M'K's rows, in the optimum singular values of K, and timescales."""
+        """Return norms of the rows of M'K, singular values at the optimum, and timescales."""
         sizes = np.linalg.norm(self.K.T @ M, axis=0)
         return {"singular_value": sizes, "timescale": timescales(sizes, self.lag)}
 

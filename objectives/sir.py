@@ -55,11 +55,11 @@ class SlicedMethod(Objective, weighted=True, transposed=False, scale_free=True):
     slices: int = whole(10, 2)
 
     def codes(self, data: Data) -> np.ndarray:
-        """Return the slice of each row."""
+        """Return the slice of each row, from the rows' data."""
         return sliced(data.y, data.samples.n, self.slices, data.samples.weights)
 
     def slices_of(self, data: DataSums) -> Codes:
-        """Return the slice of each row."""
+        """Return the slice of each row, from sums over the rows."""
         rows, slices = data.rows, self.slices
         return data.groups(lambda y: sliced(y, rows.count, slices, rows.weights))
 
@@ -75,11 +75,11 @@ class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
     .. math:: \max_M \operatorname{tr}(M' \operatorname{Cov}(\mathrm{E}[z \mid \text{slice}]) M)
 
     The samples are whitened, z = C^{-1/2}(x - mean); slices of the sorted response have equal
-    weight, or are classes. P = M'C^{-1/2}. Top eigenvectors are exact. At most as many directions
-    as slices minus 1 are found. With classes as slices the span is that of lda.
+    weight, or are classes. P = M'C^{-1/2}. The top eigenvectors are the exact solution. At most as
+    many directions as slices minus 1 are found. With classes as slices the span is that of lda.
 
     Use it when a response depends on few directions of X, and X is roughly elliptically
-    distributed. Do not use it for a dependence symmetric around the mean, such as y = x_1^2: take
+    distributed. Do not use it for a dependence symmetric about the mean, such as y = x_1^2: take
     save or sdr.
 
     Source: Li 1991; Burges 2010, 4.5.
@@ -193,7 +193,7 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
 
 
 def shares(codes: Codes, weights: Array | None) -> list[tuple[float, Array]]:
-    """Return the share of each slice, and the weight of each row in the slice's mean."""
+    """Return the share of samples in each slice, and each row's weight in the slice's mean."""
     counts = np.ones(len(codes)) if weights is None else weights
     parts = [counts * (codes == b) for b in range(int(codes.max()) + 1)]
     return [(float(own.sum() / counts.sum()), own / own.sum()) for own in parts]

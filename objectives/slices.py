@@ -28,10 +28,10 @@ def gradient_directions(
 ) -> Array:
     """Return k x r directions of the largest gradients of the kernel regression of Z on X.
 
-    The directions are the top_r eigenvectors of `gradient_outer_product`, for at most 1000 evenly
+    The directions are the top r eigenvectors of `gradient_outer_product`, for at most 1000 evenly
     spaced rows and the leading principal components of the response's features.
 
-    - X (n, k)
+    - X (n, k): centred rows
     - Z (n, p): features of the response, a factor of the response's Gram matrix
     - epsilon: regularisation of the regression
     """

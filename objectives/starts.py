@@ -86,7 +86,7 @@ def random_points(
 
 
 def few_or_more(k: int, share: int, least: int = 0) -> int:
-    """Return the number of random starts for k columns, share / k^2, between `least` and 12."""
+    """Return share / k^2, a number of random starts for k columns, but 12 at most."""
     return max(least, min(12, share // (k * k)))
 
 

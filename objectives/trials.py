@@ -106,7 +106,7 @@ class JointDiagonal(Problem):
 
     Source: Pham 2001.
 
-    - C (m, k, k): positive definite
+    - C (m, k, k): the positive definite matrices C_c
     """
 
     preconditioner_cost = 1
@@ -229,7 +229,7 @@ class CSP(PowerMethod, stacks=True):
         return rows.forms(self.members(data.rows, *data.labels()))
 
     def members(self, rows: RowSums, codes: Codes, classes: Cells) -> list[Array]:
-        """Return each row's weight in the mean of each class."""
+        """Return the weights of the rows in each class's mean, zero outside of the class."""
         share = self._shares(rows)
         counts = [(codes == k) * share for k in range(len(classes))]
         sizes = [own.sum(axis=-1, keepdims=True) for own in counts]
@@ -337,7 +337,7 @@ class JointFilters(Trace):
 
 
 def check_definite(C: Array, classes: Cells, error: float) -> None:
-    """Refuse classes with a direction whose power does not exceed an error of the C_c."""
+    """Refuse classes whose power in some direction is at most the error of the C_c."""
     for label, least in zip(classes, np.linalg.eigvalsh(C)[:, 0], strict=True):
         if not least > max(rank_tolerance(C.shape[1]), error):
             raise SingularError(
@@ -476,7 +476,8 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
     The matrix S is the second moment about zero of the samples filtered to the band `signal`, and R
     that of the samples filtered to the wider band `noise`, minus the samples in `signal`. In
     whitened variables the problem is max tr(M'R^{-1/2} S R^{-1/2} M), with P = M'R^{-1/2}. The top
-    generalised eigenvectors of (S, R) are exact; eigenvalues are signal-to-noise ratios.
+    generalised eigenvectors of (S, R) are the exact solution; eigenvalues are signal-to-noise
+    ratios.
 
     Filters are zero-phase with Hamming windows; a transition is a quarter of the edge frequency
     wide. Each trial is filtered separately, with odd reflection at the ends; sample weights are

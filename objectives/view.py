@@ -63,7 +63,7 @@ class Quadratic(Features):
 
     @classmethod
     def of(cls, samples: Samples, *, free: bool) -> Quadratic:
-        """Return the expansion for training rows, with a free `unit` of the products if `free`."""
+        """Return the expansion for training rows; products have the unit 1, or any if `free`."""
         centre = statistics.mean(samples)
         size = power_of_two(samples.dense() - centre) if free else 1.0
         return cls(centre, 1.0 if 1.0 / IN_RANGE <= size <= IN_RANGE else size)
@@ -92,7 +92,7 @@ class HalfSquaredDistances(Features):
 
 @dataclass(frozen=True)
 class LogCounts(Features):
-    """The logarithm of counts, and -m for zero counts.
+    """The logarithm of counts, and -m for counts of zero.
 
     - saturation: m
     """
@@ -134,7 +134,7 @@ class Restriction(Protocol):
 class View:
     """Map between a data matrix and a solver's coordinates.
 
-    - mean (d,): subtracted before the map
+    - mean (d,): vector subtracted from the rows before the map
     - coordinates: coordinates of the solver
     - notes: messages on restrictions to a subspace and ridges
     - features: feature map before the objective
@@ -182,7 +182,7 @@ class Compact:
     - quiet: True if no message on the span is needed, because directions outside are not better or
       the certificate mentions the span
     - features: feature map that was applied to the data, if any
-    - whole: the rows in all columns, if `rows` are a projection
+    - whole: the rows in all columns, if `rows` are projected to a subspace
     """
 
     rows: Samples
@@ -230,7 +230,7 @@ class Compact:
 
     @classmethod
     def about_zero(cls, *parts: Samples, room: int = 0) -> tuple[Compact, list[Samples]]:
-        """Return the reduced rows for sums about zero over several samples, and the samples.
+        """Return rows reduced for sums about zero over several samples, and these samples.
 
         The span is that of the rows and their negatives, which have mean zero, so that centring has
         no effect.
@@ -323,7 +323,7 @@ class Range:
         return orthogonal_to(self._Q)
 
     def squares(self, spread: Array) -> Array:
-        """Return c_i^2 with |Q'EQ|_ij <= c_i c_j for |E_ij| <= s_i s_j, where s_i^2 is `spread`."""
+        """Return c_i^2 with |Q'EQ|_ij <= c_i c_j for errors |E_ij| <= s_i s_j, s_i^2 = `spread`."""
         return spread if self._Q is None else (np.abs(self._Q).T @ np.sqrt(spread)) ** 2
 
     def rows(self, A: Array) -> Array:

@@ -213,10 +213,10 @@ def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
 
 
 class TransportPoint(ProjectedPoint):
-    """f is proportional to W_0/W_1, the sums of W within and between classes.
+    """f is proportional to W_0/W_1, the sums of transport costs W within and between classes.
 
     The sum W_1 contains each pair of classes in both orders. Up to a factor, the derivative of f in
-    Y is (s_0 - f s_1)/W_1, where s_0 and s_1 are sums of 2 L(S)Y over pairs.
+    Y is (s_0 - f s_1)/W_1 with s_0 and s_1, the derivatives of W_0 and W_1.
     """
 
     def __init__(self, problem: Transport, M: Array) -> None:
@@ -478,7 +478,7 @@ class Transport(Projected):
             )
 
     def sums(self, Y: Array) -> tuple[Array, Array]:
-        """Return the sums of W and of the slopes s, within and between classes."""
+        """Return the sums of W and of their derivatives s, within and between classes."""
         W, s, Y1 = np.zeros(2), np.zeros((2, *Y.shape)), np.column_stack([Y, np.ones(len(Y))])
         for pairs, plans in self.plans(Y):
             np.add.at(W, pairs.kinds, plans.W)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class CustomPoint(Point):
     """Value, gradient and Hessian of f at M, of -f if f is maximised.
 
-    - M (d, r)
+    - M (d, r): the point at which f is evaluated
     - arguments: arguments of f after M
     """
 

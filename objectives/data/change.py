@@ -18,7 +18,7 @@ from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
 class Change:
     """The affine map z = T'(x - centre) of a row x; the identity if T is None.
 
-    - T (d, k), centre (d,)
+    - T (d, k), centre (d,): the map, and the vector subtracted before the map
     """
 
     T: Array | None = None

@@ -98,7 +98,7 @@ class Samples:
         return self.n if self.weights is None else int(np.count_nonzero(self.weights))
 
     def marked(self, rows: slice | Cells) -> Marks | None:
-        """Return the metadata of some rows, by slice, index or mask."""
+        """Return the metadata of some rows, given by a slice, an index or a mask."""
         return None if self.marks is None else self.marks[rows]
 
     @cached_property

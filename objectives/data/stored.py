@@ -276,7 +276,7 @@ def side_by_side(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
 
 
 def lazy_rows(X: object) -> Given:
-    """Return the Dask array or DataFrame of X, or of samples of one; None for other data."""
+    """Return the Dask array or DataFrame X, or the one that samples X read; None for other data."""
     rows = getattr(X.array, "array", None) if isinstance(X, StoredSamples) else X
     return rows if is_dask(rows) else None
 

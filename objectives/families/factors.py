@@ -407,7 +407,7 @@ def check_rank(r: int, rank: int) -> None:
 
 
 class IncompletePoint(LikelihoodPoint):
-    """The negative log-likelihood of the observed entries at (M, t, mean).
+    """The negative log-likelihood of the observed entries at the point (M, t, mean).
 
     With posterior means y_i, covariances V_i and residuals R_i of the rows, the sums of the
     gradient are pull_j = sum_i R_ij (y_i, 1) - (V_i M_j, 0) and left_j = sum_i R_ij^2 + M_j'V_iM_j.
@@ -608,7 +608,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Return variations under the model's covariance, because the rows' covariance is unknown.
 
-        For complete rows the covariances S of the model and C give the same variations at an
+        For complete rows the model's covariance S and the rows' C give the same variations at an
         optimum, where CP' = SP' and tr C = tr S. For incomplete rows S is used in place of C.
         """
         model = self.model(M)

@@ -70,7 +70,7 @@ def proven_ratio(Q: Array, C: Array, M: Array) -> float:
 class MultiBound:
     """Dual bounds of tr(N'AN)/2, N the stacked blocks Mi/s_i, s_i^2 = tr(Mi'Ci Mi).
 
-    - A (d, d)
+    - A (d, d): symmetric matrix that couples the blocks
     - C: denominator matrices; with I/r the ratios are sums of r eigenvalues
     """
 

@@ -234,7 +234,7 @@ class Solvable(Matrices, ABC):
 class TraceMatrices(Solvable):
     """Maximise scale tr(M'AM), or minimise the sum of squared residuals.
 
-    - A (b, k, k)
+    - A (b, k, k): the matrix of each problem
     - residual: True if the value is |scale| (tr A - tr M'AM), A >= 0
     - varied: function that returns the covariance (b, k, k); M is restricted to its range
     - decoder (b, k, k): D with P' = DM; None if P' = M
@@ -292,7 +292,7 @@ class SpectralMatrices(Against, Solvable):
 class RatioMatrices(Against, Solvable):
     """The trace ratio tr(M'AM) / tr(M'BM), maximised if sign > 0, else minimised.
 
-    - A, B (b, k, k)
+    - A, B (b, k, k): the numerator and denominator matrices
     - weights: weights of the columns as a function of r, unequal for nested projections
     """
 

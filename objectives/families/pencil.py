@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class SumOfSquares:
     """A positive semidefinite matrix B = sum_i w_i x_i x_i' of rows x_i.
 
-    - B (k, k)
+    - B (k, k): the matrix, the weighted sum of squares
     - mean (k,): of the rows
     - sizes (k,): root of each column's sum of squares, for rounding errors
     - total (k, k): total scatter of the rows if larger than B
@@ -64,7 +64,7 @@ class SumOfSquares:
 class Pencil(SumOfSquares):
     """The numerator matrix A and the denominator matrix B of a method.
 
-    - A (k, k): matrix, or function of W, WW' = B^{-1}, that returns the matrix
+    - A (k, k): matrix, or function that returns the matrix from a W with WW' = B^{-1}
     - size: size of the terms that cancel in A, relative to B
     - groups: classes of the rows, if any
     - unrelated: function that returns the expected ratio of A to B for rows independent of

@@ -157,7 +157,7 @@ class Projected(Started):
 class DenseRows:
     """The data as a centred dense matrix, in coordinates of the rows' span.
 
-    - X (n, k)
+    - X (n, k): the matrix in these coordinates
     - marks: sample metadata of the rows
     """
 

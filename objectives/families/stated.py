@@ -320,7 +320,7 @@ class StatedMethod(Objective):
     divisor : str
         The name of B, for messages; empty without B.
     about_zero, by_size : bool
-        True if sums are about zero; True if components are ordered by absolute scores.
+        True if sums are about zero, not means; True if components are ordered by absolute scores.
     """
 
     divisor: ClassVar[str] = "the covariance"
@@ -404,7 +404,7 @@ class StatedMethod(Objective):
         return rows
 
     def classes(self, data: Data) -> Cells | None:
-        """Return the classes that the groups of the rows predict."""
+        """Return the classes that predictors use, from the groups of the rows."""
         return None
 
     def notes_on(self, data: Data, r: int) -> list[str]:

@@ -71,7 +71,7 @@ def whitened_trace(
 class SpectralTrace(Trace):
     """tr(M'h(S)M) for a function h of the eigenvalues of a symmetric S.
 
-    - signed (k, k): S
+    - signed (k, k): the matrix S
     """
 
     plain = False

@@ -117,7 +117,7 @@ class WidePencil:
 
     @property
     def diagonal(self) -> Array:
-        """Diagonal of B + ridge I, bounded below by rounding."""
+        """Diagonal of B + ridge I, at least the level of rounding errors."""
         least = float(np.finfo(float).eps) * float(self.spread.max())
         return np.maximum(self.spread + self.ridge, least)
 

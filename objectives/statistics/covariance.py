@@ -62,7 +62,7 @@ class CovarianceOperator:
 
     @staticmethod
     def worthwhile(samples: Samples, r: int) -> bool:
-        """Return True if products for r eigenvectors should cost less than the covariance."""
+        """Return True if products for r eigenvectors are likely faster than the covariance."""
         if not samples.n_known:
             return False
         order = min(samples.shape)
@@ -124,7 +124,7 @@ class CovarianceOperator:
         return self.samples.reduce(term, added).reshape(V.shape) / self.samples.weight
 
     def variation(self, P: Array) -> Variation:
-        """Compute the variation; see `Scatter`. The trace of the covariance is computed once."""
+        """Compute the variation; see `Scatter`. The trace of the covariance is cached."""
         return Variation.of(P, self @ P.T, self.trace, self.samples.n)
 
     @cached_property
@@ -205,7 +205,7 @@ class RowCovariance:
 
 @dataclass(frozen=True)
 class Variation:
-    """Covariances of the components y = P(x - mean), where C is the covariance of x.
+    """Covariances of the components y = P(x - mean), where C is the covariance of the samples x.
 
     - within (r, r): PCP', the covariance of y
     - columns (d, r): CP', the covariances of x and y
@@ -229,7 +229,7 @@ class Variation:
         return Variation(Q.T @ self.within @ Q, self.columns @ Q, self.total, self.n)
 
     def of_rows(self, where: slice) -> Variation:
-        """Return the variation of a slice of the components."""
+        """Return the variation of some components, given by a slice."""
         return Variation(self.within[where, where], self.columns[:, where], self.total, self.n)
 
     @property
@@ -251,7 +251,7 @@ class Variation:
 
     @property
     def loadings(self) -> Array:
-        """Regression coefficients of x on y, CP'(PCP')^+."""
+        """Coefficients CP'(PCP')^+ of the linear regression of x on the components y."""
         return np.asarray(self.columns @ np.linalg.pinv(self.within, hermitian=True))
 
     @property
@@ -268,7 +268,7 @@ class Variation:
 
 
 class Scatter(Protocol):
-    """Scatter of rows, from which the variation under a map is computed."""
+    """Scatter of rows, from which the covariances of projected rows are computed."""
 
     def variation(self, P: Array) -> Variation: ...
 

@@ -26,10 +26,10 @@ def less(rows: Array, centre: Centre) -> Array:
 
 
 def diagonal_forms(samples: Samples, counts: Sequence[Array], centre: Centre = ()) -> list[Array]:
-    """Return sum_i c_i (x_i - m)(x_i - m)' for each c, in a single pass, ignoring weights.
+    """Return sum_i c_i (x_i - m)(x_i - m)' for each vector c of weights, in a single pass.
 
-    - samples (n, d)
-    - counts (n,): vectors c, of any sign
+    - samples (n, d): the rows x_i, whose own weights are ignored
+    - counts (n,): the vectors c, with entries of any sign
     - centre: m, as vectors (d,) that are subtracted one after the other; empty means zero
     """
     term = partial(_diagonal_forms, centre=centre)
@@ -61,9 +61,9 @@ def _diagonal_form(piece: Samples, counts: Array, centre: Centre) -> Array:
 
 
 def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
-    """Return (X - 1m')'K(X - 1m') for a symmetric n x n matrix K: csr, or F'F as `Squares`.
+    """Return (X - 1m')'K(X - 1m') for a symmetric n x n matrix K: sparse, or F'F by `Squares`.
 
-    - samples (n, d): for sums of groups read in chunks, otherwise all rows are loaded
+    - samples (n, d): the rows, in chunks if F sums over disjoint groups of rows, else all in memory
     - centre: m, as vectors (d,) that are subtracted one after the other
     - returns (d, d): entries are accurate relative to |Xc|'|K||Xc|; for `Squares` only FX cancels
     """

@@ -36,7 +36,7 @@ _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
 
 
 def shifted_rows(samples: Samples) -> tuple[csr_array, Array]:
-    """Return X - 1 shift' as csr, and the shift: near the mean for nearly full columns, else 0.
+    """Return X - 1 shift' as csr, and the shift, nonzero in nearly full columns only.
 
     Full constant columns become empty. The number of stored entries increases by at most 1/25.
     """
@@ -140,9 +140,9 @@ class CentredRows:
 
     @property
     def distinct(self) -> CentredRows:
-        """The rows after proportional columns are merged.
+        """The rows after merging proportional columns into one column each.
 
-        Random sums over the rows, of columns scaled to length 1, detect proportional columns.
+        Two columns of length 1 are merged if their sums with the same random weights agree.
         """
         from scipy.sparse import csr_array
 
@@ -198,7 +198,7 @@ class CentredRows:
         return totals.T - np.outer(self.centre, sizes)
 
     def squares(self, counts: Array) -> Array:
-        """Return the diagonal of Xc' diag(counts) Xc."""
+        """Return the diagonal of Xc' diag(counts) Xc, the weighted sums of squares of columns."""
         squares, sums = self.X.multiply(self.X).T @ counts, self.X.T @ counts
         about = 2.0 * sums - float(counts.sum()) * self.centre
         return np.maximum(np.asarray(squares - self.centre * about), 0.0)

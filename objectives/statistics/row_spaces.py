@@ -112,7 +112,7 @@ class WidenedRowSpace(RowSpace):
 
     @classmethod
     def of_rows(cls, space: RowSpace, Z: Array, weights: Array, lengths: Array) -> WidenedRowSpace:
-        """Add the span of Z (d, m); the part of the centred rows outside the space is weights Z'.
+        """Add the span of Z (d, m); centred rows have the part `weights` Z' outside the space.
 
         The argument `lengths` (d,) contains the sizes of the features, for rounding errors.
         """

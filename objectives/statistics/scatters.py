@@ -84,7 +84,7 @@ class ClassMoments:
 def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoments:
     """Return scatters within and between classes, in a single pass.
 
-    - samples (n, d)
+    - samples (n, d): the rows
     - codes (n,): class of each sample, 0..n_classes-1, every class occurring (see `as_labels`)
     - returns: S_W is accurate relative to its diagonal even if class means differ widely, because
       each class has its own pilot. S_B is accurate relative to its diagonal even for close class
@@ -99,7 +99,7 @@ def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoment
 
 @dataclass(eq=False)
 class ClassSpread:
-    """Counts, means and within-class scatter of some rows, which can be merged.
+    """Counts, means and within-class scatter of some rows; later rows can be merged.
 
     The means have two parts, as in `TwoPartMean`. A class without rows has the count zero and an
     arbitrary mean.
@@ -278,7 +278,7 @@ def moments(samples: Samples) -> Moments:
 
 @dataclass(eq=False)
 class Spread:
-    """Mean and scatter of some rows, which can be merged with those of further rows.
+    """Mean and scatter of some rows; those of further rows can be merged.
 
     - scatter (d, d): upper triangle, in Fortran order
     """
@@ -306,9 +306,9 @@ class Spread:
 
 
 def moments_of_parts(samples: Samples, counts: Sequence[Array]) -> list[Moments]:
-    """Return mean and scatter of some parts of the rows, in a single pass.
+    """Return mean and scatter of several weighted parts of the rows, in a single pass.
 
-    - counts (n,): weight >= 0 of each row in each part, in place of the sample weights
+    - counts (n,): for each part, the weight >= 0 of each row, in place of the sample weights
     """
     table = np.column_stack(counts).astype(np.float64)
     return [each.moments for each in samples.reduce(_spreads, _merged_spreads, table)]

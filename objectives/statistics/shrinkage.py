@@ -49,7 +49,7 @@ def ledoit_wolf(
 ) -> Shrinkage:
     """Return the shrinkage of each group's covariance, by default of a single group.
 
-    - samples (n, d)
+    - samples (n, d): the rows
     - codes (n,): group of each row, 0..groups-1, every group occurring
     - about_zero: True for second moments instead of covariances
     - raises ArgumentError: The rows have weights.

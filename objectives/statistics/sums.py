@@ -35,7 +35,7 @@ _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 
 def few_columns(m: int, n: int) -> Iterator[slice]:
-    """Yield slices of m columns, so that a block of n rows takes little memory."""
+    """Yield slices of few of m columns, so that n rows of a slice take little memory."""
     step = max(_LEAST_COLUMNS, _ROWS_NUMBERS // n)
     for start in range(0, m, step):
         check()

@@ -103,7 +103,7 @@ class InOrder(Generic[Sums]):
     def of(
         cls, sums: Sums, across: Callable[[list[Samples]], Sums], reach: int, *pieces: Samples
     ) -> InOrder[Sums]:
-        """Return the sums over the rows of a chunk, given in one or several coordinates."""
+        """Return the sums for a chunk; `pieces` are its rows in one or several coordinates."""
         first = [Edge.of(piece, slice(0, reach)) for piece in pieces]
         last = [Edge.of(piece, slice(max(0, piece.n - reach), piece.n)) for piece in pieces]
         return cls(sums, across, reach, first, last)
@@ -127,7 +127,7 @@ def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
 
 
 def pair_matrix(samples: Samples, lag: int, entries: Array) -> csr_array:
-    """Return the n x n matrix with the sum over weighted pairs of [[a, b], [b, a]]."""
+    """Return the n x n matrix with blocks [[a, b], [b, a]] added for all weighted pairs."""
     from scipy.sparse import diags_array
 
     n, (own, across) = samples.n, entries
@@ -254,7 +254,7 @@ def _alike_pair_sums(piece: Samples, lag: int) -> tuple[Spread, PairSums]:
 def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples) -> Moments:
     """Return mean and scatter of the concatenated rows (x_t, x_{t+o}, ...) of windows.
 
-    - samples (n, d)
+    - samples (n, d): rows in time order
     - offsets: 0 and larger offsets o, ascending; windows lie within trials
     - *others (n, e): the rows in other coordinates, for further members of a window
     - returns: the weight of a window is the geometric mean of the rows' weights; n is the number of
@@ -353,7 +353,7 @@ class LaggedMoments(Moments):
 def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
     """Return mean, scatter and symmetrised lagged covariance of a series, in a single pass.
 
-    - samples (n, d)
+    - samples (n, d): rows in time order
     - lag: 1 <= lag < n
     - returns: errors are those of `moments`, relative to the covariance's diagonal.
     - raises ArgumentError: The lag is out of range.
