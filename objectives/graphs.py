@@ -59,7 +59,7 @@ _SHORT = 2**26
 _LEAF = 64
 # Number of rows above which a warning states that a graph of neighbours takes long.
 _MANY_ROWS = 20_000
-# Entries in a batch of the neighbours' Gram matrices, and in a batch that fits into the cache.
+# Number of entries in a batch of neighbours' Gram matrices, and in one that fits into the cache.
 _BATCH, _CACHED = 2**20, 2**16
 # Threshold: distances with a smaller relative difference tie, so that a neighbour is ambiguous.
 _EQUAL = 1e-10

@@ -57,7 +57,7 @@ from ldr.solvers.problem import Point
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
 # Iteration limit of LSMR for the lasso's baseline; well-conditioned data need some tens.
 _LSMR_STEPS = 500
-# Rounding error of the value of a regression, relative to its terms.
+# Function that returns the rounding error of the value of a regression, relative to its terms.
 Rounding = Callable[[Array, float], float]
 
 

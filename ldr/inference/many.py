@@ -32,7 +32,7 @@ from ldr.validation import in_words
 
 Orders = npt.NDArray[np.intp]
 Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
-# Entries of the arrays of problems solved together: 2 MiB of temporary arrays fit into the cache.
+# Number of entries of problems solved together: 2 MiB of temporary arrays, to fit into the cache.
 _CHUNK_NUMBERS = 2**18
 
 

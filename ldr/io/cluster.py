@@ -30,7 +30,7 @@ def connected(address: str) -> Iterator[None]:
         if not address.startswith("inproc:"):  # closing a client that failed would wait again
             patience = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
             socket.create_connection(get_address_host_port(address), patience).close()
-        # Without a scheduler, a default client would remain in the process.
+        # If no scheduler answers, a default client would remain in the process.
         client = distributed.Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ArgumentError(

@@ -380,7 +380,7 @@ class Factors(FactorLikelihood):
         return self.point([scale * rng.standard_normal((self.noise.k, self.r))])
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # the user gave loadings without noise
+        if len(blocks) == 1:  # the user gave loadings, but no noise variances
             left, all_of_it = (
                 self.noise.gather(v)
                 for v in (self.variances - inner(blocks[0], blocks[0]), self.variances)
@@ -587,7 +587,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self._of_filled(self.filled.random_point(rng))
 
     def point(self, blocks: Sequence[Array]) -> Array:
-        if len(blocks) == 1:  # the user gave loadings without noise
+        if len(blocks) == 1:  # the user gave loadings, but no noise variances
             (inner,), (outer,) = self.filled.views, self.views
             loadings = inner.coordinates.lower(outer.coordinates.lift(blocks[0]))
             return self._of_filled(self.filled.point([loadings]))

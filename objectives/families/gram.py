@@ -65,7 +65,7 @@ class Gram(Projected):
         """Return True if the median distance of the rows determines the width."""
         return getattr(self.objective, width, None) is None
 
-    if TYPE_CHECKING:  # if `own`, f is bilinear in K and in the rows' own kernel matrix K_z
+    if TYPE_CHECKING:  # subclasses for which f is bilinear in K and K_z define these
 
         @property
         def of_rows(self) -> Gram:
@@ -356,7 +356,7 @@ class LandmarkPoint(ProjectedPoint):
         if problem.b:
             dCQ = _centred(product(dC, Q))
             dEQ += problem.b * cross_product(self._C, dCQ)
-        # The right-hand side dC'(Z - b PCQ) appears because B and E both depend on C.
+        # Both sides of the equation of Q depend on C: its derivative contains dC'(Z - b PCQ).
         dQ = self._solve(cross_product(dC, self._residual) - dEQ)
         lefts, rights = self._residual, dQ
         if problem.b:
