@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -33,13 +34,14 @@ from ldr.objectives.statistics.products import (
 )
 from ldr.objectives.statistics.sums import dense, spread_rows
 from ldr.solvers.checks import SMALLEST, keep_number
-from ldr.solvers.deadline import check
+from ldr.solvers.deadline import check, idle_count
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+    from threadpoolctl import ThreadpoolController
 
 
 Integers = npt.NDArray[np.intp]
@@ -53,8 +55,8 @@ _QUERIES = 1000
 # distance in a tree takes _CALL + _CALL_PER_COLUMN d times as long as one by matrix products.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
-# Limit of n^2 d (50 ms) for a search without threads, whose start is slow on a busy machine.
-_SHORT = 2**26
+# Number of terms in all distances from which a search takes a second on one thread.
+_LONG = 2**33
 # Number of rows in a leaf of the k-d tree.
 _LEAF = 64
 # Number of rows above which a warning states that a graph of neighbours takes long.
@@ -226,19 +228,25 @@ _Search = Callable[[Matrix, int], tuple[Array, Integers]]
 
 
 def _products(X: Matrix) -> _Search:
-    """Distances from all rows, in scikit-learn's threads for many rows."""
-    if isinstance(X, np.ndarray) and len(X) * X.size <= _SHORT:
-        from scipy.spatial.distance import cdist
-
-        def search(rows: Matrix, k: int) -> tuple[Array, Integers]:
-            away = cdist(rows, X)
-            nearest = np.argsort(away, axis=1, kind="stable")[:, :k]
-            return np.take_along_axis(away, nearest, axis=1), nearest
-
-        return search
+    """Distances from all rows, by products with them, on idle cores if that takes long."""
     from sklearn.neighbors import NearestNeighbors
 
-    return NearestNeighbors(algorithm="brute").fit(X).kneighbors
+    search = NearestNeighbors(algorithm="brute").fit(X).kneighbors
+    threads = idle_count() if X.shape[0] * X.size >= _LONG else 1
+
+    def limited(rows: Matrix, k: int) -> tuple[Array, Integers]:
+        with _openmp().limit(limits=threads):
+            return search(rows, k)
+
+    return limited
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    """The libraries whose threads scikit-learn uses; on a busy machine they wait for each other."""
+    import threadpoolctl
+
+    return threadpoolctl.ThreadpoolController().select(user_api="openmp")
 
 
 def _tree(X: Matrix, k: int) -> tuple[_Search, Integers] | None:

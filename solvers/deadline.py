@@ -296,7 +296,7 @@ def idle_cores(order: int) -> Iterator[None]:
     lent = order >= _LONG_ORDER and _lent.acquire(blocking=False)
     with _lock:
         if lent and _holders:
-            _share(_idle())
+            _share(idle_count())
     try:
         yield
     finally:
@@ -307,7 +307,7 @@ def idle_cores(order: int) -> Iterator[None]:
             _lent.release()
 
 
-def _idle() -> int:
+def idle_count() -> int:
     """Return the number of cores that were idle in the last minute."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return max(1, (os.cpu_count() or 1) + 1 - round(load))  # the load counts this process

@@ -26,7 +26,7 @@ def counts():
 @pytest.fixture(autouse=True)
 def two_threads(monkeypatch):
     """Two threads, and two cores that are idle."""
-    monkeypatch.setattr(deadline, "_idle", lambda: 2)
+    monkeypatch.setattr(deadline, "idle_count", lambda: 2)
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         yield
 
@@ -50,7 +50,7 @@ def test_only_long_calls_have_threads():
 
 
 def test_long_calls_have_one_thread_where_another_program_runs(monkeypatch):
-    monkeypatch.setattr(deadline, "_idle", lambda: 1)
+    monkeypatch.setattr(deadline, "idle_count", lambda: 1)
     with one_thread(), idle_cores(5000):
         assert max(counts()) == 1
 
@@ -106,7 +106,7 @@ def test_cores_on_which_something_runs_are_not_idle(monkeypatch, load, idle):
     monkeypatch.undo()
     monkeypatch.setattr(deadline.os, "cpu_count", lambda: 4)
     monkeypatch.setattr(deadline.os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
-    assert deadline._idle() == idle
+    assert deadline.idle_count() == idle
 
 
 def test_a_door_within_a_door_holds_blas_once(monkeypatch):
