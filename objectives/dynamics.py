@@ -115,10 +115,10 @@ def _triangular(states: Array, moves: Array) -> tuple[Array, Array, float]:
 class DynamicsPoint(Point):
     """f = min over D of ||Xdot - X M D'M'||^2, computed as a sum of squares.
 
-    With A = X'X, B = Xdot'X, S = M'AM and T = M'BM the optimal D solves D S = T, or if skew D S +
-    S D = T - T'. The value is ||Xdot - V M'||^2 + ||E||^2 with V = Xdot M and E = V - XM D'. Since
-    D is optimal, the gradient in M is the partial gradient at fixed D, -2 (X'ED + Xdot'XM D'). D is
-    computed from XM = QR: errors grow with the square root of S's condition number.
+    With A = X'X, B = Xdot'X, S = M'AM and T = M'BM the optimal D solves D S = T, or D S + S D = T -
+    T' if D is skew. The value is ||Xdot - V M'||^2 + ||E||^2 with V = Xdot M and E = V - XM D'.
+    Since D is optimal, the gradient in M is the partial gradient at fixed D, -2 (X'ED + Xdot'XM
+    D'). D is computed from XM = QR: errors grow with the square root of S's condition number.
     """
 
     def __init__(self, problem: LinearDynamics, M: Array) -> None:

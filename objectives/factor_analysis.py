@@ -513,8 +513,8 @@ class PPCA(
 class IsotropicFactors(Factors):
     """The likelihood of PPCA over M in R^{k x r} and log s2.
 
-    - variance_outside: sum of the d - k further eigenvalues of the covariance, 0 unless C is a
-      projection of the covariance
+    - variance_outside: sum of the covariance's d - k other eigenvalues, 0 unless C is a projection
+      of the covariance
     - of_rows (m, k): F with F'F = C if rows are more accurate than C, else None
     - offset (k,): mean of the rows
     """
@@ -582,7 +582,7 @@ class IsotropicFactors(Factors):
     def certificate(self, M: Array) -> Certificate:
         """Certify the optimum by the eigenvalues of C: these give log|S|, and tr(S^{-1}C) = d.
 
-        The optimality gap includes rounding errors of C, or of the rows.
+        The optimality gap includes rounding errors of C, or of `of_rows`.
         """
         return Certificate.of_gap(
             self._gap(M, self._eigen[0][: self.r], self._noise),

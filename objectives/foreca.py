@@ -163,7 +163,7 @@ class SpectralEntropyPoint(Point):
 
     @property
     def sensitive(self) -> Array:
-        """Bound of the derivative of each column's entropy in the whitened series."""
+        """Bound of the derivative of each column's entropy with respect to the whitened series."""
         power = np.einsum("fii->", self._R) / self._R.shape[1]
         shares = np.abs(self._p)  # rounding errors may make a power negative
         return self._scale * np.sqrt(power / self._s * np.sum(shares * self._c**2, axis=0))
@@ -174,7 +174,7 @@ class SpectralEntropyPoint(Point):
 
     @property
     def pulls(self) -> Array:
-        """Derivative of f in the powers a_f of the spectra."""
+        """Derivative of f with respect to the powers a_f of the spectra."""
         return -self._scale * self._c / self._s
 
     def change_of_pulls(self, da: Array) -> Array:

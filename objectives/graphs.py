@@ -518,7 +518,7 @@ class HeatedEdges:
 
 
 class Neighbourhoods(NamedTuple):
-    """Rows with equal numbers of neighbours; the weights are v / sum v with Gv = 1.
+    """Rows with equal numbers of neighbours; weights are v / sum v with Gv = 1 (`lle_weights`).
 
     - i (m,), j (m, k), v (m, k): the rows, their neighbours, and the vectors v
     - inverse (m, k, k): inverse of the regularised G

@@ -241,7 +241,7 @@ class StressPoint(PairwisePoint):
         return value, np.divide(W, s, out=W), lambda dD: np.multiply(dD, rate(), out=dD)
 
     def changes(self, rows: slice) -> tuple[Array, Array, Array, Array]:
-        """Return the derivatives of phi and W in d^2 at fixed s^2, and in s^2."""
+        """Return derivatives of phi and W in d^2 (distances of X) and s^2 (projected distances)."""
         d, s = self._lengths(rows, self.squares(rows))
         own = (1.0 - d / s) / d if self._problem.sammon else np.zeros_like(d)
         of_value, of_s = -(s - d) / d - 0.5 * own * s * (s - d) / d, 0.5 * d / s**3

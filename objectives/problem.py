@@ -231,7 +231,7 @@ class BoundObjective(Problem):
         """Return the covariances of the components of each view (a `Variation`), in one pass.
 
         The function returns None for rows that cannot be read again. If entries are missing, the
-        variation is that of the model at M.
+        covariances are those of the model at M.
         """
         pairs = zip(self.views, maps or self.maps(M), strict=True)
         return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]

@@ -319,7 +319,7 @@ class Propagator(SpectralTrace):
     """A trace tr(M'S^{power/2}M) with S = KK', which also has right singular functions.
 
     - K (k, l): cross-covariance of the pairs' members in whitened coordinates
-    - right: whitened coordinates of the later members
+    - right: whitened coordinates of the later member of each pair
     - right_mean (d,)
     """
 

@@ -54,7 +54,7 @@ def gradient_outer_product(
 
     Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
 
-    - returns rounding: bound of the rounding error of an eigenvalue
+    - returns rounding: bound of the rounding error of each eigenvalue of the result
     """
     n, k = len(X) if weights is None else weights.sum(), X.shape[1]
     K = gaussian_gram(X, width)

@@ -323,7 +323,7 @@ class Range:
         return orthogonal_to(self._Q)
 
     def squares(self, spread: Array) -> Array:
-        """Return c_i^2 with |Q'EQ|_ij <= c_i c_j for errors |E_ij| <= s_i s_j, s_i^2 = `spread`."""
+        """Return c_i^2 such that |E_ij| <= s_i s_j, s_i^2 = spread, gives |Q'EQ|_ij <= c_i c_j."""
         return spread if self._Q is None else (np.abs(self._Q).T @ np.sqrt(spread)) ** 2
 
     def rows(self, A: Array) -> Array:

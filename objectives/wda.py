@@ -128,7 +128,7 @@ def _columns(x: Sequence[Array]) -> Array:
 
 
 class Plans:
-    """Transport plans of pairs of classes, and the derivatives of W in D.
+    """Transport plans of pairs of classes, and derivatives of the costs W in the distances D.
 
     - K, KD: K, and the entrywise product K o D
     - W (pairs,)
@@ -244,7 +244,7 @@ class TransportPoint(ProjectedPoint):
         return (self._factor / W[1]) * (s[0] - (W[0] / W[1]) * s[1])
 
     def curvature(self, dY: Array) -> Array:
-        """Return a central difference of slopes, nearly as cheap as an exact product.
+        """Approximate phi''(Y)[dY] by a central difference, nearly as cheap as an exact product.
 
         The step of the difference balances the truncation error, quadratic in the step, and
         rounding errors of the exponents -D/reg.
@@ -258,7 +258,7 @@ class TransportPoint(ProjectedPoint):
         return (ahead - behind) / (2.0 * h)
 
     def of_frozen_plans(self) -> Array:
-        """Return the d x d matrix H of the gradient HM for fixed transport plans."""
+        """Return the d x d matrix H; for fixed transport plans the gradient is HM."""
         X, d = self.X, self.X.shape[1]
         W, degrees, cross = np.zeros(2), np.zeros((2, len(X))), np.zeros((2, d, d))
         for pairs, plans in self.plans():
@@ -275,7 +275,7 @@ class TransportPoint(ProjectedPoint):
         return X.T @ ((signs @ degrees)[:, None] * X) - C - C.T
 
     def of_coordinates(self) -> Array:
-        """Return each component's contribution to W within and between classes, (2, r)."""
+        """Return each component's contribution to the costs W within and between classes."""
         s = np.zeros((2, *self.Y.shape))
         for pairs, plans in self.plans():
             _add_laplacian(s, plans.G, pairs, self.Y1)

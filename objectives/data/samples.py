@@ -307,7 +307,7 @@ def fold(
     pieces: Iterable[tuple[object, ...]],
     workers: int,
 ) -> Term:
-    """Merge t_i = term(*pieces[i]) from the left; the result is independent of threads.
+    """Merge t_i = term(*pieces[i]) from the left; the number of threads does not affect the result.
 
     - term: function of a chunk, which must not change the arguments
     - merge: function of two neighbouring terms, in order, which may change and return the first

@@ -606,7 +606,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return (self.views[0].mean + self.scale * self.manifold.split(M)[2][:, 0],)
 
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
-        """Return variations under the model's covariance, because the rows' covariance is unknown.
+        """Return covariances under the model, because those of the rows are unknown.
 
         For complete rows the model's covariance S and the rows' C give the same variations at an
         optimum, where CP' = SP' and tr C = tr S. For incomplete rows S is used in place of C.

@@ -3,8 +3,8 @@
 The exact Gram matrix takes O(n^2) time, as a function of pairs of rows. The Nystrom approximation C
 W^{-1} C' with m landmark samples takes time O(n m^2) and memory O(n m). The landmarks are fixed
 during a run, so that the value is a smooth function of M. The pivots of an incomplete Cholesky
-decomposition of K at M are a small set of landmarks (90 for two dimensions), which gives value and
-gradient near M with eight digits.
+decomposition of K at M are a small set of landmarks (90 for two dimensions), accurate to eight
+digits of value and gradient near M.
 """
 
 from __future__ import annotations

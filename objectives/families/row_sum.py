@@ -158,7 +158,7 @@ class InParts(OfRows):
 class InPieces(OfRows, Started):
     """An objective of sums over rows that are read at every evaluation.
 
-    - beside: companions of the rows: labels, a response
+    - beside: other arrays of the same rows: labels, a response
     - heuristics: functions that return initial points, each called once; the first is the baseline
     """
 

@@ -130,7 +130,7 @@ class StackedRows:
     def scatters_of_classes(self, codes: Codes) -> tuple[Array, Array]:
         """Return the scatters between and within classes.
 
-        - codes (b, n): codes 0 .. c-1, each of which occurs in each problem.
+        - codes (b, n): class of each row, 0 .. c-1; each class occurs in each problem
         """
         members = codes[:, None, :] == np.arange(codes.max() + 1)[None, :, None]
         counts = members.sum(axis=2)

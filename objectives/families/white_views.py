@@ -52,7 +52,7 @@ class Bilinear(Blocks, BoundObjective):
 
     - K (ka, kb): the matrix K = Xa'Xb, or whitened
     - correlations: True if K's singular values are correlations
-    - doubt: bound of the error of a sum of r singular values by rounding in the data of K
+    - doubt: bound of the error of a sum of r singular values due to rounding in K's data
     - restricted: True if directions outside of the coordinates may increase the value
     """
 

@@ -191,7 +191,7 @@ class Whitened:
 
     @np.errstate(over="ignore")
     def doubt_of_numerator(self, A: Array, r: int) -> float:
-        """Bound the error of a sum of r eigenvalues of W'AW by rounding in A."""
+        """Bound the error of a sum of r eigenvalues of W'AW that is due to rounding errors of A."""
         W = np.abs(self.W)
         return math.sqrt(r) * SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
 
